@@ -1,1 +1,19 @@
-//! stub
+//! What packets cross: ports, queues, markers, links, switches and topologies. No clock of its own: `now` is an argument.
+//!
+//! A [`port::Port`] is composed, not chosen: buffer x markers x overflow x service. A [`Network`] is nodes, links and
+//! routes; [`topology`] generates them. Everything here serves the simulator (virtual time) and the emulator (real time)
+//! alike.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+mod network;
+mod port_config;
+pub mod topology;
+
+pub use network::{Link, Network, Node, NodeKind, Tier};
+pub use port_config::{Marker, MarkingPoint, Phantom, PortConfig, Red};
+pub use topology::TopologyError;

@@ -1,1 +1,11 @@
-//! stub
+//! Virtual time: event engines that know nothing of networks, and a world in which transport meets fabric.
+//!
+//! [`run`] takes a [`Spec`] and gives an [`Outcome`]; everything between is private. The same spec gives the same
+//! outcome, bit for bit, on any machine.
+#![forbid(unsafe_code)]
+
+mod outcome;
+mod spec;
+
+pub use outcome::{FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
+pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Spec, Stop};

@@ -1,0 +1,102 @@
+//! Nodes and links.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use farspan_units::{Duration, HostId, NodeId, PortId, Rate};
+
+/// What a node is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum NodeKind {
+    /// Sends and receives.
+    Host,
+    /// The switch of a rack.
+    Tor,
+    /// Aggregation (or spine) switch.
+    Agg,
+    /// Core switch.
+    Core,
+    /// Border switch between sites.
+    Border,
+}
+
+/// A node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// `host240`, `tor60`, `agg3`, `core0`, `border1`: numbered through the sites.
+    pub name: String,
+    /// What it is.
+    pub kind: NodeKind,
+    /// The site (datacenter) it stands in, from 0.
+    pub site: u32,
+}
+
+/// Where a link lies: ports are configured by tier.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[repr(u8)]
+pub enum Tier {
+    /// Host to ToR: the NIC.
+    HostUp = 0,
+    /// ToR to host.
+    HostDown = 1,
+    /// Between switches of one site.
+    Fabric = 2,
+    /// Between a core and a border switch.
+    Border = 3,
+    /// Between sites.
+    Wan = 4,
+}
+
+impl Tier {
+    /// How many tiers there are.
+    pub const COUNT: usize = 5;
+    /// All tiers, in order.
+    pub const ALL: [Self; Self::COUNT] = [Self::HostUp, Self::HostDown, Self::Fabric, Self::Border, Self::Wan];
+}
+
+/// A directed link, and with it the port it leaves from; [`PortId`] is its position in [`Network::links`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// The node it leaves.
+    pub from: NodeId,
+    /// The node it reaches.
+    pub to: NodeId,
+    /// Which of several parallel links from `from` to `to` it is, from 0.
+    pub index: u32,
+    /// Its rate.
+    pub rate: Rate,
+    /// Propagation, plus processing at the far end.
+    pub delay: Duration,
+    /// Where it lies.
+    pub tier: Tier,
+}
+
+/// Nodes and links. Hosts come first: a host's [`NodeId`] is its [`HostId`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Network {
+    /// All nodes.
+    pub nodes: Vec<Node>,
+    /// How many of them are hosts.
+    pub hosts: u32,
+    /// All directed links, by [`PortId`].
+    pub links: Vec<Link>,
+}
+
+impl Network {
+    /// `FROM->TO#n`.
+    #[must_use]
+    pub fn port_name(&self, port: PortId) -> String {
+        let link = &self.links[port.index()];
+        alloc::format!(
+            "{}->{}#{}",
+            self.nodes[link.from.index()].name,
+            self.nodes[link.to.index()].name,
+            link.index
+        )
+    }
+
+    /// The site of a host.
+    #[must_use]
+    pub fn site(&self, host: HostId) -> u32 {
+        self.nodes[host.index()].site
+    }
+}

@@ -1,0 +1,153 @@
+//! What a run gives back.
+
+use farspan_transport::Class;
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
+
+/// What became of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowOutcome {
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host.
+    pub dst: HostId,
+    /// Intra or inter.
+    pub class: Class,
+    /// Payload.
+    pub size: Bytes,
+    /// When the sender was handed the message.
+    pub start: Time,
+    /// Whether it started before the run ended.
+    pub started: bool,
+    /// When the sender had the last ACK.
+    pub finish: Option<Time>,
+    /// When the receiver had the last byte.
+    pub delivered: Option<Time>,
+    /// Completion time in an empty network.
+    pub ideal_fct: Duration,
+    /// Payload sent, retransmissions included.
+    pub sent_bytes: Bytes,
+    /// Of it, parity.
+    pub parity_bytes: Bytes,
+    /// Of it, retransmissions.
+    pub retransmitted_bytes: Bytes,
+    /// Data packets sent.
+    pub sent_packets: u64,
+    /// Data packets that reached the receiver, duplicates included.
+    pub arrived_packets: u64,
+    /// Data packets that arrived with a mark.
+    pub marked_packets: u64,
+    /// Data packets that arrived trimmed.
+    pub trimmed_packets: u64,
+    /// Time-outs.
+    pub timeouts: u64,
+    /// NACKs that the sender received.
+    pub nacks: u64,
+    /// Blocks that could not be decoded without a repair.
+    pub blocks_undecodable: u64,
+}
+
+/// What a port did.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PortOutcome {
+    /// `FROM->TO#n`.
+    pub name: String,
+    /// Bytes sent.
+    pub sent_bytes: Bytes,
+    /// Packets sent, of any kind.
+    pub sent_packets: u64,
+    /// Data packets dropped.
+    pub dropped_packets: u64,
+    /// Data packets marked here.
+    pub marked_packets: u64,
+    /// Data packets trimmed here.
+    pub trimmed_packets: u64,
+    /// Largest data queue, the packet in service included.
+    pub max_queue: Bytes,
+    /// Time-weighted mean of the data queue over the run, bytes.
+    pub mean_queue: f64,
+    /// Busy time over run time.
+    pub utilization: f64,
+}
+
+/// What a sample is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ProbeKind {
+    /// Receiver goodput over the last interval, bit/s.
+    Rate,
+    /// Congestion window, bytes.
+    Cwnd,
+    /// Smoothed RTT, ns.
+    Rtt,
+    /// Data queue, bytes.
+    Queue,
+    /// Phantom queue, bytes.
+    PhantomQueue,
+    /// Busy share of the last interval.
+    Utilization,
+}
+
+/// Whose a sample is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SampleId {
+    /// A flow's.
+    Flow(FlowId),
+    /// A port's.
+    Port(PortId),
+}
+
+/// One sample.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sample {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub probe: ProbeKind,
+    /// Whose.
+    pub id: SampleId,
+    /// How much, in the unit of the probe.
+    pub value: f64,
+}
+
+/// Sums over the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Packets (data, ACK, control) that finished transmission on a link.
+    pub packet_hops: u64,
+    /// Data packets that hosts sent.
+    pub sent: u64,
+    /// Data packets that reached their host.
+    pub delivered: u64,
+    /// Data packets dropped.
+    pub dropped: u64,
+    /// Data packets trimmed.
+    pub trimmed: u64,
+    /// Data packets that arrived marked.
+    pub ecn_marked: u64,
+    /// Packets of any kind still in the network at the end.
+    pub in_network: u64,
+    /// Header bytes that hosts sent: of data and of control packets.
+    pub header_bytes: Bytes,
+}
+
+/// The result of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// By flow id.
+    pub flows: Vec<FlowOutcome>,
+    /// By port id.
+    pub ports: Vec<PortOutcome>,
+    /// In order of time, then probe, then id.
+    pub samples: Vec<Sample>,
+    /// Sums.
+    pub totals: Totals,
+    /// Queueing delay of data packets, one way, from NIC to receiver: 99th percentile (bucketed to about 3%).
+    pub packet_delay_p99: Option<Duration>,
+    /// Simulated time of the end.
+    pub end: Time,
+    /// Whether the run was interrupted.
+    pub interrupted: bool,
+    /// Over the integer fields of every flow outcome, by flow id.
+    pub digest: u64,
+    /// Order-free hash of every arrival at a host.
+    pub packet_digest: u64,
+}

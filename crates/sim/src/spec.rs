@@ -1,0 +1,139 @@
+//! What a run is given.
+
+use farspan_fabric::{Network, PortConfig, Tier};
+use farspan_transport::{Class, Scheme};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
+use std::sync::Arc;
+
+/// One message from one host to another. Its flow id is its position in [`Spec::flows`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Flow {
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host.
+    pub dst: HostId,
+    /// Payload.
+    pub size: Bytes,
+    /// When the sender is handed the message.
+    pub start: Time,
+    /// Whether the run may have to wait for it: see [`Stop::when_measured_end`].
+    pub measured: bool,
+}
+
+/// The first window of a flow, the same for every scheme.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum InitialWindow {
+    /// The bandwidth-delay product of the flow's own path.
+    Bdp,
+    /// Ten full packets (RFC 6928).
+    Iw10,
+    /// A number of bytes.
+    Bytes(Bytes),
+}
+
+/// Which engine drives the world.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EngineKind {
+    /// One event queue, two events a hop: the reference.
+    Oracle,
+}
+
+impl EngineKind {
+    /// The name on the command line and in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Oracle => "oracle",
+        }
+    }
+}
+
+/// When to look at the world; looking changes nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Probes {
+    /// Interval of the receivers' goodput, the senders' window and RTT; `None`: off.
+    pub rate_interval: Option<Duration>,
+    /// The flows whose rates, windows and RTTs are sampled.
+    pub rate_flows: Vec<FlowId>,
+    /// Interval of queues, phantom queues and utilisation; `None`: off.
+    pub queue_interval: Option<Duration>,
+    /// The ports that are sampled.
+    pub queue_ports: Vec<PortId>,
+}
+
+/// When a run ends. Without a condition it ends when nothing is left to happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stop {
+    /// Nothing at or after this time happens.
+    pub time: Time,
+    /// If set, the run also ends at the first multiple of this period at which every measured flow has ended, whatever
+    /// else is still under way (steady-state scenarios, where arrivals go on).
+    pub when_measured_end: Option<Duration>,
+}
+
+/// A world and what happens in it.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    /// Nodes, links and routes.
+    pub network: Network,
+    /// How the ports of each tier are built.
+    pub ports: ByTier,
+    /// The messages, by flow id.
+    pub flows: Vec<Flow>,
+    /// Scheme of intra-DC flows.
+    pub intra: Arc<Scheme>,
+    /// Scheme of inter-DC flows.
+    pub inter: Arc<Scheme>,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Header of a packet; size of an ACK.
+    pub header: Bytes,
+    /// First window.
+    pub initial_window: InitialWindow,
+    /// Largest send jitter, uniform per data packet, order kept; zero: off.
+    pub jitter: Duration,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// What to sample.
+    pub probes: Probes,
+    /// When to end.
+    pub stop: Stop,
+}
+
+impl Spec {
+    /// The scheme of flows of `class`.
+    #[must_use]
+    pub fn scheme(&self, class: Class) -> &Arc<Scheme> {
+        match class {
+            Class::Intra => &self.intra,
+            Class::Inter => &self.inter,
+        }
+    }
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Flows that have ended.
+    pub finished: u64,
+    /// All flows.
+    pub flows: u64,
+    /// Payload delivered over payload to deliver.
+    pub fraction: f64,
+    /// Packets that finished transmission on a link.
+    pub packet_hops: u64,
+}
+
+/// Port settings by tier.
+#[derive(Clone, Debug)]
+pub struct ByTier(pub [PortConfig; Tier::COUNT]);
+
+impl ByTier {
+    /// The settings of a tier.
+    #[must_use]
+    pub fn of(&self, tier: Tier) -> &PortConfig {
+        &self.0[tier as usize]
+    }
+}

@@ -1,0 +1,216 @@
+//! Congestion control: one control per file, one trait for all.
+//!
+//! A control decides, it does not reach: it is told what happened and answers with a [`Decision`]. It never sees the
+//! sender's tables, the clock or another flow. How the controls that are still to come fit the same trait:
+//!
+//! | control | what it needs | where it comes from |
+//! |---|---|---|
+//! | DCQCN | CNPs, timers, rate only | [`Congestion::on_cnp`], [`Congestion::on_timer`], `cwnd = Bytes::MAX` with a `pacing_rate` |
+//! | NDP, EQDS | credit from the receiver | [`Congestion::on_credit`] raises `cwnd` by the credit; after the first window nothing else does |
+//! | BBR | delivery-rate samples, app-limited flags | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
+//! | OSCAR | send time, in-flight at send | [`Ack::sent_at`], [`Ack::at_send`] |
+//! | HPCC, PowerTCP, Poseidon | telemetry of the path | [`Ack::telemetry`] |
+//! | Swift, TIMELY, Vegas, Copa | RTT per ACK | [`Ack::rtt`] |
+//! | SMaRTT, QuickAdapt | trims, bytes acked per period | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
+//!
+//! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
+//! conformance, fuzz and window-curve tests.
+
+use crate::path::Path;
+use farspan_units::{Bytes, Duration, Rate, Time};
+
+/// What a control has decided. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// Congestion window: payload bytes that may be in flight.
+    pub cwnd: Bytes,
+    /// Rate, on the wire, at which packets may leave; `None`: as fast as the NIC.
+    pub pacing_rate: Option<Rate>,
+    /// When the control wants [`Congestion::on_timer`], if at all.
+    pub next_timer: Option<Time>,
+}
+
+/// The state of the sender when a packet left; kept only for controls that ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SendRecord {
+    /// Payload bytes in flight after the packet was sent.
+    pub in_flight: Bytes,
+    /// Payload bytes delivered so far.
+    pub delivered: Bytes,
+    /// When `delivered` last changed.
+    pub delivered_at: Time,
+    /// Send time of the first packet of the current flight (the delivery-rate sample's send interval starts there).
+    pub first_sent_at: Time,
+    /// Whether the sender had nothing more to send.
+    pub app_limited: bool,
+}
+
+/// One hop's telemetry, stamped by a port (HPCC section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HopTelemetry {
+    /// When the packet left the port.
+    pub at: Time,
+    /// Bytes the port has sent so far.
+    pub sent_bytes: Bytes,
+    /// Bytes queued behind the packet.
+    pub queued_bytes: Bytes,
+    /// The link's rate.
+    pub rate: Rate,
+}
+
+/// A packet left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Now.
+    pub now: Time,
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Payload in flight, this packet included.
+    pub in_flight: Bytes,
+    /// Whether the same payload was sent before.
+    pub retransmission: bool,
+}
+
+/// An ACK for one packet arrived.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ack<'a> {
+    /// Now.
+    pub now: Time,
+    /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
+    pub bytes_acked: Bytes,
+    /// Whether the acknowledged packet arrived with a congestion mark.
+    pub ecn_ce: bool,
+    /// Round trip of the acknowledged transmission, from its start on the NIC.
+    pub rtt: Duration,
+    /// When the acknowledged transmission left.
+    pub sent_at: Time,
+    /// Payload in flight after this ACK.
+    pub in_flight: Bytes,
+    /// Payload delivered so far, this ACK included.
+    pub delivered: Bytes,
+    /// The sender's state when the packet left, if the control [asked for it](Congestion::wants_send_record).
+    pub at_send: Option<SendRecord>,
+    /// Telemetry of the forward path, sender's side first; empty where ports do not stamp.
+    pub telemetry: &'a [HopTelemetry],
+}
+
+/// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nack {
+    /// Now.
+    pub now: Time,
+    /// Payload that did not arrive.
+    pub bytes: Bytes,
+    /// When the transmission left.
+    pub sent_at: Time,
+    /// Payload in flight after the loss was taken out.
+    pub in_flight: Bytes,
+    /// Whether a port trimmed the packet (congestion), rather than a block timer running out.
+    pub trimmed: bool,
+}
+
+/// Packets were found lost from the ACKs of later ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// Now.
+    pub now: Time,
+    /// Payload lost.
+    pub bytes: Bytes,
+    /// When the newest of the lost transmissions left.
+    pub sent_at: Time,
+    /// Payload in flight after the loss was taken out.
+    pub in_flight: Bytes,
+}
+
+/// Packets were not acknowledged within the retransmission time-out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timeout {
+    /// Now.
+    pub now: Time,
+    /// Payload lost.
+    pub bytes: Bytes,
+    /// When the newest of the lost transmissions left.
+    pub sent_at: Time,
+    /// Payload in flight after the loss was taken out.
+    pub in_flight: Bytes,
+    /// The time-out that ran out (before any doubling).
+    pub rto: Duration,
+}
+
+/// The receiver grants credit (NDP's PULL, EQDS).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Credit {
+    /// Now.
+    pub now: Time,
+    /// Payload that may be sent for it.
+    pub bytes: Bytes,
+}
+
+/// A congestion control.
+///
+/// Every method that can change the decision returns it; [`Congestion::decision`] gives the current one without an
+/// event. Contract, checked by the conformance tests: `cwnd` is at least one MSS; time never moves backwards between
+/// calls; a control allocates nothing after it was built.
+pub trait Congestion {
+    /// The current decision.
+    fn decision(&self) -> Decision;
+
+    /// Whether [`Ack::at_send`] must be filled; costs memory per packet in flight.
+    fn wants_send_record(&self) -> bool {
+        false
+    }
+
+    /// A packet left.
+    fn on_sent(&mut self, _sent: &Sent) -> Decision {
+        self.decision()
+    }
+
+    /// An ACK arrived.
+    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision;
+
+    /// A NACK arrived.
+    fn on_nack(&mut self, _nack: &Nack) -> Decision {
+        self.decision()
+    }
+
+    /// Loss was detected without a time-out.
+    fn on_loss(&mut self, _loss: &Loss) -> Decision {
+        self.decision()
+    }
+
+    /// A time-out ran out.
+    fn on_timeout(&mut self, _timeout: &Timeout) -> Decision {
+        self.decision()
+    }
+
+    /// The receiver granted credit.
+    fn on_credit(&mut self, _credit: &Credit) -> Decision {
+        self.decision()
+    }
+
+    /// A congestion notification packet arrived (DCQCN).
+    fn on_cnp(&mut self, _now: Time) -> Decision {
+        self.decision()
+    }
+
+    /// The time asked for in [`Decision::next_timer`] has come.
+    fn on_timer(&mut self, _now: Time) -> Decision {
+        self.decision()
+    }
+}
+
+/// What a control is built with.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Start<'a> {
+    /// The path.
+    pub path: &'a Path,
+    /// First window: the same for every scheme of a scenario.
+    pub initial_cwnd: Bytes,
+    /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
+    pub seed: u64,
+    /// The flow.
+    pub flow: farspan_units::FlowId,
+}
+
+/// Placeholder until the registry stands.
+pub type Config = ();

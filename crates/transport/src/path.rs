@@ -1,0 +1,63 @@
+//! What a sender knows of its path before the first packet.
+
+use farspan_units::{Bytes, Duration, Rate};
+
+/// Whether the two hosts of a flow share a site.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum Class {
+    /// Both hosts in one datacenter.
+    Intra,
+    /// The hosts in different datacenters.
+    Inter,
+}
+
+impl Class {
+    /// `intra` or `inter`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Intra => "intra",
+            Self::Inter => "inter",
+        }
+    }
+}
+
+/// What a sender is given about its path: computed from the topology, or configured; never learnt.
+///
+/// Which schemes use which of it is part of what a scheme is given, and is listed in the results.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Path {
+    /// Intra or inter.
+    pub class: Class,
+    /// Round trip of a full packet and its ACK through an empty network, serialisation at every hop included.
+    pub base_rtt: Duration,
+    /// Rate of the sender's NIC.
+    pub line_rate: Rate,
+    /// `line_rate` x `base_rtt`.
+    pub bdp: Bytes,
+    /// Base round trip of the farthest pair inside one datacenter (Uno's epoch, Table 2).
+    pub intra_base_rtt: Duration,
+    /// Links from sender to receiver.
+    pub hops: u32,
+    /// Largest wait in full buffers along the path: the sum over its ports of buffer / rate.
+    pub max_queueing: Duration,
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Header of every packet; also the size of an ACK.
+    pub header: Bytes,
+}
+
+impl Path {
+    /// Size on the wire of a full packet.
+    #[must_use]
+    pub fn mtu(&self) -> Bytes {
+        self.mss + self.header
+    }
+
+    /// Time that a full packet occupies the sender's NIC.
+    #[must_use]
+    pub fn packet_time(&self) -> Duration {
+        self.line_rate.transmission(self.mtu())
+    }
+}

@@ -1,0 +1,27 @@
+//! A scheme as the transport sees it: what a sender is assembled from.
+
+use crate::{balance, congestion, recovery};
+
+/// When the window lets a packet go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum WindowCheck {
+    /// While bytes in flight are below the window: the last packet may overshoot.
+    #[default]
+    Below,
+    /// While bytes in flight and one more full packet fit the window.
+    Fits,
+}
+
+/// What a sender is assembled from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scheme {
+    /// The congestion control.
+    pub congestion: congestion::Config,
+    /// The path selector.
+    pub balance: balance::Config,
+    /// Loss detection and time-outs.
+    pub recovery: recovery::Config,
+    /// When the window lets a packet go.
+    pub window_check: WindowCheck,
+}
