@@ -3,6 +3,12 @@
 //! Switches hash (flow, entropy) with a salt of their own, so an entropy names a path without knowing it. A balancer
 //! hears the same events as a control, each with the entropy of the packet concerned.
 
+mod ecmp;
+
+pub use ecmp::Ecmp;
+
+use alloc::boxed::Box;
+use core::fmt;
 use farspan_units::{FlowId, Random, Time};
 
 /// What switches hash together with the flow: a source port or a flow label.
@@ -21,6 +27,12 @@ pub struct Feedback {
 pub trait Balance {
     /// The entropy for the packet that leaves now. `random` is the flow's own stream for this purpose.
     fn entropy(&mut self, now: Time, random: &mut Random) -> Entropy;
+
+    /// Whether the sender must remember the entropy of each packet and report what became of it; costs memory per
+    /// packet in flight. Otherwise none of the methods below is called.
+    fn wants_feedback(&self) -> bool {
+        false
+    }
 
     /// A packet with this entropy was acknowledged; `ecn_ce`: it carried a mark.
     fn on_ack(&mut self, _feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {}
@@ -43,5 +55,82 @@ pub struct Start<'a> {
     pub random: Random,
 }
 
-/// Placeholder until the registry stands.
-pub type Config = ();
+/// Generates [`Balancer`] and, with the macro of the controls, [`Config`] and the lists.
+macro_rules! balancers {
+    ($($variant:ident, $module:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
+        crate::congestion::config_registry! {
+            "path selector"; $($variant, $module, $name, $summary, $source;)*
+        }
+
+        impl Config {
+            /// The path selector for one flow.
+            #[must_use]
+            pub fn build(&self, start: &Start<'_>) -> Balancer {
+                match self {
+                    $(Self::$variant(config) => Balancer::$variant($module::$variant::new(config, start).into()),)*
+                }
+            }
+        }
+
+        /// The path selector of one flow: a built-in one costs one predictable branch, another a virtual call.
+        pub enum Balancer {
+            $(
+                #[doc = concat!($summary, ".")]
+                $variant($held),
+            )*
+            /// A path selector from outside this crate.
+            Custom(Box<dyn Balance + Send>),
+        }
+
+        impl fmt::Debug for Balancer {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(balancer) => balancer.fmt(f),)*
+                    Self::Custom(_) => f.write_str("Custom"),
+                }
+            }
+        }
+
+        impl Balance for Balancer {
+            fn entropy(&mut self, now: Time, random: &mut Random) -> Entropy {
+                match self {
+                    $(Self::$variant(balancer) => balancer.entropy(now, random),)*
+                    Self::Custom(balancer) => balancer.entropy(now, random),
+                }
+            }
+
+            fn wants_feedback(&self) -> bool {
+                match self {
+                    $(Self::$variant(balancer) => balancer.wants_feedback(),)*
+                    Self::Custom(balancer) => balancer.wants_feedback(),
+                }
+            }
+
+            fn on_ack(&mut self, feedback: Feedback, ecn_ce: bool, random: &mut Random) {
+                match self {
+                    $(Self::$variant(balancer) => balancer.on_ack(feedback, ecn_ce, random),)*
+                    Self::Custom(balancer) => balancer.on_ack(feedback, ecn_ce, random),
+                }
+            }
+
+            fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
+                match self {
+                    $(Self::$variant(balancer) => balancer.on_nack(feedback, random),)*
+                    Self::Custom(balancer) => balancer.on_nack(feedback, random),
+                }
+            }
+
+            fn on_timeout(&mut self, feedback: Feedback, random: &mut Random) {
+                match self {
+                    $(Self::$variant(balancer) => balancer.on_timeout(feedback, random),)*
+                    Self::Custom(balancer) => balancer.on_timeout(feedback, random),
+                }
+            }
+        }
+    };
+}
+
+// The registry: variant, module, how a sender holds it (large ones boxed), name, summary, source.
+balancers! {
+    Ecmp, ecmp, Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
+}

@@ -16,7 +16,18 @@
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
 //! conformance, fuzz and window-curve tests.
 
+mod fixed_window;
+mod registry;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use fixed_window::FixedWindow;
+pub(crate) use registry::config_registry;
+pub use registry::{ConfigError, Entry};
+
 use crate::path::Path;
+use alloc::boxed::Box;
+use core::fmt;
 use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// What a control has decided. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
@@ -212,5 +223,117 @@ pub struct Start<'a> {
     pub flow: farspan_units::FlowId,
 }
 
-/// Placeholder until the registry stands.
-pub type Config = ();
+/// Generates [`Control`] and, by [`registry::config_registry`], [`Config`] and the lists.
+macro_rules! controls {
+    ($($variant:ident, $module:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
+        registry::config_registry! {
+            "congestion control"; $($variant, $module, $name, $summary, $source;)*
+        }
+
+        impl Config {
+            /// The control for one flow.
+            #[must_use]
+            pub fn build(&self, start: &Start<'_>) -> Control {
+                match self {
+                    $(Self::$variant(config) => Control::$variant($module::$variant::new(config, start).into()),)*
+                }
+            }
+        }
+
+        /// The control of one flow: a built-in one costs one predictable branch an event, another a virtual call.
+        pub enum Control {
+            $(
+                #[doc = concat!($summary, ".")]
+                $variant($held),
+            )*
+            /// A control from outside this crate.
+            Custom(Box<dyn Congestion + Send>),
+        }
+
+        impl fmt::Debug for Control {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(control) => control.fmt(f),)*
+                    Self::Custom(control) => f.debug_tuple("Custom").field(&control.decision()).finish(),
+                }
+            }
+        }
+
+        impl Congestion for Control {
+            fn decision(&self) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.decision(),)*
+                    Self::Custom(control) => control.decision(),
+                }
+            }
+
+            fn wants_send_record(&self) -> bool {
+                match self {
+                    $(Self::$variant(control) => control.wants_send_record(),)*
+                    Self::Custom(control) => control.wants_send_record(),
+                }
+            }
+
+            fn on_sent(&mut self, sent: &Sent) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_sent(sent),)*
+                    Self::Custom(control) => control.on_sent(sent),
+                }
+            }
+
+            fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_ack(ack),)*
+                    Self::Custom(control) => control.on_ack(ack),
+                }
+            }
+
+            fn on_nack(&mut self, nack: &Nack) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_nack(nack),)*
+                    Self::Custom(control) => control.on_nack(nack),
+                }
+            }
+
+            fn on_loss(&mut self, loss: &Loss) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_loss(loss),)*
+                    Self::Custom(control) => control.on_loss(loss),
+                }
+            }
+
+            fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_timeout(timeout),)*
+                    Self::Custom(control) => control.on_timeout(timeout),
+                }
+            }
+
+            fn on_credit(&mut self, credit: &Credit) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_credit(credit),)*
+                    Self::Custom(control) => control.on_credit(credit),
+                }
+            }
+
+            fn on_cnp(&mut self, now: Time) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_cnp(now),)*
+                    Self::Custom(control) => control.on_cnp(now),
+                }
+            }
+
+            fn on_timer(&mut self, now: Time) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_timer(now),)*
+                    Self::Custom(control) => control.on_timer(now),
+                }
+            }
+        }
+    };
+}
+
+// The registry: variant, module, how a sender holds it (large ones boxed), name, summary, source.
+controls! {
+    FixedWindow, fixed_window, FixedWindow, "fixed_window", "The null control: a window that never moves", "none";
+}

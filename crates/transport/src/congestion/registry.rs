@@ -1,0 +1,124 @@
+//! What the registries of controls and of balancers share: the entry of a list, range checks, the `Config` enum.
+
+use alloc::format;
+use alloc::string::{String, ToString};
+use core::ops::RangeInclusive;
+
+/// One algorithm of a registry, as `list` shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Entry {
+    /// The name in configurations.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// The paper or RFC that it follows.
+    pub source: &'static str,
+}
+
+/// A parameter outside its range. The message names the algorithm, the parameter, its value and the cure.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{algorithm}: {parameter} = {value} {problem}; {cure}")]
+pub struct ConfigError {
+    /// The control or balancer, by its name in configurations.
+    pub algorithm: &'static str,
+    /// The parameter, as a dotted path below the algorithm.
+    pub parameter: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What is wrong with the value.
+    pub problem: &'static str,
+    /// What to write instead.
+    pub cure: String,
+}
+
+impl ConfigError {
+    /// `Ok` if `value` lies in `range`, both ends included.
+    pub(crate) fn unless_in(
+        range: RangeInclusive<f64>,
+        algorithm: &'static str,
+        parameter: &'static str,
+        value: f64,
+    ) -> Result<(), Self> {
+        if range.contains(&value) {
+            return Ok(());
+        }
+        Err(Self {
+            algorithm,
+            parameter,
+            value: value.to_string(),
+            problem: "is out of range",
+            cure: format!("give a number from {} to {}", range.start(), range.end()),
+        })
+    }
+
+    /// `Ok` if `valid`.
+    pub(crate) fn unless(
+        valid: bool,
+        algorithm: &'static str,
+        parameter: &'static str,
+        value: impl ToString,
+        problem: &'static str,
+        cure: &'static str,
+    ) -> Result<(), Self> {
+        if valid {
+            return Ok(());
+        }
+        Err(Self { algorithm, parameter, value: value.to_string(), problem, cure: cure.to_string() })
+    }
+}
+
+/// Generates `Config`, `NAMES` and `ENTRIES` of a registry from one line per algorithm: its variant, its module, its
+/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`.
+macro_rules! config_registry {
+    ($what:literal; $($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+        #[doc = concat!("Which ", $what, ", and its parameters. In text: a table with `name` and the parameters.")]
+        #[derive(Clone, PartialEq, Debug)]
+        #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "name"))]
+        #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+        pub enum Config {
+            $(
+                #[doc = concat!($summary, " (", $source, ").")]
+                #[cfg_attr(feature = "serde", serde(rename = $name))]
+                $variant($module::Config),
+            )*
+        }
+
+        #[doc = concat!("The name of every built-in ", $what, ", in the order of the registry.")]
+        pub const NAMES: &[&str] = &[$($name),*];
+
+        #[doc = concat!("Every built-in ", $what, " with a line about it.")]
+        pub const ENTRIES: &[$crate::congestion::Entry] =
+            &[$($crate::congestion::Entry { name: $name, summary: $summary, source: $source }),*];
+
+        impl Config {
+            /// The algorithm with this name, all its parameters at their defaults (the `paper` profile).
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Self> {
+                match name {
+                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The algorithm's name in text.
+            #[must_use]
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// Checks every parameter against its range.
+            ///
+            /// # Errors
+            /// The first parameter that is out of range.
+            pub fn check(&self) -> Result<(), $crate::congestion::ConfigError> {
+                match self {
+                    $(Self::$variant(config) => config.check(),)*
+                }
+            }
+        }
+    };
+}
+pub(crate) use config_registry;
