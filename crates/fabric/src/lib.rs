@@ -1,6 +1,6 @@
 //! What packets cross: ports, queues, markers, links, switches and topologies. No clock of its own: `now` is an argument.
 //!
-//! A [`port::Port`] is composed, not chosen: buffer x markers x overflow x service. A [`Network`] is nodes, links and
+//! A [`Port`] is composed, not chosen: buffer x markers x overflow x service. A [`Network`] is nodes, links and
 //! routes; [`topology`] generates them. Everything here serves the simulator (virtual time) and the emulator (real time)
 //! alike.
 #![no_std]
@@ -11,9 +11,15 @@ extern crate alloc;
 extern crate std;
 
 mod network;
+mod packet;
 mod port_config;
+pub mod queue;
+mod routing;
 pub mod topology;
 
 pub use network::{Link, Network, Node, NodeKind, Tier};
+pub use packet::{Packet, PacketId, Packets};
 pub use port_config::{Marker, MarkingPoint, Phantom, PortConfig, Red};
+pub use queue::port::{Admission, Port, PortCounters};
+pub use routing::{Routes, RouteTable, Walk};
 pub use topology::TopologyError;

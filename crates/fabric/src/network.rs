@@ -77,8 +77,10 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// How many of them are hosts.
     pub hosts: u32,
-    /// All directed links, by [`PortId`].
+    /// All directed links, by [`PortId`]; those that leave one node stand together.
     pub links: Vec<Link>,
+    /// The first port of each node, and one past the last port of all.
+    pub first_port: Vec<u32>,
 }
 
 impl Network {
@@ -92,6 +94,18 @@ impl Network {
             self.nodes[link.to.index()].name,
             link.index
         )
+    }
+
+    /// The ports of a node.
+    #[must_use]
+    pub fn ports_of(&self, node: NodeId) -> core::ops::Range<u32> {
+        self.first_port[node.index()]..self.first_port[node.index() + 1]
+    }
+
+    /// The port with this name, if there is one.
+    #[must_use]
+    pub fn port_named(&self, name: &str) -> Option<PortId> {
+        (0..self.links.len() as u32).map(PortId).find(|&port| self.port_name(port) == name)
     }
 
     /// The site of a host.

@@ -1,9 +1,13 @@
 //! Topologies by generator. Each checks its parameters and names the cure.
 
-use crate::network::Network;
-use alloc::string::String;
+mod builder;
+
+use crate::network::{Network, NodeKind, Tier};
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{Duration, Rate};
+use builder::Builder;
+use core::fmt::Display;
+use farspan_units::{Duration, NodeId, Rate};
 
 /// Why a topology cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -26,8 +30,10 @@ pub struct FatTree {
     pub k: u32,
     /// Rate of every link.
     pub link_rate: Rate,
-    /// Delay of every link, one way, processing at the far end included.
+    /// Propagation of every link, one way.
     pub link_delay: Duration,
+    /// Processing in a switch; counts as part of the delay of each link that leads to one.
+    pub switch_delay: Duration,
     /// Oversubscription at the ToR and at the aggregation switch, each at least 1: uplinks are thinned out by it.
     pub oversubscription: [u32; 2],
 }
@@ -54,8 +60,10 @@ pub struct Dumbbell {
     pub hosts_per_side: u32,
     /// Rate of the host links.
     pub link_rate: Rate,
-    /// Delay of the host links, one way.
+    /// Propagation of the host links, one way.
     pub link_delay: Duration,
+    /// Processing in a switch; counts as part of the delay of each link that leads to one.
+    pub switch_delay: Duration,
     /// Rate of the link between the switches.
     pub bottleneck_rate: Rate,
     /// Delay of the link between the switches, one way.
@@ -67,20 +75,220 @@ pub struct Dumbbell {
 /// Hosts around one switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Star {
+    /// Processing in the switch; counts as part of the delay of each link that leads to it.
+    pub switch_delay: Duration,
     /// The rate and delay of each host's link, one way; one entry a host.
     pub hosts: Vec<(Rate, Duration)>,
 }
 
-impl FatTree {
-    /// Builds the network.
-    ///
-    /// # Errors
-    /// If a parameter is out of range or does not divide.
-    pub fn build(&self) -> Result<Network, TopologyError> {
-        unreachable_until_built()
+
+impl TopologyError {
+    fn new(parameter: &'static str, value: impl Display, problem: impl Display, cure: impl Display) -> Self {
+        Self { parameter, value: value.to_string(), problem: problem.to_string(), cure: cure.to_string() }
     }
 }
 
-fn unreachable_until_built() -> Result<Network, TopologyError> {
-    Ok(Network::default())
+fn positive_rate(parameter: &'static str, rate: Rate) -> Result<(), TopologyError> {
+    if rate.is_zero() {
+        return Err(TopologyError::new(parameter, rate, "nothing can move", "give a rate above zero, such as \"100Gbps\""));
+    }
+    Ok(())
 }
+
+fn at_least_one(parameter: &'static str, count: u32) -> Result<(), TopologyError> {
+    if count == 0 {
+        return Err(TopologyError::new(parameter, count, "there would be no path", "give at least 1"));
+    }
+    Ok(())
+}
+
+impl FatTree {
+    /// The largest k that keeps host numbers within a packet's 24 bits.
+    const MAX_K: u32 = 128;
+
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// If k is odd, too small or too large, a rate is zero, or the oversubscription does not divide the uplinks.
+    pub fn check(&self) -> Result<(), TopologyError> {
+        if self.k < 2 || !self.k.is_multiple_of(2) || self.k > Self::MAX_K {
+            return Err(TopologyError::new(
+                "k",
+                self.k,
+                "a fat tree's switches have an even number of ports",
+                format_args!("give an even k from 2 to {}, such as 8", Self::MAX_K),
+            ));
+        }
+        positive_rate("link_rate", self.link_rate)?;
+        for factor in self.oversubscription {
+            if factor == 0 || !(self.k / 2).is_multiple_of(factor) {
+                return Err(TopologyError::new(
+                    "oversubscription",
+                    factor,
+                    format_args!("it does not divide the {} uplinks of a switch of radix {}", self.k / 2, self.k),
+                    "give a divisor of k/2, 1 for none",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Hosts of one tree: k^3/4.
+    #[must_use]
+    pub const fn hosts(&self) -> u32 {
+        self.k * self.k * self.k / 4
+    }
+
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// See [`FatTree::check`].
+    pub fn build(&self) -> Result<Network, TopologyError> {
+        self.check()?;
+        let mut b = Builder::default();
+        self.nodes(&mut b, 1);
+        self.links(&mut b, 0);
+        Ok(b.finish())
+    }
+
+    const fn aggs_per_pod(&self) -> u32 {
+        self.k / 2 / self.oversubscription[0]
+    }
+
+    const fn agg_uplinks(&self) -> u32 {
+        self.k / 2 / self.oversubscription[1]
+    }
+
+    const fn cores(&self) -> u32 {
+        self.aggs_per_pod() * self.agg_uplinks()
+    }
+
+    /// Adds the nodes of `sites` trees, level by level, so that each level is numbered through the sites.
+    fn nodes(&self, b: &mut Builder, sites: u32) {
+        let levels = [
+            (NodeKind::Host, self.hosts()),
+            (NodeKind::Tor, self.k * self.k / 2),
+            (NodeKind::Agg, self.k * self.aggs_per_pod()),
+            (NodeKind::Core, self.cores()),
+        ];
+        for (kind, count) in levels {
+            for site in 0..sites {
+                b.add(kind, count, site);
+            }
+        }
+    }
+
+    /// Adds the links of one site's tree. Aggregation switch p of each pod meets cores p, p + a, p + 2a, ... of a = its
+    /// number per pod.
+    fn links(&self, b: &mut Builder, site: u32) {
+        let half = self.k / 2;
+        let node = |kind: NodeKind, i: u32, b: &Builder| b.node(kind, site, i);
+        for h in 0..self.hosts() {
+            let (host, tor) = (node(NodeKind::Host, h, b), node(NodeKind::Tor, h / half, b));
+            self.pair(b, host, tor, Tier::HostUp, Tier::HostDown);
+        }
+        for pod in 0..self.k {
+            for p in 0..self.aggs_per_pod() {
+                let agg = node(NodeKind::Agg, pod * self.aggs_per_pod() + p, b);
+                for t in 0..half {
+                    let tor = node(NodeKind::Tor, pod * half + t, b);
+                    self.pair(b, tor, agg, Tier::Fabric, Tier::Fabric);
+                }
+                for l in 0..self.agg_uplinks() {
+                    let core = node(NodeKind::Core, p + self.aggs_per_pod() * l, b);
+                    self.pair(b, agg, core, Tier::Fabric, Tier::Fabric);
+                }
+            }
+        }
+    }
+
+    fn pair(&self, b: &mut Builder, low: NodeId, high: NodeId, up: Tier, down: Tier) {
+        b.pair(low, high, self.link_rate, self.link_delay, self.switch_delay, [up, down]);
+    }
+}
+
+impl DualFatTree {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// As [`FatTree::check`], and if a bundle is empty or the rate between the sites is zero.
+    pub fn check(&self) -> Result<(), TopologyError> {
+        self.site.check()?;
+        at_least_one("core_border_links", self.core_border_links)?;
+        at_least_one("wan.links", self.wan_links)?;
+        positive_rate("wan.link_rate", self.wan_rate)
+    }
+
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// See [`DualFatTree::check`].
+    pub fn build(&self) -> Result<Network, TopologyError> {
+        self.check()?;
+        let mut b = Builder::default();
+        self.site.nodes(&mut b, 2);
+        let border = [b.add(NodeKind::Border, 1, 0), b.add(NodeKind::Border, 1, 1)];
+        for (site, &border) in (0..).zip(&border) {
+            self.site.links(&mut b, site);
+            for c in 0..self.site.cores() {
+                let core = b.node(NodeKind::Core, site, c);
+                for _ in 0..self.core_border_links {
+                    self.site.pair(&mut b, core, border, Tier::Border, Tier::Border);
+                }
+            }
+        }
+        for _ in 0..self.wan_links {
+            let delay = (self.wan_delay, self.site.switch_delay);
+            b.pair(border[0], border[1], self.wan_rate, delay.0, delay.1, [Tier::Wan, Tier::Wan]);
+        }
+        Ok(b.finish())
+    }
+}
+
+impl Dumbbell {
+    /// Builds the network: hosts `0..n` on the left, `n..2n` on the right.
+    ///
+    /// # Errors
+    /// If a side is empty or a rate is zero.
+    pub fn build(&self) -> Result<Network, TopologyError> {
+        at_least_one("hosts_per_side", self.hosts_per_side)?;
+        positive_rate("link_rate", self.link_rate)?;
+        positive_rate("bottleneck_rate", self.bottleneck_rate)?;
+        let mut b = Builder::default();
+        let right = u32::from(self.two_sites);
+        b.add(NodeKind::Host, self.hosts_per_side, 0);
+        b.add(NodeKind::Host, self.hosts_per_side, right);
+        let tors = [b.add(NodeKind::Tor, 1, 0), b.add(NodeKind::Tor, 1, right)];
+        for h in 0..2 * self.hosts_per_side {
+            let tor = tors[(h / self.hosts_per_side) as usize];
+            let tiers = [Tier::HostUp, Tier::HostDown];
+            b.pair(NodeId(h), tor, self.link_rate, self.link_delay, self.switch_delay, tiers);
+        }
+        let tier = if self.two_sites { Tier::Wan } else { Tier::Fabric };
+        b.pair(tors[0], tors[1], self.bottleneck_rate, self.bottleneck_delay, self.switch_delay, [tier, tier]);
+        Ok(b.finish())
+    }
+}
+
+impl Star {
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// If there are fewer than two hosts or a rate is zero.
+    pub fn build(&self) -> Result<Network, TopologyError> {
+        if self.hosts.len() < 2 {
+            return Err(TopologyError::new("hosts", self.hosts.len(), "nobody to talk to", "give at least 2"));
+        }
+        let mut b = Builder::default();
+        b.add(NodeKind::Host, self.hosts.len() as u32, 0);
+        let tor = b.add(NodeKind::Tor, 1, 0);
+        for (h, &(rate, delay)) in (0..).zip(&self.hosts) {
+            positive_rate("link_rate", rate)?;
+            b.pair(NodeId(h), tor, rate, delay, self.switch_delay, [Tier::HostUp, Tier::HostDown]);
+        }
+        Ok(b.finish())
+    }
+}
+
+#[cfg(test)]
+mod tests;

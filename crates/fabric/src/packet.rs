@@ -1,0 +1,195 @@
+//! Packet records and the slab that holds them.
+//!
+//! A record is 32 bytes: what switches look at, and a few words that belong to the driver (the simulator packs a
+//! header into them; a driver with real bytes keeps those in a table of its own, by [`PacketId`]). Queues link records
+//! by number, so that moving a packet copies nothing.
+
+use alloc::vec::Vec;
+use farspan_units::{Bytes, FlowId, HostId};
+
+/// A packet's place in the slab.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct PacketId(u32);
+
+impl PacketId {
+    /// No packet: the end of a list.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// A packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// The next packet of the queue (or of the free list) that this one stands in.
+    pub(crate) next: PacketId,
+    /// Flow, for hashing and for the driver.
+    pub flow: FlowId,
+    /// Destination in the low 24 bits, flags above.
+    to_and_flags: u32,
+    /// Size on the wire, bytes.
+    size: u16,
+    /// Hashed with the flow by every switch.
+    pub entropy: u16,
+    /// The driver's.
+    pub words: [u32; 3],
+    /// The driver's.
+    pub halves: [u16; 2],
+}
+
+impl Packet {
+    /// Number of destinations that a record can name.
+    pub const MAX_HOSTS: u32 = 1 << 24;
+    const CONTROL: u32 = 1 << 24;
+    const ECN_CE: u32 = 1 << 25;
+    const TRIMMED: u32 = 1 << 26;
+    const KIND_SHIFT: u32 = 28;
+
+    /// A packet without driver words. `kind` (0 to 15) is the driver's; control packets go first where a port says so.
+    ///
+    /// # Panics
+    /// If the size exceeds 65,535 bytes, the destination 24 bits or the kind 4 bits.
+    #[must_use]
+    pub fn new(flow: FlowId, to: HostId, size: Bytes, entropy: u16, control: bool, kind: u8) -> Self {
+        assert!(to.0 < Self::MAX_HOSTS && kind < 16, "a destination has 24 bits and a kind 4");
+        let size = u16::try_from(size.get()).expect("a packet has at most 65,535 bytes");
+        let flags = if control { Self::CONTROL } else { 0 } | u32::from(kind) << Self::KIND_SHIFT;
+        Self { next: PacketId::NONE, flow, to_and_flags: to.0 | flags, size, entropy, words: [0; 3], halves: [0; 2] }
+    }
+
+    /// Where it goes.
+    #[must_use]
+    pub const fn to(&self) -> HostId {
+        HostId(self.to_and_flags & (Self::MAX_HOSTS - 1))
+    }
+    /// Size on the wire.
+    #[must_use]
+    pub const fn size(&self) -> Bytes {
+        Bytes::new(self.size as u64)
+    }
+    /// Whether it is an ACK or another control packet.
+    #[must_use]
+    pub const fn control(&self) -> bool {
+        self.to_and_flags & Self::CONTROL != 0
+    }
+    /// Whether it carries a congestion mark.
+    #[must_use]
+    pub const fn ecn_ce(&self) -> bool {
+        self.to_and_flags & Self::ECN_CE != 0
+    }
+    /// Marks it.
+    pub const fn mark(&mut self) {
+        self.to_and_flags |= Self::ECN_CE;
+    }
+    /// Whether a port cut its payload off.
+    #[must_use]
+    pub const fn trimmed(&self) -> bool {
+        self.to_and_flags & Self::TRIMMED != 0
+    }
+    /// The driver's kind.
+    #[must_use]
+    pub const fn kind(&self) -> u8 {
+        (self.to_and_flags >> Self::KIND_SHIFT) as u8
+    }
+}
+
+/// All packets of one simulation (or of one thread's part of it): a slab with a last-in, first-out free list, so that
+/// the footprint is the peak occupancy and the records in use stay in cache.
+#[derive(Clone, Debug)]
+pub struct Packets {
+    slab: Vec<Packet>,
+    free: PacketId,
+    live: usize,
+}
+
+impl Default for Packets {
+    fn default() -> Self {
+        Self { slab: Vec::new(), free: PacketId::NONE, live: 0 }
+    }
+}
+
+impl Packets {
+    /// Takes a packet in.
+    ///
+    /// # Panics
+    /// If 2^32 - 1 packets are in flight.
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        self.live += 1;
+        if self.free != PacketId::NONE {
+            let id = self.free;
+            let slot = &mut self.slab[id.0 as usize];
+            self.free = slot.next;
+            *slot = packet;
+            return id;
+        }
+        let id = u32::try_from(self.slab.len()).ok().filter(|&i| i != u32::MAX).expect("fewer than 2^32 packets");
+        self.slab.push(packet);
+        PacketId(id)
+    }
+
+    /// Takes a packet out.
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        let free = self.free;
+        let slot = &mut self.slab[id.0 as usize];
+        let packet = *slot;
+        slot.next = free;
+        self.free = id;
+        self.live -= 1;
+        packet
+    }
+
+    /// How many packets there are.
+    #[must_use]
+    pub const fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+}
+
+impl core::ops::Index<PacketId> for Packets {
+    type Output = Packet;
+    fn index(&self, id: PacketId) -> &Packet {
+        &self.slab[id.0 as usize]
+    }
+}
+
+impl core::ops::IndexMut<PacketId> for Packets {
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        &mut self.slab[id.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_half_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+
+    #[test]
+    fn fields_do_not_run_into_each_other() {
+        let mut p = Packet::new(FlowId(u32::MAX), HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 7, true, 15);
+        p.mark();
+        assert_eq!((p.to(), p.size(), p.kind()), (HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 15));
+        assert!(p.control() && p.ecn_ce() && !p.trimmed());
+    }
+
+    #[test]
+    fn the_slab_uses_the_last_freed_place_first() {
+        let mut packets = Packets::default();
+        let packet = |n| Packet::new(FlowId(n), HostId(0), Bytes::new(64), 0, false, 0);
+        let ids: Vec<_> = (0..3).map(|n| packets.insert(packet(n))).collect();
+        assert_eq!(packets.remove(ids[0]).flow, FlowId(0));
+        assert_eq!(packets.remove(ids[2]).flow, FlowId(2));
+        assert_eq!(packets.len(), 1);
+        assert_eq!(packets.insert(packet(3)), ids[2]);
+        assert_eq!(packets.insert(packet(4)), ids[0]);
+        assert_eq!(packets[ids[1]].flow, FlowId(1));
+    }
+}

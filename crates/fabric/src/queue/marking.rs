@@ -1,0 +1,162 @@
+//! Congestion marks: RED and step thresholds on the real queue, RED on a phantom counter.
+
+use crate::port_config::{Marker, PortConfig, Red};
+use farspan_units::random::Random;
+use farspan_units::{Bytes, Duration, Rate, Time};
+
+/// A quantity that RED compares, with its thresholds in the same unit.
+#[derive(Clone, Copy, Debug)]
+struct Ramp {
+    min: u64,
+    max: u64,
+}
+
+impl Ramp {
+    /// Never up to `min`, always above `max`, linear between (Uno section 5.1). Draws only on the slope.
+    fn marks(self, level: u64, random: &mut Random) -> bool {
+        if level <= self.min {
+            return false;
+        }
+        if level > self.max {
+            return true;
+        }
+        // P(mark) = (level - min) / (max - min), compared as integers.
+        let draw = random.bits() >> 32;
+        u128::from(draw) * u128::from(self.max - self.min) < u128::from(level - self.min) << 32
+    }
+}
+
+/// A phantom queue, kept as the instant at which it would be empty: no drift, no timer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PhantomQueue {
+    /// When the counter reaches zero if nothing is added.
+    empty_at: Time,
+    /// Drain rate: a fraction of the link's.
+    drain: Rate,
+    /// How long a full counter takes to drain.
+    full: Duration,
+    /// Size of the last packet counted, and how long it takes to drain: nearly all packets have one size.
+    last: (Bytes, Duration),
+    /// Whether refused packets count too.
+    pub(super) count_dropped: bool,
+}
+
+impl PhantomQueue {
+    fn new(size: Bytes, drain: Rate, count_dropped: bool) -> Self {
+        let full = drain.transmission(size);
+        Self { empty_at: Time::ZERO, drain, full, last: (Bytes::ZERO, Duration::ZERO), count_dropped }
+    }
+
+    /// Counts a packet; the counter saturates at its size.
+    pub(super) fn add(&mut self, now: Time, size: Bytes) {
+        if self.last.0 != size {
+            self.last = (size, self.drain.transmission(size));
+        }
+        let lag = self.empty_at.since(now) + self.last.1;
+        self.empty_at = now + lag.min(self.full);
+    }
+
+    fn lag(&self, now: Time) -> Duration {
+        self.empty_at.since(now)
+    }
+
+    /// The counter, in bytes.
+    pub(super) fn level(&self, now: Time) -> Bytes {
+        self.drain.bytes_in(self.lag(now))
+    }
+}
+
+/// The markers of one port, thresholds ready for comparison.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marking {
+    pub(super) phantom: Option<PhantomQueue>,
+    /// On the real queue, in bytes.
+    queue: Option<Ramp>,
+    /// On the phantom queue, in picoseconds of draining.
+    phantom_ramp: Option<Ramp>,
+}
+
+impl Marking {
+    /// # Panics
+    /// If a port has two markers of one kind, or a phantom marker without a phantom queue: a configuration error that
+    /// the scenario refuses earlier.
+    pub(super) fn new(config: &PortConfig, rate: Rate) -> Self {
+        let phantom = config
+            .phantom
+            .map(|p| PhantomQueue::new(p.size, rate.mul_f64(p.drain), p.count_dropped));
+        let mut marking = Self { phantom, queue: None, phantom_ramp: None };
+        for marker in &config.markers {
+            let slot = match marker {
+                Marker::Queue(_) | Marker::Step(_) => &mut marking.queue,
+                Marker::Phantom(_) => &mut marking.phantom_ramp,
+            };
+            assert!(slot.is_none(), "one marker a queue");
+            *slot = Some(match *marker {
+                Marker::Queue(red) => Ramp { min: red.min.get(), max: red.max.get() },
+                Marker::Step(k) => Ramp { min: k.get(), max: k.get() },
+                Marker::Phantom(Red { min, max }) => {
+                    let drain = phantom.expect("a phantom marker looks at a phantom queue").drain;
+                    Ramp { min: drain.transmission(min).as_ps(), max: drain.transmission(max).as_ps() }
+                }
+            });
+        }
+        marking
+    }
+
+    /// Whether the state of the queues now marks a data packet: any marker does.
+    pub(super) fn marks(&self, now: Time, queued: Bytes, random: &mut Random) -> bool {
+        let real = self.queue.is_some_and(|ramp| ramp.marks(queued.get(), random));
+        real || match (self.phantom_ramp, &self.phantom) {
+            (Some(ramp), Some(phantom)) => ramp.marks(phantom.lag(now).as_ps(), random),
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_units::Purpose;
+
+    #[test]
+    fn red_marks_with_the_linear_probability_within_three_sigma() {
+        let ramp = Ramp { min: 250, max: 750 };
+        let mut random = Random::new(3, Purpose::Mark, 0);
+        for level in [250_u64, 300, 500, 700, 750, 751] {
+            let n = 100_000;
+            let marks = (0..n).filter(|_| ramp.marks(level, &mut random)).count() as f64;
+            let p = if level > 750 { 1.0 } else { (level as f64 - 250.0) / 500.0 };
+            let sigma = (f64::from(n) * p * (1.0 - p)).sqrt();
+            assert!((marks - f64::from(n) * p).abs() <= 3.0 * sigma, "level {level}: {marks} of {n}, expected {p}");
+        }
+    }
+
+    #[test]
+    fn a_phantom_queue_follows_its_closed_form() {
+        // Packets of 4,160 B every 332.8 ns (100 Gb/s) into a counter that drains at 90 Gb/s: after n packets it holds
+        // n x 4160 - 90 Gb/s x (n - 1) x 332.8 ns.
+        let mut phantom = PhantomQueue::new(Bytes::new(25_000_000), Rate::from_gbps(90), false);
+        let gap = Duration::from_ps(332_800);
+        for n in 1..=10_000_u64 {
+            let now = Time::ZERO + gap * (n - 1);
+            phantom.add(now, Bytes::new(4160));
+            let expected = n as f64 * 4160.0 - 90e9 / 8.0 * (gap * (n - 1)).as_secs_f64();
+            let level = phantom.level(now).as_f64();
+            assert!((level - expected).abs() <= 1.0 + n as f64 * 0.006, "{n}: {level} against {expected}");
+        }
+        let full = phantom.level(Time::ZERO + gap * 9999);
+        let later = Time::ZERO + gap * 9999 + Duration::from_us(100);
+        let drained = full.get() - phantom.level(later).get();
+        assert!(drained.abs_diff(1_125_000) <= 1, "100 us at 90 Gb/s drain 1,125,000 B, not {drained}");
+    }
+
+    #[test]
+    fn a_phantom_queue_saturates_and_empties() {
+        let mut phantom = PhantomQueue::new(Bytes::new(10_000), Rate::from_gbps(90), false);
+        for _ in 0..100 {
+            phantom.add(Time::ZERO, Bytes::new(4160));
+        }
+        assert!(phantom.level(Time::ZERO).get().abs_diff(10_000) <= 1);
+        assert_eq!(phantom.level(Time::ZERO + Duration::from_us(1)), Bytes::ZERO);
+    }
+}

@@ -1,0 +1,233 @@
+//! A port: buffer x markers x overflow x service, at the end of one link.
+
+use super::list::List;
+use super::marking::Marking;
+use crate::packet::{PacketId, Packets};
+use crate::port_config::{MarkingPoint, PortConfig};
+use farspan_units::random::Random;
+use farspan_units::{Bytes, Duration, PortId, Purpose, Rate, Time};
+
+/// Whether a port took a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// It waits.
+    Queued,
+    /// The port was idle: its transmission has begun, and ends at [`Port::next_completion`].
+    Started,
+    /// The buffer is full; the packet is the caller's to discard.
+    Dropped,
+}
+
+/// What a port has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PortCounters {
+    /// Bytes sent.
+    pub sent_bytes: Bytes,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Packets refused.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Time spent sending.
+    pub busy: Duration,
+    /// Largest data queue, the packet in service included.
+    pub max_queue: Bytes,
+    /// Integral of the data queue over time, in byte picoseconds, up to the last change.
+    queue_integral: u128,
+    /// When the data queue last changed.
+    changed_at: Time,
+}
+
+/// An egress port.
+///
+/// It owns its state and never looks elsewhere. Drive it in time order: [`Port::enqueue`] on arrivals,
+/// [`Port::complete`] at each [`Port::next_completion`]. At one instant a completion comes before an arrival.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// The packet in service, and when its last bit leaves.
+    serving: Option<(PacketId, Time)>,
+    control: List,
+    data: List,
+    /// Bytes in the data queue, the packet in service included.
+    data_bytes: Bytes,
+    /// Picoseconds a byte if that is exact, else 0.
+    byte_time: u64,
+    rate: Rate,
+    buffer: Bytes,
+    marking: Marking,
+    marking_point: MarkingPoint,
+    control_priority: bool,
+    random: Random,
+    counters: PortCounters,
+}
+
+impl Port {
+    /// A port of `config` on a link of `rate`. `id` keeps its random draws apart from other ports'.
+    ///
+    /// # Panics
+    /// If the rate is zero or the markers contradict each other; scenarios are checked earlier.
+    #[must_use]
+    pub fn new(config: &PortConfig, rate: Rate, id: PortId, seed: u64) -> Self {
+        assert!(!rate.is_zero(), "a link moves something");
+        let second = 8_000_000_000_000_u64;
+        Self {
+            serving: None,
+            control: List::EMPTY,
+            data: List::EMPTY,
+            data_bytes: Bytes::ZERO,
+            byte_time: if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 },
+            rate,
+            buffer: config.buffer,
+            marking: Marking::new(config, rate),
+            marking_point: config.marking_point,
+            control_priority: config.control_priority,
+            random: Random::new(seed, Purpose::Mark, u64::from(id.0)),
+            counters: PortCounters::default(),
+        }
+    }
+
+    fn transmission(&self, size: Bytes) -> Duration {
+        if self.byte_time != 0 { Duration::from_ps(self.byte_time * size.get()) } else { self.rate.transmission(size) }
+    }
+
+    /// A packet arrives. Everything due at or before `now` must have been completed.
+    pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+        debug_assert!(self.serving.is_none_or(|(_, at)| at > now), "a completion is overdue");
+        let (size, control) = (packets[id].size(), packets[id].control());
+        if control && self.control_priority {
+            return self.start_or(now, id, packets, |port, packets| port.control.push(id, packets));
+        }
+        let fits = self.data_bytes + size <= self.buffer;
+        if let Some(phantom) = &mut self.marking.phantom
+            && !control
+            && (fits || phantom.count_dropped)
+        {
+            phantom.add(now, size);
+        }
+        if !fits {
+            self.counters.dropped += 1;
+            return Admission::Dropped;
+        }
+        self.change_queue(now, self.data_bytes + size);
+        if self.marking_point == MarkingPoint::Enqueue && !control {
+            self.mark(now, id, packets);
+        }
+        self.start_or(now, id, packets, |port, packets| port.data.push(id, packets))
+    }
+
+    /// Starts a packet on an idle link, or queues it.
+    fn start_or(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        queue: impl FnOnce(&mut Self, &mut Packets),
+    ) -> Admission {
+        if self.serving.is_some() {
+            queue(self, packets);
+            return Admission::Queued;
+        }
+        self.serve(now, id, packets);
+        Admission::Started
+    }
+
+    fn serve(&mut self, now: Time, id: PacketId, packets: &Packets) {
+        let time = self.transmission(packets[id].size());
+        self.counters.busy += time;
+        self.serving = Some((id, now + time));
+    }
+
+    /// When the packet in service has left, if there is one.
+    #[must_use]
+    pub fn next_completion(&self) -> Option<Time> {
+        self.serving.map(|(_, at)| at)
+    }
+
+    /// Completes the packet in service, at [`Port::next_completion`], and starts the next: control first, then data.
+    ///
+    /// # Panics
+    /// If nothing is in service.
+    pub fn complete(&mut self, packets: &mut Packets) -> PacketId {
+        let (id, now) = self.serving.take().expect("a completion follows a start");
+        let packet = &packets[id];
+        let (size, control) = (packet.size(), packet.control());
+        self.counters.sent_bytes += size;
+        self.counters.sent_packets += 1;
+        if !(control && self.control_priority) {
+            self.change_queue(now, self.data_bytes - size);
+            if self.marking_point == MarkingPoint::Dequeue && !control {
+                self.mark(now, id, packets);
+            }
+        }
+        if let Some(next) = self.control.pop(packets).or_else(|| self.data.pop(packets)) {
+            self.serve(now, next, packets);
+        }
+        id
+    }
+
+    fn mark(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        if self.marking.marks(now, self.data_bytes, &mut self.random) {
+            packets[id].mark();
+            self.counters.marked += 1;
+        }
+    }
+
+    fn change_queue(&mut self, now: Time, bytes: Bytes) {
+        let c = &mut self.counters;
+        c.queue_integral += u128::from(self.data_bytes.get()) * u128::from(now.since(c.changed_at).as_ps());
+        c.changed_at = now;
+        c.max_queue = c.max_queue.max(bytes);
+        self.data_bytes = bytes;
+    }
+
+    /// Bytes in the data queue, the packet in service included.
+    #[must_use]
+    pub const fn queued(&self) -> Bytes {
+        self.data_bytes
+    }
+
+    /// The phantom counter, if the port has one.
+    #[must_use]
+    pub fn phantom(&self, now: Time) -> Option<Bytes> {
+        self.marking.phantom.map(|p| p.level(now))
+    }
+
+    /// What the port has done.
+    #[must_use]
+    pub const fn counters(&self) -> &PortCounters {
+        &self.counters
+    }
+
+    /// Time spent sending up to `now`: the packet in service counts as far as it has come.
+    #[must_use]
+    pub fn busy_until(&self, now: Time) -> Duration {
+        self.counters.busy.saturating_sub(self.serving.map_or(Duration::ZERO, |(_, at)| at.since(now)))
+    }
+
+    /// Time-weighted mean of the data queue from the start to `now`, in bytes.
+    #[must_use]
+    pub fn mean_queue(&self, now: Time) -> f64 {
+        if now == Time::ZERO {
+            return 0.0;
+        }
+        let c = &self.counters;
+        let tail = u128::from(self.data_bytes.get()) * u128::from(now.since(c.changed_at).as_ps());
+        (c.queue_integral + tail) as f64 / now.as_ps() as f64
+    }
+
+    /// Packets in the port, the one in service included.
+    #[must_use]
+    pub fn packets(&self, slab: &Packets) -> usize {
+        let mut count = usize::from(self.serving.is_some());
+        for mut list in [self.control, self.data] {
+            while list.pop(slab).is_some() {
+                count += 1;
+            }
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests;

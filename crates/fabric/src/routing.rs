@@ -1,0 +1,197 @@
+//! Shortest-path routes and per-switch salted ECMP.
+
+use crate::network::{Network, NodeKind};
+use alloc::vec::Vec;
+use farspan_units::random::{self, Random, mix};
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Purpose};
+
+/// The ports of one switch towards one destination: `count` entries of the table's members from `first`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Group {
+    first: u32,
+    count: u32,
+}
+
+/// The routes of one switch: a group of equal-cost ports for every leaf switch (the one a host hangs off).
+#[derive(Clone, Debug)]
+pub struct RouteTable {
+    /// By leaf.
+    groups: Vec<Group>,
+    members: Vec<PortId>,
+    /// This switch's own leaf number, and the ports to its hosts, from the lowest host on.
+    own: Option<(u32, HostId, Vec<PortId>)>,
+    /// Hashed with (flow, entropy).
+    salt: u64,
+}
+
+impl RouteTable {
+    /// The port for a packet to `to`, whose leaf is `leaf`: the hash of (salt, flow, entropy) picks among equal-cost
+    /// ports. `None` if there is no path.
+    #[must_use]
+    pub fn port(&self, to: HostId, leaf: u32, flow: FlowId, entropy: u16) -> Option<PortId> {
+        if let Some((own, first, ports)) = &self.own
+            && *own == leaf
+        {
+            return Some(ports[(to.0 - first.0) as usize]);
+        }
+        let group = self.groups[leaf as usize];
+        if group.count == 0 {
+            return None;
+        }
+        let hash = mix(self.salt ^ (u64::from(flow.0) << 16 | u64::from(entropy)));
+        let pick = ((hash >> 32) * u64::from(group.count)) >> 32;
+        Some(self.members[group.first as usize + pick as usize])
+    }
+}
+
+/// The routes of a network.
+#[derive(Clone, Debug)]
+pub struct Routes {
+    /// The leaf number of each host's switch.
+    pub leaf_of: Vec<u32>,
+    /// By node; hosts have empty tables.
+    pub tables: Vec<RouteTable>,
+}
+
+/// The way from one host to another: every link of one of the equal-cost paths, and what it adds up to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Walk {
+    /// Its links, the sender's NIC first.
+    pub links: Vec<PortId>,
+}
+
+impl Routes {
+    /// All shortest paths by number of links; `seed` salts the hashes, each with the switch's name.
+    #[must_use]
+    pub fn new(network: &Network, seed: u64) -> Self {
+        let hosts = network.hosts as usize;
+        let leaves: Vec<NodeId> = {
+            let mut leaves: Vec<_> = (0..hosts).map(|h| network.links[network.first_port[h] as usize].to).collect();
+            leaves.sort_unstable();
+            leaves.dedup();
+            leaves
+        };
+        let leaf_of = (0..hosts)
+            .map(|h| {
+                let leaf = network.links[network.first_port[h] as usize].to;
+                leaves.binary_search(&leaf).expect("a host's switch is a leaf") as u32
+            })
+            .collect();
+        let mut tables: Vec<RouteTable> = network
+            .nodes
+            .iter()
+            .map(|node| RouteTable {
+                groups: Vec::new(),
+                members: Vec::new(),
+                own: None,
+                salt: Random::new(seed, Purpose::Ecmp, random::entity(&node.name)).at(0),
+            })
+            .collect();
+        for (number, &leaf) in (0..).zip(&leaves) {
+            tables[leaf.index()].own = Some(own_hosts(network, leaf, number));
+            add_groups(network, leaf, &mut tables);
+        }
+        Self { leaf_of, tables }
+    }
+
+    /// One of the equal-cost ways from `from` to `to`; in the generated topologies all have the same links by tier.
+    ///
+    /// # Panics
+    /// If there is no way.
+    #[must_use]
+    pub fn walk(&self, network: &Network, from: HostId, to: HostId) -> Walk {
+        let mut port = PortId(network.first_port[from.index()]);
+        let mut links = Vec::with_capacity(9);
+        loop {
+            links.push(port);
+            let node = network.links[port.index()].to;
+            if network.nodes[node.index()].kind == NodeKind::Host {
+                return Walk { links };
+            }
+            port = self.tables[node.index()]
+                .port(to, self.leaf_of[to.index()], FlowId(0), 0)
+                .expect("the generated topologies are connected");
+        }
+    }
+}
+
+/// The ports of a leaf switch to its hosts, which are numbered consecutively.
+fn own_hosts(network: &Network, leaf: NodeId, number: u32) -> (u32, HostId, Vec<PortId>) {
+    let mut ports: Vec<_> = network
+        .ports_of(leaf)
+        .map(PortId)
+        .filter(|port| network.links[port.index()].to.0 < network.hosts)
+        .collect();
+    ports.sort_unstable_by_key(|port| network.links[port.index()].to);
+    let first = HostId(network.links[ports[0].index()].to.0);
+    (number, first, ports)
+}
+
+/// Breadth-first from a leaf: every switch gets the ports that lead one link closer to it.
+fn add_groups(network: &Network, leaf: NodeId, tables: &mut [RouteTable]) {
+    let mut distance = alloc::vec![u32::MAX; network.nodes.len()];
+    let mut queue = alloc::collections::VecDeque::from([leaf]);
+    distance[leaf.index()] = 0;
+    while let Some(node) = queue.pop_front() {
+        for port in network.ports_of(node) {
+            // Links come in pairs, so the neighbours one can reach are those one can be reached from.
+            let next = network.links[port as usize].to;
+            if next.0 >= network.hosts && distance[next.index()] == u32::MAX {
+                distance[next.index()] = distance[node.index()] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    for (node, table) in tables.iter_mut().enumerate().skip(network.hosts as usize) {
+        let first = table.members.len() as u32;
+        let closer = |port: &PortId| {
+            let to = network.links[port.index()].to;
+            to.0 >= network.hosts && distance[to.index()] != u32::MAX && distance[to.index()] + 1 == distance[node]
+        };
+        table.members.extend(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer));
+        table.groups.push(Group { first, count: table.members.len() as u32 - first });
+    }
+}
+
+impl Walk {
+    /// Propagation and processing along the way.
+    #[must_use]
+    pub fn delay(&self, network: &Network) -> Duration {
+        self.links.iter().map(|port| network.links[port.index()].delay).sum()
+    }
+
+    /// The time until the last bit of a lone packet of `size` arrives: each link stores and forwards.
+    #[must_use]
+    pub fn one_way(&self, network: &Network, size: Bytes) -> Duration {
+        self.links
+            .iter()
+            .map(|port| {
+                let link = &network.links[port.index()];
+                link.rate.transmission(size) + link.delay
+            })
+            .sum()
+    }
+
+    /// The time until the last bit of a message arrives in an empty network: `packets - 1` full packets of `mtu` and a
+    /// last one of `last`, sent back to back, each link storing and forwarding.
+    #[must_use]
+    pub fn message(&self, network: &Network, packets: u64, mtu: Bytes, last: Bytes) -> Duration {
+        if packets <= 1 {
+            return self.one_way(network, last);
+        }
+        // Of n - 1 equal packets, the j-th leaves a link (j - 1) of the slowest transmissions so far after the first.
+        let (mut first, mut slowest, mut last_out) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        for port in &self.links {
+            let link = &network.links[port.index()];
+            let full = link.rate.transmission(mtu);
+            slowest = slowest.max(full);
+            let before_last = first + full + slowest * (packets - 2);
+            last_out = last_out.max(before_last) + link.rate.transmission(last) + link.delay;
+            first += full + link.delay;
+        }
+        last_out
+    }
+}
+
+#[cfg(test)]
+mod tests;
