@@ -21,5 +21,5 @@ pub use network::{Link, Network, Node, NodeKind, Tier};
 pub use packet::{Packet, PacketId, Packets};
 pub use port_config::{Marker, MarkingPoint, Phantom, PortConfig, Red};
 pub use queue::port::{Admission, Port, PortCounters};
-pub use routing::{Routes, RouteTable, Walk};
+pub use routing::{RouteTable, Routes, Walk};
 pub use topology::TopologyError;

@@ -50,7 +50,8 @@ impl Tier {
     /// How many tiers there are.
     pub const COUNT: usize = 5;
     /// All tiers, in order.
-    pub const ALL: [Self; Self::COUNT] = [Self::HostUp, Self::HostDown, Self::Fabric, Self::Border, Self::Wan];
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::HostUp, Self::HostDown, Self::Fabric, Self::Border, Self::Wan];
 }
 
 /// A directed link, and with it the port it leaves from; [`PortId`] is its position in [`Network::links`].

@@ -53,7 +53,15 @@ impl Packet {
         assert!(to.0 < Self::MAX_HOSTS && kind < 16, "a destination has 24 bits and a kind 4");
         let size = u16::try_from(size.get()).expect("a packet has at most 65,535 bytes");
         let flags = if control { Self::CONTROL } else { 0 } | u32::from(kind) << Self::KIND_SHIFT;
-        Self { next: PacketId::NONE, flow, to_and_flags: to.0 | flags, size, entropy, words: [0; 3], halves: [0; 2] }
+        Self {
+            next: PacketId::NONE,
+            flow,
+            to_and_flags: to.0 | flags,
+            size,
+            entropy,
+            words: [0; 3],
+            halves: [0; 2],
+        }
     }
 
     /// Where it goes.
@@ -99,11 +107,12 @@ pub struct Packets {
     slab: Vec<Packet>,
     free: PacketId,
     live: usize,
+    live_bytes: Bytes,
 }
 
 impl Default for Packets {
     fn default() -> Self {
-        Self { slab: Vec::new(), free: PacketId::NONE, live: 0 }
+        Self { slab: Vec::new(), free: PacketId::NONE, live: 0, live_bytes: Bytes::ZERO }
     }
 }
 
@@ -114,6 +123,7 @@ impl Packets {
     /// If 2^32 - 1 packets are in flight.
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
+        self.live_bytes += packet.size();
         if self.free != PacketId::NONE {
             let id = self.free;
             let slot = &mut self.slab[id.0 as usize];
@@ -121,7 +131,8 @@ impl Packets {
             *slot = packet;
             return id;
         }
-        let id = u32::try_from(self.slab.len()).ok().filter(|&i| i != u32::MAX).expect("fewer than 2^32 packets");
+        let id =
+            u32::try_from(self.slab.len()).ok().filter(|&i| i != u32::MAX).expect("fewer than 2^32 packets");
         self.slab.push(packet);
         PacketId(id)
     }
@@ -134,6 +145,7 @@ impl Packets {
         slot.next = free;
         self.free = id;
         self.live -= 1;
+        self.live_bytes -= packet.size();
         packet
     }
 
@@ -141,6 +153,12 @@ impl Packets {
     #[must_use]
     pub const fn len(&self) -> usize {
         self.live
+    }
+
+    /// Their size on the wire.
+    #[must_use]
+    pub const fn bytes(&self) -> Bytes {
+        self.live_bytes
     }
 
     /// Whether there are none.
@@ -174,7 +192,8 @@ mod tests {
 
     #[test]
     fn fields_do_not_run_into_each_other() {
-        let mut p = Packet::new(FlowId(u32::MAX), HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 7, true, 15);
+        let mut p =
+            Packet::new(FlowId(u32::MAX), HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 7, true, 15);
         p.mark();
         assert_eq!((p.to(), p.size(), p.kind()), (HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 15));
         assert!(p.control() && p.ecn_ce() && !p.trimmed());

@@ -66,7 +66,8 @@ impl Routes {
     pub fn new(network: &Network, seed: u64) -> Self {
         let hosts = network.hosts as usize;
         let leaves: Vec<NodeId> = {
-            let mut leaves: Vec<_> = (0..hosts).map(|h| network.links[network.first_port[h] as usize].to).collect();
+            let mut leaves: Vec<_> =
+                (0..hosts).map(|h| network.links[network.first_port[h] as usize].to).collect();
             leaves.sort_unstable();
             leaves.dedup();
             leaves
@@ -146,7 +147,9 @@ fn add_groups(network: &Network, leaf: NodeId, tables: &mut [RouteTable]) {
         let first = table.members.len() as u32;
         let closer = |port: &PortId| {
             let to = network.links[port.index()].to;
-            to.0 >= network.hosts && distance[to.index()] != u32::MAX && distance[to.index()] + 1 == distance[node]
+            to.0 >= network.hosts
+                && distance[to.index()] != u32::MAX
+                && distance[to.index()] + 1 == distance[node]
         };
         table.members.extend(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer));
         table.groups.push(Group { first, count: table.members.len() as u32 - first });

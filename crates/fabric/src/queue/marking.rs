@@ -81,9 +81,8 @@ impl Marking {
     /// If a port has two markers of one kind, or a phantom marker without a phantom queue: a configuration error that
     /// the scenario refuses earlier.
     pub(super) fn new(config: &PortConfig, rate: Rate) -> Self {
-        let phantom = config
-            .phantom
-            .map(|p| PhantomQueue::new(p.size, rate.mul_f64(p.drain), p.count_dropped));
+        let phantom =
+            config.phantom.map(|p| PhantomQueue::new(p.size, rate.mul_f64(p.drain), p.count_dropped));
         let mut marking = Self { phantom, queue: None, phantom_ramp: None };
         for marker in &config.markers {
             let slot = match marker {
@@ -127,7 +126,10 @@ mod tests {
             let marks = (0..n).filter(|_| ramp.marks(level, &mut random)).count() as f64;
             let p = if level > 750 { 1.0 } else { (level as f64 - 250.0) / 500.0 };
             let sigma = (f64::from(n) * p * (1.0 - p)).sqrt();
-            assert!((marks - f64::from(n) * p).abs() <= 3.0 * sigma, "level {level}: {marks} of {n}, expected {p}");
+            assert!(
+                (marks - f64::from(n) * p).abs() <= 3.0 * sigma,
+                "level {level}: {marks} of {n}, expected {p}"
+            );
         }
     }
 

@@ -27,6 +27,8 @@ pub struct PortCounters {
     pub sent_packets: u64,
     /// Packets refused.
     pub dropped: u64,
+    /// Their size on the wire.
+    pub dropped_bytes: Bytes,
     /// Packets marked.
     pub marked: u64,
     /// Time spent sending.
@@ -88,7 +90,11 @@ impl Port {
     }
 
     fn transmission(&self, size: Bytes) -> Duration {
-        if self.byte_time != 0 { Duration::from_ps(self.byte_time * size.get()) } else { self.rate.transmission(size) }
+        if self.byte_time != 0 {
+            Duration::from_ps(self.byte_time * size.get())
+        } else {
+            self.rate.transmission(size)
+        }
     }
 
     /// A packet arrives. Everything due at or before `now` must have been completed.
@@ -107,6 +113,7 @@ impl Port {
         }
         if !fits {
             self.counters.dropped += 1;
+            self.counters.dropped_bytes += size;
             return Admission::Dropped;
         }
         self.change_queue(now, self.data_bytes + size);
@@ -214,18 +221,6 @@ impl Port {
         let c = &self.counters;
         let tail = u128::from(self.data_bytes.get()) * u128::from(now.since(c.changed_at).as_ps());
         (c.queue_integral + tail) as f64 / now.as_ps() as f64
-    }
-
-    /// Packets in the port, the one in service included.
-    #[must_use]
-    pub fn packets(&self, slab: &Packets) -> usize {
-        let mut count = usize::from(self.serving.is_some());
-        for mut list in [self.control, self.data] {
-            while list.pop(slab).is_some() {
-                count += 1;
-            }
-        }
-        count
     }
 }
 

@@ -1,0 +1,143 @@
+use super::*;
+use crate::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use alloc::collections::BTreeMap;
+use alloc::vec;
+use farspan_units::Rate;
+
+fn tree() -> FatTree {
+    FatTree {
+        k: 8,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        oversubscription: [1, 1],
+    }
+}
+
+fn two_sites() -> Network {
+    DualFatTree {
+        site: tree(),
+        core_border_links: 8,
+        wan_links: 8,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay: Duration::from_ps(886_500_000),
+    }
+    .build()
+    .unwrap()
+}
+
+/// Follows a packet from host to host; gives the ports it crosses.
+fn route(network: &Network, routes: &Routes, from: u32, to: u32, flow: u32, entropy: u16) -> Vec<PortId> {
+    let mut ports = vec![PortId(network.first_port[from as usize])];
+    loop {
+        let node = network.links[ports.last().unwrap().index()].to;
+        if node.0 < network.hosts {
+            assert_eq!(node.0, to, "it arrived at the wrong host");
+            return ports;
+        }
+        assert!(ports.len() < 16, "it goes round in circles");
+        let table = &routes.tables[node.index()];
+        ports.push(table.port(HostId(to), routes.leaf_of[to as usize], FlowId(flow), entropy).unwrap());
+    }
+}
+
+#[test]
+fn every_host_reaches_every_other_by_a_shortest_path() {
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    for from in (0..256).step_by(7) {
+        for to in (0..256).filter(|&to| to != from) {
+            let hops = route(&network, &routes, from, to, from ^ to, to as u16).len();
+            let expected = match (from / 128 == to / 128, from / 16 == to / 16, from / 4 == to / 4) {
+                (false, ..) => 9,
+                (_, _, true) => 2,
+                (_, true, _) => 4,
+                _ => 6,
+            };
+            assert_eq!(hops, expected, "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn ecmp_spreads_flows_evenly_over_the_wan() {
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    let mut used: BTreeMap<PortId, u32> = BTreeMap::new();
+    for flow in 0..8000 {
+        let ports = route(&network, &routes, 0, 200, flow, 0);
+        let wan = ports.iter().find(|p| network.links[p.index()].tier == crate::Tier::Wan).unwrap();
+        *used.entry(*wan).or_default() += 1;
+    }
+    assert_eq!(used.len(), 8);
+    let chi2: f64 = used.values().map(|&c| (f64::from(c) - 1000.0).powi(2) / 1000.0).sum();
+    assert!(chi2 < 24.3, "chi-squared {chi2} with 7 degrees of freedom: p < 0.001");
+}
+
+#[test]
+fn switches_hash_with_salts_of_their_own_and_seeds_change_them() {
+    let network = two_sites();
+    let path = |seed, entropy| route(&network, &Routes::new(&network, seed), 0, 200, 1, entropy);
+    assert_eq!(path(1, 5), path(1, 5));
+    assert!((0..8).any(|e| path(1, e) != path(2, e)));
+    let firsts: Vec<_> = (0..64).map(|e| path(1, e)).collect();
+    let mut distinct = firsts.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    assert!(distinct.len() > 40, "{} different paths of 64 entropies", distinct.len());
+}
+
+#[test]
+fn base_rtts_are_those_of_the_published_set_up() {
+    // Uno's 14 us and 1.792 ms: 6 and 9 hops of 1 us, 4,160 B out and 64 B back at 100 Gb/s.
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    let rtt = |to| {
+        let walk = routes.walk(&network, HostId(0), HostId(to));
+        walk.one_way(&network, Bytes::new(4160)) + walk.one_way(&network, Bytes::new(64))
+    };
+    assert_eq!(rtt(127), Duration::from_ps(14_027_520));
+    assert_eq!(rtt(255), Duration::from_ps(1_792_041_280));
+}
+
+#[test]
+fn a_message_takes_its_packets_one_after_the_other_over_the_slowest_link() {
+    let slow = Rate::from_gbps(10);
+    let network = Dumbbell {
+        hosts_per_side: 1,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        bottleneck_rate: slow,
+        bottleneck_delay: Duration::from_us(5),
+        two_sites: true,
+    }
+    .build()
+    .unwrap();
+    let walk = Routes::new(&network, 1).walk(&network, HostId(0), HostId(1));
+    let (full, last) = (Bytes::new(4160), Bytes::new(164));
+    let ten = walk.message(&network, 10, full, last);
+    let fast = Rate::from_gbps(100);
+    // Nine full packets pass the bottleneck back to back; the short last one catches up with the ninth, which still
+    // occupies the last link.
+    let expected = fast.transmission(full)
+        + slow.transmission(full) * 9
+        + slow.transmission(last).max(fast.transmission(full))
+        + fast.transmission(last)
+        + Duration::from_us(7);
+    assert_eq!(ten, expected);
+    assert_eq!(walk.message(&network, 1, full, last), walk.one_way(&network, last));
+}
+
+#[test]
+fn star_and_oversubscribed_trees_are_connected() {
+    let star =
+        Star { switch_delay: Duration::ZERO, hosts: vec![(Rate::from_gbps(10), Duration::from_us(1)); 5] };
+    let thin = FatTree { oversubscription: [4, 2], ..tree() };
+    for network in [star.build().unwrap(), thin.build().unwrap()] {
+        let routes = Routes::new(&network, 1);
+        for to in 1..network.hosts {
+            route(&network, &routes, 0, to, to, 0);
+        }
+    }
+}

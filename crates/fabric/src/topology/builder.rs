@@ -68,9 +68,12 @@ impl Builder {
             link.index = *n;
             *n += 1;
         }
-        let starts = self.network.nodes.iter().enumerate().map(|(n, _)| {
-            self.network.links.partition_point(|link| link.from.index() < n) as u32
-        });
+        let starts = self
+            .network
+            .nodes
+            .iter()
+            .enumerate()
+            .map(|(n, _)| self.network.links.partition_point(|link| link.from.index() < n) as u32);
         self.network.first_port = starts.chain([self.network.links.len() as u32]).collect::<Vec<_>>();
         self.network
     }

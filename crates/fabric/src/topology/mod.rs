@@ -81,7 +81,6 @@ pub struct Star {
     pub hosts: Vec<(Rate, Duration)>,
 }
 
-
 impl TopologyError {
     fn new(parameter: &'static str, value: impl Display, problem: impl Display, cure: impl Display) -> Self {
         Self { parameter, value: value.to_string(), problem: problem.to_string(), cure: cure.to_string() }
@@ -90,7 +89,12 @@ impl TopologyError {
 
 fn positive_rate(parameter: &'static str, rate: Rate) -> Result<(), TopologyError> {
     if rate.is_zero() {
-        return Err(TopologyError::new(parameter, rate, "nothing can move", "give a rate above zero, such as \"100Gbps\""));
+        return Err(TopologyError::new(
+            parameter,
+            rate,
+            "nothing can move",
+            "give a rate above zero, such as \"100Gbps\"",
+        ));
     }
     Ok(())
 }
@@ -125,7 +129,11 @@ impl FatTree {
                 return Err(TopologyError::new(
                     "oversubscription",
                     factor,
-                    format_args!("it does not divide the {} uplinks of a switch of radix {}", self.k / 2, self.k),
+                    format_args!(
+                        "it does not divide the {} uplinks of a switch of radix {}",
+                        self.k / 2,
+                        self.k
+                    ),
                     "give a divisor of k/2, 1 for none",
                 ));
             }
@@ -265,7 +273,14 @@ impl Dumbbell {
             b.pair(NodeId(h), tor, self.link_rate, self.link_delay, self.switch_delay, tiers);
         }
         let tier = if self.two_sites { Tier::Wan } else { Tier::Fabric };
-        b.pair(tors[0], tors[1], self.bottleneck_rate, self.bottleneck_delay, self.switch_delay, [tier, tier]);
+        b.pair(
+            tors[0],
+            tors[1],
+            self.bottleneck_rate,
+            self.bottleneck_delay,
+            self.switch_delay,
+            [tier, tier],
+        );
         Ok(b.finish())
     }
 }
@@ -277,7 +292,12 @@ impl Star {
     /// If there are fewer than two hosts or a rate is zero.
     pub fn build(&self) -> Result<Network, TopologyError> {
         if self.hosts.len() < 2 {
-            return Err(TopologyError::new("hosts", self.hosts.len(), "nobody to talk to", "give at least 2"));
+            return Err(TopologyError::new(
+                "hosts",
+                self.hosts.len(),
+                "nobody to talk to",
+                "give at least 2",
+            ));
         }
         let mut b = Builder::default();
         b.add(NodeKind::Host, self.hosts.len() as u32, 0);

@@ -1,0 +1,114 @@
+use super::*;
+use alloc::vec;
+use farspan_units::PortId;
+
+fn tree(k: u32) -> FatTree {
+    FatTree {
+        k,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        oversubscription: [1, 1],
+    }
+}
+
+fn dual(k: u32) -> DualFatTree {
+    DualFatTree {
+        site: tree(k),
+        core_border_links: 8,
+        wan_links: 8,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay: Duration::from_us(886),
+    }
+}
+
+fn count(network: &Network, kind: NodeKind) -> usize {
+    network.nodes.iter().filter(|node| node.kind == kind).count()
+}
+
+#[test]
+fn two_trees_of_eight_have_the_published_size() {
+    let network = dual(8).build().unwrap();
+    assert_eq!(network.hosts, 256);
+    let sizes =
+        [NodeKind::Tor, NodeKind::Agg, NodeKind::Core, NodeKind::Border].map(|kind| count(&network, kind));
+    assert_eq!(sizes, [64, 64, 32, 2]);
+    let tier = |tier| network.links.iter().filter(|link| link.tier == tier).count();
+    assert_eq!(tier(Tier::Wan), 16);
+    assert_eq!(tier(Tier::Border), 2 * 2 * 16 * 8);
+    assert_eq!(tier(Tier::Fabric), 2 * 2 * (32 * 4 + 32 * 4));
+}
+
+#[test]
+fn names_are_numbered_through_the_sites() {
+    let network = dual(8).build().unwrap();
+    for name in ["tor60->host240#0", "border0->border1#7", "core31->border1#0", "host255->tor63#0"] {
+        let port = network.port_named(name).unwrap_or_else(|| panic!("{name} is missing"));
+        assert_eq!(network.port_name(port), name);
+    }
+    assert_eq!(network.port_named("border0->border1#8"), None);
+    assert_eq!((network.site(farspan_units::HostId(127)), network.site(farspan_units::HostId(128))), (0, 1));
+}
+
+#[test]
+fn ports_of_a_node_stand_together() {
+    let network = dual(4).build().unwrap();
+    for node in 0..network.nodes.len() as u32 {
+        for port in network.ports_of(NodeId(node)) {
+            assert_eq!(network.links[PortId(port).index()].from, NodeId(node));
+        }
+    }
+    assert_eq!(*network.first_port.last().unwrap() as usize, network.links.len());
+}
+
+#[test]
+fn every_link_has_its_reverse() {
+    for network in
+        [dual(4).build().unwrap(), FatTree { oversubscription: [2, 1], ..tree(8) }.build().unwrap()]
+    {
+        for link in &network.links {
+            let back = |other: &&crate::Link| {
+                (other.from, other.to, other.index) == (link.to, link.from, link.index)
+            };
+            assert_eq!(network.links.iter().filter(back).count(), 1);
+        }
+    }
+}
+
+#[test]
+fn oversubscription_thins_the_uplinks_as_in_the_published_8_to_1_trees() {
+    let network = FatTree { oversubscription: [4, 2], ..tree(8) }.build().unwrap();
+    let ups = |kind: NodeKind| {
+        let node = network.nodes.iter().position(|n| n.kind == kind).unwrap();
+        let up = |&port: &u32| network.nodes[network.links[port as usize].to.index()].kind > kind;
+        network.ports_of(NodeId(node as u32)).filter(up).count()
+    };
+    assert_eq!((network.hosts, ups(NodeKind::Tor), ups(NodeKind::Agg)), (128, 1, 2));
+}
+
+#[test]
+fn processing_in_a_switch_is_part_of_the_links_that_lead_to_it() {
+    let network = FatTree { switch_delay: Duration::from_ns(500), ..tree(4) }.build().unwrap();
+    for link in &network.links {
+        let expected = if link.tier == Tier::HostDown { 1000 } else { 1500 };
+        assert_eq!(link.delay, Duration::from_ns(expected));
+    }
+}
+
+#[test]
+fn wrong_parameters_are_refused_with_a_cure() {
+    let parameter = |result: Result<Network, TopologyError>| {
+        let error = result.unwrap_err();
+        assert!(!error.cure.is_empty());
+        error.parameter
+    };
+    for k in [0, 1, 3, 7, 130] {
+        assert_eq!(parameter(tree(k).build()), "k");
+    }
+    assert_eq!(parameter(FatTree { link_rate: Rate::ZERO, ..tree(4) }.build()), "link_rate");
+    assert_eq!(parameter(FatTree { oversubscription: [3, 1], ..tree(8) }.build()), "oversubscription");
+    assert_eq!(parameter(FatTree { oversubscription: [1, 0], ..tree(8) }.build()), "oversubscription");
+    assert_eq!(parameter(DualFatTree { wan_links: 0, ..dual(4) }.build()), "wan.links");
+    assert_eq!(parameter(DualFatTree { wan_rate: Rate::ZERO, ..dual(4) }.build()), "wan.link_rate");
+    assert_eq!(parameter(Star { switch_delay: Duration::ZERO, hosts: vec![] }.build()), "hosts");
+}
