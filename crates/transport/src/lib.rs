@@ -16,10 +16,20 @@ extern crate std;
 
 pub mod balance;
 pub mod congestion;
+mod endpoint;
+mod pacing;
 mod path;
+mod receiver;
 pub mod recovery;
+mod schedule;
 mod scheme;
+mod sender;
+mod table;
+mod timers;
 pub mod wire;
 
+pub use endpoint::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Transmit};
 pub use path::{Class, Path};
+pub use receiver::{ReceiverReport, ReceiverView};
 pub use scheme::{Scheme, WindowCheck};
+pub use sender::{SenderCounters, SenderReport, SenderView};

@@ -1,0 +1,363 @@
+//! One endpoint per host: it owns the host's senders and receivers, and decides which packet the NIC sends next.
+//!
+//! | verb | when the driver calls it |
+//! |---|---|
+//! | [`Endpoint::submit`] | a message is to be sent |
+//! | [`Endpoint::handle_packet`] | a packet has arrived |
+//! | [`Endpoint::handle_timeout`] | the time of [`Endpoint::poll_timeout`] has come |
+//! | [`Endpoint::poll_transmit`] | the NIC is free, after any of the three above or at the time of [`Poll::At`] |
+//! | [`Endpoint::poll_timeout`] | after any of the above |
+//! | [`Endpoint::poll_event`] | after `handle_packet`, until `None` |
+//!
+//! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
+
+use crate::balance::Entropy;
+use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView, Tally};
+use crate::schedule::Schedule;
+use crate::sender::{Sender, SenderReport, SenderView};
+use crate::table::{Fixed, FlowMap, Key, Table};
+use crate::timers::{Kind, Timers};
+use crate::wire::{self, Header};
+use crate::{Path, Scheme};
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use core::ops::Range;
+use farspan_units::{Bytes, FlowId, HostId, Time};
+
+/// What an endpoint is built with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndpointConfig {
+    /// The host.
+    pub host: HostId,
+    /// Seed of every draw.
+    pub seed: u64,
+    /// Payload of a full packet; at most 65,535 bytes.
+    pub mss: Bytes,
+    /// Header of every packet on the wire; also the size of an ACK.
+    pub header: Bytes,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its number: never used before at either end.
+    pub flow: FlowId,
+    /// Where it goes.
+    pub to: HostId,
+    /// Its payload; at least one byte.
+    pub size: Bytes,
+    /// What the sender knows of the path.
+    pub path: Path,
+    /// First window.
+    pub initial_cwnd: Bytes,
+    /// What the sender is assembled from.
+    pub scheme: Arc<Scheme>,
+}
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Incoming {
+    /// The host that sent the packet.
+    pub from: HostId,
+    /// Its header.
+    pub header: Header,
+    /// Whether it carries a congestion mark.
+    pub ecn_ce: bool,
+}
+
+/// Payload that arrived for the first time: the driver copies it, if there are bytes at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// The flow.
+    pub flow: FlowId,
+    /// Where in the message the payload belongs.
+    pub offset: u64,
+    /// How many bytes.
+    pub len: u16,
+}
+
+/// A packet to put on the wire.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Transmit {
+    /// Where it goes.
+    pub to: HostId,
+    /// Its header.
+    pub header: Header,
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// Its path, as switches hash it.
+    pub entropy: Entropy,
+    /// Whether it is a control packet (an ACK), which ports may serve first.
+    pub control: bool,
+    /// The part of the message that it carries.
+    pub payload: Option<Range<u64>>,
+    /// Whether the payload was sent before.
+    pub retransmission: bool,
+}
+
+/// What the NIC is to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Poll {
+    /// Send this packet.
+    Packet(Transmit),
+    /// Nothing now; a pacer releases a packet at this time, if nothing else happens before.
+    At(Time),
+    /// Nothing until something happens.
+    Idle,
+}
+
+/// Something that the application wants to know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// A sender has its last ACK.
+    Finished(SenderReport),
+    /// A receiver has its last byte.
+    Delivered(ReceiverReport),
+}
+
+/// A live sender and where it stands.
+#[derive(Debug)]
+struct Live {
+    sender: Sender,
+    /// Whether the schedule holds it.
+    is_scheduled: bool,
+    /// The live entry of each of its timers.
+    armed: [Option<Time>; Kind::COUNT],
+}
+
+/// The endpoint of one host.
+#[derive(Debug)]
+pub struct Endpoint {
+    config: EndpointConfig,
+    senders: Table<Live>,
+    schedule: Schedule,
+    timers: Timers,
+    receivers: Table<Receiver>,
+    /// What stays of receivers that are complete.
+    delivered: FlowMap<Tally>,
+    /// ACKs that wait for the NIC.
+    control: VecDeque<(HostId, wire::Ack, Entropy)>,
+    events: VecDeque<Event>,
+}
+
+impl Endpoint {
+    /// An endpoint without flows.
+    #[must_use]
+    pub fn new(config: EndpointConfig) -> Self {
+        debug_assert!(
+            !config.mss.is_zero() && config.mss.get() <= u64::from(u16::MAX),
+            "mss is in 1..=65535"
+        );
+        Self {
+            config,
+            senders: Table::new(),
+            schedule: Schedule::default(),
+            timers: Timers::default(),
+            receivers: Table::new(),
+            delivered: FlowMap::with_hasher(Fixed),
+            control: VecDeque::new(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The host.
+    #[must_use]
+    pub const fn host(&self) -> HostId {
+        self.config.host
+    }
+
+    /// Takes a message; its first packet may leave now.
+    ///
+    /// # Panics
+    /// If the message has more than 2^32 - 1 packets.
+    #[allow(clippy::needless_pass_by_value, reason = "a message is handed over")]
+    pub fn submit(&mut self, now: Time, message: Message) {
+        debug_assert!(!message.size.is_zero(), "flow {} has no payload", message.flow);
+        debug_assert_eq!(message.path.mss, self.config.mss, "one payload size for the whole network");
+        let sender = Sender::new(now, &message, self.config.seed);
+        self.add_sender(now, message.flow, sender);
+    }
+
+    fn add_sender(&mut self, now: Time, flow: FlowId, sender: Sender) {
+        let live = Live { sender, is_scheduled: false, armed: [None; Kind::COUNT] };
+        let key = self.senders.insert(flow, live);
+        self.settle(now, key);
+    }
+
+    /// Takes a packet that has arrived; returns the payload that came for the first time.
+    pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
+        match &packet.header {
+            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
+            Header::Ack(ack) => {
+                self.on_ack(now, packet.from, ack);
+                None
+            }
+        }
+    }
+
+    fn on_data(&mut self, now: Time, from: HostId, data: &wire::Data, ecn_ce: bool) -> Option<Received> {
+        let len = u64::from(data.len);
+        let is_last = data.seq.checked_add(1) == Some(data.packets);
+        if len == 0 || len > self.config.mss.get() || (!is_last && len < self.config.mss.get()) {
+            return None;
+        }
+        let flow = data.flow;
+        let key = match self.receivers.key(flow) {
+            Some(key) => key,
+            None if self.delivered.contains_key(&flow) => {
+                self.acknowledge_duplicate(from, data, ecn_ce);
+                return None;
+            }
+            None if data.seq >= data.packets => return None,
+            None => {
+                let start = receiver::ack_entropy_start(self.config.seed, flow);
+                self.receivers.insert(flow, Receiver::new(data, start))
+            }
+        };
+        let receiver = self.receivers.get_mut(key)?;
+        let arrival = receiver.on_data(data, ecn_ce)?;
+        let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
+        self.control.push_back((from, arrival.ack, entropy));
+        if !arrival.is_new {
+            return None;
+        }
+        if receiver.is_complete() {
+            self.events.push_back(Event::Delivered(receiver.report(flow, from, now)));
+            self.delivered.insert(flow, *receiver.tally());
+            self.receivers.remove(key);
+        }
+        Some(Received { flow, offset: u64::from(data.seq) * self.config.mss.get(), len: data.len })
+    }
+
+    fn acknowledge_duplicate(&mut self, from: HostId, data: &wire::Data, ecn_ce: bool) {
+        let Some(tally) = self.delivered.get_mut(&data.flow) else { return };
+        let Some(ack) = tally.on_duplicate(data, ecn_ce) else { return };
+        let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
+        self.control.push_back((from, ack, entropy));
+    }
+
+    fn on_ack(&mut self, now: Time, from: HostId, ack: &wire::Ack) {
+        // An ACK of a flow that has finished says nothing new.
+        let Some(key) = self.senders.key(ack.flow) else { return };
+        let Some(live) = self.senders.get_mut(key) else { return };
+        if live.sender.to() != from {
+            return;
+        }
+        let rto_shrank = live.sender.on_ack(now, ack);
+        if live.sender.is_finished() {
+            self.events.push_back(Event::Finished(live.sender.report(now)));
+            self.senders.remove(key);
+            let senders = &self.senders;
+            self.timers.purge(|key| senders.get(key).is_some());
+            return;
+        }
+        if rto_shrank && let Some(deadline) = live.sender.deadline() {
+            self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
+        }
+        self.settle(now, key);
+    }
+
+    /// Does what is due: time-outs and control timers, in order of (time, flow, kind).
+    pub fn handle_timeout(&mut self, now: Time) {
+        while let Some(due) = self.timers.pop(now) {
+            let Some(live) = self.senders.get_mut(due.key) else { continue };
+            if !due.disarm(&mut live.armed) {
+                continue;
+            }
+            match due.kind {
+                Kind::Recovery => {
+                    live.sender.on_timeout(now);
+                    if let Some(deadline) = live.sender.deadline() {
+                        self.timers.arm(&mut live.armed, deadline, due.key, Kind::Recovery);
+                    }
+                }
+                Kind::Control => live.sender.on_control_timer(now),
+            }
+            self.settle(now, due.key);
+        }
+    }
+
+    /// After anything that may have changed a sender's decision: arms its control timer, and gives it its turn.
+    fn settle(&mut self, now: Time, key: Key) {
+        let Some(live) = self.senders.get_mut(key) else { return };
+        if let Some(at) = live.sender.control_timer() {
+            self.timers.arm(&mut live.armed, at, key, Kind::Control);
+        }
+        if !live.is_scheduled
+            && let Some(at) = live.sender.next_send()
+        {
+            live.is_scheduled = true;
+            self.schedule.add(now, at, key);
+        }
+    }
+
+    /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
+    /// whose turn it is.
+    pub fn poll_transmit(&mut self, now: Time) -> Poll {
+        if let Some((to, ack, entropy)) = self.control.pop_front() {
+            return Poll::Packet(Transmit {
+                to,
+                header: Header::Ack(ack),
+                size: self.config.header,
+                entropy,
+                control: true,
+                payload: None,
+                retransmission: false,
+            });
+        }
+        while let Some(key) = self.schedule.next(now) {
+            let Some(live) = self.senders.get_mut(key) else { continue };
+            live.is_scheduled = false;
+            if live.sender.next_send().is_some() {
+                return Poll::Packet(self.transmit(now, key));
+            }
+        }
+        let senders = &self.senders;
+        self.schedule.next_release(|key| senders.get(key).is_some()).map_or(Poll::Idle, Poll::At)
+    }
+
+    /// One data packet of the flow behind `key`, which lives and may send.
+    fn transmit(&mut self, now: Time, key: Key) -> Transmit {
+        let live = self.senders.get_mut(key).expect("the flow lives");
+        let packet = live.sender.transmit(now);
+        let to = live.sender.to();
+        self.timers.arm(&mut live.armed, packet.deadline, key, Kind::Recovery);
+        self.settle(now, key);
+        Transmit {
+            to,
+            size: Bytes::new(u64::from(packet.header.len)) + self.config.header,
+            entropy: packet.header.entropy,
+            header: Header::Data(packet.header),
+            control: false,
+            payload: Some(packet.payload),
+            retransmission: packet.retransmission,
+        }
+    }
+
+    /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:
+    /// [`Poll::At`] says when to ask for the next packet.
+    #[must_use]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// The next event, in the order in which they happened.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// A live sender; `None` before its message is submitted and after it has finished.
+    #[must_use]
+    pub fn sender(&self, flow: FlowId) -> Option<SenderView> {
+        self.senders.get(self.senders.key(flow)?).map(|live| live.sender.view())
+    }
+
+    /// A receiver, live or complete; `None` before its first packet.
+    #[must_use]
+    pub fn receiver(&self, flow: FlowId) -> Option<ReceiverView> {
+        match self.receivers.key(flow) {
+            Some(key) => self.receivers.get(key).map(|receiver| receiver.tally().view(flow, false)),
+            None => self.delivered.get(&flow).map(|tally| tally.view(flow, true)),
+        }
+    }
+}

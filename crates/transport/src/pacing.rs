@@ -1,0 +1,89 @@
+//! Pacing: the gap between two packets of a flow.
+//!
+//! A pacer is the time at which the next packet may leave. Each packet moves it on by the packet's wire size over the
+//! pacing rate; a packet that leaves late keeps the schedule, up to a burst of one packet, so that the mean rate is the
+//! pacing rate however busy the NIC is with other flows.
+
+use farspan_units::{Bytes, Rate, Time};
+
+/// The pacer of one flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pacer {
+    /// When the next packet may leave.
+    next: Time,
+    /// At this rate the NIC itself sets the pace.
+    line_rate: Rate,
+}
+
+impl Pacer {
+    /// A pacer that lets the first packet leave at `now`.
+    pub(crate) const fn new(now: Time, line_rate: Rate) -> Self {
+        Self { next: now, line_rate }
+    }
+
+    /// When the next packet may leave; may lie in the past.
+    pub(crate) const fn next(&self) -> Time {
+        self.next
+    }
+
+    /// A packet of `wire` bytes leaves at `now`; `rate`: as in [`crate::congestion::Decision::pacing_rate`].
+    pub(crate) fn on_sent(&mut self, now: Time, wire: Bytes, rate: Option<Rate>) {
+        self.next = match rate {
+            Some(rate) if rate < self.line_rate => self.next.saturating_add(rate.transmission(wire)).max(now),
+            _ => now,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_units::Duration;
+
+    const LINE: Rate = Rate::from_gbps(100);
+    const WIRE: Bytes = Bytes::new(4160);
+
+    fn ns(ns: u64) -> Time {
+        Time::ZERO + Duration::from_ns(ns)
+    }
+
+    #[test]
+    fn packets_leave_one_wire_time_at_the_pacing_rate_apart() {
+        let mut pacer = Pacer::new(ns(1000), LINE);
+        assert_eq!(pacer.next(), ns(1000));
+        pacer.on_sent(ns(1000), WIRE, Some(Rate::from_gbps(10)));
+        assert_eq!(pacer.next(), ns(1000 + 3328));
+    }
+
+    #[test]
+    fn without_a_rate_or_at_line_rate_the_nic_sets_the_pace() {
+        for rate in [None, Some(LINE), Some(Rate::from_gbps(400))] {
+            let mut pacer = Pacer::new(ns(0), LINE);
+            pacer.on_sent(ns(500), WIRE, rate);
+            assert_eq!(pacer.next(), ns(500));
+        }
+    }
+
+    #[test]
+    fn a_packet_held_up_by_the_nic_does_not_lower_the_rate() {
+        let mut pacer = Pacer::new(ns(0), LINE);
+        pacer.on_sent(ns(300), WIRE, Some(Rate::from_gbps(10)));
+        assert_eq!(pacer.next(), ns(3328));
+    }
+
+    #[test]
+    fn after_a_pause_one_packet_may_follow_at_once_and_no_more() {
+        let mut pacer = Pacer::new(ns(0), LINE);
+        pacer.on_sent(ns(50_000), WIRE, Some(Rate::from_gbps(10)));
+        assert_eq!(pacer.next(), ns(50_000));
+        pacer.on_sent(ns(50_000), WIRE, Some(Rate::from_gbps(10)));
+        assert_eq!(pacer.next(), ns(53_328));
+    }
+
+    #[test]
+    fn a_rate_of_zero_holds_the_next_packet_for_ever() {
+        let mut pacer = Pacer::new(ns(0), LINE);
+        pacer.on_sent(ns(0), WIRE, Some(Rate::ZERO));
+        assert_eq!(pacer.next(), Time::MAX);
+    }
+}

@@ -1,0 +1,225 @@
+//! The receiving half of a flow: which packets have arrived, and one ACK for each arrival.
+//!
+//! Up to `cumulative` everything has arrived; above it a bitmap knows, one bit a packet. After the last first arrival
+//! only a small record stays, which goes on acknowledging duplicates: the ACKs before may have been lost.
+
+use crate::balance::Entropy;
+use crate::wire;
+use alloc::vec::Vec;
+use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
+
+/// A message that has arrived in full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceiverReport {
+    /// The flow.
+    pub flow: FlowId,
+    /// Where it came from.
+    pub from: HostId,
+    /// When the last byte came.
+    pub delivered_at: Time,
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Packets that arrived until then, duplicates included.
+    pub arrived_packets: u64,
+    /// Of these, packets with a congestion mark.
+    pub marked_packets: u64,
+}
+
+/// A receiver, live or finished, for probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReceiverView {
+    /// The flow.
+    pub flow: FlowId,
+    /// Payload that arrived for the first time.
+    pub goodput: Bytes,
+    /// Packets that arrived, duplicates included.
+    pub arrived_packets: u64,
+    /// Of these, packets with a congestion mark.
+    pub marked_packets: u64,
+    /// Whether the whole message has arrived.
+    pub is_complete: bool,
+}
+
+/// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
+const REACH: u32 = 1 << 22;
+
+/// What a receiver counts, and all that stays of a finished one: 20 bytes, so that a table of them stays small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(packed(4))]
+pub(crate) struct Tally {
+    goodput: Bytes,
+    /// How many packets the message has.
+    packets: u32,
+    arrived: u32,
+    marked: u32,
+}
+
+impl Tally {
+    /// An arrival; every arrival is acknowledged.
+    fn count(&mut self, ecn_ce: bool) {
+        self.arrived = self.arrived.saturating_add(1);
+        self.marked = self.marked.saturating_add(u32::from(ecn_ce));
+    }
+
+    /// A packet of a message that has arrived in full: acknowledged, if it belongs to the message.
+    pub(crate) fn on_duplicate(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<wire::Ack> {
+        (data.packets == self.packets && data.seq < self.packets).then(|| {
+            self.count(ecn_ce);
+            acknowledge(data, self.packets, ecn_ce)
+        })
+    }
+
+    /// The entropy of the ACK of the latest arrival: ACKs of a flow go round over 256 of them, whatever the scheme.
+    pub(crate) fn ack_entropy(&self, start: u8) -> Entropy {
+        Entropy::from(start.wrapping_add(self.arrived as u8))
+    }
+
+    /// For probes.
+    pub(crate) fn view(&self, flow: FlowId, is_complete: bool) -> ReceiverView {
+        ReceiverView {
+            flow,
+            goodput: self.goodput,
+            arrived_packets: u64::from(self.arrived),
+            marked_packets: u64::from(self.marked),
+            is_complete,
+        }
+    }
+}
+
+/// Where a flow's ACKs start in the round of entropies.
+pub(crate) fn ack_entropy_start(seed: u64, flow: FlowId) -> u8 {
+    Random::new(seed, Purpose::Control, u64::from(flow.0)).at(0) as u8
+}
+
+fn acknowledge(data: &wire::Data, cumulative: u32, ecn_ce: bool) -> wire::Ack {
+    let wire::Data { flow, seq, sent_at, entropy, .. } = *data;
+    wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce }
+}
+
+/// The receiving half of one flow.
+#[derive(Clone, Debug)]
+pub(crate) struct Receiver {
+    tally: Tally,
+    /// Everything below has arrived.
+    cumulative: u32,
+    arrived: Bitmap,
+    /// Where this flow's ACKs start in the round of entropies.
+    pub ack_entropy_start: u8,
+}
+
+/// What an arrival leads to.
+pub(crate) struct Arrival {
+    /// The ACK.
+    pub ack: wire::Ack,
+    /// Whether the packet came for the first time.
+    pub is_new: bool,
+}
+
+impl Receiver {
+    /// A receiver for the message that `data` belongs to.
+    pub(crate) const fn new(data: &wire::Data, ack_entropy_start: u8) -> Self {
+        let tally = Tally { goodput: Bytes::ZERO, packets: data.packets, arrived: 0, marked: 0 };
+        Self { tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start }
+    }
+
+    /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
+    pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
+        let is_ours = data.packets == self.tally.packets && data.seq < data.packets;
+        if !is_ours || data.seq.saturating_sub(self.cumulative) > REACH {
+            return None;
+        }
+        self.tally.count(ecn_ce);
+        let is_new = data.seq >= self.cumulative && self.insert(data.seq);
+        if is_new {
+            let goodput = self.tally.goodput;
+            self.tally.goodput = goodput + Bytes::new(u64::from(data.len));
+        }
+        Some(Arrival { ack: acknowledge(data, self.cumulative, ecn_ce), is_new })
+    }
+
+    /// Notes a packet at or above `cumulative`; returns whether it is new.
+    fn insert(&mut self, seq: u32) -> bool {
+        if seq == self.cumulative {
+            self.cumulative += 1;
+            self.cumulative += self.arrived.take_run(self.cumulative);
+            return true;
+        }
+        self.arrived.insert(self.cumulative, seq)
+    }
+
+    /// Whether the whole message has arrived.
+    pub(crate) const fn is_complete(&self) -> bool {
+        self.cumulative == self.tally.packets
+    }
+
+    /// The counts so far.
+    pub(crate) const fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// For the end.
+    pub(crate) fn report(&self, flow: FlowId, from: HostId, delivered_at: Time) -> ReceiverReport {
+        let Tally { goodput, arrived, marked, .. } = self.tally;
+        let (arrived_packets, marked_packets) = (u64::from(arrived), u64::from(marked));
+        ReceiverReport { flow, from, delivered_at, bytes: goodput, arrived_packets, marked_packets }
+    }
+}
+
+/// Which packets above the cumulative one have arrived: a ring of bits that grows to the farthest of them.
+#[derive(Clone, Debug)]
+struct Bitmap {
+    /// Bit of packet `n`: bit `n % 64` of word `n / 64 % len`; the length is a power of two.
+    words: Vec<u64>,
+    /// How many bits are set.
+    set: u32,
+}
+
+impl Bitmap {
+    const fn new() -> Self {
+        Self { words: Vec::new(), set: 0 }
+    }
+
+    const fn index(&self, seq: u32) -> usize {
+        (seq / 64) as usize & (self.words.len() - 1)
+    }
+
+    /// Sets the bit of `seq`, given that none below `floor` is set; returns whether it was clear.
+    fn insert(&mut self, floor: u32, seq: u32) -> bool {
+        let words = (seq / 64 - floor / 64) as usize + 1;
+        if words > self.words.len() {
+            self.grow(floor, words.next_power_of_two());
+        }
+        let (index, bit) = (self.index(seq), 1 << (seq % 64));
+        let was_clear = self.words[index] & bit == 0;
+        self.words[index] |= bit;
+        self.set += u32::from(was_clear);
+        was_clear
+    }
+
+    fn grow(&mut self, floor: u32, len: usize) {
+        let old = core::mem::replace(&mut self.words, alloc::vec![0; len]);
+        for word in (floor / 64..).take(old.len()) {
+            self.words[word as usize & (len - 1)] = old[word as usize & (old.len() - 1)];
+        }
+    }
+
+    /// Clears the run of set bits that starts at `from`; returns its length.
+    fn take_run(&mut self, from: u32) -> u32 {
+        let mut at = from;
+        while self.set > 0 {
+            let index = self.index(at);
+            let run = (self.words[index] >> (at % 64)).trailing_ones();
+            if run == 0 {
+                break;
+            }
+            let ones = if run == 64 { u64::MAX } else { (1 << run) - 1 };
+            self.words[index] &= !(ones << (at % 64));
+            self.set -= run;
+            at += run;
+            if at % 64 != 0 {
+                break;
+            }
+        }
+        at - from
+    }
+}

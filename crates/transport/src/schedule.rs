@@ -1,0 +1,100 @@
+//! Whose turn it is on the NIC: round robin over the flows that may send now, and those whose pacer releases them later.
+//!
+//! A flow stands in at most one of the two places, or in none while it has nothing to send or its window is closed.
+//! Each step costs a constant, or the logarithm of the number of paced flows.
+
+use crate::table::Key;
+use alloc::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
+use farspan_units::Time;
+
+/// The turns of one endpoint's flows.
+#[derive(Debug, Default)]
+pub(crate) struct Schedule {
+    /// Flows that may send now, the next one first.
+    ready: VecDeque<Key>,
+    /// Flows that may send from a time on.
+    paced: BinaryHeap<Reverse<(Time, Key)>>,
+}
+
+impl Schedule {
+    /// A flow that stands in neither place may send from `at` on.
+    pub(crate) fn add(&mut self, now: Time, at: Time, key: Key) {
+        if at <= now {
+            self.ready.push_back(key);
+        } else {
+            self.paced.push(Reverse((at, key)));
+        }
+    }
+
+    /// Takes out the flow whose turn it is. It may have ended, or its window may have closed since.
+    pub(crate) fn next(&mut self, now: Time) -> Option<Key> {
+        while let Some(&Reverse((at, key))) = self.paced.peek()
+            && at <= now
+        {
+            self.paced.pop();
+            self.ready.push_back(key);
+        }
+        self.ready.pop_front()
+    }
+
+    /// When the first paced flow that `is_live` may send; forgets those before it that are not.
+    pub(crate) fn next_release(&mut self, is_live: impl Fn(Key) -> bool) -> Option<Time> {
+        while let Some(&Reverse((at, key))) = self.paced.peek() {
+            if is_live(key) {
+                return Some(at);
+            }
+            self.paced.pop();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+    use alloc::vec::Vec;
+    use farspan_units::FlowId;
+
+    fn at(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    fn keys(n: u32) -> Vec<Key> {
+        let mut table = Table::new();
+        (0..n).map(|flow| table.insert(FlowId(flow), ())).collect()
+    }
+
+    #[test]
+    fn flows_take_turns_in_the_order_in_which_they_became_ready() {
+        let (mut schedule, keys) = (Schedule::default(), keys(3));
+        keys.iter().for_each(|&key| schedule.add(at(5), at(0), key));
+        assert_eq!(schedule.next(at(5)), Some(keys[0]));
+        schedule.add(at(5), at(5), keys[0]);
+        assert_eq!([(); 3].map(|()| schedule.next(at(5))), [Some(keys[1]), Some(keys[2]), Some(keys[0])]);
+        assert_eq!(schedule.next(at(5)), None);
+    }
+
+    #[test]
+    fn a_paced_flow_comes_when_its_time_has_come_in_order_of_time_then_flow() {
+        let (mut schedule, keys) = (Schedule::default(), keys(3));
+        for (key, release) in [(keys[2], 20), (keys[1], 20), (keys[0], 30)] {
+            schedule.add(at(0), at(release), key);
+        }
+        assert_eq!(schedule.next(at(19)), None);
+        assert_eq!(schedule.next_release(|_| true), Some(at(20)));
+        assert_eq!(schedule.next(at(20)), Some(keys[1]));
+        assert_eq!(schedule.next(at(20)), Some(keys[2]));
+        assert_eq!(schedule.next(at(20)), None);
+    }
+
+    #[test]
+    fn ended_flows_do_not_ask_for_a_release() {
+        let (mut schedule, keys) = (Schedule::default(), keys(2));
+        schedule.add(at(0), at(10), keys[0]);
+        schedule.add(at(0), at(20), keys[1]);
+        assert_eq!(schedule.next_release(|key| key == keys[1]), Some(at(20)));
+        assert_eq!(schedule.next_release(|_| false), None);
+    }
+}
