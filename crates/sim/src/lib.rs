@@ -4,8 +4,16 @@
 //! outcome, bit for bit, on any machine.
 #![forbid(unsafe_code)]
 
+mod delay;
+mod engine;
+mod host;
 mod outcome;
+mod plan;
+mod record;
 mod spec;
+mod switch;
+mod world;
 
-pub use outcome::{FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
+pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
 pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Spec, Stop};
+pub use world::run;

@@ -108,25 +108,67 @@ pub struct Sample {
     pub value: f64,
 }
 
+/// Packets of any kind, and their size on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Amount {
+    /// How many.
+    pub packets: u64,
+    /// How large together.
+    pub bytes: Bytes,
+}
+
+impl Amount {
+    pub(crate) fn add(&mut self, size: Bytes) {
+        self.packets += 1;
+        self.bytes += size;
+    }
+}
+
+impl core::ops::Add for Amount {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+}
+
+impl core::iter::Sum for Amount {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::default(), core::ops::Add::add)
+    }
+}
+
 /// Sums over the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
     /// Packets (data, ACK, control) that finished transmission on a link.
     pub packet_hops: u64,
     /// Data packets that hosts sent.
-    pub sent: u64,
+    pub sent: Amount,
     /// Data packets that reached their host.
-    pub delivered: u64,
-    /// Data packets dropped.
-    pub dropped: u64,
+    pub delivered: Amount,
+    /// Control packets (ACKs) that hosts sent.
+    pub control_sent: Amount,
+    /// Control packets that reached their host.
+    pub control_delivered: Amount,
+    /// Packets dropped.
+    pub dropped: Amount,
+    /// Packets still in the network at the end.
+    pub in_network: Amount,
     /// Data packets trimmed.
     pub trimmed: u64,
     /// Data packets that arrived marked.
     pub ecn_marked: u64,
-    /// Packets of any kind still in the network at the end.
-    pub in_network: u64,
-    /// Header bytes that hosts sent: of data and of control packets.
+    /// Headers that hosts sent: of data and of control packets.
     pub header_bytes: Bytes,
+}
+
+impl Totals {
+    /// Whether every packet, and every byte, that was sent has arrived, was dropped, or is still under way.
+    #[must_use]
+    pub fn conserved(&self) -> bool {
+        self.sent + self.control_sent
+            == self.delivered + self.control_delivered + self.dropped + self.in_network
+    }
 }
 
 /// The result of a run.

@@ -1,0 +1,115 @@
+//! Event engines. They know nodes and messages, and nothing of networks.
+//!
+//! All mutable state belongs to one node; nodes speak only by messages over channels. A node sees its own events in the
+//! one total order, and an engine may run nodes in any order that keeps this: the oracle runs all of them from one
+//! queue, in global order; a windowed engine runs one node at a time over a window no longer than the lookahead, since
+//! nothing that another node does in the window can reach it before the window ends.
+//!
+//! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
+
+mod oracle;
+
+pub(crate) use oracle::Oracle;
+
+use farspan_units::Time;
+
+/// What comes first among events of one instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub(crate) enum EventClass {
+    /// A port finished a transmission; id: port.
+    Completion = 0,
+    /// A look at the state; id: 0.
+    Probe = 2,
+    /// A message arrives; id: channel.
+    Arrival = 4,
+    /// A flow starts; id: flow.
+    Start = 5,
+    /// A timer of the node runs out; kind: which.
+    Timer = 6,
+}
+
+/// Where an event stands in the total order: by time, then class, then id, then kind.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Key {
+    pub(crate) at: Time,
+    /// class : 8 | id : 32 | kind : 8, so that one comparison decides.
+    order: u64,
+}
+
+impl Key {
+    pub(crate) const fn new(at: Time, class: EventClass, id: u32, kind: u8) -> Self {
+        Self { at, order: (class as u64) << 40 | (id as u64) << 8 | kind as u64 }
+    }
+
+    pub(crate) const fn class(self) -> EventClass {
+        match self.order >> 40 {
+            0 => EventClass::Completion,
+            2 => EventClass::Probe,
+            4 => EventClass::Arrival,
+            5 => EventClass::Start,
+            _ => EventClass::Timer,
+        }
+    }
+
+    pub(crate) const fn id(self) -> u32 {
+        (self.order >> 8) as u32
+    }
+
+    pub(crate) const fn kind(self) -> u8 {
+        self.order as u8
+    }
+}
+
+/// What a node asks of the engine while it handles an event.
+#[derive(Debug)]
+pub(crate) struct Outbox<M> {
+    sends: Vec<(u32, Time, M)>,
+    wakes: Vec<Key>,
+}
+
+impl<M: Copy> Outbox<M> {
+    pub(crate) const fn new() -> Self {
+        Self { sends: Vec::new(), wakes: Vec::new() }
+    }
+
+    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away, and no two
+    /// messages of one channel arrive at one instant.
+    pub(crate) fn send(&mut self, channel: u32, at: Time, msg: M) {
+        self.sends.push((channel, at, msg));
+    }
+
+    /// Hands the node an event of its own at `key.at`, now or later. Events cannot be taken back: a node ignores those
+    /// that no longer matter.
+    pub(crate) fn wake(&mut self, key: Key) {
+        self.wakes.push(key);
+    }
+}
+
+/// A part of the world that owns its state.
+pub(crate) trait Node {
+    /// What travels between nodes.
+    type Msg: Copy;
+    /// What the nodes of one thread share: memory to put messages in, never state that decides anything.
+    type Shared;
+
+    /// Handles one event; events come in the total order. `msg` is there for [`EventClass::Arrival`].
+    fn handle(
+        &mut self,
+        key: Key,
+        msg: Option<Self::Msg>,
+        shared: &mut Self::Shared,
+        out: &mut Outbox<Self::Msg>,
+    );
+}
+
+/// Why an engine paused.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pause {
+    /// Nothing is left to happen but probes.
+    Idle,
+    /// All events before the limit have been handled.
+    Reached,
+    /// The budget of events is used up.
+    Budget,
+}

@@ -1,0 +1,271 @@
+//! A host: the one place where transport meets fabric.
+
+use crate::delay::DelayHistogram;
+use crate::engine::{EventClass, Key, Outbox};
+use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
+use crate::plan::Plan;
+use crate::record;
+use crate::switch::wake_at_completion;
+use farspan_fabric::{PacketId, Packets, Port};
+use farspan_transport::wire::Header;
+use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll, ReceiverReport, SenderReport};
+use farspan_units::random::mix;
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use std::sync::Arc;
+
+/// Kinds of a host's timer events.
+const TIMEOUT: u8 = 0;
+const PACER: u8 = 1;
+
+/// Sums that a host keeps.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HostCounters {
+    /// Data, then control packets.
+    pub(crate) sent: [Amount; 2],
+    /// Data, then control packets.
+    pub(crate) arrived: [Amount; 2],
+    pub(crate) marked: u64,
+    pub(crate) header_bytes: Bytes,
+    pub(crate) delivered_bytes: Bytes,
+    pub(crate) arrivals_hash: u64,
+    pub(crate) finished: u64,
+    pub(crate) measured_finished: u64,
+}
+
+/// A host: an endpoint behind a NIC.
+pub(crate) struct Host {
+    plan: Arc<Plan>,
+    id: HostId,
+    pub(crate) endpoint: Endpoint,
+    nic: Nic,
+    /// Earliest wake asked for, by kind; later ones that no longer matter find nothing to do.
+    wakes: [Option<Time>; 2],
+    pub(crate) counters: HostCounters,
+    pub(crate) delays: DelayHistogram,
+    pub(crate) finished: Vec<SenderReport>,
+    pub(crate) delivered: Vec<ReceiverReport>,
+    sampler: FlowSampler,
+}
+
+impl Host {
+    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, nic: Port, sampled: FlowSampler) -> Self {
+        let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
+        Self {
+            id,
+            endpoint: Endpoint::new(config),
+            nic: Nic::new(plan, id, nic),
+            wakes: [None; 2],
+            counters: HostCounters::default(),
+            delays: DelayHistogram::default(),
+            finished: Vec::new(),
+            delivered: Vec::new(),
+            sampler: sampled,
+            plan: Arc::clone(plan),
+        }
+    }
+
+    pub(crate) fn handle(
+        &mut self,
+        key: Key,
+        arrived: Option<PacketId>,
+        packets: &mut Packets,
+        out: &mut Outbox<PacketId>,
+    ) {
+        match (key.class(), arrived) {
+            (EventClass::Arrival, Some(id)) => self.receive(key.at, id, packets),
+            (EventClass::Completion, _) => self.nic.complete(packets, out),
+            (EventClass::Start, _) => self.endpoint.submit(key.at, self.plan.message(FlowId(key.id()))),
+            (EventClass::Timer, _) => self.timer(key),
+            _ => return self.sample(key, out),
+        }
+        self.drain_events();
+        self.transmit(key.at, packets, out);
+        self.rearm(out);
+    }
+
+    fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        let packet = packets.remove(id);
+        let header = record::unpack(&packet, now, self.plan.header);
+        let plan = &self.plan.flows[packet.flow.index()];
+        let mut place = u64::from(self.id.0) << 32 | u64::from(packet.flow.0);
+        place = mix(place ^ mix(now.as_ps() ^ u64::from(packet.words[0]).rotate_left(40)));
+        let marks = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(mix(place ^ marks));
+        self.counters.arrived[usize::from(packet.control())].add(packet.size());
+        let from = match header {
+            Header::Data(data) => {
+                self.counters.marked += u64::from(packet.ecn_ce());
+                let delay = now.since(data.sent_at).saturating_sub(plan.one_way(packet.size()));
+                self.delays.add(delay);
+                plan.flow.src
+            }
+            Header::Ack(_) => plan.flow.dst,
+        };
+        let incoming = Incoming { from, header, ecn_ce: packet.ecn_ce() };
+        if let Some(received) = self.endpoint.handle_packet(now, &incoming) {
+            self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
+        }
+    }
+
+    fn timer(&mut self, key: Key) {
+        let wake = &mut self.wakes[key.kind() as usize];
+        if *wake == Some(key.at) {
+            *wake = None;
+        }
+        if key.kind() == TIMEOUT && self.endpoint.poll_timeout().is_some_and(|at| at <= key.at) {
+            self.endpoint.handle_timeout(key.at);
+        }
+    }
+
+    fn drain_events(&mut self) {
+        while let Some(event) = self.endpoint.poll_event() {
+            match event {
+                Event::Finished(report) => {
+                    self.counters.finished += 1;
+                    let measured = self.plan.flows[report.flow.index()].flow.measured;
+                    self.counters.measured_finished += u64::from(measured);
+                    self.finished.push(report);
+                }
+                Event::Delivered(report) => self.delivered.push(report),
+            }
+        }
+    }
+
+    /// If the NIC is free, it takes the endpoint's next packet.
+    fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut Outbox<PacketId>) {
+        if self.nic.port.next_completion().is_some() {
+            return;
+        }
+        match self.endpoint.poll_transmit(now) {
+            Poll::Packet(transmit) => {
+                self.counters.sent[usize::from(transmit.control)].add(transmit.size);
+                self.counters.header_bytes += self.plan.header;
+                self.nic.start(now, record::pack(&transmit), packets, out);
+            }
+            Poll::At(at) => self.wake(PACER, at, out),
+            Poll::Idle => {}
+        }
+    }
+
+    fn rearm(&mut self, out: &mut Outbox<PacketId>) {
+        if let Some(at) = self.endpoint.poll_timeout() {
+            self.wake(TIMEOUT, at, out);
+        }
+    }
+
+    fn wake(&mut self, kind: u8, at: Time, out: &mut Outbox<PacketId>) {
+        let earliest = &mut self.wakes[kind as usize];
+        if earliest.is_none_or(|asked| at < asked) {
+            *earliest = Some(at);
+            out.wake(Key::new(at, EventClass::Timer, self.id.0, kind));
+        }
+    }
+
+    fn sample(&mut self, key: Key, out: &mut Outbox<PacketId>) {
+        self.sampler.sample(key.at, &self.endpoint, &self.plan);
+        if let Some(interval) = self.plan.rate_interval {
+            out.wake(Key::new(key.at + interval, EventClass::Probe, 0, 0));
+        }
+    }
+
+    pub(crate) fn port(&self) -> &Port {
+        &self.nic.port
+    }
+
+    /// Samples taken, in order of time.
+    pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.sampler.samples)
+    }
+}
+
+/// The host's uplink: it takes a packet only when it is free, and delivers data with jitter.
+struct Nic {
+    port: Port,
+    id: PortId,
+    delay: Duration,
+    jitter: Duration,
+    random: Random,
+    /// When the last data packet arrives at the far end: jitter keeps the order.
+    last_arrival: Time,
+}
+
+impl Nic {
+    fn new(plan: &Plan, host: HostId, port: Port) -> Self {
+        let id = PortId(plan.network.first_port[host.index()]);
+        let delay = plan.network.links[id.index()].delay;
+        let random = Random::new(plan.seed, Purpose::Jitter, u64::from(host.0));
+        Self { port, id, delay, jitter: plan.jitter, random, last_arrival: Time::ZERO }
+    }
+
+    fn start(
+        &mut self,
+        now: Time,
+        packet: farspan_fabric::Packet,
+        packets: &mut Packets,
+        out: &mut Outbox<PacketId>,
+    ) {
+        let id = packets.insert(packet);
+        self.port.enqueue(now, id, packets);
+        wake_at_completion(self.id, &self.port, out);
+    }
+
+    fn complete(&mut self, packets: &mut Packets, out: &mut Outbox<PacketId>) {
+        let now = self.port.next_completion().expect("a completion follows a start");
+        let id = self.port.complete(packets);
+        let mut arrival = now + self.delay;
+        if !self.jitter.is_zero() && !packets[id].control() {
+            // Uniform in [0, jitter], never before the packet ahead: the mean rate is kept, since only the way through
+            // the host varies, not the clock of the NIC.
+            arrival += Duration::from_ps(self.random.below(self.jitter.as_ps() + 1));
+            arrival = arrival.max(self.last_arrival + Duration::from_ps(1));
+            self.last_arrival = arrival;
+        }
+        out.send(self.id.0, arrival, id);
+    }
+}
+
+/// Looks at some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.
+#[derive(Default)]
+pub(crate) struct FlowSampler {
+    /// With the goodput at the last look.
+    pub(crate) received: Vec<(FlowId, Bytes)>,
+    pub(crate) sent: Vec<FlowId>,
+    last: Time,
+    samples: Vec<Sample>,
+}
+
+impl FlowSampler {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.received.is_empty() && self.sent.is_empty()
+    }
+
+    fn sample(&mut self, now: Time, endpoint: &Endpoint, plan: &Plan) {
+        let span = now.since(self.last);
+        self.last = now;
+        for (flow, before) in &mut self.received {
+            let plan = &plan.flows[flow.index()].flow;
+            if plan.start >= now || *before >= plan.size {
+                continue;
+            }
+            let goodput = endpoint.receiver(*flow).map_or(Bytes::ZERO, |r| r.goodput);
+            let value = Rate::per(goodput - *before, span).as_bps() as f64;
+            *before = goodput;
+            self.samples.push(Sample { at: now, probe: ProbeKind::Rate, id: SampleId::Flow(*flow), value });
+        }
+        for flow in &self.sent {
+            if let Some(sender) = endpoint.sender(*flow) {
+                let id = SampleId::Flow(*flow);
+                self.samples.push(Sample {
+                    at: now,
+                    probe: ProbeKind::Cwnd,
+                    id,
+                    value: sender.cwnd.as_f64(),
+                });
+                if let Some(srtt) = sender.srtt {
+                    let value = srtt.as_ps() as f64 / 1e3;
+                    self.samples.push(Sample { at: now, probe: ProbeKind::Rtt, id, value });
+                }
+            }
+        }
+    }
+}

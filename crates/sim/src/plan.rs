@@ -1,0 +1,164 @@
+//! What is fixed before a run: who sends what to whom, over which path. Read by every node, written by none.
+
+use crate::spec::{Flow, InitialWindow, Spec};
+use farspan_fabric::{Network, Routes, Walk};
+use farspan_transport::{Class, Message, Path, Scheme};
+use farspan_units::{Bytes, Duration, FlowId, HostId};
+use std::sync::Arc;
+
+/// A flow and what its path adds up to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlowPlan {
+    pub(crate) flow: Flow,
+    pub(crate) class: Class,
+    /// Completion time in an empty network.
+    pub(crate) ideal_fct: Duration,
+    /// Propagation and processing, one way.
+    propagation: Duration,
+    /// Serialisation over all links of the way, picoseconds a byte.
+    byte_time: f64,
+}
+
+impl FlowPlan {
+    /// One-way delay of a packet of `size` through an empty network.
+    pub(crate) fn one_way(&self, size: Bytes) -> Duration {
+        self.propagation + Duration::from_ps((self.byte_time * size.as_f64()) as u64)
+    }
+}
+
+/// Everything about a run that does not change while it runs.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) network: Network,
+    pub(crate) leaf_of: Vec<u32>,
+    pub(crate) flows: Vec<FlowPlan>,
+    pub(crate) mss: Bytes,
+    pub(crate) header: Bytes,
+    pub(crate) seed: u64,
+    pub(crate) jitter: Duration,
+    pub(crate) rate_interval: Option<Duration>,
+    pub(crate) queue_interval: Option<Duration>,
+    routes: Routes,
+    buffers: Vec<Bytes>,
+    intra_base_rtt: Duration,
+    initial_window: InitialWindow,
+    schemes: [Arc<Scheme>; 2],
+}
+
+impl Plan {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let routes = Routes::new(&spec.network, spec.seed);
+        let buffers = spec.network.links.iter().map(|link| spec.ports.of(link.tier).buffer).collect();
+        let mut plan = Self {
+            network: spec.network.clone(),
+            leaf_of: routes.leaf_of.clone(),
+            flows: Vec::new(),
+            mss: spec.mss,
+            header: spec.header,
+            seed: spec.seed,
+            jitter: spec.jitter,
+            rate_interval: spec.probes.rate_interval,
+            queue_interval: spec.probes.queue_interval,
+            routes,
+            buffers,
+            intra_base_rtt: Duration::ZERO,
+            initial_window: spec.initial_window,
+            schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
+        };
+        plan.intra_base_rtt = plan.largest_base_rtt_of_one_site();
+        plan.flows = spec.flows.iter().map(|flow| plan.flow(flow)).collect();
+        plan
+    }
+
+    pub(crate) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    fn class(&self, from: HostId, to: HostId) -> Class {
+        if self.network.site(from) == self.network.site(to) { Class::Intra } else { Class::Inter }
+    }
+
+    /// The base RTT of the farthest pair of site 0: from its first host to each of the others.
+    fn largest_base_rtt_of_one_site(&self) -> Duration {
+        let first = HostId(0);
+        (1..self.network.hosts)
+            .map(HostId)
+            .filter(|&host| self.class(first, host) == Class::Intra)
+            .map(|host| self.base_rtt(&self.routes.walk(&self.network, first, host)))
+            .max()
+            .unwrap_or_else(|| {
+                self.base_rtt(&self.routes.walk(&self.network, first, HostId(self.network.hosts - 1)))
+            })
+    }
+
+    /// A full packet out, its ACK back.
+    fn base_rtt(&self, walk: &Walk) -> Duration {
+        walk.one_way(&self.network, self.mss + self.header) + self.ack_time(walk)
+    }
+
+    /// The way back of an ACK: the reverse links have the same rates and delays.
+    fn ack_time(&self, walk: &Walk) -> Duration {
+        walk.one_way(&self.network, self.header)
+    }
+
+    fn flow(&self, flow: &Flow) -> FlowPlan {
+        let walk = self.routes.walk(&self.network, flow.src, flow.dst);
+        let packets = flow.size.pieces(self.mss).max(1);
+        let last = flow.size - self.mss * (packets - 1) + self.header;
+        let message = walk.message(&self.network, packets, self.mss + self.header, last);
+        let rates = walk.links.iter().map(|port| self.network.links[port.index()].rate);
+        FlowPlan {
+            flow: *flow,
+            class: self.class(flow.src, flow.dst),
+            ideal_fct: message + self.ack_time(&walk),
+            propagation: walk.delay(&self.network),
+            byte_time: rates.map(|rate| 8e12 / rate.as_bps() as f64).sum(),
+        }
+    }
+
+    /// What the sender of a flow knows of its path.
+    pub(crate) fn path(&self, from: HostId, to: HostId) -> Path {
+        let walk = self.routes.walk(&self.network, from, to);
+        let base_rtt = self.base_rtt(&walk);
+        let line_rate = self.network.links[walk.links[0].index()].rate;
+        let drain = |port: &farspan_units::PortId| {
+            let buffer = self.buffers[port.index()];
+            if buffer == Bytes::MAX {
+                Duration::ZERO
+            } else {
+                self.network.links[port.index()].rate.transmission(buffer)
+            }
+        };
+        Path {
+            class: self.class(from, to),
+            base_rtt,
+            line_rate,
+            bdp: line_rate.bytes_in(base_rtt),
+            intra_base_rtt: self.intra_base_rtt,
+            hops: walk.links.len() as u32,
+            max_queueing: walk.links.iter().map(drain).sum(),
+            mss: self.mss,
+            header: self.header,
+        }
+    }
+
+    /// The message that starts flow `id`.
+    pub(crate) fn message(&self, id: FlowId) -> Message {
+        let FlowPlan { flow, class, .. } = &self.flows[id.index()];
+        let path = self.path(flow.src, flow.dst);
+        let initial_cwnd = match self.initial_window {
+            InitialWindow::Bdp => path.bdp,
+            InitialWindow::Iw10 => path.mss * 10,
+            InitialWindow::Bytes(bytes) => bytes,
+        };
+        let scheme = Arc::clone(&self.schemes[usize::from(*class == Class::Inter)]);
+        Message {
+            flow: id,
+            to: flow.dst,
+            size: flow.size,
+            path,
+            initial_cwnd: initial_cwnd.max(path.mss),
+            scheme,
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! Builds the nodes, lets an engine run them, and sums up what became of it.
+
+use crate::delay::DelayHistogram;
+use crate::engine::{EventClass, Key, Node, Oracle, Outbox, Pause};
+use crate::host::{FlowSampler, Host};
+use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
+use crate::plan::Plan;
+use crate::spec::{EngineKind, Progress, Spec};
+use crate::switch::Switch;
+use farspan_fabric::{PacketId, Packets, Port};
+use farspan_units::random::mix;
+use farspan_units::{Bytes, FlowId, HostId, NodeId, PortId, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Events between two reports of progress.
+const BUDGET: u64 = 1 << 18;
+
+/// A node of the network.
+enum Place {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+impl Node for Place {
+    type Msg = PacketId;
+    type Shared = Packets;
+
+    fn handle(&mut self, key: Key, msg: Option<PacketId>, packets: &mut Packets, out: &mut Outbox<PacketId>) {
+        match self {
+            Self::Host(host) => host.handle(key, msg, packets, out),
+            Self::Switch(switch) => switch.handle(key, msg, packets, out),
+        }
+    }
+}
+
+/// Runs a world to its end.
+///
+/// `progress` is called now and then; when it returns `false` the run stops and the outcome is marked interrupted.
+pub fn run(spec: &Spec, engine: EngineKind, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
+    match engine {
+        EngineKind::Oracle => World::new(spec).run(spec, progress),
+    }
+}
+
+/// A simulation under way.
+struct World {
+    plan: Arc<Plan>,
+    places: Vec<Place>,
+    packets: Packets,
+    engine: Oracle<PacketId>,
+}
+
+impl World {
+    fn new(spec: &Spec) -> Self {
+        let plan = Arc::new(Plan::new(spec));
+        let ends = spec.network.links.iter().map(|link| link.to.0).collect();
+        let mut engine = Oracle::new(ends);
+        let mut samplers = samplers(spec);
+        let ports = |node| {
+            let port = |id: u32| {
+                let link = &spec.network.links[id as usize];
+                Port::new(spec.ports.of(link.tier), link.rate, PortId(id), spec.seed)
+            };
+            spec.network.ports_of(node).map(port).collect::<Vec<_>>()
+        };
+        let mut places = Vec::with_capacity(spec.network.nodes.len());
+        for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
+            let first_look = |interval| Key::new(Time::ZERO + interval, EventClass::Probe, 0, 0);
+            places.push(if node.0 < spec.network.hosts {
+                let sampler = samplers.remove(&node.0).unwrap_or_default();
+                if let Some(interval) = spec.probes.rate_interval.filter(|_| !sampler.is_empty()) {
+                    engine.wake(node.0, first_look(interval));
+                }
+                let nic = ports(node).pop().expect("a host has one link");
+                Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic, sampler)))
+            } else {
+                let mine = spec.network.ports_of(node);
+                let sampled: Vec<_> =
+                    spec.probes.queue_ports.iter().copied().filter(|port| mine.contains(&port.0)).collect();
+                if let Some(interval) = spec.probes.queue_interval.filter(|_| !sampled.is_empty()) {
+                    engine.wake(node.0, first_look(interval));
+                }
+                Place::Switch(Box::new(Switch::new(&plan, node, ports(node), sampled)))
+            });
+        }
+        for (id, flow) in (0..).zip(&plan.flows) {
+            engine.wake(flow.flow.src.0, Key::new(flow.flow.start, EventClass::Start, id, 0));
+        }
+        Self { plan, places, packets: Packets::default(), engine }
+    }
+
+    fn run(mut self, spec: &Spec, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
+        let measured = spec.flows.iter().filter(|flow| flow.measured).count() as u64;
+        let payload: Bytes = spec.flows.iter().map(|flow| flow.size).sum();
+        let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
+        let (end, interrupted) = loop {
+            let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
+            let pause = self.engine.run(&mut self.places, &mut self.packets, until, BUDGET);
+            match pause {
+                Pause::Idle => break (self.engine.last(), false),
+                Pause::Reached if until == spec.stop.time => break (until, false),
+                Pause::Reached => {
+                    let (period, next) = check.expect("a limit before the stop is a check");
+                    if self.sum(|host| host.counters.measured_finished) == measured {
+                        break (next, false);
+                    }
+                    check = Some((period, next + period));
+                }
+                Pause::Budget => {
+                    if !progress(&self.progress(payload)) {
+                        break (self.engine.last(), true);
+                    }
+                }
+            }
+        };
+        self.outcome(end, interrupted)
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Host> {
+        self.places.iter().filter_map(|place| match place {
+            Place::Host(host) => Some(&**host),
+            Place::Switch(_) => None,
+        })
+    }
+
+    fn sum(&self, of: impl Fn(&Host) -> u64) -> u64 {
+        self.hosts().map(of).sum()
+    }
+
+    fn ports(&self) -> impl Iterator<Item = &Port> {
+        self.places.iter().flat_map(|place| {
+            let (nic, egress) = match place {
+                Place::Host(host) => (Some(host.port()), [].iter()),
+                Place::Switch(switch) => (None, switch.ports.iter()),
+            };
+            nic.into_iter().chain(egress.map(|e| &e.port))
+        })
+    }
+
+    fn progress(&self, payload: Bytes) -> Progress {
+        Progress {
+            now: self.engine.last(),
+            finished: self.sum(|host| host.counters.finished),
+            flows: self.plan.flows.len() as u64,
+            fraction: self.sum(|host| host.counters.delivered_bytes.get()) as f64 / payload.as_f64().max(1.0),
+            packet_hops: self.ports().map(|port| port.counters().sent_packets).sum(),
+        }
+    }
+
+    fn outcome(mut self, end: Time, interrupted: bool) -> Outcome {
+        let flows = self.flow_outcomes(end);
+        let ports = self.port_outcomes(end);
+        let totals = self.totals(&ports);
+        assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
+        let mut delays = DelayHistogram::default();
+        self.hosts().for_each(|host| delays.merge(&host.delays));
+        let packet_digest =
+            self.hosts().fold(0, |sum: u64, host| sum.wrapping_add(host.counters.arrivals_hash));
+        Outcome {
+            digest: digest(&flows),
+            samples: self.samples(end),
+            flows,
+            ports,
+            totals,
+            packet_delay_p99: delays.quantile(0.99),
+            end,
+            interrupted,
+            packet_digest,
+        }
+    }
+
+    fn flow_outcomes(&self, end: Time) -> Vec<FlowOutcome> {
+        let mut finish = vec![None; self.plan.flows.len()];
+        let mut delivered = vec![None; self.plan.flows.len()];
+        for host in self.hosts() {
+            host.finished.iter().for_each(|report| finish[report.flow.index()] = Some(report));
+            host.delivered
+                .iter()
+                .for_each(|report| delivered[report.flow.index()] = Some(report.delivered_at));
+        }
+        let host = |id: HostId| match &self.places[id.index()] {
+            Place::Host(host) => host,
+            Place::Switch(_) => unreachable!("hosts come first"),
+        };
+        let outcome = |(id, plan): (u32, &crate::plan::FlowPlan)| {
+            let (id, flow) = (FlowId(id), &plan.flow);
+            let sent = match finish[id.index()] {
+                Some(report) => Some(report.counters),
+                None => host(flow.src).endpoint.sender(id).map(|view| view.counters),
+            }
+            .unwrap_or_default();
+            let received = host(flow.dst).endpoint.receiver(id);
+            FlowOutcome {
+                src: flow.src,
+                dst: flow.dst,
+                class: plan.class,
+                size: flow.size,
+                start: flow.start,
+                started: flow.start < end || finish[id.index()].is_some(),
+                finish: finish[id.index()].map(|report| report.finished_at),
+                delivered: delivered[id.index()],
+                ideal_fct: plan.ideal_fct,
+                sent_bytes: sent.sent_bytes,
+                parity_bytes: Bytes::ZERO,
+                retransmitted_bytes: sent.retransmitted_bytes,
+                sent_packets: sent.sent_packets,
+                arrived_packets: received.map_or(0, |r| r.arrived_packets),
+                marked_packets: received.map_or(0, |r| r.marked_packets),
+                trimmed_packets: 0,
+                timeouts: sent.timeouts,
+                nacks: sent.nacks,
+                blocks_undecodable: 0,
+            }
+        };
+        (0..).zip(&self.plan.flows).map(outcome).collect()
+    }
+
+    fn port_outcomes(&self, end: Time) -> Vec<PortOutcome> {
+        let outcome = |(id, port): (u32, &Port)| {
+            let c = port.counters();
+            PortOutcome {
+                name: self.plan.network.port_name(PortId(id)),
+                sent_bytes: c.sent_bytes,
+                sent_packets: c.sent_packets,
+                dropped_packets: c.dropped,
+                marked_packets: c.marked,
+                trimmed_packets: 0,
+                max_queue: c.max_queue,
+                mean_queue: port.mean_queue(end),
+                utilization: if end == Time::ZERO {
+                    0.0
+                } else {
+                    port.busy_until(end) / end.since(Time::ZERO)
+                },
+            }
+        };
+        (0..).zip(self.ports()).map(outcome).collect()
+    }
+
+    fn totals(&self, ports: &[PortOutcome]) -> Totals {
+        let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
+        let dropped = self.ports().map(|port| port.counters());
+        Totals {
+            packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
+            sent: amount(|host| host.counters.sent[0]),
+            control_sent: amount(|host| host.counters.sent[1]),
+            delivered: amount(|host| host.counters.arrived[0]),
+            control_delivered: amount(|host| host.counters.arrived[1]),
+            dropped: dropped.map(|c| Amount { packets: c.dropped, bytes: c.dropped_bytes }).sum(),
+            in_network: Amount { packets: self.packets.len() as u64, bytes: self.packets.bytes() },
+            trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
+            ecn_marked: self.sum(|host| host.counters.marked),
+            header_bytes: self.hosts().map(|host| host.counters.header_bytes).sum(),
+        }
+    }
+
+    /// All samples up to the end, by time, then probe, then id.
+    fn samples(&mut self, end: Time) -> Vec<Sample> {
+        let mut all = Vec::new();
+        for place in &mut self.places {
+            all.extend(match place {
+                Place::Host(host) => host.take_samples(),
+                Place::Switch(switch) => switch.take_samples(),
+            });
+        }
+        all.retain(|sample| sample.at <= end);
+        all.sort_by_key(|sample| (sample.at, sample.probe, sample.id));
+        all
+    }
+}
+
+/// Who samples which flows.
+fn samplers(spec: &Spec) -> BTreeMap<u32, FlowSampler> {
+    let mut samplers: BTreeMap<u32, FlowSampler> = BTreeMap::new();
+    for &id in &spec.probes.rate_flows {
+        let flow = &spec.flows[id.index()];
+        samplers.entry(flow.dst.0).or_default().received.push((id, Bytes::ZERO));
+        samplers.entry(flow.src.0).or_default().sent.push(id);
+    }
+    samplers
+}
+
+/// A hash of the integer fields of every flow, by flow id.
+fn digest(flows: &[FlowOutcome]) -> u64 {
+    let time = |t: Option<Time>| t.map_or(u64::MAX, Time::as_ps);
+    flows.iter().fold(0, |hash, flow| {
+        [
+            u64::from(flow.src.0) << 32 | u64::from(flow.dst.0),
+            flow.size.get(),
+            flow.start.as_ps(),
+            time(flow.finish),
+            time(flow.delivered),
+            flow.ideal_fct.as_ps(),
+            flow.sent_bytes.get(),
+            flow.retransmitted_bytes.get(),
+            flow.sent_packets,
+            flow.arrived_packets,
+            flow.marked_packets,
+            flow.timeouts,
+            flow.nacks,
+        ]
+        .into_iter()
+        .fold(hash, |hash, x| mix(hash ^ x).wrapping_add(0x9e37_79b9_7f4a_7c15))
+    })
+}

@@ -1,0 +1,101 @@
+//! Small worlds for tests.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use farspan_fabric::{Marker, Network, PortConfig, Tier};
+use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop};
+use farspan_transport::recovery::{self, Detection, Rto};
+use farspan_transport::{Scheme, WindowCheck, balance, congestion};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use std::sync::Arc;
+
+pub const MSS: Bytes = Bytes::new(4096);
+pub const HEADER: Bytes = Bytes::new(64);
+
+pub fn scheme(congestion: congestion::Config, balance: &str) -> Arc<Scheme> {
+    Arc::new(Scheme {
+        congestion,
+        balance: balance::Config::by_name(balance).expect("a built-in name"),
+        recovery: recovery::Config { rto: Rto::Path, detection: Detection::TimeoutOnly },
+        window_check: WindowCheck::Below,
+    })
+}
+
+pub fn control(name: &str) -> congestion::Config {
+    congestion::Config::by_name(name).expect("a built-in name")
+}
+
+pub fn tree(k: u32) -> FatTree {
+    FatTree {
+        k,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        oversubscription: [1, 1],
+    }
+}
+
+pub fn two_sites(k: u32, wan_delay: Duration) -> Network {
+    DualFatTree { site: tree(k), core_border_links: 2, wan_links: 2, wan_rate: Rate::from_gbps(100), wan_delay }
+        .build()
+        .expect("valid")
+}
+
+pub fn star(hosts: usize, rate: Rate, delay: Duration) -> Network {
+    Star { switch_delay: Duration::ZERO, hosts: vec![(rate, delay); hosts] }.build().expect("valid")
+}
+
+/// Hosts with delays of their own around one switch.
+pub fn uneven_star(rate: Rate, delays: &[Duration]) -> Network {
+    let hosts = delays.iter().map(|&delay| (rate, delay)).collect();
+    Star { switch_delay: Duration::ZERO, hosts }.build().expect("valid")
+}
+
+pub fn dumbbell(bottleneck: Rate) -> Network {
+    Dumbbell {
+        hosts_per_side: 4,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        bottleneck_rate: bottleneck,
+        bottleneck_delay: Duration::from_us(1),
+        two_sites: false,
+    }
+    .build()
+    .expect("valid")
+}
+
+pub fn ports(buffer: Bytes, markers: &[Marker]) -> ByTier {
+    let config = PortConfig { markers: markers.to_vec(), ..PortConfig::drop_tail(buffer) };
+    ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(|_| config.clone()))
+}
+
+pub fn flow(src: u32, dst: u32, size: Bytes, start: Time) -> Flow {
+    Flow { src: HostId(src), dst: HostId(dst), size, start, measured: true }
+}
+
+pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Flow>) -> Spec {
+    Spec {
+        network,
+        ports,
+        flows,
+        intra: Arc::clone(scheme),
+        inter: Arc::clone(scheme),
+        mss: MSS,
+        header: HEADER,
+        initial_window: InitialWindow::Bdp,
+        jitter: Duration::ZERO,
+        seed: 1,
+        probes: Probes::default(),
+        stop: Stop { time: Time::MAX, when_measured_end: None },
+    }
+}
+
+pub fn sample_rates(spec: &mut Spec, interval: Duration) {
+    spec.probes.rate_interval = Some(interval);
+    spec.probes.rate_flows = (0..spec.flows.len() as u32).map(FlowId).collect();
+}
+
+pub fn run(spec: &Spec) -> Outcome {
+    farspan_sim::run(spec, EngineKind::Oracle, &mut |_| true)
+}
