@@ -1,0 +1,22 @@
+# `make demo` and `make test` need Rust and Python, and set up everything else themselves.
+.PHONY: demo test lint release instructions
+
+release:
+	cargo build --release --locked
+
+demo: release
+	target/release/farspan demo
+
+# Unit, property and golden tests, then the sans-IO crates without the standard library.
+test:
+	cargo test --workspace --locked
+	cargo build --locked --no-default-features -p farspan-units -p farspan-transport -p farspan-fabric
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# Instructions per packet-hop under callgrind (needs valgrind).
+instructions: release
+	python3 bench/instructions.py target/release/farspan

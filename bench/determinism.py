@@ -1,0 +1,28 @@
+"""Runs one scenario with every binary given, twice each, and asks for one digest; another seed must differ.
+
+usage: determinism.py BINARY...
+"""
+import json
+import subprocess
+import sys
+
+SCENARIO = ["uno/websearch", "--scheme", "uno-noec", "--set", "workload.flows=400"]
+
+
+def digests(binary, seed):
+    command = [binary, "run", *SCENARIO, "--seed", str(seed), "--json", "--quiet"]
+    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return document["digest"], document["packet_digest"], document["packet_hops"]
+
+
+def main(binaries):
+    same = {digests(binary, 1) for binary in binaries for _ in range(2)}
+    other = digests(binaries[0], 2)
+    print(f"seed 1: {sorted(same)}; seed 2: {other}")
+    if len(same) != 1:
+        sys.exit("one scenario and seed gave different results")
+    if other in same:
+        sys.exit("two seeds gave the same result")
+
+
+main(sys.argv[1:])
