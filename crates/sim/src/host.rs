@@ -72,14 +72,14 @@ impl Host {
         out: &mut Outbox<PacketId>,
     ) {
         match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.receive(key.at, id, packets),
+            (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, packets),
             (EventClass::Completion, _) => self.nic.complete(packets, out),
-            (EventClass::Start, _) => self.endpoint.submit(key.at, self.plan.message(FlowId(key.id()))),
+            (EventClass::Start, _) => self.endpoint.submit(key.at(), self.plan.message(FlowId(key.id()))),
             (EventClass::Timer, _) => self.timer(key),
             _ => return self.sample(key, out),
         }
         self.drain_events();
-        self.transmit(key.at, packets, out);
+        self.transmit(key.at(), packets, out);
         self.rearm(out);
     }
 
@@ -109,11 +109,11 @@ impl Host {
 
     fn timer(&mut self, key: Key) {
         let wake = &mut self.wakes[key.kind() as usize];
-        if *wake == Some(key.at) {
+        if *wake == Some(key.at()) {
             *wake = None;
         }
-        if key.kind() == TIMEOUT && self.endpoint.poll_timeout().is_some_and(|at| at <= key.at) {
-            self.endpoint.handle_timeout(key.at);
+        if key.kind() == TIMEOUT && self.endpoint.poll_timeout().is_some_and(|at| at <= key.at()) {
+            self.endpoint.handle_timeout(key.at());
         }
     }
 
@@ -162,9 +162,9 @@ impl Host {
     }
 
     fn sample(&mut self, key: Key, out: &mut Outbox<PacketId>) {
-        self.sampler.sample(key.at, &self.endpoint, &self.plan);
+        self.sampler.sample(key.at(), &self.endpoint, &self.plan);
         if let Some(interval) = self.plan.rate_interval {
-            out.wake(Key::new(key.at + interval, EventClass::Probe, 0, 0));
+            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
         }
     }
 

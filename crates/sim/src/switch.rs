@@ -58,7 +58,7 @@ impl Switch {
             .port(packet.to(), leaf, packet.flow, packet.entropy)
             .expect("the generated topologies are connected");
         let egress = &mut self.ports[(port.0 - self.first_port) as usize];
-        match egress.port.enqueue(key.at, id, packets) {
+        match egress.port.enqueue(key.at(), id, packets) {
             Admission::Queued => {}
             Admission::Started => wake_at_completion(port, &egress.port, out),
             Admission::Dropped => {
@@ -80,7 +80,7 @@ impl Switch {
         let first = self.first_port;
         self.sampler.sample(key, |port| &ports[(port.0 - first) as usize].port);
         if let Some(interval) = self.plan.queue_interval {
-            out.wake(Key::new(key.at + interval, EventClass::Probe, 0, 0));
+            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
         }
     }
 
@@ -112,16 +112,16 @@ impl PortSampler {
     }
 
     fn sample<'a>(&mut self, key: Key, port: impl Fn(PortId) -> &'a Port) {
-        let span = key.at.since(self.last);
-        self.last = key.at;
+        let span = key.at().since(self.last);
+        self.last = key.at();
         for (id, busy_before) in &mut self.ports {
             let port = port(*id);
-            let busy = port.busy_until(key.at);
+            let busy = port.busy_until(key.at());
             let mut push = |probe, value| {
-                self.samples.push(Sample { at: key.at, probe, id: SampleId::Port(*id), value })
+                self.samples.push(Sample { at: key.at(), probe, id: SampleId::Port(*id), value })
             };
             push(ProbeKind::Queue, port.queued().as_f64());
-            if let Some(level) = port.phantom(key.at) {
+            if let Some(level) = port.phantom(key.at()) {
                 push(ProbeKind::PhantomQueue, level.as_f64());
             }
             if !span.is_zero() {

@@ -39,7 +39,10 @@ fn a_lone_flow_with_a_window_of_bdp_and_two_packets_is_ideal() {
             let outcome = run(&spec);
             let fct = outcome.flows[0].finish.expect("it ends").since(Time::ZERO);
             let ideal = outcome.flows[0].ideal_fct;
-            assert!(fct >= ideal && fct <= ideal + packet, "{size} B from {src} to {dst}: {fct} against {ideal}");
+            assert!(
+                fct >= ideal && fct <= ideal + packet,
+                "{size} B from {src} to {dst}: {fct} against {ideal}"
+            );
         }
     }
 }
@@ -70,7 +73,8 @@ fn flows_of_equal_rtt_share_a_bottleneck_equally() {
         let size = Bytes::new(60_000_000);
         let network = star(5, Rate::from_gbps(100), Duration::from_us(3));
         let flows = (0..4).map(|src| flow(src, 4, size, Time::ZERO)).collect();
-        let mut spec = spec(network, ports(Bytes::new(1 << 20), &[Marker::Step(Bytes::new(25_000))]), &scheme, flows);
+        let mut spec =
+            spec(network, ports(Bytes::new(1 << 20), &[Marker::Step(Bytes::new(25_000))]), &scheme, flows);
         spec.jitter = Duration::from_ps(332_800);
         sample_rates(&mut spec, Duration::from_us(500));
         let outcome = run(&spec);
@@ -91,7 +95,8 @@ fn an_overload_is_shared_to_the_last_bit_of_the_link() {
     let scheme = scheme(control("unocc"), "ecmp");
     let network = star(9, Rate::from_gbps(100), Duration::from_us(3));
     let flows: Vec<_> = (0..8).map(|src| flow(src, 8, Bytes::new(20_000_000), Time::ZERO)).collect();
-    let spec = spec(network, ports(Bytes::new(1 << 20), &[Marker::Step(Bytes::new(100_000))]), &scheme, flows);
+    let spec =
+        spec(network, ports(Bytes::new(1 << 20), &[Marker::Step(Bytes::new(100_000))]), &scheme, flows);
     let outcome = run(&spec);
     let down = outcome.ports.iter().find(|p| p.name == "tor0->host8#0").expect("the receiver's port");
     assert!(down.utilization > 0.97, "{}", down.utilization);
@@ -132,7 +137,8 @@ fn gemini_s_shares_at_different_rtts_are_reported() {
     let delays = [25, 100, 400, 1].map(Duration::from_us);
     let network = uneven_star(Rate::from_gbps(10), &delays);
     let flows = (0..3).map(|src| flow(src, 3, Bytes::new(80_000_000), Time::ZERO)).collect();
-    let mut spec = spec(network, ports(Bytes::new(4 << 20), &[Marker::Step(Bytes::new(18_000))]), &scheme, flows);
+    let mut spec =
+        spec(network, ports(Bytes::new(4 << 20), &[Marker::Step(Bytes::new(18_000))]), &scheme, flows);
     spec.jitter = Duration::from_ps(3_328_000);
     sample_rates(&mut spec, Duration::from_ms(4));
     let outcome = run(&spec);
@@ -144,14 +150,19 @@ fn gemini_s_shares_at_different_rtts_are_reported() {
         }
     }
     let all: f64 = sum.iter().sum();
-    println!("Gemini at base RTTs of 52, 202 and 802 us: shares {:.3?}, Jain {:.3}", sum.map(|x| x / all), jain(&sum));
+    println!(
+        "Gemini at base RTTs of 52, 202 and 802 us: shares {:.3?}, Jain {:.3}",
+        sum.map(|x| x / all),
+        jain(&sum)
+    );
     assert!(all > 0.0);
 }
 
 #[test]
 fn a_port_is_as_busy_as_the_bytes_it_sent() {
     let scheme = scheme(control("unocc"), "rps");
-    let flows = vec![flow(0, 15, Bytes::new(5_000_000), Time::ZERO), flow(3, 15, Bytes::new(5_000_000), Time::ZERO)];
+    let flows =
+        vec![flow(0, 15, Bytes::new(5_000_000), Time::ZERO), flow(3, 15, Bytes::new(5_000_000), Time::ZERO)];
     let spec = spec(two_sites(4, Duration::from_us(50)), ports(Bytes::new(1 << 20), &[]), &scheme, flows);
     let outcome = run(&spec);
     for (id, port) in outcome.ports.iter().enumerate() {

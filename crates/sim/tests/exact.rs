@@ -20,7 +20,8 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
         .collect();
     let red = Marker::Step(Bytes::new(40_000));
     let network = two_sites(4, Duration::from_us(60));
-    let mut spec = spec(network, ports(Bytes::new(60_000), &[red]), &scheme(control(control_name), balance), flows);
+    let mut spec =
+        spec(network, ports(Bytes::new(60_000), &[red]), &scheme(control(control_name), balance), flows);
     spec.jitter = Duration::from_ps(332_800);
     spec.seed = seed;
     spec
@@ -39,7 +40,10 @@ fn every_flow_ends_everything_is_conserved_and_the_network_is_empty() {
             assert!(totals.conserved() && totals.in_network.packets == 0, "{name}+{balance}: {totals:?}");
             for flow in &outcome.flows {
                 assert!(flow.finish.is_some() && flow.delivered <= flow.finish, "{name}+{balance}: {flow:?}");
-                assert!(flow.finish.is_some_and(|t| t.since(flow.start) >= flow.ideal_fct), "{name}: {flow:?}");
+                assert!(
+                    flow.finish.is_some_and(|t| t.since(flow.start) >= flow.ideal_fct),
+                    "{name}: {flow:?}"
+                );
                 assert_eq!(flow.sent_bytes - flow.retransmitted_bytes, flow.size);
             }
             let lost: u64 = outcome.flows.iter().map(|f| f.sent_packets - f.arrived_packets).sum();
@@ -56,7 +60,8 @@ fn drops_do_happen_in_these_worlds() {
 
 #[test]
 fn a_repeated_run_is_equal_in_every_field_and_another_seed_is_not() {
-    let (a, b, c) = (run(&busy(5, "unolb", "unocc")), run(&busy(5, "unolb", "unocc")), run(&busy(6, "unolb", "unocc")));
+    let (a, b, c) =
+        (run(&busy(5, "unolb", "unocc")), run(&busy(5, "unolb", "unocc")), run(&busy(6, "unolb", "unocc")));
     assert_eq!(a, b);
     assert_ne!(fingerprint(&a), fingerprint(&c));
 }
@@ -65,7 +70,9 @@ fn a_repeated_run_is_equal_in_every_field_and_another_seed_is_not() {
 fn seeds_pair_schemes_the_workload_and_the_hashes_stay() {
     let (a, b) = (busy(5, "ecmp", "unocc"), busy(5, "ecmp", "gemini"));
     assert_eq!(a.flows, b.flows);
-    let fields = |o: &Outcome| o.flows.iter().map(|f| (f.src, f.dst, f.size, f.start, f.ideal_fct)).collect::<Vec<_>>();
+    let fields = |o: &Outcome| {
+        o.flows.iter().map(|f| (f.src, f.dst, f.size, f.start, f.ideal_fct)).collect::<Vec<_>>()
+    };
     assert_eq!(fields(&run(&a)), fields(&run(&b)));
 }
 

@@ -29,21 +29,23 @@ pub(crate) enum EventClass {
     Timer = 6,
 }
 
-/// Where an event stands in the total order: by time, then class, then id, then kind.
+/// Where an event stands in the total order: by time, then class, then id, then kind; one number, so that one comparison
+/// decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Key {
-    pub(crate) at: Time,
-    /// class : 8 | id : 32 | kind : 8, so that one comparison decides.
-    order: u64,
-}
+pub(crate) struct Key(u128);
 
 impl Key {
+    /// time : 64 | unused : 16 | class : 8 | id : 32 | kind : 8.
     pub(crate) const fn new(at: Time, class: EventClass, id: u32, kind: u8) -> Self {
-        Self { at, order: (class as u64) << 40 | (id as u64) << 8 | kind as u64 }
+        Self((at.as_ps() as u128) << 64 | (class as u128) << 40 | (id as u128) << 8 | kind as u128)
+    }
+
+    pub(crate) const fn at(self) -> Time {
+        Time::from_ps((self.0 >> 64) as u64)
     }
 
     pub(crate) const fn class(self) -> EventClass {
-        match self.order >> 40 {
+        match (self.0 >> 40) as u8 {
             0 => EventClass::Completion,
             2 => EventClass::Probe,
             4 => EventClass::Arrival,
@@ -53,11 +55,11 @@ impl Key {
     }
 
     pub(crate) const fn id(self) -> u32 {
-        (self.order >> 8) as u32
+        (self.0 >> 8) as u32
     }
 
     pub(crate) const fn kind(self) -> u8 {
-        self.order as u8
+        self.0 as u8
     }
 }
 
@@ -79,7 +81,7 @@ impl<M: Copy> Outbox<M> {
         self.sends.push((channel, at, msg));
     }
 
-    /// Hands the node an event of its own at `key.at`, now or later. Events cannot be taken back: a node ignores those
+    /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
     /// that no longer matter.
     pub(crate) fn wake(&mut self, key: Key) {
         self.wakes.push(key);

@@ -2,7 +2,6 @@
 
 use super::{EventClass, Key, Node, Outbox, Pause};
 use farspan_units::Time;
-use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// An event under way.
@@ -13,10 +12,11 @@ struct Entry<M> {
     msg: Option<M>,
 }
 
-/// Ordered by key alone; two events of one key meet different nodes, so the node is only a tie-break for form's sake.
+/// The earliest is the greatest: the queue gives the greatest first. Two events of one key meet different nodes, so their
+/// order does not matter.
 impl<M> Ord for Entry<M> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.key, self.node).cmp(&(other.key, other.node))
+        other.key.cmp(&self.key)
     }
 }
 impl<M> PartialOrd for Entry<M> {
@@ -33,7 +33,7 @@ impl<M> Eq for Entry<M> {}
 
 /// An engine with one global event queue.
 pub(crate) struct Oracle<M> {
-    queue: BinaryHeap<Reverse<Entry<M>>>,
+    queue: BinaryHeap<Entry<M>>,
     /// The node at the end of each channel.
     ends: Vec<u32>,
     outbox: Outbox<M>,
@@ -56,7 +56,7 @@ impl<M: Copy> Oracle<M> {
 
     fn push(&mut self, entry: Entry<M>) {
         self.busy += usize::from(entry.key.class() != EventClass::Probe);
-        self.queue.push(Reverse(entry));
+        self.queue.push(entry);
     }
 
     /// Time of the last event that was not a probe.
@@ -77,16 +77,16 @@ impl<M: Copy> Oracle<M> {
                 return Pause::Idle;
             }
             match self.queue.peek() {
-                Some(Reverse(entry)) if entry.key.at < until => {}
+                Some(entry) if entry.key.at() < until => {}
                 _ => return Pause::Reached,
             }
-            let Some(Reverse(Entry { key, node, msg })) = self.queue.pop() else { return Pause::Idle };
+            let Some(Entry { key, node, msg }) = self.queue.pop() else { return Pause::Idle };
             if key.class() != EventClass::Probe {
                 self.busy -= 1;
-                self.last = key.at;
+                self.last = key.at();
             }
             nodes[node as usize].handle(key, msg, shared, &mut self.outbox);
-            self.collect(key.at, node);
+            self.collect(key.at(), node);
         }
         Pause::Budget
     }
@@ -102,7 +102,7 @@ impl<M: Copy> Oracle<M> {
         self.outbox.sends.clear();
         for i in 0..self.outbox.wakes.len() {
             let key = self.outbox.wakes[i];
-            debug_assert!(key.at >= now, "an event cannot lie in the past");
+            debug_assert!(key.at() >= now, "an event cannot lie in the past");
             self.push(Entry { key, node, msg: None });
         }
         self.outbox.wakes.clear();
@@ -126,14 +126,14 @@ mod tests {
         type Shared = ();
 
         fn handle(&mut self, key: Key, msg: Option<u32>, (): &mut (), out: &mut Outbox<u32>) {
-            self.seen.push((key.at, key.class(), key.id()));
+            self.seen.push((key.at(), key.class(), key.id()));
             if key.class() == EventClass::Probe {
-                out.wake(Key::new(key.at + Duration::from_ps(1), EventClass::Probe, 0, 0));
+                out.wake(Key::new(key.at() + Duration::from_ps(1), EventClass::Probe, 0, 0));
             }
             if let Some(n) = msg
                 && n < self.answers
             {
-                out.send(key.id() ^ 1, key.at + Duration::from_ps(10), n + 1);
+                out.send(key.id() ^ 1, key.at() + Duration::from_ps(10), n + 1);
             }
         }
     }

@@ -36,9 +36,15 @@ pub fn tree(k: u32) -> FatTree {
 }
 
 pub fn two_sites(k: u32, wan_delay: Duration) -> Network {
-    DualFatTree { site: tree(k), core_border_links: 2, wan_links: 2, wan_rate: Rate::from_gbps(100), wan_delay }
-        .build()
-        .expect("valid")
+    DualFatTree {
+        site: tree(k),
+        core_border_links: 2,
+        wan_links: 2,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay,
+    }
+    .build()
+    .expect("valid")
 }
 
 pub fn star(hosts: usize, rate: Rate, delay: Duration) -> Network {
