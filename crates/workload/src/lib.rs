@@ -1,1 +1,23 @@
-//! stub
+//! What the network is asked to carry.
+//!
+//! Generators ([`poisson`], [`incast`], [`permutation`], [`all_to_all`], [`list::read`]) give the flows of one part of
+//! a workload; [`assemble`] merges the parts and thereby numbers the flows. Everything is drawn before the run and
+//! depends on (seed, part, source host) only: never on the scheme, the engine or on other sources.
+#![forbid(unsafe_code)]
+
+mod flow;
+pub mod list;
+mod load;
+mod pattern;
+mod poisson;
+mod sites;
+pub mod sizes;
+mod text;
+
+pub use flow::{AssembleError, Flow, Part, Workload, assemble};
+pub use list::ListError;
+pub use load::{Direction, OfferedLoad, offered_load};
+pub use pattern::{PatternError, all_to_all, incast, permutation};
+pub use poisson::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson};
+pub use sites::{Capacity, Sites, SitesError};
+pub use sizes::{SizeDistribution, SizesError};

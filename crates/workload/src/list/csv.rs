@@ -1,0 +1,153 @@
+//! Flow lists in CSV. Lines that begin with `#` are comments; fields hold no commas.
+
+use super::{COLUMNS, ListError, Place, Row, locate};
+use crate::text;
+
+/// The rows of a list.
+pub(super) fn rows(text: &str, file: &str) -> Result<Vec<Row>, ListError> {
+    let mut lines = text::rows(text);
+    let (line, header) = lines.next().ok_or_else(|| ListError::Empty { file: file.to_owned() })?;
+    let positions = locate(header.iter().copied(), &Place::Line(line).of(file))?;
+    lines.map(|(line, fields)| row(file, line, &fields, header.len(), &positions)).collect()
+}
+
+fn row(
+    file: &str,
+    line: u64,
+    fields: &[&str],
+    expected: usize,
+    positions: &[Option<usize>; COLUMNS.len()],
+) -> Result<Row, ListError> {
+    let place = Place::Line(line);
+    if fields.len() != expected {
+        return Err(ListError::Fields { place: place.of(file), found: fields.len(), expected });
+    }
+    let field = |column: usize| positions[column].map_or("", |i| fields[i]);
+    let number = |column: usize| {
+        field(column).parse::<u64>().map_err(|_| ListError::Value {
+            place: place.of(file),
+            column: COLUMNS[column],
+            found: field(column).to_owned(),
+            expected: "a whole number, not negative",
+        })
+    };
+    let given = |column: usize| !field(column).is_empty();
+    Ok(Row {
+        place,
+        src: number(0)?,
+        dst: number(1)?,
+        size_bytes: number(2)?,
+        start_ns: number(3)?,
+        tag: given(4).then(|| field(4).to_owned()),
+        after: given(5).then(|| number(5)).transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::list::parse_csv;
+    use crate::{Sites, list::read};
+    use farspan_units::Time;
+    use std::path::Path;
+
+    fn sites() -> Sites {
+        Sites::new(vec![0..8, 8..16]).unwrap()
+    }
+
+    #[test]
+    fn columns_may_stand_in_any_order_and_the_optional_ones_may_be_empty() {
+        let text = "# made by hand\ntag,start_ns,src,dst,size_bytes,after\n\
+                    a,5,0,1,10,\n,7,2,9,20,0\nb,0,3,4,30,1\n";
+        let part = parse_csv("f.csv", text, &sites(), 3, "list").unwrap();
+        assert_eq!(part.tags, ["a", "list", "b"]);
+        let seen: Vec<_> =
+            part.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.get(), f.tag, f.after)).collect();
+        assert_eq!(seen, [(0, 1, 10, 0, None), (2, 9, 20, 1, Some(0)), (3, 4, 30, 2, Some(1))]);
+        assert_eq!(part.flows[1].start, Time::from_ps(7000));
+        assert!(part.flows.iter().all(|f| f.part == 3 && f.measured));
+    }
+
+    #[test]
+    fn bad_lists_are_refused_with_place_and_cure() {
+        const H: &str = "src,dst,size_bytes,start_ns\n";
+        let with = |rows: &str| format!("{H}{rows}");
+        let cases: Vec<(String, &str)> = vec![
+            (String::new(), "f.csv: has no flows"),
+            (H.into(), "f.csv: has no flows"),
+            (with("0,1,10\n"), "f.csv:2: 3 fields; the header has 4: complete the row"),
+            (with("0,1,10,0\n0,1,10,0,5\n"), "f.csv:3: 5 fields"),
+            (
+                "src,dst,size_byte,start_ns\n".into(),
+                "f.csv:1: column \"size_byte\" is not known; did you mean \"size_bytes\"?",
+            ),
+            (
+                "src,dst,size_bytes,start_ns,qqq\n".into(),
+                "f.csv:1: column \"qqq\" is not known; a flow list has",
+            ),
+            ("src,dst,size_bytes\n".into(), "f.csv:1: column \"start_ns\" is missing"),
+            ("src,src,dst,size_bytes,start_ns\n".into(), "f.csv:1: column \"src\" appears twice"),
+            (
+                with("0,16,10,0\n"),
+                "f.csv:2: dst is host 16, which does not exist; hosts are numbered 0 to 15",
+            ),
+            (with("99999999999,1,10,0\n"), "f.csv:2: src is host 99999999999"),
+            (with("3,3,10,0\n"), "f.csv:2: the flow goes from host 3 to itself"),
+            (with("0,1,-10,0\n"), "f.csv:2: size_bytes is \"-10\"; expected a whole number, not negative"),
+            (with("0,1,0,0\n"), "f.csv:2: size_bytes is \"0\"; expected at least 1"),
+            (with("0,1,1,-5\n"), "f.csv:2: start_ns is \"-5\""),
+            (
+                with("0,1,1,99999999999999999\n"),
+                "f.csv:2: start_ns is \"99999999999999999\"; expected at most 213 days",
+            ),
+            (with("0,1,4KB,0\n"), "f.csv:2: size_bytes is \"4KB\""),
+            (with("0,,1,0\n"), "f.csv:2: dst is \"\""),
+        ];
+        for (text, message) in cases {
+            let error = parse_csv("f.csv", &text, &sites(), 0, "t").expect_err(&text).to_string();
+            assert!(error.starts_with(message), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn dependencies_on_no_row_on_itself_or_in_a_circle_are_refused() {
+        let list = |after: [&str; 3]| {
+            let row = |a: &str| format!("0,1,1,0,{a}\n");
+            let text = format!(
+                "src,dst,size_bytes,start_ns,after\n{}{}{}",
+                row(after[0]),
+                row(after[1]),
+                row(after[2])
+            );
+            parse_csv("f.csv", &text, &sites(), 0, "t").map_err(|e| e.to_string())
+        };
+        assert!(list(["2", "", "1"]).is_ok());
+        assert!(
+            list(["3", "", ""])
+                .unwrap_err()
+                .starts_with("f.csv:2: after is 3; it must be the number of another row, 0 to 2")
+        );
+        assert!(list(["", "1", ""]).unwrap_err().starts_with("f.csv:3: after is 1"));
+        assert!(list(["1", "2", "0"]).unwrap_err().contains("waits for itself"));
+        assert!(list(["1", "2", "1"]).unwrap_err().contains("waits for itself"));
+    }
+
+    #[test]
+    fn a_missing_or_binary_file_is_named() {
+        let error = read(Path::new("/no/such.csv"), &sites(), 0, "t").unwrap_err().to_string();
+        assert!(error.starts_with("/no/such.csv: cannot be read"), "{error}");
+        let path = std::env::temp_dir().join(format!("farspan-list-{}.csv", std::process::id()));
+        std::fs::write(&path, b"src,dst,size_bytes,start_ns\n0,1,1,0\n0,\xff,1,0\n").unwrap();
+        let error = read(&path, &sites(), 0, "t").unwrap_err().to_string();
+        std::fs::remove_file(&path).unwrap();
+        assert!(error.contains(":3: not UTF-8; save the list as UTF-8"), "{error}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_windows_line_ends_are_no_obstacle() {
+        let path = std::env::temp_dir().join(format!("farspan-bom-{}.csv", std::process::id()));
+        std::fs::write(&path, "\u{feff}src,dst,size_bytes,start_ns\r\n0,1,1,0\r\n").unwrap();
+        let part = read(&path, &sites(), 0, "t");
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(part.unwrap().flows.len(), 1);
+    }
+}

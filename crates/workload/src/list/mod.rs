@@ -1,0 +1,300 @@
+//! Flow lists: `src,dst,size_bytes,start_ns` and optionally `tag,after`, as CSV or Parquet.
+
+mod csv;
+mod parquet;
+
+use crate::flow::intern;
+use crate::text::{self, TextProblem};
+use crate::{Flow, Part, Sites};
+use farspan_units::{Bytes, HostId, Time};
+use std::path::Path;
+
+/// The columns that a list must have, then those it may have.
+const COLUMNS: [&str; 6] = ["src", "dst", "size_bytes", "start_ns", "tag", "after"];
+/// How many of [`COLUMNS`] a list must have.
+const REQUIRED: usize = 4;
+
+/// Why a file is no flow list. Every message names the file, and the line (CSV) or the row from 0 (Parquet).
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ListError {
+    /// The file cannot be read.
+    #[error("{file}: cannot be read ({reason}); give a flow list in CSV or Parquet")]
+    Unreadable {
+        /// Path of the file.
+        file: String,
+        /// What the system says.
+        reason: String,
+    },
+    /// The CSV is not text.
+    #[error("{file}:{line}: not UTF-8; save the list as UTF-8 text, or name a Parquet file `.parquet`")]
+    NotUtf8 {
+        /// Path of the file.
+        file: String,
+        /// Line, from 1.
+        line: u64,
+    },
+    /// The Parquet file cannot be decoded.
+    #[error("{file}: cannot be decoded ({reason}); write Parquet uncompressed or with zstd")]
+    NotParquet {
+        /// Path of the file.
+        file: String,
+        /// What the decoder says.
+        reason: String,
+    },
+    /// The list has no rows.
+    #[error("{file}: has no flows; give at least one row of src,dst,size_bytes,start_ns")]
+    Empty {
+        /// Path of the file.
+        file: String,
+    },
+    /// A column that a list does not have.
+    #[error("{place}: column {name:?} is not known{}; a flow list has src,dst,size_bytes,start_ns and optionally \
+        tag,after", text::hint(*near))]
+    UnknownColumn {
+        /// File and line.
+        place: String,
+        /// Name of the column.
+        name: String,
+        /// The nearest known name.
+        near: Option<&'static str>,
+    },
+    /// A column that every list has.
+    #[error("{place}: column {name:?} is missing; the header must have src,dst,size_bytes,start_ns")]
+    MissingColumn {
+        /// File and line.
+        place: String,
+        /// Name of the column.
+        name: &'static str,
+    },
+    /// A column that appears twice.
+    #[error("{place}: column {name:?} appears twice; keep one")]
+    TwiceColumn {
+        /// File and line.
+        place: String,
+        /// Name of the column.
+        name: &'static str,
+    },
+    /// A column of a wrong type.
+    #[error("{place}: column {name:?} holds {found}; expected {expected}")]
+    ColumnType {
+        /// File.
+        place: String,
+        /// Name of the column.
+        name: &'static str,
+        /// Type found.
+        found: String,
+        /// Type expected.
+        expected: &'static str,
+    },
+    /// A row with too few or too many fields.
+    #[error("{place}: {found} fields; the header has {expected}: complete the row or remove it")]
+    Fields {
+        /// File and line.
+        place: String,
+        /// Fields of the row.
+        found: usize,
+        /// Fields of the header.
+        expected: usize,
+    },
+    /// A field that is not a number in its range.
+    #[error("{place}: {column} is {found:?}; expected {expected}")]
+    Value {
+        /// File and line or row.
+        place: String,
+        /// Name of the column.
+        column: &'static str,
+        /// The field as it stands.
+        found: String,
+        /// What it should be.
+        expected: &'static str,
+    },
+    /// A host that does not exist.
+    #[error("{place}: {column} is host {host}, which does not exist; hosts are numbered 0 to {last}")]
+    NoSuchHost {
+        /// File and line or row.
+        place: String,
+        /// Name of the column.
+        column: &'static str,
+        /// The host.
+        host: u64,
+        /// The last host.
+        last: u32,
+    },
+    /// A flow from a host to itself.
+    #[error("{place}: the flow goes from host {host} to itself; give two different hosts")]
+    ToItself {
+        /// File and line or row.
+        place: String,
+        /// The host.
+        host: u64,
+    },
+    /// `after` names no other row.
+    #[error(
+        "{place}: after is {after}; it must be the number of another row, 0 to {last} (0 is the first flow)"
+    )]
+    NoSuchRow {
+        /// File and line or row.
+        place: String,
+        /// The row named.
+        after: u64,
+        /// The last row.
+        last: u64,
+    },
+    /// Flows that wait for each other.
+    #[error("{place}: the flow waits for itself through `after`; break the circle")]
+    Circle {
+        /// File and line or row.
+        place: String,
+    },
+}
+
+/// One row as it stands in the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Row {
+    /// Where it stands, for messages.
+    place: Place,
+    src: u64,
+    dst: u64,
+    size_bytes: u64,
+    start_ns: u64,
+    tag: Option<String>,
+    after: Option<u64>,
+}
+
+/// A line of a CSV or a row of a Parquet file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    Line(u64),
+    Row(u64),
+}
+
+impl Place {
+    fn of(self, file: &str) -> String {
+        match self {
+            Self::Line(line) => format!("{file}:{line}"),
+            Self::Row(row) => format!("{file}: row {row}"),
+        }
+    }
+}
+
+/// Reads a flow list: Parquet if the name ends in `.parquet`, else CSV. Rows without a tag get `default_tag`; `after`
+/// counts rows from 0, the header and comments not included. `part` is the position of the part in the workload.
+///
+/// # Errors
+/// If the file cannot be read, or a row is no flow between two of these hosts.
+pub fn read(path: &Path, sites: &Sites, part: u32, default_tag: &str) -> Result<Part, ListError> {
+    let file = path.display().to_string();
+    let rows = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
+        parquet::rows(path, &file)?
+    } else {
+        match text::read(path) {
+            Ok(text) => csv::rows(&text, &file)?,
+            Err(TextProblem::Unreadable(reason)) => return Err(ListError::Unreadable { file, reason }),
+            Err(TextProblem::NotUtf8(line)) => return Err(ListError::NotUtf8 { file, line }),
+        }
+    };
+    flows(&rows, &file, sites, part, default_tag)
+}
+
+/// Reads a flow list from the text of a CSV; `file` names it in messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse_csv(
+    file: &str,
+    text: &str,
+    sites: &Sites,
+    part: u32,
+    default_tag: &str,
+) -> Result<Part, ListError> {
+    flows(&csv::rows(text, file)?, file, sites, part, default_tag)
+}
+
+/// The position of each of [`COLUMNS`] in a header.
+fn locate<'a>(
+    header: impl Iterator<Item = &'a str>,
+    place: &str,
+) -> Result<[Option<usize>; COLUMNS.len()], ListError> {
+    let mut positions = [None; COLUMNS.len()];
+    for (i, name) in header.enumerate() {
+        let Some(column) = COLUMNS.iter().position(|c| *c == name) else {
+            let near = text::nearest(name, &COLUMNS);
+            return Err(ListError::UnknownColumn { place: place.to_owned(), name: name.to_owned(), near });
+        };
+        if positions[column].replace(i).is_some() {
+            return Err(ListError::TwiceColumn { place: place.to_owned(), name: COLUMNS[column] });
+        }
+    }
+    match (0..REQUIRED).find(|c| positions[*c].is_none()) {
+        Some(column) => Err(ListError::MissingColumn { place: place.to_owned(), name: COLUMNS[column] }),
+        None => Ok(positions),
+    }
+}
+
+fn flows(rows: &[Row], file: &str, sites: &Sites, part: u32, default_tag: &str) -> Result<Part, ListError> {
+    if rows.is_empty() {
+        return Err(ListError::Empty { file: file.to_owned() });
+    }
+    let mut this = Part { tags: Vec::new(), flows: Vec::with_capacity(rows.len()) };
+    for (number, row) in rows.iter().enumerate() {
+        let tag = row.tag.as_deref().unwrap_or(default_tag);
+        let tag = intern(&mut this.tags, tag.to_owned());
+        let mut flow = flow(row, file, sites)?;
+        (flow.part, flow.tag) = (part, tag);
+        flow.after = row.after.map(|after| dependency(row, file, number, after, rows.len())).transpose()?;
+        this.flows.push(flow);
+    }
+    match circle(&this.flows) {
+        Some(number) => Err(ListError::Circle { place: rows[number].place.of(file) }),
+        None => Ok(this),
+    }
+}
+
+fn flow(row: &Row, file: &str, sites: &Sites) -> Result<Flow, ListError> {
+    let host = |column, host: u64| match u32::try_from(host) {
+        Ok(h) if h < sites.hosts() => Ok(HostId(h)),
+        _ => Err(ListError::NoSuchHost { place: row.place.of(file), column, host, last: sites.hosts() - 1 }),
+    };
+    let bad = |column, found: u64, expected| ListError::Value {
+        place: row.place.of(file),
+        column,
+        found: found.to_string(),
+        expected,
+    };
+    let (src, dst) = (host("src", row.src)?, host("dst", row.dst)?);
+    if src == dst {
+        return Err(ListError::ToItself { place: row.place.of(file), host: row.src });
+    }
+    if row.size_bytes == 0 {
+        return Err(bad("size_bytes", 0, "at least 1"));
+    }
+    let start_ps = row.start_ns.checked_mul(1000);
+    let start_ps = start_ps.ok_or_else(|| bad("start_ns", row.start_ns, "at most 213 days"))?;
+    let (size, start) = (Bytes::new(row.size_bytes), Time::from_ps(start_ps));
+    Ok(Flow { src, dst, size, start, part: 0, tag: 0, after: None, measured: true })
+}
+
+fn dependency(row: &Row, file: &str, number: usize, after: u64, rows: usize) -> Result<u32, ListError> {
+    match u32::try_from(after) {
+        Ok(a) if (a as usize) < rows && a as usize != number => Ok(a),
+        _ => Err(ListError::NoSuchRow { place: row.place.of(file), after, last: rows as u64 - 1 }),
+    }
+}
+
+/// A flow that waits for itself, if there is one.
+fn circle(flows: &[Flow]) -> Option<usize> {
+    // 0: not seen; otherwise the number of the walk that saw it, so that meeting one's own walk is a circle.
+    let mut seen = vec![0_u32; flows.len()];
+    for walk in 0..flows.len() {
+        let mut at = walk;
+        while seen[at] == 0 {
+            seen[at] = walk as u32 + 1;
+            match flows[at].after {
+                Some(after) if seen[after as usize] == walk as u32 + 1 => return Some(after as usize),
+                Some(after) => at = after as usize,
+                None => break,
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,204 @@
+//! Flow lists in Parquet.
+
+use super::{COLUMNS, ListError, Place, Row, locate};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::path::Path;
+
+/// The rows of a list.
+pub(super) fn rows(path: &Path, file: &str) -> Result<Vec<Row>, ListError> {
+    let opened = std::fs::File::open(path)
+        .map_err(|e| ListError::Unreadable { file: file.to_owned(), reason: e.to_string() })?;
+    let broken = |reason: String| ListError::NotParquet { file: file.to_owned(), reason };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|e| broken(e.to_string()))?;
+    let schema = builder.schema().clone();
+    let positions = locate(schema.fields().iter().map(|f| f.name().as_str()), file)?;
+    let reader = builder.build().map_err(|e| broken(e.to_string()))?;
+    let mut rows = Vec::new();
+    for batch in reader {
+        let batch = batch.map_err(|e| broken(e.to_string()))?;
+        append(&mut rows, &batch, file, &positions)?;
+    }
+    Ok(rows)
+}
+
+fn append(
+    rows: &mut Vec<Row>,
+    batch: &RecordBatch,
+    file: &str,
+    positions: &[Option<usize>; COLUMNS.len()],
+) -> Result<(), ListError> {
+    let column = |c: usize| positions[c].map(|i| batch.column(i));
+    let numbers = |c: usize| column(c).map(|array| Numbers::new(array, c, file)).transpose();
+    let columns = [numbers(0)?, numbers(1)?, numbers(2)?, numbers(3)?, numbers(5)?];
+    let tags = column(4).map(|array| strings(array, file)).transpose()?;
+    for i in 0..batch.num_rows() {
+        let place = Place::Row(rows.len() as u64);
+        let get = |c: usize| columns[c].as_ref().map_or(Ok(None), |n| n.get(i, place, file));
+        let needed = |c: usize| {
+            get(c)?.ok_or_else(|| ListError::Value {
+                place: place.of(file),
+                column: COLUMNS[c],
+                found: "null".to_owned(),
+                expected: EXPECTED,
+            })
+        };
+        let tag = tags.as_ref().map(|t| t.as_string::<i32>()).filter(|t| t.is_valid(i));
+        rows.push(Row {
+            place,
+            src: needed(0)?,
+            dst: needed(1)?,
+            size_bytes: needed(2)?,
+            start_ns: needed(3)?,
+            tag: tag.map(|t| t.value(i).to_owned()),
+            after: get(4)?,
+        });
+    }
+    Ok(())
+}
+
+const EXPECTED: &str = "a whole number, not negative";
+
+/// A column of integers.
+struct Numbers {
+    name: &'static str,
+    array: ArrayRef,
+}
+
+impl Numbers {
+    fn new(array: &ArrayRef, column: usize, file: &str) -> Result<Self, ListError> {
+        let name = COLUMNS[column];
+        let wrong = || ListError::ColumnType {
+            place: file.to_owned(),
+            name,
+            found: array.data_type().to_string(),
+            expected: "integers",
+        };
+        let to = match array.data_type() {
+            DataType::UInt64 => DataType::UInt64,
+            t if t.is_integer() => DataType::Int64,
+            _ => return Err(wrong()),
+        };
+        Ok(Self { name, array: cast(array, &to).map_err(|_| wrong())? })
+    }
+
+    fn get(&self, i: usize, place: Place, file: &str) -> Result<Option<u64>, ListError> {
+        if self.array.is_null(i) {
+            return Ok(None);
+        }
+        if let Some(array) = self.array.as_primitive_opt::<UInt64Type>() {
+            return Ok(Some(array.value(i)));
+        }
+        let value = self.array.as_primitive::<Int64Type>().value(i);
+        u64::try_from(value).map(Some).map_err(|_| ListError::Value {
+            place: place.of(file),
+            column: self.name,
+            found: value.to_string(),
+            expected: EXPECTED,
+        })
+    }
+}
+
+/// The tags as UTF-8 strings with 32-bit offsets.
+fn strings(array: &ArrayRef, file: &str) -> Result<ArrayRef, ListError> {
+    let wrong = || ListError::ColumnType {
+        place: file.to_owned(),
+        name: "tag",
+        found: array.data_type().to_string(),
+        expected: "strings",
+    };
+    let text = |t: &DataType| {
+        matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null)
+    };
+    let fits = match array.data_type() {
+        DataType::Dictionary(_, values) => text(values),
+        t => text(t),
+    };
+    if fits { cast(array, &DataType::Utf8).map_err(|_| wrong()) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Sites;
+    use crate::list::{ListError, read};
+    use arrow::array::{
+        ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
+    };
+    use parquet::arrow::ArrowWriter;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    fn write(name: &str, columns: Vec<(&str, ArrayRef)>) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("farspan-{}-{name}.parquet", std::process::id()));
+        let batch =
+            RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, c)| (n, c, true))).unwrap();
+        let file = std::fs::File::create(&path).unwrap();
+        let mut writer = ArrowWriter::try_new(file, batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        writer.close().unwrap();
+        path
+    }
+
+    fn read_and_remove(path: &PathBuf) -> Result<crate::Part, ListError> {
+        let part = read(path, &Sites::new(vec![0..8, 8..16]).unwrap(), 0, "list");
+        std::fs::remove_file(path).unwrap();
+        part
+    }
+
+    fn ints(values: &[i64]) -> ArrayRef {
+        Arc::new(Int64Array::from(values.to_vec()))
+    }
+
+    #[test]
+    fn integer_columns_of_any_width_and_null_tags_are_read() {
+        let path = write(
+            "good",
+            vec![
+                ("src", Arc::new(Int32Array::from(vec![0, 1]))),
+                ("dst", ints(&[9, 2])),
+                ("size_bytes", Arc::new(UInt64Array::from(vec![10, 20]))),
+                ("start_ns", ints(&[0, 5])),
+                ("tag", Arc::new(StringArray::from(vec![Some("a"), None]))),
+                ("after", Arc::new(Int64Array::from(vec![None, Some(0)]))),
+            ],
+        );
+        let part = read_and_remove(&path).unwrap();
+        assert_eq!(part.tags, ["a", "list"]);
+        let seen: Vec<_> =
+            part.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.get(), f.start.as_ps(), f.after)).collect();
+        assert_eq!(seen, [(0, 9, 10, 0, None), (1, 2, 20, 5000, Some(0))]);
+    }
+
+    #[test]
+    fn bad_rows_and_columns_are_named() {
+        let list = |name, dst: i64, size: ArrayRef| {
+            let columns = vec![
+                ("src", ints(&[0, 0])),
+                ("dst", ints(&[1, dst])),
+                ("size_bytes", size),
+                ("start_ns", ints(&[0, 0])),
+            ];
+            read_and_remove(&write(name, columns)).map(|p| p.flows.len()).map_err(|e| e.to_string())
+        };
+        assert_eq!(list("ok", 1, ints(&[1, 1])), Ok(2));
+        assert!(list("host", 16, ints(&[1, 1])).unwrap_err().contains(": row 1: dst is host 16"));
+        assert!(list("negative", 1, ints(&[1, -1])).unwrap_err().contains(": row 1: size_bytes is \"-1\""));
+        let null: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+        assert!(list("null", 1, null).unwrap_err().contains(": row 1: size_bytes is \"null\""));
+        let floats: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 1.5]));
+        assert!(
+            list("float", 1, floats)
+                .unwrap_err()
+                .contains("column \"size_bytes\" holds Float64; expected integers")
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_not_parquet_is_refused() {
+        let path = std::env::temp_dir().join(format!("farspan-{}-text.parquet", std::process::id()));
+        std::fs::write(&path, "src,dst\n").unwrap();
+        assert!(matches!(read_and_remove(&path), Err(ListError::NotParquet { .. })));
+    }
+}

@@ -1,0 +1,196 @@
+//! Patterns without arrivals: incast, permutation, all to all.
+
+use crate::{Flow, Sites};
+use farspan_units::{Bytes, HostId, Purpose, Random, Time};
+
+/// Why a pattern cannot be laid over the hosts.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum PatternError {
+    /// A flow of no bytes.
+    #[error("flow_size is 0 B; give at least 1 B")]
+    ZeroSize,
+    /// A host that does not exist.
+    #[error("host {host} does not exist; hosts are numbered 0 to {last}")]
+    NoSuchHost {
+        /// The host asked for.
+        host: HostId,
+        /// The last host.
+        last: u32,
+    },
+    /// A host would send to itself.
+    #[error("host {host} would send to itself; take the receiver out of the senders")]
+    ToItself {
+        /// The host.
+        host: HostId,
+    },
+    /// Too few hosts.
+    #[error("{pattern} has {hosts} hosts; give at least {needed}")]
+    TooFewHosts {
+        /// Name of the pattern.
+        pattern: &'static str,
+        /// Hosts given.
+        hosts: usize,
+        /// Hosts needed.
+        needed: usize,
+    },
+    /// A host is listed twice.
+    #[error("host {host} is listed twice; list every host once")]
+    Twice {
+        /// The host.
+        host: HostId,
+    },
+}
+
+fn check(hosts: &[HostId], sites: &Sites, size: Bytes) -> Result<(), PatternError> {
+    if size.is_zero() {
+        return Err(PatternError::ZeroSize);
+    }
+    match hosts.iter().find(|h| h.0 >= sites.hosts()) {
+        Some(host) => Err(PatternError::NoSuchHost { host: *host, last: sites.hosts() - 1 }),
+        None => Ok(()),
+    }
+}
+
+fn flow(src: HostId, dst: HostId, size: Bytes, start: Time) -> Flow {
+    Flow { src, dst, size, start, part: 0, tag: 0, after: None, measured: true }
+}
+
+/// Every sender sends one flow to the receiver at `start`. A sender listed twice sends twice.
+///
+/// # Errors
+/// If a host does not exist, the receiver is among the senders, there is no sender or the size is zero.
+pub fn incast(
+    sites: &Sites,
+    receiver: HostId,
+    senders: &[HostId],
+    flow_size: Bytes,
+    start: Time,
+) -> Result<Vec<Flow>, PatternError> {
+    check(&[receiver], sites, flow_size)?;
+    check(senders, sites, flow_size)?;
+    if senders.is_empty() {
+        return Err(PatternError::TooFewHosts { pattern: "incast", hosts: 0, needed: 1 });
+    }
+    if senders.contains(&receiver) {
+        return Err(PatternError::ToItself { host: receiver });
+    }
+    Ok(senders.iter().map(|src| flow(*src, receiver, flow_size, start)).collect())
+}
+
+/// Every host sends one flow and receives one, never to itself: a permutation without fixed points, uniform over all
+/// of them by rejection (a shuffle is one with probability 1/e). `part` keeps several permutations of one seed apart.
+///
+/// # Errors
+/// If there are fewer than two hosts or the size is zero.
+pub fn permutation(
+    sites: &Sites,
+    flow_size: Bytes,
+    start: Time,
+    part: u32,
+    seed: u64,
+) -> Result<Vec<Flow>, PatternError> {
+    check(&[], sites, flow_size)?;
+    let hosts: Vec<HostId> = (0..sites.hosts()).map(HostId).collect();
+    if hosts.len() < 2 {
+        return Err(PatternError::TooFewHosts { pattern: "permutation", hosts: hosts.len(), needed: 2 });
+    }
+    let mut random = Random::new(seed, Purpose::Pattern, u64::from(part));
+    let mut to = hosts.clone();
+    while hosts.iter().zip(&to).any(|(src, dst)| src == dst) {
+        random.shuffle(&mut to);
+    }
+    Ok(hosts.into_iter().zip(to).map(|(src, dst)| flow(src, dst, flow_size, start)).collect())
+}
+
+/// Every listed host sends one flow to every other listed host.
+///
+/// # Errors
+/// If a host does not exist or is listed twice, there are fewer than two, or the size is zero.
+pub fn all_to_all(
+    sites: &Sites,
+    hosts: &[HostId],
+    flow_size: Bytes,
+    start: Time,
+) -> Result<Vec<Flow>, PatternError> {
+    check(hosts, sites, flow_size)?;
+    if hosts.len() < 2 {
+        return Err(PatternError::TooFewHosts { pattern: "all_to_all", hosts: hosts.len(), needed: 2 });
+    }
+    let mut sorted = hosts.to_vec();
+    sorted.sort_unstable();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(PatternError::Twice { host: pair[0] });
+    }
+    // Sender i begins with its successor, so that the order of flow ids does not aim all senders at one host.
+    let n = hosts.len();
+    let pairs = (1..n).flat_map(|step| (0..n).map(move |i| (i, (i + step) % n)));
+    Ok(pairs.map(|(i, j)| flow(hosts[i], hosts[j], flow_size, start)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SIZE: Bytes = Bytes::new(1000);
+
+    fn sites(hosts: u32) -> Sites {
+        Sites::new(std::iter::once(0..hosts).collect()).unwrap()
+    }
+
+    #[test]
+    fn an_incast_has_one_flow_per_sender_to_the_receiver() {
+        let start = Time::from_ps(7);
+        let flows = incast(&sites(16), HostId(9), &[HostId(1), HostId(2)], SIZE, start).unwrap();
+        assert_eq!(flows.iter().map(|f| (f.src.0, f.dst.0)).collect::<Vec<_>>(), [(1, 9), (2, 9)]);
+        assert!(flows.iter().all(|f| f.size == SIZE && f.start == start && f.measured));
+    }
+
+    #[test]
+    fn bad_patterns_say_what_is_wrong() {
+        let (s, t) = (sites(16), Time::ZERO);
+        let message = |r: Result<Vec<Flow>, PatternError>| r.unwrap_err().to_string();
+        assert!(
+            message(incast(&s, HostId(1), &[HostId(0), HostId(1)], SIZE, t))
+                .contains("host 1 would send to itself")
+        );
+        assert!(message(incast(&s, HostId(16), &[HostId(0)], SIZE, t)).contains("numbered 0 to 15"));
+        assert!(message(incast(&s, HostId(1), &[HostId(99)], SIZE, t)).contains("host 99 does not exist"));
+        assert!(message(incast(&s, HostId(1), &[], SIZE, t)).contains("incast has 0 hosts"));
+        assert!(message(incast(&s, HostId(1), &[HostId(0)], Bytes::ZERO, t)).contains("flow_size is 0 B"));
+        assert!(message(permutation(&sites(1), SIZE, t, 0, 1)).contains("permutation has 1 hosts"));
+        assert!(message(all_to_all(&s, &[HostId(1), HostId(1)], SIZE, t)).contains("listed twice"));
+        assert!(message(all_to_all(&s, &[HostId(1)], SIZE, t)).contains("at least 2"));
+    }
+
+    #[test]
+    fn all_to_all_has_every_ordered_pair_once() {
+        let hosts: Vec<HostId> = [3, 5, 8].map(HostId).to_vec();
+        let mut pairs: Vec<_> = all_to_all(&sites(16), &hosts, SIZE, Time::ZERO)
+            .unwrap()
+            .iter()
+            .map(|f| (f.src.0, f.dst.0))
+            .collect();
+        pairs.sort_unstable();
+        assert_eq!(pairs, [(3, 5), (3, 8), (5, 3), (5, 8), (8, 3), (8, 5)]);
+    }
+
+    #[test]
+    fn permutations_differ_by_seed_and_by_part() {
+        let to = |part, seed| permutation(&sites(64), SIZE, Time::ZERO, part, seed).unwrap();
+        assert_eq!(to(0, 1), to(0, 1));
+        assert_ne!(to(0, 1), to(0, 2));
+        assert_ne!(to(0, 1), to(1, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn in_a_permutation_everyone_receives_once_and_never_from_itself(n in 2_u32..80, seed in any::<u64>()) {
+            let flows = permutation(&sites(n), SIZE, Time::ZERO, 0, seed).unwrap();
+            prop_assert!(flows.iter().all(|f| f.src != f.dst));
+            let mut received: Vec<u32> = flows.iter().map(|f| f.dst.0).collect();
+            received.sort_unstable();
+            prop_assert_eq!(received, (0..n).collect::<Vec<_>>());
+        }
+    }
+}

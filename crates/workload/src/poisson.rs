@@ -1,0 +1,425 @@
+//! Poisson arrivals: every host is a source of its own.
+//!
+//! A source's arrival times, sizes and destinations are three counter-based streams of (seed, part, host), so that
+//! they do not depend on other sources, on the number of flows asked for, or on the order of generation.
+
+use crate::{Capacity, Flow, Sites, SizeDistribution};
+use farspan_units::{Bytes, Duration, HostId, Purpose, Random, Rate, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What a load is a share of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoadReference {
+    /// All host NICs together, one direction.
+    Host,
+    /// The busiest direction between two sites.
+    Wan,
+    /// The narrowest tier between racks, one direction.
+    Bisection,
+}
+
+/// Which bytes a load counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LoadUnit {
+    /// Payload.
+    Payload,
+    /// Payload and the headers of its packets; the last packet of a flow is not padded.
+    Wire,
+}
+
+/// Of what the mix of intra and inter is a ratio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MixUnit {
+    /// Numbers of flows.
+    Flows,
+    /// Payload bytes.
+    Bytes,
+}
+
+/// Traffic inside sites against traffic between them, such as 4 : 1.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Mix {
+    /// The intra side of the ratio.
+    pub intra: f64,
+    /// The inter side of the ratio.
+    pub inter: f64,
+    /// What is counted.
+    pub unit: MixUnit,
+}
+
+/// How much traffic is offered.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Load {
+    /// One load for both classes, divided by a mix. With a single site everything is intra.
+    Mixed {
+        /// Offered over capacity.
+        load: f64,
+        /// Whose capacity.
+        reference: LoadReference,
+        /// Intra against inter.
+        mix: Mix,
+    },
+    /// A load for each class: steady scenarios, in which neither the hosts nor the WAN are overloaded.
+    Separate {
+        /// Intra traffic over the host NICs; 0: none.
+        intra: f64,
+        /// Inter traffic over the WAN, in each direction; 0: none.
+        inter: f64,
+    },
+}
+
+/// How many flows are measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrivals {
+    /// The earliest over all sources from `warmup` on.
+    Flows(u32),
+    /// All that start within this time from `warmup` on.
+    For(Duration),
+}
+
+/// A part of a workload with Poisson arrivals.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Poisson {
+    /// Position of the part in the workload: keeps the draws of several parts apart.
+    pub part: u32,
+    /// Sizes of flows inside a site.
+    pub intra: SizeDistribution,
+    /// Sizes of flows between sites.
+    pub inter: SizeDistribution,
+    /// How much is offered.
+    pub load: Load,
+    /// Which bytes the load counts.
+    pub load_unit: LoadUnit,
+    /// How many flows are measured.
+    pub arrivals: Arrivals,
+    /// When the sources begin.
+    pub start: Time,
+    /// Flows that start before are not measured.
+    pub warmup: Time,
+    /// How long arrivals go on, unmeasured, after the last measured one.
+    pub tail: Duration,
+    /// Starts are cut to a multiple of this (the published Uno runs: 1 us); zero: picoseconds.
+    pub start_granularity: Duration,
+}
+
+/// Why there are no such arrivals.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum PoissonError {
+    /// Not a load.
+    #[error(
+        "{name} is {value}; a load is a share of capacity above 0, such as 0.4 for 40% (at most {MAX_LOAD})"
+    )]
+    Load {
+        /// Which load.
+        name: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// Not a mix.
+    #[error("mix is {intra} : {inter}; give two numbers that are not negative and not both 0, such as 4 : 1")]
+    Mix {
+        /// The intra side.
+        intra: f64,
+        /// The inter side.
+        inter: f64,
+    },
+    /// The reference of a load is not there.
+    #[error("{name} refers to the {reference}, which this topology does not have; take a load on the hosts")]
+    NoReference {
+        /// Which load.
+        name: &'static str,
+        /// What it refers to.
+        reference: &'static str,
+    },
+    /// Nothing to measure.
+    #[error("{what} is 0; ask for at least one flow")]
+    Nothing {
+        /// What is zero.
+        what: &'static str,
+    },
+    /// A host has no partner in its own site.
+    #[error(
+        "site {site} has a single host, which cannot send inside its site; take a mix without intra flows"
+    )]
+    Alone {
+        /// The site, from 0.
+        site: usize,
+    },
+    /// No traffic of the kind that the load counts.
+    #[error("the mix has no {class} flows, but load_reference counts only these; take a load on the hosts")]
+    NoneCounted {
+        /// The missing class.
+        class: &'static str,
+    },
+    /// More flows than flow ids.
+    #[error("about {expected:.0} flows; flow ids end at {limit}: shorten the duration or lower the load",
+        limit = u32::MAX)]
+    TooMany {
+        /// The expected number.
+        expected: f64,
+    },
+    /// Arrivals later than time can count.
+    #[error("arrivals would last longer than 213 days; raise the load")]
+    TooLate,
+}
+
+/// Above this a load is surely a percentage.
+const MAX_LOAD: f64 = 10.0;
+
+/// Draws the flows of a part, in order of start.
+///
+/// # Errors
+/// If load, mix or count make no sense on these sites.
+pub fn poisson(
+    config: &Poisson,
+    sites: &Sites,
+    capacity: &Capacity,
+    seed: u64,
+) -> Result<Vec<Flow>, PoissonError> {
+    check_load(&config.load)?;
+    match config.arrivals {
+        Arrivals::Flows(0) => return Err(PoissonError::Nothing { what: "flows" }),
+        Arrivals::For(d) if d.is_zero() => return Err(PoissonError::Nothing { what: "duration" }),
+        _ => {}
+    }
+    let streams = site_streams(config, sites, capacity)?;
+    check_count(config, sites, &streams)?;
+    generate(config, sites, &streams, seed)
+}
+
+fn check_load(load: &Load) -> Result<(), PoissonError> {
+    let positive = |x: f64| x > 0.0 && x <= MAX_LOAD;
+    let check = |name, value, ok| if ok { Ok(()) } else { Err(PoissonError::Load { name, value }) };
+    match *load {
+        Load::Mixed { load, mix, .. } => {
+            check("load", load, positive(load))?;
+            let side = |x: f64| x >= 0.0 && x.is_finite();
+            if side(mix.intra) && side(mix.inter) && mix.intra + mix.inter > 0.0 {
+                Ok(())
+            } else {
+                Err(PoissonError::Mix { intra: mix.intra, inter: mix.inter })
+            }
+        }
+        Load::Separate { intra, inter } => {
+            check("intra_load", intra, positive(intra) || (intra == 0.0 && inter != 0.0))?;
+            check("inter_load", inter, positive(inter) || inter == 0.0)
+        }
+    }
+}
+
+/// Arrivals at each host of a site.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Stream {
+    /// Flows per second and host.
+    rate: f64,
+    /// The probability that a flow stays inside the site.
+    intra: f64,
+}
+
+/// The stream of each site's hosts.
+fn site_streams(config: &Poisson, sites: &Sites, capacity: &Capacity) -> Result<Vec<Stream>, PoissonError> {
+    let bytes = |sizes: &SizeDistribution| match config.load_unit {
+        LoadUnit::Payload => sizes.mean(),
+        LoadUnit::Wire => sizes.mean() + sizes.mean_packets(capacity.payload) * capacity.header.as_f64(),
+    };
+    let streams: Vec<Stream> = match config.load {
+        Load::Mixed { load, reference, mix } => {
+            let intra =
+                if sites.count() == 1 { 1.0 } else { intra_share(&mix, &config.intra, &config.inter) };
+            let flow =
+                MeanFlow { intra, intra_bytes: bytes(&config.intra), inter_bytes: bytes(&config.inter) };
+            let rate = load * flow.rate_of_full_load(reference, sites, capacity)?;
+            vec![Stream { rate, intra }; sites.count()]
+        }
+        Load::Separate { intra, inter } => {
+            let wan =
+                reference(capacity.wan.filter(|_| inter > 0.0 && sites.count() > 1), "inter_load", "WAN");
+            let wan = if inter > 0.0 { wan?.bytes_per_sec_f64() } else { 0.0 };
+            let intra_rate = intra * capacity.host.bytes_per_sec_f64() / bytes(&config.intra);
+            let of_site = |site| {
+                let sources = f64::from(sites.size(site)) * sites.largest_share(site);
+                let inter_rate =
+                    if inter > 0.0 { inter * wan / (sources * bytes(&config.inter)) } else { 0.0 };
+                Stream { rate: intra_rate + inter_rate, intra: intra_rate / (intra_rate + inter_rate) }
+            };
+            (0..sites.count()).map(of_site).collect()
+        }
+    };
+    match (0..sites.count()).find(|s| sites.size(*s) == 1 && streams[*s].intra > 0.0) {
+        Some(site) => Err(PoissonError::Alone { site }),
+        None => Ok(streams),
+    }
+}
+
+/// The share of flows that stay inside a site. A ratio a : b of bytes is a ratio a / mean : b / mean of flows.
+fn intra_share(mix: &Mix, intra: &SizeDistribution, inter: &SizeDistribution) -> f64 {
+    let (a, b) = match mix.unit {
+        MixUnit::Flows => (mix.intra, mix.inter),
+        MixUnit::Bytes => (mix.intra / intra.mean(), mix.inter / inter.mean()),
+    };
+    a / (a + b)
+}
+
+fn reference(
+    capacity: Option<Rate>,
+    name: &'static str,
+    reference: &'static str,
+) -> Result<Rate, PoissonError> {
+    capacity.filter(|c| !c.is_zero()).ok_or(PoissonError::NoReference { name, reference })
+}
+
+/// What an arrival brings on average, in the unit of the load.
+struct MeanFlow {
+    /// The probability that it stays inside its site.
+    intra: f64,
+    /// Bytes of an intra flow.
+    intra_bytes: f64,
+    /// Bytes of an inter flow.
+    inter_bytes: f64,
+}
+
+impl MeanFlow {
+    /// Flows per second and host at a load of 1.
+    fn rate_of_full_load(
+        &self,
+        kind: LoadReference,
+        sites: &Sites,
+        capacity: &Capacity,
+    ) -> Result<f64, PoissonError> {
+        let inter = (1.0 - self.intra) * self.inter_bytes;
+        let (rate, bytes) = match kind {
+            LoadReference::Host => {
+                (reference(Some(capacity.host), "load", "host NICs")?, self.intra * self.intra_bytes + inter)
+            }
+            LoadReference::Wan => {
+                let available = capacity.wan.filter(|_| sites.count() > 1);
+                let busiest = (0..sites.count()).map(|s| f64::from(sites.size(s)) * sites.largest_share(s));
+                (reference(available, "load", "WAN")?, inter * busiest.fold(0.0, f64::max))
+            }
+            LoadReference::Bisection => {
+                let per_site = (0..sites.count()).map(|s| {
+                    let leaves_rack = leaves_rack(sites.size(s), capacity.hosts_per_rack);
+                    f64::from(sites.size(s)) * (self.intra * self.intra_bytes * leaves_rack + inter)
+                });
+                (reference(capacity.fabric, "load", "fabric")?, per_site.sum())
+            }
+        };
+        let class = if kind == LoadReference::Wan { "inter" } else { "rack-leaving" };
+        let full = rate.bytes_per_sec_f64() / bytes;
+        if bytes > 0.0 { Ok(full) } else { Err(PoissonError::NoneCounted { class }) }
+    }
+}
+
+/// The probability that a uniform partner inside a site stands in another rack.
+fn leaves_rack(hosts: u32, hosts_per_rack: u32) -> f64 {
+    let beside = hosts_per_rack.clamp(1, hosts) - 1;
+    if hosts < 2 { 0.0 } else { 1.0 - f64::from(beside) / f64::from(hosts - 1) }
+}
+
+/// Refuses more flows than there are ids, before drawing them.
+fn check_count(config: &Poisson, sites: &Sites, streams: &[Stream]) -> Result<(), PoissonError> {
+    let rate: f64 = (0..sites.count()).map(|s| f64::from(sites.size(s)) * streams[s].rate).sum();
+    let (measured, period) = match config.arrivals {
+        Arrivals::Flows(n) => (f64::from(n), Duration::ZERO),
+        Arrivals::For(d) => (0.0, d),
+    };
+    let period =
+        config.warmup.since(config.start).as_secs_f64() + period.as_secs_f64() + config.tail.as_secs_f64();
+    let expected = measured + rate * period;
+    if expected < f64::from(u32::MAX) * 0.99 { Ok(()) } else { Err(PoissonError::TooMany { expected }) }
+}
+
+/// One host's arrivals.
+struct Source {
+    host: u32,
+    site: usize,
+    stream: Stream,
+    arrivals: Random,
+    sizes: Random,
+    destinations: Random,
+}
+
+impl Source {
+    fn new(config: &Poisson, sites: &Sites, streams: &[Stream], host: u32, seed: u64) -> Self {
+        let entity = u64::from(config.part) << 32 | u64::from(host);
+        let site = sites.site_of(HostId(host));
+        let of = |purpose| Random::new(seed, purpose, entity);
+        let (arrivals, sizes, destinations) =
+            (of(Purpose::Arrival), of(Purpose::Size), of(Purpose::Destination));
+        Self { host, site, stream: streams[site], arrivals, sizes, destinations }
+    }
+
+    /// The arrival after one at `now`: exponential gaps.
+    fn next(&mut self, now: Time) -> Time {
+        now.saturating_add(Duration::from_secs_f64(self.arrivals.exponential() / self.stream.rate))
+    }
+
+    /// Size and destination of an arrival: one size draw and two destination draws, whatever the class.
+    fn draw(&mut self, config: &Poisson, sites: &Sites) -> (HostId, Bytes) {
+        let intra = self.destinations.uniform() < self.stream.intra;
+        let home = sites.range(self.site);
+        let here = home.end - home.start;
+        // Skipping the source itself, or the whole site, keeps the draw uniform over the others.
+        let (choices, skipped, first, sizes) = if intra {
+            (here - 1, 1, self.host - home.start, &config.intra)
+        } else {
+            (sites.hosts() - here, here, home.start, &config.inter)
+        };
+        let pick = self.destinations.below(u64::from(choices)) as u32;
+        let dst = if pick < first { pick } else { pick + skipped };
+        let dst = if intra { home.start + dst } else { dst };
+        (HostId(dst), sizes.sample(&mut self.sizes))
+    }
+}
+
+fn generate(
+    config: &Poisson,
+    sites: &Sites,
+    streams: &[Stream],
+    seed: u64,
+) -> Result<Vec<Flow>, PoissonError> {
+    let mut sources: Vec<Source> =
+        (0..sites.hosts()).map(|host| Source::new(config, sites, streams, host, seed)).collect();
+    let mut next: BinaryHeap<Reverse<(Time, u32)>> =
+        sources.iter_mut().map(|s| Reverse((s.next(config.start), s.host))).collect();
+    let mut until = match config.arrivals {
+        Arrivals::Flows(_) => Time::MAX,
+        Arrivals::For(d) => config.start.max(config.warmup).saturating_add(d),
+    };
+    let mut left = match config.arrivals {
+        Arrivals::Flows(n) => u64::from(n),
+        Arrivals::For(_) => u64::MAX,
+    };
+    let end_of_tail = |last: Time| last.saturating_add(config.tail);
+    let mut end = end_of_tail(until);
+    let mut flows = Vec::new();
+    while let Some(Reverse((start, host))) = next.pop() {
+        if start >= end {
+            break;
+        }
+        let source = &mut sources[host as usize];
+        next.push(Reverse((source.next(start), host)));
+        let (dst, size) = source.draw(config, sites);
+        let cut_start = cut(start, config.start_granularity);
+        let measured = cut_start >= config.warmup && start < until && left > 0;
+        if measured {
+            left -= 1;
+            if left == 0 {
+                until = start;
+                end = end_of_tail(start);
+            }
+        }
+        let (src, part) = (HostId(host), config.part);
+        flows.push(Flow { src, dst, size, start: cut_start, part, tag: 0, after: None, measured });
+    }
+    if end == Time::MAX { Err(PoissonError::TooLate) } else { Ok(flows) }
+}
+
+/// `start`, cut to a multiple of `granularity`.
+fn cut(start: Time, granularity: Duration) -> Time {
+    match granularity.as_ps() {
+        0 => start,
+        g => Time::from_ps(start.as_ps() - start.as_ps() % g),
+    }
+}

@@ -1,0 +1,47 @@
+//! Lines of a small text table: comments and blank lines left out, fields trimmed.
+
+use std::path::Path;
+
+/// Why the text of a table cannot be had.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum TextProblem {
+    /// The file cannot be read; what the system says.
+    Unreadable(String),
+    /// The line, from 1, with the first byte that is not UTF-8.
+    NotUtf8(u64),
+}
+
+/// Reads a file as UTF-8, without a byte-order mark.
+pub(crate) fn read(path: &Path) -> Result<String, TextProblem> {
+    let bytes = std::fs::read(path).map_err(|e| TextProblem::Unreadable(e.to_string()))?;
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        TextProblem::NotUtf8(1 + valid.iter().filter(|b| **b == b'\n').count() as u64)
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The lines that hold data, with their numbers from 1, split at commas.
+pub(crate) fn rows(text: &str) -> impl Iterator<Item = (u64, Vec<&str>)> {
+    text.lines().enumerate().filter_map(|(i, line)| {
+        let line = line.trim();
+        let data = !line.is_empty() && !line.starts_with('#');
+        data.then(|| (i as u64 + 1, line.split(',').map(unquoted).collect()))
+    })
+}
+
+fn unquoted(field: &str) -> &str {
+    let field = field.trim();
+    field.strip_prefix('"').and_then(|f| f.strip_suffix('"')).unwrap_or(field)
+}
+
+/// The known name nearest to `name`, if it is near at all.
+pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = |k: &&'a str| strsim::jaro_winkler(&name.to_lowercase(), k);
+    known.iter().copied().max_by(|a, b| near(a).total_cmp(&near(b))).filter(|k| near(k) > 0.7)
+}
+
+/// `; did you mean "x"?`, or nothing.
+pub(crate) fn hint(near: Option<&str>) -> String {
+    near.map(|n| format!("; did you mean {n:?}?")).unwrap_or_default()
+}
