@@ -3,9 +3,9 @@
 //! Switches hash (flow, entropy) with a salt of their own, so an entropy names a path without knowing it. A balancer
 //! hears the same events as a control, each with the entropy of the packet concerned.
 
-mod ecmp;
-
-pub use ecmp::Ecmp;
+pub mod ecmp;
+pub mod rps;
+pub mod unolb;
 
 use alloc::boxed::Box;
 use core::fmt;
@@ -132,5 +132,7 @@ macro_rules! balancers {
 
 // The registry: variant, module, how a sender holds it (large ones boxed), name, summary, source.
 balancers! {
-    Ecmp, ecmp, Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
+    Ecmp, ecmp, ecmp::Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
+    Rps, rps, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
+    Unolb, unolb, unolb::Unolb, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
 }

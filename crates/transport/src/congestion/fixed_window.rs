@@ -28,9 +28,9 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let name = "fixed_window";
         let cwnd = self.cwnd.unwrap_or(Bytes::MAX);
-        ConfigError::unless(!cwnd.is_zero(), name, "cwnd", cwnd, "lets nothing leave", "give a size")?;
+        ConfigError::unless(!cwnd.is_zero(), name, "cwnd", &cwnd, "lets nothing leave", "give a size")?;
         let rate = self.pacing_rate.unwrap_or(Rate::from_bps(1));
-        ConfigError::unless(!rate.is_zero(), name, "pacing_rate", rate, "lets nothing leave", "give a rate")
+        ConfigError::unless(!rate.is_zero(), name, "pacing_rate", &rate, "lets nothing leave", "give a rate")
     }
 }
 
@@ -63,7 +63,7 @@ impl Congestion for FixedWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{START_CWND, ack_marked, start};
+    use crate::congestion::testing::{Acks, START_CWND, start};
     use alloc::string::ToString;
 
     #[test]
@@ -71,7 +71,7 @@ mod tests {
         let mut control = FixedWindow::new(&Config::default(), &start());
         let expected = Decision { cwnd: START_CWND, pacing_rate: None, next_timer: None };
         assert_eq!(control.decision(), expected);
-        assert_eq!(control.on_ack(&ack_marked()), expected);
+        assert_eq!(control.on_ack(&Acks::new(&start()).next(true)), expected);
     }
 
     #[test]

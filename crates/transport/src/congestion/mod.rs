@@ -16,14 +16,21 @@
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
 //! conformance, fuzz and window-curve tests.
 
-mod fixed_window;
+pub mod dctcp;
+pub mod fixed_window;
+pub mod gemini;
+mod pace;
 mod registry;
+mod signals;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod unocc;
+mod window;
 
-pub use fixed_window::FixedWindow;
+pub use pace::Pacing;
 pub(crate) use registry::config_registry;
 pub use registry::{ConfigError, Entry};
+pub use signals::{Threshold, ThresholdRule};
 
 use crate::path::Path;
 use alloc::boxed::Box;
@@ -335,5 +342,12 @@ macro_rules! controls {
 
 // The registry: variant, module, how a sender holds it (large ones boxed), name, summary, source.
 controls! {
-    FixedWindow, fixed_window, FixedWindow, "fixed_window", "The null control: a window that never moves", "none";
+    FixedWindow, fixed_window, fixed_window::FixedWindow, "fixed_window",
+        "A window that never moves", "the null control";
+    Unocc, unocc, Box<unocc::Unocc>, "unocc",
+        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1";
+    Gemini, gemini, Box<gemini::Gemini>, "gemini",
+        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
+    Dctcp, dctcp, Box<dctcp::Dctcp>, "dctcp",
+        "Cuts in proportion to the share of marked bytes", "RFC 8257";
 }

@@ -57,7 +57,7 @@ impl ConfigError {
         valid: bool,
         algorithm: &'static str,
         parameter: &'static str,
-        value: impl ToString,
+        value: &impl ToString,
         problem: &'static str,
         cure: &'static str,
     ) -> Result<(), Self> {

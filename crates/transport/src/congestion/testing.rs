@@ -48,17 +48,58 @@ pub fn wan_start() -> Start<'static> {
     Start { path: &INTER, initial_cwnd: INTER.bdp, seed: 1, flow: FlowId(1) }
 }
 
-/// A marked ACK of a full packet, one base round trip after time zero.
-pub fn ack_marked() -> Ack<'static> {
-    Ack {
-        now: Time::ZERO + INTRA.base_rtt,
-        bytes_acked: INTRA.mss,
-        ecn_ce: true,
-        rtt: INTRA.base_rtt,
-        sent_at: Time::ZERO,
-        in_flight: Bytes::ZERO,
-        delivered: INTRA.mss,
-        at_send: None,
-        telemetry: &[],
+/// A flow inside a datacenter that starts with another window.
+pub fn start_with(initial_cwnd: Bytes) -> Start<'static> {
+    Start { initial_cwnd, ..start() }
+}
+
+/// Fails unless `value` is within `tolerance` of `expected`.
+#[track_caller]
+pub fn near(value: f64, expected: f64, tolerance: f64) {
+    assert!((value - expected).abs() <= tolerance, "{value} is not {expected} +- {tolerance}");
+}
+
+/// A stream of ACKs of full packets over an idle path: one each packet time, each of the packet sent one base round
+/// trip before it, with a bandwidth-delay product in flight.
+pub struct Acks {
+    path: Path,
+    /// When the last ACK came.
+    pub now: Time,
+    /// How much longer than the base round trip each round trip takes.
+    pub delay: Duration,
+    delivered: Bytes,
+}
+
+impl Acks {
+    /// The first ACK comes one base round trip after time zero.
+    pub fn new(start: &Start<'_>) -> Self {
+        Self { path: *start.path, now: Time::ZERO, delay: Duration::ZERO, delivered: Bytes::ZERO }
+    }
+
+    /// The next ACK, one packet time after the last.
+    pub fn next(&mut self, ecn_ce: bool) -> Ack<'static> {
+        self.after(self.path.packet_time(), ecn_ce)
+    }
+
+    /// The ACK of a packet sent at the time of the last ACK: one round trip after it.
+    pub fn next_round(&mut self, ecn_ce: bool) -> Ack<'static> {
+        self.after(self.path.base_rtt + self.delay, ecn_ce)
+    }
+
+    fn after(&mut self, gap: Duration, ecn_ce: bool) -> Ack<'static> {
+        let rtt = self.path.base_rtt + self.delay;
+        self.now = (self.now + gap).max(Time::ZERO + rtt);
+        self.delivered += self.path.mss;
+        Ack {
+            now: self.now,
+            bytes_acked: self.path.mss,
+            ecn_ce,
+            rtt,
+            sent_at: self.now - rtt,
+            in_flight: self.path.bdp,
+            delivered: self.delivered,
+            at_send: None,
+            telemetry: &[],
+        }
     }
 }

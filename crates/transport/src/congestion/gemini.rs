@@ -1,0 +1,337 @@
+//! Gemini: one window for marks of datacenter switches and for delay of wide-area links.
+//!
+//! Zeng et al., "Congestion Control for Cross-Datacenter Networks", section III-B, Algorithm 1 and Tables III and IV. A
+//! marked ACK says that a datacenter queue is long, a window of large round trips says that a wide-area queue is; the
+//! cut shrinks and the increase grows with the round trip, so that flows of different round trips share alike (Theorem 2).
+//! Where the text is silent it follows DCTCP (the average of marks) and TCP (slow start, loss, time-outs), which it
+//! cites. Left out: expiry of the smallest round trip, for which the paper gives no time.
+//!
+//! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
+//! congestion indication") and figure 7 place it where it is here.
+
+use super::pace::Pace;
+use super::signals::{Marks, Round, Threshold};
+use super::window::{LARGEST_CUT, Window};
+use super::{Ack, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
+use crate::congestion::ConfigError;
+use crate::path::Class;
+use farspan_units::{Bytes, Duration, Time};
+
+/// Parameters of Gemini.
+#[derive(Clone, PartialEq, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Config {
+    /// Marking threshold K in F; 75 KB for each Gb/s (Table IV: 50 packets, of 1,500 B).
+    pub k: Threshold,
+    /// Increase per round trip, h; scaled by 1.2e-7 (Table IV). Uno's published code: 5376 B.
+    pub h: Increase,
+    /// Cut for delay, in [0, 1/2]; 0.2 (Table IV). Uno's published code: 0.1.
+    pub beta: f64,
+    /// Queueing delay T above which the wide area is congested; 5 ms (Table IV).
+    pub delay_threshold: Duration,
+    /// Whose delay counts; `all`. Uno's published code: `inter`.
+    pub delay_signal: DelaySignal,
+    /// Weight of the newest window in the average share of marks, in (0, 1]; 1/16 (DCTCP). Uno's published code: 0.5.
+    pub gain: f64,
+    /// First average share of marks, in [0, 1]; 1 (DCTCP). Uno's published code: 0.
+    pub alpha_start: f64,
+    /// When the average moves; `window` (DCTCP). Uno's published code: `base_rtt`.
+    pub update: Update,
+    /// Where the base round trip comes from; `measured` (Table III). Uno's published code: `given`.
+    pub rtt_base: RttBase,
+    /// The largest window; `none`. Uno's published code: `bdp`.
+    pub cap: Cap,
+    /// Which round trip the window is spread over; `srtt` (section III-C, rate limiter of the testbed). Uno's
+    /// published code: `base_rtt`.
+    pub pacing: Pacing,
+    /// Whether headers come on top of the paced payload; true. Uno's published code: false.
+    pub pacing_headers: bool,
+}
+
+/// Increase per round trip.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
+#[cfg_attr(feature = "serde", serde(expecting = "a size or { factor, min, max } was expected"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Increase {
+    /// A constant.
+    Constant(Bytes),
+    /// In proportion to the bandwidth-delay product.
+    Scaled(ScaledIncrease),
+}
+
+/// h = H x C x RTT, in packets, with C x RTT in bits: the reading that gives 1 at 1 Gb/s and 8 ms (section III-C).
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct ScaledIncrease {
+    /// H, in packets per bit; 1.2e-7 (Table IV).
+    pub factor: f64,
+    /// Smallest h, in packets; 0.1 (section III-C).
+    pub min: f64,
+    /// Largest h, in packets; 5 (section III-C).
+    pub max: f64,
+}
+
+/// Whose delay counts as congestion of the wide area.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum DelaySignal {
+    /// Every flow's.
+    All,
+    /// Only that of flows between datacenters.
+    Inter,
+}
+
+/// When the average share of marks moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Update {
+    /// Once per window of data.
+    Window,
+    /// One base round trip after its last move or after the last cut, whichever is later.
+    BaseRtt,
+}
+
+/// Where the base round trip comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum RttBase {
+    /// The smallest sample of the flow; its first ACK stands for the handshake's.
+    Measured,
+    /// Computed from the topology.
+    Given,
+}
+
+/// The largest window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Cap {
+    /// None.
+    None,
+    /// The bandwidth-delay product of the path.
+    Bdp,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            k: Threshold::Scaled { per_gbps: Bytes::new(75_000) },
+            h: Increase::Scaled(ScaledIncrease::default()),
+            beta: 0.2,
+            delay_threshold: Duration::from_ms(5),
+            delay_signal: DelaySignal::All,
+            gain: 1.0 / 16.0,
+            alpha_start: 1.0,
+            update: Update::Window,
+            rtt_base: RttBase::Measured,
+            cap: Cap::None,
+            pacing: Pacing::Srtt,
+            pacing_headers: true,
+        }
+    }
+}
+
+impl Default for ScaledIncrease {
+    fn default() -> Self {
+        Self { factor: 1.2e-7, min: 0.1, max: 5.0 }
+    }
+}
+
+impl Config {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// The first parameter out of range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let h = match self.h {
+            Increase::Scaled(h) => h,
+            Increase::Constant(_) => ScaledIncrease::default(),
+        };
+        let checks = [
+            (0.0..=LARGEST_CUT, "beta", self.beta),
+            (1e-6..=1.0, "gain", self.gain),
+            (0.0..=1.0, "alpha_start", self.alpha_start),
+            (0.0..=1.0, "h.factor", h.factor),
+            (0.0..=1e6, "h.min", h.min),
+            (h.min.max(0.0)..=1e6, "h.max", h.max),
+        ];
+        for (range, parameter, value) in checks {
+            ConfigError::unless_in(range, "gemini", parameter, value)?;
+        }
+        self.k.check("gemini")
+    }
+}
+
+/// Gemini's state for one flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gemini {
+    /// The parameters.
+    config: Config,
+    /// The window, with TCP's slow start and reactions to loss.
+    window: Window,
+    /// alpha: the average share of marked bytes.
+    marks: Marks,
+    /// Table III's RTT_base, once known.
+    rtt_base: Option<Duration>,
+    /// The smallest round trip of the current period.
+    rtt_min: Duration,
+    /// Table III's RTT_min: the smallest round trip of the previous period, once there was one.
+    last_rtt_min: Option<Duration>,
+    /// The window of data over which marks and round trips are taken.
+    round: Round,
+    /// When `marks` last moved.
+    updated_at: Time,
+    /// When the window was last reduced, if ever.
+    reduced_at: Option<Time>,
+    /// Whether delay counts for this flow.
+    heeds_delay: bool,
+    /// K, in bytes.
+    k: f64,
+    /// C, in bytes per second.
+    capacity: f64,
+    /// The rate.
+    pace: Pace,
+}
+
+impl Gemini {
+    /// The control for one flow.
+    #[must_use]
+    pub fn new(config: &Config, start: &Start<'_>) -> Self {
+        let path = start.path;
+        let cap = match config.cap {
+            Cap::None => f64::INFINITY,
+            Cap::Bdp => path.bdp.as_f64(),
+        };
+        Self {
+            window: Window::new(start, cap),
+            marks: Marks::new(config.gain, config.alpha_start),
+            rtt_base: match config.rtt_base {
+                RttBase::Measured => None,
+                RttBase::Given => Some(path.base_rtt),
+            },
+            rtt_min: Duration::MAX,
+            last_rtt_min: None,
+            round: Round::default(),
+            updated_at: Time::ZERO,
+            reduced_at: None,
+            heeds_delay: config.delay_signal == DelaySignal::All || path.class == Class::Inter,
+            k: config.k.bytes(start),
+            capacity: path.line_rate.bytes_per_sec_f64(),
+            pace: Pace::new(config.pacing, config.pacing_headers, start),
+            config: config.clone(),
+        }
+    }
+
+    /// Algorithm 1 line 1; gives RTT_base.
+    fn update_transport_state(&mut self, ack: &Ack<'_>) -> Duration {
+        self.pace.on_rtt(ack.rtt);
+        let rtt_base = match (self.rtt_base, self.config.rtt_base) {
+            (Some(rtt), RttBase::Given) => rtt,
+            (Some(rtt), RttBase::Measured) => rtt.min(ack.rtt),
+            (None, _) => ack.rtt,
+        };
+        self.rtt_base = Some(rtt_base);
+        self.rtt_min = self.rtt_min.min(ack.rtt);
+        self.marks.count(ack);
+        let over = match self.config.update {
+            Update::Window => self.round.ended_by(ack),
+            Update::BaseRtt => {
+                let since = self.reduced_at.map_or(self.updated_at, |cut| cut.max(self.updated_at));
+                ack.now.since(since) > rtt_base
+            }
+        };
+        if over {
+            self.marks.end_period();
+            self.updated_at = ack.now;
+            self.last_rtt_min = Some(core::mem::replace(&mut self.rtt_min, Duration::MAX));
+        }
+        rtt_base
+    }
+
+    /// C x RTT_base, in bytes.
+    fn bdp(&self, rtt_base: Duration) -> f64 {
+        self.capacity * rtt_base.as_secs_f64()
+    }
+
+    /// Algorithm 1 lines 6 to 9: F = 4K / (C x RTT_base + K), cwnd x (1 - max(alpha F, beta)). F exceeds 1 at short
+    /// round trips, so alpha F is held at DCTCP's largest cut.
+    fn cut(&mut self, now: Time, dcn: bool, wan: bool, rtt_base: Duration) {
+        let f = 4.0 * self.k / (self.bdp(rtt_base) + self.k);
+        let f_dcn = if dcn { (self.marks.average() * f).min(LARGEST_CUT) } else { 0.0 };
+        let f_wan = if wan { self.config.beta } else { 0.0 };
+        self.window.cut(f_dcn.max(f_wan));
+        self.reduced_at = Some(now);
+    }
+
+    /// Algorithm 1 line 11, in bytes.
+    fn increase(&self, rtt_base: Duration) -> f64 {
+        match self.config.h {
+            Increase::Constant(bytes) => bytes.as_f64(),
+            Increase::Scaled(ScaledIncrease { factor, min, max }) => {
+                (factor * self.bdp(rtt_base) * 8.0).clamp(min, max) * self.window.mss()
+            }
+        }
+    }
+
+    /// TCP's reaction to loss; a recent cut for marks or delay does not hold it back.
+    fn lost(&mut self, now: Time, sent_at: Time) {
+        if self.window.on_loss(now, sent_at) {
+            self.reduced_at = Some(now);
+        }
+    }
+}
+
+impl Congestion for Gemini {
+    fn decision(&self) -> Decision {
+        Decision {
+            cwnd: self.window.bytes(),
+            pacing_rate: self.pace.rate(self.window.get()),
+            next_timer: None,
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+        let rtt_base = self.update_transport_state(ack);
+        // Lines 2 and 3.
+        let dcn = ack.ecn_ce;
+        let delayed = |rtt_min| rtt_min > rtt_base + self.config.delay_threshold;
+        let wan = self.heeds_delay && self.last_rtt_min.is_some_and(delayed);
+        if !(dcn || wan) {
+            // Line 12: cwnd = cwnd + h / cwnd.
+            self.window.grow(ack, self.increase(rtt_base));
+        } else if self.reduced_at.is_none_or(|last| ack.now.since(last) > rtt_base) {
+            self.cut(ack.now, dcn, wan, rtt_base);
+        }
+        self.decision()
+    }
+
+    fn on_nack(&mut self, nack: &Nack) -> Decision {
+        self.lost(nack.now, nack.sent_at);
+        self.decision()
+    }
+
+    fn on_loss(&mut self, loss: &Loss) -> Decision {
+        self.lost(loss.now, loss.sent_at);
+        self.decision()
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
+        self.window.on_timeout(timeout.now, timeout.sent_at);
+        self.reduced_at = Some(timeout.now);
+        self.decision()
+    }
+}

@@ -1,0 +1,197 @@
+//! What controls compute from marks: the share of marked bytes, rounds, and the marking threshold they assume.
+
+use super::{Ack, ConfigError, Start};
+use farspan_units::{Bytes, Time};
+
+/// The marking threshold K that a control assumes of the switches, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
+#[cfg_attr(
+    feature = "serde",
+    serde(expecting = "\"bdp_over_7\", a size, or { per_gbps = SIZE } was expected")
+)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Threshold {
+    /// A rule.
+    Rule(ThresholdRule),
+    /// So much for each Gb/s of line rate (Gemini Table IV: 50 packets of 1,500 B).
+    Scaled {
+        /// Bytes for each Gb/s.
+        per_gbps: Bytes,
+    },
+    /// A constant.
+    Constant(Bytes),
+}
+
+/// How a marking threshold follows from the path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum ThresholdRule {
+    /// A seventh of the bandwidth-delay product inside a datacenter (Uno Table 2; DCTCP's guideline).
+    #[cfg_attr(feature = "serde", serde(rename = "bdp_over_7"))]
+    BdpOver7,
+}
+
+impl Threshold {
+    /// The threshold in bytes on this path.
+    pub(super) fn bytes(self, start: &Start<'_>) -> f64 {
+        let path = start.path;
+        match self {
+            Self::Rule(ThresholdRule::BdpOver7) => {
+                path.line_rate.bytes_per_sec_f64() * path.intra_base_rtt.as_secs_f64() / 7.0
+            }
+            Self::Scaled { per_gbps } => per_gbps.as_f64() * path.line_rate.as_bps() as f64 * 1e-9,
+            Self::Constant(bytes) => bytes.as_f64(),
+        }
+    }
+
+    /// Refuses a threshold of zero, with which nothing would ever be cut.
+    pub(super) fn check(self, algorithm: &'static str) -> Result<(), ConfigError> {
+        let size = match self {
+            Self::Rule(_) => return Ok(()),
+            Self::Scaled { per_gbps } => per_gbps,
+            Self::Constant(bytes) => bytes,
+        };
+        let problem = "would never cut the window";
+        ConfigError::unless(!size.is_zero(), algorithm, "k", &size, problem, "give a size or \"bdp_over_7\"")
+    }
+}
+
+/// The share of marked bytes: counted over a period, averaged over periods.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Marks {
+    /// Weight of the newest period in the average.
+    gain: f64,
+    /// The average, in [0, 1].
+    average: f64,
+    /// Bytes acknowledged in the current period.
+    acked: Bytes,
+    /// Those of them that were marked.
+    marked: Bytes,
+}
+
+impl Marks {
+    pub(super) const fn new(gain: f64, average: f64) -> Self {
+        Self { gain, average, acked: Bytes::ZERO, marked: Bytes::ZERO }
+    }
+
+    /// Counts an ACK.
+    pub(super) fn count(&mut self, ack: &Ack<'_>) {
+        self.acked += ack.bytes_acked;
+        if ack.ecn_ce {
+            self.marked += ack.bytes_acked;
+        }
+    }
+
+    /// The average over the periods that have ended.
+    pub(super) const fn average(&self) -> f64 {
+        self.average
+    }
+
+    /// Bytes acknowledged in the current period.
+    pub(super) const fn acked(&self) -> Bytes {
+        self.acked
+    }
+
+    /// Ends a period: average = (1 - gain) x average + gain x share. Gives the share; a period in which nothing was
+    /// acknowledged leaves the average alone.
+    pub(super) fn end_period(&mut self) -> f64 {
+        if self.acked.is_zero() {
+            return 0.0;
+        }
+        let share = self.marked.as_f64() / self.acked.as_f64();
+        self.average = (1.0 - self.gain) * self.average + self.gain * share;
+        self.restart();
+        share
+    }
+
+    /// Forgets the current period; the average stays.
+    pub(super) fn restart(&mut self) {
+        self.acked = Bytes::ZERO;
+        self.marked = Bytes::ZERO;
+    }
+}
+
+/// A window of data: it ends at the first ACK of a packet that was sent after it began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Round {
+    /// When it began.
+    began: Time,
+}
+
+impl Round {
+    /// Whether news at `now` of a packet sent at `sent_at` ends the round; if so, it begins the next one.
+    pub(super) fn ended_at(&mut self, now: Time, sent_at: Time) -> bool {
+        let ended = sent_at >= self.began;
+        if ended {
+            self.began = now;
+        }
+        ended
+    }
+
+    /// Whether this ACK ends the round; if so, it begins the next one.
+    pub(super) fn ended_by(&mut self, ack: &Ack<'_>) -> bool {
+        self.ended_at(ack.now, ack.sent_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::{Acks, near, start, wan_start};
+
+    #[test]
+    fn a_seventh_of_the_bdp_inside_a_datacenter_is_25_kb_for_both_classes() {
+        let rule = Threshold::Rule(ThresholdRule::BdpOver7);
+        near(rule.bytes(&start()), 25_049.0, 1.0);
+        near(rule.bytes(&wan_start()), 25_049.0, 1.0);
+    }
+
+    #[test]
+    fn gemini_s_threshold_grows_with_the_rate() {
+        near(Threshold::Scaled { per_gbps: Bytes::new(75_000) }.bytes(&start()), 7_500_000.0, 1e-6);
+        near(Threshold::Constant(Bytes::new(24_576)).bytes(&start()), 24_576.0, 0.0);
+    }
+
+    #[test]
+    fn a_threshold_of_zero_is_refused() {
+        assert!(Threshold::Constant(Bytes::ZERO).check("x").is_err());
+        assert!(Threshold::Scaled { per_gbps: Bytes::ZERO }.check("x").is_err());
+        assert!(Threshold::Rule(ThresholdRule::BdpOver7).check("x").is_ok());
+    }
+
+    #[test]
+    fn the_average_moves_by_the_gain_towards_the_share_of_marked_bytes() {
+        let mut marks = Marks::new(0.5, 0.0);
+        let mut acks = Acks::new(&start());
+        for marked in [true, false, false, false] {
+            marks.count(&acks.next(marked));
+        }
+        near(marks.end_period(), 0.25, 0.0);
+        near(marks.average(), 0.125, 0.0);
+        marks.count(&acks.next(false));
+        near(marks.end_period(), 0.0, 0.0);
+        near(marks.average(), 0.0625, 0.0);
+    }
+
+    #[test]
+    fn a_period_without_bytes_says_nothing() {
+        let mut marks = Marks::new(0.5, 1.0);
+        near(marks.end_period(), 0.0, 0.0);
+        near(marks.average(), 1.0, 0.0);
+    }
+
+    #[test]
+    fn a_round_ends_with_the_ack_of_a_packet_sent_after_it_began() {
+        let mut round = Round::default();
+        let mut acks = Acks::new(&start());
+        let first = acks.next(false);
+        assert!(round.ended_by(&first), "the first ACK of a flow begins the first full round");
+        let before = Ack { sent_at: Time::from_ps(first.now.as_ps() - 1), ..acks.next(false) };
+        assert!(!round.ended_by(&before));
+        let after = Ack { sent_at: first.now, ..acks.next(false) };
+        assert!(round.ended_by(&after));
+        assert!(!round.ended_by(&after));
+    }
+}

@@ -1,0 +1,318 @@
+//! UnoCC: additive increase, a decrease per datacenter-sized epoch for both classes of flows, and Quick Adapt.
+//!
+//! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
+//! 4.1 and Algorithm 1, constants from Table 2. Where the text leaves a choice, the default is the reading that keeps
+//! the claim "same granularity for both classes"; each other reading, among them that of the published code, is a value
+//! of its own key. Left out: everything that needs the network's configuration (phantom queues are the ports'), slow
+//! start (the paper has none) and any reaction of the window to a loss other than Quick Adapt's. The published code also
+//! limits how often the pacing rate changes (every base RTT / 20), which is not reproduced.
+
+mod config;
+
+pub use config::{
+    Config, DelayConfig, DelaySample, EpochConfig, EpochDebt, EpochPeriod, EpochStart, EwmaConfig, Falling,
+    MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule,
+};
+
+use super::pace::Pace;
+use super::signals::Marks;
+use super::window::LARGEST_CUT;
+use super::{Ack, Congestion, Decision, Sent, Start, Timeout};
+use crate::path::Class;
+use farspan_units::{Bytes, Duration, Time};
+
+/// With a falling share of marks, the published code still cuts above this share.
+const FALLING_LIMIT: f64 = 0.9;
+
+/// UnoCC's state for one flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Unocc {
+    /// The parameters.
+    config: Config,
+    /// What the path makes of them.
+    path: PathConstants,
+    /// The congestion window, in bytes.
+    cwnd: f64,
+    /// Marks of the current epoch, and E, their average over epochs.
+    marks: Marks,
+    /// The smallest delay (round trip - base) among the marked ACKs of the current epoch.
+    delay: Duration,
+    /// MD_scale: 1, or less while only phantom queues are full.
+    md_scale: f64,
+    /// Where the flow is in its epochs.
+    epoch: Epoch,
+    /// Where the flow is in its Quick Adapt periods.
+    qa: QuickAdapt,
+    /// The rate.
+    pace: Pace,
+}
+
+/// What a path makes of the parameters.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct PathConstants {
+    /// One full packet, the smallest window, in bytes.
+    mss: f64,
+    /// The bandwidth-delay product, the largest window, in bytes.
+    bdp: f64,
+    /// Additive increase per round trip, in bytes: alpha x BDP.
+    increase: f64,
+    /// 4K / (K + BDP), the decrease with every packet marked.
+    md_gain: f64,
+    /// The base round trip.
+    base_rtt: Duration,
+    /// The base round trip inside a datacenter: the constant epoch period.
+    intra_base_rtt: Duration,
+    /// The proportional epoch period, in measured round trips.
+    epoch_rtts: f64,
+    /// Up to which delay the real queues count as empty.
+    tolerance: Duration,
+}
+
+/// Where a flow is in its epochs.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Epoch {
+    /// Off until an ACK of a packet sent at or after this time.
+    UntilAck(Time),
+    /// Off until so many bytes more have been sent.
+    UntilSent(f64),
+    /// Active: ends at an ACK of a packet sent at or after this time, T_epoch.
+    Ends(Time),
+}
+
+/// Where a flow is in its Quick Adapt periods.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum QuickAdapt {
+    /// Off until an ACK of a packet sent at or after this time.
+    Paused(Time),
+    /// A period.
+    Open {
+        /// When it is over.
+        ends: Time,
+        /// How long it is.
+        period: Duration,
+        /// Bytes in flight when it opened.
+        in_flight: Bytes,
+        /// Bytes acknowledged in it.
+        acked: Bytes,
+    },
+}
+
+impl Unocc {
+    /// The control for one flow.
+    #[must_use]
+    pub fn new(config: &Config, start: &Start<'_>) -> Self {
+        let path = PathConstants::new(config, start);
+        let cwnd = start.initial_cwnd.as_f64().clamp(path.mss, path.bdp);
+        Self {
+            cwnd,
+            marks: Marks::new(config.ewma.gain, 0.0),
+            delay: Duration::MAX,
+            md_scale: 1.0,
+            epoch: Epoch::begin(config.epoch.start, Time::ZERO, cwnd),
+            qa: QuickAdapt::Paused(Time::ZERO),
+            pace: Pace::new(config.pacing, config.pacing_headers, start),
+            config: config.clone(),
+            path,
+        }
+    }
+
+    /// cwnd += alpha x bytes acked / cwnd (Algorithm 1 line 3).
+    fn increase(&mut self, acked: Bytes) {
+        self.cwnd = (self.cwnd + self.path.increase * acked.as_f64() / self.cwnd).min(self.path.bdp);
+    }
+
+    /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
+    fn on_epoch_ack(&mut self, ack: &Ack<'_>) {
+        match self.epoch {
+            Epoch::UntilSent(_) => {}
+            Epoch::UntilAck(since) if ack.sent_at < since => {}
+            Epoch::UntilAck(_) => self.begin_epochs(ack.now),
+            Epoch::Ends(t_epoch) => {
+                self.marks.count(ack);
+                if ack.ecn_ce {
+                    self.delay = self.delay.min(ack.rtt.saturating_sub(self.path.base_rtt));
+                }
+                if ack.sent_at >= t_epoch {
+                    self.epoch = Epoch::Ends(self.next_epoch(t_epoch, ack));
+                    self.end_epoch(ack);
+                }
+            }
+        }
+    }
+
+    /// Makes epochs active from `now` on; E stays.
+    fn begin_epochs(&mut self, now: Time) {
+        self.epoch = Epoch::Ends(now);
+        self.marks.restart();
+        self.delay = Duration::MAX;
+    }
+
+    /// T_epoch of the epoch after the one that `ack` ends.
+    fn next_epoch(&self, t_epoch: Time, ack: &Ack<'_>) -> Time {
+        let period = match self.config.epoch.period {
+            EpochPeriod::Constant => self.path.intra_base_rtt,
+            EpochPeriod::Proportional => ack.rtt.mul_f64(self.path.epoch_rtts),
+        };
+        let next = t_epoch.saturating_add(period);
+        match self.config.epoch.debt {
+            EpochDebt::Max => next.max(ack.sent_at),
+            EpochDebt::Previous => next,
+        }
+    }
+
+    /// Procedure ONEPOCH of Algorithm 1.
+    fn end_epoch(&mut self, ack: &Ack<'_>) {
+        let (before, acked) = (self.marks.average(), self.marks.acked());
+        let marked = self.marks.end_period() > 0.0;
+        let smallest = core::mem::replace(&mut self.delay, Duration::MAX);
+        if !marked {
+            return;
+        }
+        let delay = match self.config.delay.sample {
+            DelaySample::MinMarked => smallest,
+            DelaySample::Last => ack.rtt.saturating_sub(self.path.base_rtt),
+        };
+        self.scale(delay <= self.path.tolerance);
+        let e = self.marks.average();
+        let falling = before > 0.0 && e < before && e <= FALLING_LIMIT;
+        if falling && self.config.ewma.falling == Falling::Increase {
+            self.increase(acked);
+        } else {
+            // Line 14: cwnd = cwnd x (1 - MD_ECN x MD_scale), MD_ECN = E x 4K / (K + BDP). The bound matters only
+            // between hosts much nearer than the farthest pair, where the gain alone exceeds 1.
+            let cut = (e * self.path.md_gain * self.md_scale).min(LARGEST_CUT);
+            self.cwnd = (self.cwnd * (1.0 - cut)).max(self.path.mss);
+        }
+    }
+
+    /// MD_scale (Algorithm 1 lines 9 to 13).
+    fn scale(&mut self, phantom_only: bool) {
+        let MdScaleConfig { factor, cumulative } = self.config.md_scale;
+        self.md_scale = match (phantom_only, cumulative) {
+            (false, _) => 1.0,
+            (true, false) => factor,
+            (true, true) => self.md_scale * factor,
+        };
+    }
+
+    /// Counts the ACK in its Quick Adapt period; evaluates the period if it is over, and opens the next.
+    fn on_qa_ack(&mut self, ack: &Ack<'_>) {
+        match &mut self.qa {
+            QuickAdapt::Paused(since) if ack.sent_at < *since => return,
+            QuickAdapt::Paused(_) => {}
+            QuickAdapt::Open { ends, acked, .. } => {
+                *acked += ack.bytes_acked;
+                if ack.now < *ends || self.evaluate_qa(ack.now) {
+                    return;
+                }
+            }
+        }
+        let period = match self.config.qa.period {
+            QaPeriod::Rule(QaPeriodRule::Measured) => ack.rtt,
+            QaPeriod::BaseRtts(number) => self.path.base_rtt.mul_f64(number),
+        };
+        self.open_qa(ack.now, period, ack.in_flight);
+    }
+
+    fn open_qa(&mut self, now: Time, period: Duration, in_flight: Bytes) {
+        self.qa =
+            QuickAdapt::Open { ends: now.saturating_add(period), period, in_flight, acked: Bytes::ZERO };
+    }
+
+    /// Procedure ONQA of Algorithm 1, for a period that is over; says whether it acted. Afterwards one round trip passes
+    /// without a Quick Adapt or a cut.
+    fn evaluate_qa(&mut self, now: Time) -> bool {
+        let QuickAdapt::Open { in_flight, acked, .. } = self.qa else { return false };
+        let reference = match self.config.qa.reference {
+            QaReference::InFlight => self.cwnd.min(in_flight.as_f64()),
+            QaReference::Cwnd => self.cwnd,
+        };
+        // Line 19: bytes_acked_in_qa < cwnd x beta.
+        let extreme = acked.as_f64() < reference * self.config.beta;
+        if extreme {
+            // Line 20: cwnd = bytes acked in qa.
+            self.cwnd = (acked.as_f64() * self.config.qa.factor).clamp(self.path.mss, self.path.bdp);
+            self.epoch = Epoch::begin(self.config.qa.pause, now, self.cwnd);
+            self.qa = QuickAdapt::Paused(now);
+        }
+        extreme
+    }
+}
+
+impl PathConstants {
+    fn new(config: &Config, start: &Start<'_>) -> Self {
+        let path = start.path;
+        let mss = path.mss.as_f64();
+        let bdp = path.bdp.as_f64().max(mss);
+        let k = config.k.bytes(start);
+        let tolerance = match config.delay.tolerance {
+            Tolerance::Rule(ToleranceRule::Hops) => path.packet_time() * u64::from(path.hops),
+            Tolerance::Fraction(fraction) => path.base_rtt.mul_f64(fraction),
+        };
+        Self {
+            mss,
+            bdp,
+            increase: config.alpha * bdp,
+            md_gain: 4.0 * k / (k + bdp),
+            base_rtt: path.base_rtt,
+            intra_base_rtt: path.intra_base_rtt,
+            epoch_rtts: match path.class {
+                Class::Intra => 1.0,
+                Class::Inter => path.intra_base_rtt / path.base_rtt,
+            },
+            tolerance,
+        }
+    }
+}
+
+impl Epoch {
+    /// Epochs that are off from `now` on, until `start` begins them.
+    const fn begin(start: EpochStart, now: Time, cwnd: f64) -> Self {
+        match start {
+            EpochStart::FirstAck => Self::UntilAck(now),
+            EpochStart::FullWindow => Self::UntilSent(cwnd),
+        }
+    }
+}
+
+impl Congestion for Unocc {
+    fn decision(&self) -> Decision {
+        Decision {
+            cwnd: Bytes::new(self.cwnd as u64),
+            pacing_rate: self.pace.rate(self.cwnd),
+            next_timer: None,
+        }
+    }
+
+    fn on_sent(&mut self, sent: &Sent) -> Decision {
+        if let Epoch::UntilSent(left) = self.epoch {
+            let left = left - sent.bytes.as_f64();
+            self.epoch = Epoch::UntilSent(left);
+            if left <= 0.0 {
+                self.begin_epochs(sent.now);
+            }
+        }
+        self.decision()
+    }
+
+    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+        self.pace.on_rtt(ack.rtt);
+        if !ack.ecn_ce {
+            self.increase(ack.bytes_acked);
+        }
+        self.on_epoch_ack(ack);
+        self.on_qa_ack(ack);
+        self.decision()
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
+        if let QuickAdapt::Open { ends, period, .. } = self.qa {
+            let over = self.config.qa.on_timeout && timeout.now >= ends;
+            if over && !self.evaluate_qa(timeout.now) {
+                // No ACK may ever come to open the next period; what timed out is about to be in flight again.
+                self.open_qa(timeout.now, period, timeout.in_flight + timeout.bytes);
+            }
+        }
+        self.decision()
+    }
+}
