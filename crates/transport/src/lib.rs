@@ -7,6 +7,29 @@
 //!
 //! A sender is assembled from a [`congestion`] control, a [`balance`] path selector and [`recovery`]; it speaks of
 //! headers and byte ranges, and a thin layer of the driver copies the bytes, if there are any.
+//!
+//! # What it guarantees
+//!
+//! Whatever the channel loses, reorders or duplicates, in either direction: the receiver gets each byte of a message
+//! once ([`Received`]), both ends learn when it is complete ([`Event`]), and nothing stays behind but a small record per
+//! flow that goes on answering duplicates. Each packet costs a constant number of steps in every path, time-outs of a
+//! lost burst included; a packet of the window costs 8 bytes at the sender and a bit at the receiver.
+//!
+//! # Where later pieces plug in
+//!
+//! - **NACK, PULL, CNP**: a variant of [`wire::Header`] with its layout in `wire/bytes.rs`, and an arm in
+//!   [`Endpoint::handle_packet`]. A NACK gives its packet up like a loss, then calls [`congestion::Congestion::on_nack`]
+//!   and [`balance::Balance::on_nack`]; a PULL calls [`congestion::Congestion::on_credit`], a CNP
+//!   [`congestion::Congestion::on_cnp`]. A pull pacer is one more queue before the data in
+//!   [`Endpoint::poll_transmit`], and a block timer one more kind of timer of the endpoint.
+//! - **Telemetry**: the driver passes the stamps that an ACK carries with [`Incoming`]; they end in
+//!   [`congestion::Ack::telemetry`].
+//! - **Coding**: between message and packets. A sender numbers source and parity packets of its blocks alike; only the
+//!   map from number to byte range (`Sender::range`) and from arrivals to completion (`Receiver::insert`) learns of
+//!   blocks. [`Transmit::payload`] then says source or parity, and the driver's copying layer codes the bytes.
+//! - **Proxies**: endpoints of their own kind with the same six verbs: they take packets in and hand packets out, and
+//!   keep flows of their own.
+//! - **Other controls and path selectors**: a file and a line in the registries of [`congestion`] and [`balance`].
 #![no_std]
 #![forbid(unsafe_code)]
 

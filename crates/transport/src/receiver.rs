@@ -45,7 +45,7 @@ const REACH: u32 = 1 << 22;
 
 /// What a receiver counts, and all that stays of a finished one: 20 bytes, so that a table of them stays small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(packed(4))]
+#[repr(C, packed(4))]
 pub(crate) struct Tally {
     goodput: Bytes,
     /// How many packets the message has.
@@ -216,10 +216,127 @@ impl Bitmap {
             self.words[index] &= !(ones << (at % 64));
             self.set -= run;
             at += run;
-            if at % 64 != 0 {
+            if !at.is_multiple_of(64) {
                 break;
             }
         }
         at - from
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeSet;
+    use proptest::prelude::*;
+
+    fn data(seq: u32, packets: u32) -> wire::Data {
+        let sent_at = Time::from_ps(u64::from(seq) + 1000);
+        wire::Data { flow: FlowId(7), seq, packets, len: 100, sent_at, entropy: (seq as u16).wrapping_add(5) }
+    }
+
+    fn receiver(packets: u32) -> Receiver {
+        Receiver::new(&data(0, packets), 0)
+    }
+
+    #[test]
+    fn every_arrival_is_acknowledged_with_its_send_time_entropy_and_mark() {
+        let mut receiver = receiver(10);
+        for ecn_ce in [true, false] {
+            let ack = receiver.on_data(&data(3, 10), ecn_ce).unwrap().ack;
+            let expected = wire::Ack {
+                flow: FlowId(7),
+                seq: 3,
+                cumulative: 0,
+                sent_at: Time::from_ps(1003),
+                entropy: 8,
+                ecn_ce,
+            };
+            assert_eq!(ack, expected);
+        }
+    }
+
+    #[test]
+    fn a_duplicate_is_counted_but_gives_no_goodput() {
+        let mut receiver = receiver(10);
+        assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
+        assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
+        let view = receiver.tally().view(FlowId(7), false);
+        assert_eq!((view.goodput, view.arrived_packets, view.marked_packets), (Bytes::new(100), 2, 1));
+    }
+
+    #[test]
+    fn filling_a_hole_moves_the_cumulative_number_over_all_that_came_before() {
+        let mut receiver = receiver(300);
+        for seq in (1..200).rev() {
+            assert_eq!(receiver.on_data(&data(seq, 300), false).unwrap().ack.cumulative, 0);
+        }
+        assert_eq!(receiver.on_data(&data(0, 300), false).unwrap().ack.cumulative, 200);
+        assert!(!receiver.is_complete());
+    }
+
+    #[test]
+    fn a_packet_of_another_message_or_out_of_reach_is_not_taken_in() {
+        let mut receiver = receiver(u32::MAX);
+        assert!(receiver.on_data(&data(0, 9), false).is_none());
+        assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
+        assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
+        assert_eq!(receiver.tally().view(FlowId(7), false).arrived_packets, 0);
+    }
+
+    #[test]
+    fn a_complete_message_goes_on_acknowledging_what_belongs_to_it() {
+        let mut live = receiver(2);
+        live.on_data(&data(0, 2), false);
+        live.on_data(&data(1, 2), false);
+        assert!(live.is_complete());
+        let mut tally = *live.tally();
+        let ack = tally.on_duplicate(&data(0, 2), true).unwrap();
+        assert_eq!((ack.seq, ack.cumulative, ack.ecn_ce), (0, 2, true));
+        assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
+        assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
+        assert_eq!(tally.view(FlowId(7), true).arrived_packets, 3);
+    }
+
+    #[test]
+    fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
+        let start = ack_entropy_start(1, FlowId(7));
+        assert_ne!(start, ack_entropy_start(1, FlowId(8)));
+        let mut receiver = Receiver::new(&data(0, 1000), start);
+        let seen: BTreeSet<Entropy> = (0..256)
+            .map(|seq| {
+                receiver.on_data(&data(seq, 1000), false);
+                receiver.tally().ack_entropy(start)
+            })
+            .collect();
+        assert_eq!(seen, (0..256).collect());
+    }
+
+    #[test]
+    fn a_receiver_and_what_stays_of_it_are_small() {
+        assert!(size_of::<Receiver>() <= 80, "{}", size_of::<Receiver>());
+        // A table is at least 7/16 full when it has grown, with a byte of its own for each place.
+        assert!((size_of::<(FlowId, Tally)>() + 1) * 16 / 7 <= 64);
+        let mut receiver = receiver(100_000);
+        receiver.on_data(&data(65_535, 100_000), false);
+        assert_eq!(receiver.arrived.words.len() * 64, 65_536, "one bit a packet");
+    }
+
+    proptest! {
+        #[test]
+        fn the_bitmap_agrees_with_a_set(
+            packets in 1u32..600, picks in prop::collection::vec(any::<u32>(), 1..2000), near in 1u32..600,
+        ) {
+            let (mut receiver, mut seen) = (receiver(packets), BTreeSet::new());
+            for pick in picks {
+                // Mostly near the front, so that the ring goes round.
+                let seq = (receiver.cumulative + pick % near).saturating_sub(near / 3).min(packets - 1);
+                let arrival = receiver.on_data(&data(seq, packets), false).unwrap();
+                prop_assert_eq!(arrival.is_new, seen.insert(seq));
+                let cumulative = (0..packets).find(|seq| !seen.contains(seq)).unwrap_or(packets);
+                prop_assert_eq!(arrival.ack.cumulative, cumulative);
+                prop_assert_eq!(receiver.is_complete(), cumulative == packets);
+            }
+        }
     }
 }

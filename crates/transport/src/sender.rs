@@ -439,6 +439,10 @@ impl Sender {
 
     /// For the end.
     pub(crate) const fn report(&self, finished_at: Time) -> SenderReport {
+        debug_assert!(self.in_flight.is_zero(), "nothing is in flight when everything is acknowledged");
         SenderReport { flow: self.flow, to: self.to, size: self.size, finished_at, counters: self.counters }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -83,3 +83,60 @@ impl Timers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+    use alloc::vec::Vec;
+    use farspan_units::FlowId;
+
+    fn at(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    fn keys() -> [Key; 2] {
+        let mut table = Table::new();
+        [0, 1].map(|flow| table.insert(FlowId(flow), ()))
+    }
+
+    #[test]
+    fn a_timer_that_moves_later_keeps_its_entry_and_one_that_moves_earlier_gets_a_new_one() {
+        let (mut timers, mut armed, [key, _]) = (Timers::default(), [None; Kind::COUNT], keys());
+        timers.arm(&mut armed, at(10), key, Kind::Recovery);
+        timers.arm(&mut armed, at(20), key, Kind::Recovery);
+        assert_eq!((timers.heap.len(), timers.next()), (1, Some(at(10))));
+        timers.arm(&mut armed, at(5), key, Kind::Recovery);
+        assert_eq!((timers.heap.len(), timers.next()), (2, Some(at(5))));
+        assert!(timers.pop(at(10)).unwrap().disarm(&mut armed));
+        assert!(!timers.pop(at(10)).unwrap().disarm(&mut armed), "the old entry is no longer live");
+        assert_eq!(timers.pop(at(10)), None);
+    }
+
+    #[test]
+    fn entries_come_up_in_order_of_time_flow_and_kind() {
+        let (mut timers, keys) = (Timers::default(), keys());
+        let mut armed = [[None; Kind::COUNT]; 2];
+        for (flow, time, kind) in
+            [(1, 5, Kind::Control), (1, 5, Kind::Recovery), (0, 5, Kind::Control), (0, 4, Kind::Recovery)]
+        {
+            timers.arm(&mut armed[flow], at(time), keys[flow], kind);
+        }
+        assert_eq!(timers.pop(at(3)), None);
+        let order: Vec<_> =
+            core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.key.flow.0, due.kind)).collect();
+        let expected = [(0, Kind::Recovery), (0, Kind::Control), (1, Kind::Recovery), (1, Kind::Control)];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn the_entries_of_ended_flows_are_forgotten_when_they_are_next() {
+        let (mut timers, keys) = (Timers::default(), keys());
+        timers.arm(&mut [None; Kind::COUNT], at(1), keys[0], Kind::Recovery);
+        timers.arm(&mut [None; Kind::COUNT], at(2), keys[1], Kind::Recovery);
+        timers.purge(|key| key == keys[1]);
+        assert_eq!(timers.next(), Some(at(2)));
+        timers.purge(|_| false);
+        assert_eq!(timers.next(), None);
+    }
+}

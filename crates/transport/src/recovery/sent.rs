@@ -461,12 +461,6 @@ mod tests {
         packets: BTreeMap<u32, (State, u32, Time)>,
     }
 
-    impl Default for State {
-        fn default() -> Self {
-            Self::Acked
-        }
-    }
-
     impl Model {
         fn in_flight(&self) -> impl Iterator<Item = (u32, u32, Time)> {
             let flying = |(&seq, &(state, timeouts, at)): (&u32, &(State, u32, Time))| {

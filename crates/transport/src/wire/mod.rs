@@ -3,6 +3,10 @@
 //! The state machines and the simulator speak in plain values; sockets and eBPF see bytes. A round-trip property ties
 //! the two.
 
+mod bytes;
+
+pub use bytes::{DecodeError, EncodeError, MAX_HEADER, VERSION, View};
+
 use crate::balance::Entropy;
 use farspan_units::{FlowId, Time};
 

@@ -1,0 +1,440 @@
+//! What a sender tells its control and its path selector, and when it sends.
+
+use super::*;
+use crate::congestion::{Ack, Loss, Sent, Timeout, testing};
+use crate::recovery;
+use alloc::vec::Vec;
+use farspan_units::Rate;
+use std::sync::Mutex;
+
+const MSS: u64 = 4096;
+const RTO: Duration = Duration::from_us(100);
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn mss(packets: u64) -> Bytes {
+    Bytes::new(packets * MSS)
+}
+
+/// What a scripted control and a scripted path selector have heard.
+#[derive(Default)]
+struct Heard {
+    sent: Vec<Sent>,
+    acks: Vec<Ack<'static>>,
+    losses: Vec<Loss>,
+    timeouts: Vec<Timeout>,
+    timers: Vec<Time>,
+    entropies_acked: Vec<u16>,
+    entropies_timed_out: Vec<u16>,
+}
+
+type Log = Arc<Mutex<Heard>>;
+
+/// A control that answers what it is told to, and writes down what it hears.
+struct Scripted {
+    decision: Decision,
+    wants_send_record: bool,
+    log: Log,
+}
+
+impl Congestion for Scripted {
+    fn decision(&self) -> Decision {
+        self.decision
+    }
+    fn wants_send_record(&self) -> bool {
+        self.wants_send_record
+    }
+    fn on_sent(&mut self, sent: &Sent) -> Decision {
+        self.log.lock().unwrap().sent.push(*sent);
+        self.decision
+    }
+    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+        self.log.lock().unwrap().acks.push(Ack { telemetry: &[], ..*ack });
+        self.decision
+    }
+    fn on_loss(&mut self, loss: &Loss) -> Decision {
+        self.log.lock().unwrap().losses.push(*loss);
+        self.decision
+    }
+    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
+        self.log.lock().unwrap().timeouts.push(*timeout);
+        self.decision
+    }
+    fn on_timer(&mut self, now: Time) -> Decision {
+        self.log.lock().unwrap().timers.push(now);
+        self.decision
+    }
+}
+
+/// A path selector whose n-th packet carries n + 100.
+struct Counting {
+    next: u16,
+    log: Log,
+}
+
+impl Balance for Counting {
+    fn entropy(&mut self, _now: Time, _random: &mut Random) -> u16 {
+        self.next += 1;
+        self.next + 99
+    }
+    fn wants_feedback(&self) -> bool {
+        true
+    }
+    fn on_ack(&mut self, feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_acked.push(feedback.entropy);
+    }
+    fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_timed_out.push(feedback.entropy);
+    }
+}
+
+/// A sender under test and what its parts have heard.
+struct Bench {
+    sender: Sender,
+    log: Log,
+}
+
+/// What the tests vary.
+#[derive(Clone, Copy)]
+struct Setup {
+    size: Bytes,
+    cwnd: Bytes,
+    pacing_rate: Option<Rate>,
+    next_timer: Option<Time>,
+    window_check: WindowCheck,
+    detection: Detection,
+    rto: Rto,
+    wants_send_record: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            size: mss(100),
+            cwnd: mss(4),
+            pacing_rate: None,
+            next_timer: None,
+            window_check: WindowCheck::Below,
+            detection: Detection::TimeoutOnly,
+            rto: Rto::Fixed(RTO),
+            wants_send_record: false,
+        }
+    }
+}
+
+impl Bench {
+    fn new(setup: Setup) -> Self {
+        let Setup { cwnd, pacing_rate, next_timer, wants_send_record, .. } = setup;
+        let scheme = Scheme {
+            congestion: congestion::Config::by_name("fixed_window").unwrap(),
+            balance: balance::Config::by_name("ecmp").unwrap(),
+            recovery: recovery::Config { rto: setup.rto, detection: setup.detection },
+            window_check: setup.window_check,
+        };
+        let message = Message {
+            flow: FlowId(1),
+            to: HostId(2),
+            size: setup.size,
+            path: testing::path(),
+            initial_cwnd: cwnd,
+            scheme: Arc::new(scheme),
+        };
+        let log = Log::default();
+        let decision = Decision { cwnd, pacing_rate, next_timer };
+        let control = Scripted { decision, wants_send_record, log: Arc::clone(&log) };
+        let balancer = Counting { next: 0, log: Arc::clone(&log) };
+        let (control, balancer) = (Control::Custom(Box::new(control)), Balancer::Custom(Box::new(balancer)));
+        Self { sender: Sender::assemble(Time::ZERO, &message, 1, control, balancer), log }
+    }
+
+    /// Sends all that may leave now; gives the numbers of the packets.
+    fn send(&mut self, now: Time) -> Vec<u32> {
+        core::iter::from_fn(|| {
+            let may = self.sender.next_send().is_some_and(|at| at <= now);
+            may.then(|| self.sender.transmit(now).header.seq)
+        })
+        .collect()
+    }
+
+    /// An ACK of the transmission of `seq` that left at `sent_at`, with nothing cumulative.
+    fn ack(&mut self, now: Time, seq: u32, sent_at: Time) {
+        self.ack_up_to(now, seq, sent_at, 0);
+    }
+
+    fn ack_up_to(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
+        let entropy = seq as u16;
+        let ack = wire::Ack { flow: FlowId(1), seq, cumulative, sent_at, entropy, ecn_ce: seq == 3 };
+        self.sender.on_ack(now, &ack);
+    }
+
+    fn last_ack(&self) -> Ack<'static> {
+        *self.log.lock().unwrap().acks.last().unwrap()
+    }
+}
+
+#[test]
+fn below_lets_the_last_packet_overshoot_and_fits_does_not() {
+    let cwnd = Bytes::new(3 * MSS + 1);
+    let mut below = Bench::new(Setup { cwnd, ..Setup::default() });
+    assert_eq!(below.send(us(0)), [0, 1, 2, 3]);
+    let mut fits = Bench::new(Setup { cwnd, window_check: WindowCheck::Fits, ..Setup::default() });
+    assert_eq!(fits.send(us(0)), [0, 1, 2]);
+}
+
+#[test]
+fn one_packet_may_always_be_in_flight() {
+    let cwnd = Bytes::new(1);
+    let mut fits = Bench::new(Setup { cwnd, window_check: WindowCheck::Fits, ..Setup::default() });
+    assert_eq!(fits.send(us(0)), [0]);
+    fits.ack(us(10), 0, us(0));
+    assert_eq!(fits.send(us(10)), [1]);
+}
+
+#[test]
+fn only_the_last_packet_is_shorter() {
+    let mut bench = Bench::new(Setup { size: Bytes::new(2 * MSS + 1), ..Setup::default() });
+    let packets: Vec<_> = (0..3).map(|_| bench.sender.transmit(us(0))).collect();
+    let payloads: Vec<_> = packets.iter().map(|packet| packet.payload.clone()).collect();
+    assert_eq!(payloads, [0..4096, 4096..8192, 8192..8193]);
+    assert_eq!(
+        packets.iter().map(|p| (p.header.len, p.header.packets)).collect::<Vec<_>>(),
+        [(4096, 3), (4096, 3), (1, 3)]
+    );
+    assert_eq!(bench.sender.next_send(), None);
+    assert_eq!(bench.sender.view().in_flight, Bytes::new(8193));
+}
+
+#[test]
+fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(5));
+    bench.ack(us(25), 3, us(5));
+    assert_eq!(
+        bench.last_ack(),
+        Ack {
+            now: us(25),
+            bytes_acked: mss(1),
+            ecn_ce: true,
+            rtt: Duration::from_us(20),
+            sent_at: us(5),
+            in_flight: mss(3),
+            delivered: mss(1),
+            at_send: None,
+            telemetry: &[],
+        }
+    );
+    assert_eq!(bench.log.lock().unwrap().entropies_acked, [3]);
+}
+
+#[test]
+fn the_cumulative_number_makes_up_for_lost_acks() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(0));
+    bench.ack(us(20), 1, us(0));
+    bench.ack_up_to(us(21), 2, us(0), 3);
+    assert_eq!(bench.last_ack().bytes_acked, mss(2), "packets 0 and 2; 1 was known");
+    assert_eq!(bench.last_ack().delivered, mss(3));
+    assert_eq!(bench.sender.view().in_flight, mss(1));
+}
+
+#[test]
+fn a_duplicate_ack_acknowledges_nothing() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(0));
+    bench.ack(us(20), 1, us(0));
+    bench.ack(us(22), 1, us(0));
+    assert_eq!(bench.last_ack().bytes_acked, Bytes::ZERO);
+    assert_eq!(bench.sender.view().delivered, mss(1));
+}
+
+#[test]
+fn an_ack_of_what_was_never_sent_is_ignored() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(0));
+    bench.ack(us(20), 4, us(0));
+    bench.ack(us(20), 0, us(21));
+    assert!(bench.log.lock().unwrap().acks.is_empty());
+    bench.ack_up_to(us(20), 0, us(0), 90);
+    assert_eq!(bench.sender.view().delivered, mss(4), "no more than was sent");
+}
+
+#[test]
+fn lost_packets_leave_the_window_and_go_first() {
+    let mut bench = Bench::new(Setup::default());
+    assert_eq!(bench.send(us(0)), [0, 1, 2, 3]);
+    bench.ack(us(20), 0, us(0));
+    assert_eq!(bench.send(us(20)), [4]);
+    assert_eq!(bench.sender.deadline(), Some(us(100)));
+    bench.sender.on_timeout(us(100));
+    assert_eq!(bench.sender.view().in_flight, mss(1));
+    assert_eq!(bench.send(us(100)), [1, 2, 3]);
+    assert_eq!(bench.sender.view().counters.retransmitted_packets, 3);
+}
+
+#[test]
+fn all_time_outs_of_one_instant_make_one_event() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(0));
+    bench.ack(us(20), 2, us(0));
+    bench.sender.on_timeout(us(99));
+    assert!(bench.log.lock().unwrap().timeouts.is_empty());
+    bench.sender.on_timeout(us(100));
+    let expected = Timeout { now: us(100), bytes: mss(3), sent_at: us(0), in_flight: Bytes::ZERO, rto: RTO };
+    assert_eq!(bench.log.lock().unwrap().timeouts, [expected]);
+    assert_eq!(bench.log.lock().unwrap().entropies_timed_out, [100, 101, 103]);
+    assert_eq!(bench.sender.view().counters.timeouts, 3);
+}
+
+#[test]
+fn a_retransmission_waits_twice_as_long() {
+    let mut bench = Bench::new(Setup { cwnd: mss(1), ..Setup::default() });
+    bench.send(us(0));
+    bench.sender.on_timeout(us(100));
+    let packet = bench.sender.transmit(us(110));
+    assert!(packet.retransmission);
+    assert_eq!((packet.deadline, bench.sender.deadline()), (us(310), Some(us(310))));
+}
+
+#[test]
+fn a_packet_held_for_lost_that_arrives_is_not_sent_again() {
+    let mut bench = Bench::new(Setup { cwnd: mss(2), ..Setup::default() });
+    bench.send(us(0));
+    bench.sender.on_timeout(us(100));
+    bench.ack(us(101), 0, us(0));
+    assert_eq!(bench.last_ack().bytes_acked, mss(1));
+    assert_eq!(bench.send(us(101)), [1, 2]);
+    assert_eq!(bench.sender.view().counters.spurious, 1);
+}
+
+#[test]
+fn a_late_ack_of_the_first_transmission_settles_the_packet_that_was_sent_again() {
+    let mut bench = Bench::new(Setup { cwnd: mss(1), ..Setup::default() });
+    bench.send(us(0));
+    bench.sender.on_timeout(us(100));
+    bench.send(us(100));
+    bench.ack(us(105), 0, us(0));
+    assert_eq!(bench.last_ack().rtt, Duration::from_us(105), "the echo says which transmission");
+    assert_eq!(bench.sender.view().in_flight, Bytes::ZERO);
+    bench.ack(us(120), 0, us(100));
+    assert_eq!(bench.last_ack().bytes_acked, Bytes::ZERO);
+    assert_eq!(bench.sender.view().counters.spurious, 1);
+}
+
+#[test]
+fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
+    let rack = Setup { cwnd: mss(10), detection: Detection::Rack, ..Setup::default() };
+    let mut bench = Bench::new(rack);
+    for at in 0..6 {
+        bench.sender.transmit(us(at * 3));
+    }
+    // The RTT is 40 us, so the reordering window is 10 us.
+    bench.ack(us(49), 3, us(9));
+    assert!(bench.log.lock().unwrap().losses.is_empty());
+    bench.ack(us(55), 5, us(15));
+    let expected = Loss { now: us(55), bytes: mss(2), sent_at: us(3), in_flight: mss(2) };
+    assert_eq!(bench.log.lock().unwrap().losses, [expected]);
+    assert_eq!(bench.log.lock().unwrap().entropies_timed_out, [100, 101]);
+    let counters = bench.sender.view().counters;
+    assert_eq!((counters.losses, counters.timeouts), (2, 0));
+    assert_eq!(bench.sender.transmit(us(55)).header.seq, 0);
+    assert_eq!(bench.sender.deadline(), Some(us(106)), "packet 2, which was not given up");
+}
+
+#[test]
+fn retransmissions_are_paced_too() {
+    let rate = Some(Rate::from_gbps(10));
+    let mut bench = Bench::new(Setup { pacing_rate: rate, ..Setup::default() });
+    let gap = Rate::from_gbps(10).transmission(Bytes::new(MSS + 64));
+    assert_eq!(bench.send(us(0)), [0]);
+    assert_eq!(bench.sender.next_send(), Some(us(0) + gap));
+    bench.sender.on_timeout(us(100));
+    assert_eq!(bench.send(us(100)), [0, 1], "the one and the burst of one packet after a pause");
+    assert_eq!(bench.sender.next_send(), Some(us(100) + gap));
+}
+
+#[test]
+fn the_control_hears_of_every_packet_that_leaves() {
+    let mut bench = Bench::new(Setup { cwnd: mss(1), ..Setup::default() });
+    bench.send(us(1));
+    bench.sender.on_timeout(us(101));
+    bench.send(us(101));
+    let sent = |now, retransmission| Sent { now, bytes: mss(1), in_flight: mss(1), retransmission };
+    assert_eq!(bench.log.lock().unwrap().sent, [sent(us(1), false), sent(us(101), true)]);
+}
+
+#[test]
+fn the_control_s_timer_comes_when_it_asked_and_not_before() {
+    let mut bench = Bench::new(Setup { next_timer: Some(us(50)), ..Setup::default() });
+    assert_eq!(bench.sender.control_timer(), Some(us(50)));
+    bench.sender.on_control_timer(us(49));
+    bench.sender.on_control_timer(us(50));
+    assert_eq!(bench.log.lock().unwrap().timers, [us(50)]);
+    assert_eq!(bench.sender.control_timer(), None, "the script asks for the past again, which is not heard");
+}
+
+#[test]
+fn the_time_out_of_rfc_6298_follows_the_samples() {
+    let rto = Rto::Rfc6298 { min: Duration::from_us(1) };
+    let mut bench = Bench::new(Setup { rto, ..Setup::default() });
+    bench.send(us(0));
+    // Before any sample: the base RTT stands in, 3 x 14.02752 us.
+    assert_eq!(bench.sender.deadline(), Some(Time::from_ps(3 * 14_027_520)));
+    bench.ack(us(30), 0, us(0));
+    assert_eq!(bench.sender.deadline(), Some(us(90)), "SRTT 30, RTTVAR 15");
+}
+
+#[test]
+fn a_send_record_comes_back_with_the_ack_of_that_transmission_only() {
+    let wants = Setup { wants_send_record: true, size: mss(6), cwnd: mss(3), ..Setup::default() };
+    let mut bench = Bench::new(wants);
+    bench.send(us(5));
+    bench.ack(us(25), 1, us(5));
+    let at_send = |in_flight, delivered, delivered_at, first_sent_at, app_limited| {
+        Some(SendRecord {
+            in_flight: mss(in_flight),
+            delivered: mss(delivered),
+            delivered_at,
+            first_sent_at,
+            app_limited,
+        })
+    };
+    assert_eq!(bench.last_ack().at_send, at_send(2, 0, us(5), us(5), false));
+    assert_eq!(bench.send(us(26)), [3]);
+    bench.ack(us(50), 3, us(26));
+    assert_eq!(bench.last_ack().at_send, at_send(3, 1, us(25), us(5), false));
+    assert_eq!(bench.send(us(51)), [4]);
+    bench.sender.on_timeout(us(105));
+    assert_eq!(bench.send(us(105)), [0, 2]);
+    bench.ack(us(106), 0, us(5));
+    assert_eq!(bench.last_ack().at_send, None, "an earlier transmission than the last");
+    bench.ack(us(126), 2, us(105));
+    assert_eq!(bench.send(us(126)), [5]);
+    bench.ack(us(150), 5, us(126));
+    assert!(bench.last_ack().at_send.is_some_and(|record| record.app_limited), "nothing was left to send");
+}
+
+#[test]
+fn send_records_survive_the_growth_of_their_ring() {
+    let wants = Setup { wants_send_record: true, cwnd: mss(100), ..Setup::default() };
+    let mut bench = Bench::new(wants);
+    for i in 0..100 {
+        bench.sender.transmit(us(i));
+    }
+    for seq in 0..100 {
+        bench.ack(us(200), seq, us(u64::from(seq)));
+        let record = bench.last_ack().at_send.unwrap();
+        assert_eq!(record.in_flight, mss(u64::from(seq) + 1));
+    }
+}
+
+#[test]
+fn a_live_sender_with_its_timers_and_its_turn_is_small() {
+    let control = size_of::<Control>() + size_of::<Balancer>();
+    assert!(
+        size_of::<Sender>() <= 512,
+        "{} bytes, {control} of them control and balancer",
+        size_of::<Sender>()
+    );
+}

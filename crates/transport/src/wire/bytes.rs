@@ -1,0 +1,330 @@
+//! Headers as bytes: version 1, network byte order.
+//!
+//! | offset | bytes | data | ACK |
+//! |---|---|---|---|
+//! | 0 | 1 | version (high 4 bits) and kind 0 (low 4) | version and kind 1 |
+//! | 1 | 1 | flags: none | flags: bit 0 = congestion mark echoed |
+//! | 2 | 2 | entropy | entropy echoed |
+//! | 4 | 4 | flow | flow |
+//! | 8 | 8 | send time, ps | send time echoed |
+//! | 16 | 4 | seq | seq |
+//! | 20 | 4 | packets | cumulative |
+//! | 24 | 2 | payload length | |
+//!
+//! The payload follows the header. Flags that are not defined are zero: a receiver refuses others, so that a later
+//! version may give them a meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
+
+use super::{Ack, Data, Header};
+use farspan_units::{FlowId, Time};
+
+/// Version of the layout.
+pub const VERSION: u8 = 1;
+/// Bytes of the longest header.
+pub const MAX_HEADER: usize = DATA_LEN;
+
+const DATA_LEN: usize = 26;
+const ACK_LEN: usize = 24;
+const KIND_DATA: u8 = 0;
+const KIND_ACK: u8 = 1;
+const FLAG_ECN_CE: u8 = 1;
+
+/// Why a header was not written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EncodeError {
+    /// The buffer is too short.
+    #[error(
+        "a header of {need} bytes does not fit a buffer of {have}; give a buffer of at least {MAX_HEADER} bytes"
+    )]
+    BufferTooShort {
+        /// Bytes that the header takes.
+        need: usize,
+        /// Bytes of the buffer.
+        have: usize,
+    },
+}
+
+/// Why bytes are not a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// There are fewer bytes than the header takes.
+    #[error(
+        "{have} bytes are less than a header's {need}; drop the datagram, it was cut short or is not ours"
+    )]
+    Truncated {
+        /// Bytes that the header takes.
+        need: usize,
+        /// Bytes that there are.
+        have: usize,
+    },
+    /// Another version of the layout.
+    #[error(
+        "version {version} of the header is not known here, only {VERSION}; run the same release at both ends"
+    )]
+    Version {
+        /// The version.
+        version: u8,
+    },
+    /// A kind of packet that this version does not have.
+    #[error("kind {kind} of packet is not known in version {VERSION}; run the same release at both ends")]
+    Kind {
+        /// The kind.
+        kind: u8,
+    },
+    /// Flags that this version does not have.
+    #[error("flags {flags:#04x} are not known in version {VERSION}; run the same release at both ends")]
+    Flags {
+        /// All flags.
+        flags: u8,
+    },
+}
+
+impl Header {
+    /// Bytes that the header takes.
+    #[must_use]
+    pub const fn encoded_len(&self) -> usize {
+        match self {
+            Self::Data(_) => DATA_LEN,
+            Self::Ack(_) => ACK_LEN,
+        }
+    }
+
+    /// Writes the header to the front of `buffer`; returns how many bytes it took.
+    ///
+    /// # Errors
+    /// [`EncodeError::BufferTooShort`]; nothing is written then.
+    pub fn encode(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        let (need, have) = (self.encoded_len(), buffer.len());
+        let Some(out) = buffer.get_mut(..need) else {
+            return Err(EncodeError::BufferTooShort { need, have });
+        };
+        let (kind, flags, entropy, flow, sent_at, seq, count) = match *self {
+            Self::Data(d) => (KIND_DATA, 0, d.entropy, d.flow, d.sent_at, d.seq, d.packets),
+            Self::Ack(a) => (
+                KIND_ACK,
+                u8::from(a.ecn_ce) * FLAG_ECN_CE,
+                a.entropy,
+                a.flow,
+                a.sent_at,
+                a.seq,
+                a.cumulative,
+            ),
+        };
+        out[0] = VERSION << 4 | kind;
+        out[1] = flags;
+        out[2..4].copy_from_slice(&entropy.to_be_bytes());
+        out[4..8].copy_from_slice(&flow.0.to_be_bytes());
+        out[8..16].copy_from_slice(&sent_at.as_ps().to_be_bytes());
+        out[16..20].copy_from_slice(&seq.to_be_bytes());
+        out[20..24].copy_from_slice(&count.to_be_bytes());
+        if let Self::Data(data) = self {
+            out[24..26].copy_from_slice(&data.len.to_be_bytes());
+        }
+        Ok(need)
+    }
+
+    /// Reads the header at the front of `bytes`.
+    ///
+    /// # Errors
+    /// As [`View::new`].
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        View::new(bytes).map(|view| view.header())
+    }
+}
+
+/// Bytes that were checked to begin with a header; fields are read where they lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct View<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> View<'a> {
+    /// Checks that `bytes` begin with a header.
+    ///
+    /// # Errors
+    /// Too few bytes, or a version, kind or flag that is not known.
+    pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let have = bytes.len();
+        let &[first, flags, ..] = bytes else {
+            return Err(DecodeError::Truncated { need: ACK_LEN, have });
+        };
+        let (version, kind) = (first >> 4, first & 0xf);
+        if version != VERSION {
+            return Err(DecodeError::Version { version });
+        }
+        let (need, known) = match kind {
+            KIND_DATA => (DATA_LEN, 0),
+            KIND_ACK => (ACK_LEN, FLAG_ECN_CE),
+            _ => return Err(DecodeError::Kind { kind }),
+        };
+        if have < need {
+            return Err(DecodeError::Truncated { need, have });
+        }
+        if flags & !known != 0 {
+            return Err(DecodeError::Flags { flags });
+        }
+        Ok(Self { bytes })
+    }
+
+    fn field<const N: usize>(&self, at: usize) -> [u8; N] {
+        let field = self.bytes[at..].first_chunk();
+        *field.expect("the length was checked when the view was made")
+    }
+
+    const fn is_data(&self) -> bool {
+        self.bytes[0] & 0xf == KIND_DATA
+    }
+
+    /// The flow; what a receiver needs to find its state.
+    #[must_use]
+    pub fn flow(&self) -> FlowId {
+        FlowId(u32::from_be_bytes(self.field(4)))
+    }
+
+    /// The header as a plain value.
+    #[must_use]
+    pub fn header(&self) -> Header {
+        let (flow, seq) = (self.flow(), u32::from_be_bytes(self.field(16)));
+        let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
+        let entropy = u16::from_be_bytes(self.field(2));
+        let count = u32::from_be_bytes(self.field(20));
+        if self.is_data() {
+            let len = u16::from_be_bytes(self.field(24));
+            Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy })
+        } else {
+            let ecn_ce = self.bytes[1] & FLAG_ECN_CE != 0;
+            Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce })
+        }
+    }
+
+    /// The payload; `None` if the bytes after the header are not as many as it says (an ACK has none).
+    #[must_use]
+    pub fn payload(&self) -> Option<&'a [u8]> {
+        let (header_len, len) = if self.is_data() {
+            (DATA_LEN, usize::from(u16::from_be_bytes(self.field(24))))
+        } else {
+            (ACK_LEN, 0)
+        };
+        let payload = &self.bytes[header_len..];
+        (payload.len() == len).then_some(payload)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    fn any_header() -> impl Strategy<Value = Header> {
+        let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
+        (common, any::<u16>(), any::<bool>(), any::<bool>()).prop_map(
+            |((flow, seq, count, ps, entropy), len, ecn_ce, is_data)| {
+                let (flow, sent_at) = (FlowId(flow), Time::from_ps(ps));
+                if is_data {
+                    Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy })
+                } else {
+                    Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce })
+                }
+            },
+        )
+    }
+
+    fn data() -> Header {
+        Header::Data(Data {
+            flow: FlowId(0x0102_0304),
+            seq: 0x0a0b_0c0d,
+            packets: 0x1a1b_1c1d,
+            len: 0x1000,
+            sent_at: Time::from_ps(0x1112_1314_1516_1718),
+            entropy: 0x2122,
+        })
+    }
+
+    fn bytes(header: &Header) -> ([u8; MAX_HEADER], usize) {
+        let mut buffer = [0; MAX_HEADER];
+        let len = header.encode(&mut buffer).unwrap();
+        (buffer, len)
+    }
+
+    #[test]
+    fn the_layout_is_frozen() {
+        let expected = [
+            0x10, 0, 0x21, 0x22, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x0a, 0x0b,
+            0x0c, 0x0d, 0x1a, 0x1b, 0x1c, 0x1d, 0x10, 0,
+        ];
+        assert_eq!(bytes(&data()).0, expected);
+        let ack = Header::Ack(Ack {
+            flow: FlowId(5),
+            seq: 6,
+            cumulative: 7,
+            sent_at: Time::from_ps(8),
+            entropy: 9,
+            ecn_ce: true,
+        });
+        let expected = [0x11, 1, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
+        assert_eq!(bytes(&ack).0[..bytes(&ack).1], expected);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_by_name() {
+        let (good, len) = bytes(&data());
+        let with = |at: usize, value: u8| {
+            let mut bad = good;
+            bad[at] = value;
+            Header::decode(&bad).unwrap_err()
+        };
+        assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
+        assert_eq!(with(0, 0x17), DecodeError::Kind { kind: 7 });
+        assert_eq!(with(1, 1), DecodeError::Flags { flags: 1 });
+        assert_eq!(
+            Header::decode(&good[..len - 1]),
+            Err(DecodeError::Truncated { need: len, have: len - 1 })
+        );
+        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 24, have: 0 }));
+        assert_eq!(
+            with(0, 0x20).to_string(),
+            "version 2 of the header is not known here, only 1; run the same release at both ends"
+        );
+    }
+
+    #[test]
+    fn a_buffer_that_is_too_short_is_left_alone() {
+        let mut buffer = [7; MAX_HEADER - 1];
+        let error = data().encode(&mut buffer).unwrap_err();
+        assert_eq!(error, EncodeError::BufferTooShort { need: MAX_HEADER, have: MAX_HEADER - 1 });
+        assert_eq!(buffer, [7; MAX_HEADER - 1]);
+    }
+
+    #[test]
+    fn the_payload_is_what_the_header_says_or_nothing() {
+        let Header::Data(data) = data() else { unreachable!() };
+        let mut datagram = [0; MAX_HEADER + 3];
+        Header::Data(Data { len: 3, ..data }).encode(&mut datagram).unwrap();
+        datagram[MAX_HEADER..].copy_from_slice(b"abc");
+        assert_eq!(View::new(&datagram).unwrap().payload(), Some(&b"abc"[..]));
+        assert_eq!(View::new(&datagram[..MAX_HEADER + 2]).unwrap().payload(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_what_was_encoded_gives_the_header_back(header in any_header()) {
+            let (buffer, len) = bytes(&header);
+            prop_assert_eq!(Header::decode(&buffer[..len]), Ok(header));
+            prop_assert_eq!(View::new(&buffer[..len]).unwrap().flow(), header.flow());
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic_and_what_decodes_encodes_to_the_same_bytes(
+            mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
+        ) {
+            if make_known && !bytes.is_empty() {
+                bytes[0] = VERSION << 4 | bytes[0] & 1;
+            }
+            if let Ok(view) = View::new(&bytes) {
+                let (again, len) = self::bytes(&view.header());
+                prop_assert_eq!(&again[..len], &bytes[..len]);
+                let _ = view.payload();
+            }
+        }
+    }
+}

@@ -1,0 +1,519 @@
+//! Two endpoints, a virtual clock and a channel that loses, reorders and duplicates real bytes: what arrives is what
+//! was sent, whatever the scheme.
+#![allow(clippy::unwrap_used, reason = "only tests here")]
+
+use farspan_transport::balance;
+use farspan_transport::congestion::{self, fixed_window};
+use farspan_transport::recovery::{self, Detection, Rto};
+use farspan_transport::wire::{Header, MAX_HEADER, View};
+use farspan_transport::{
+    Class, Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, ReceiverReport, Scheme,
+    SenderReport, Transmit, WindowCheck,
+};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
+use proptest::prelude::*;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+const MSS: u64 = 1000;
+const HEADER: Bytes = Bytes::new(64);
+const DELAY: Duration = Duration::from_us(5);
+const LINE: Rate = Rate::from_gbps(10);
+
+fn path() -> Path {
+    let base_rtt = DELAY + DELAY + LINE.transmission(Bytes::new(MSS) + HEADER) + LINE.transmission(HEADER);
+    Path {
+        class: Class::Intra,
+        base_rtt,
+        line_rate: LINE,
+        bdp: LINE.bytes_in(base_rtt),
+        intra_base_rtt: base_rtt,
+        hops: 1,
+        max_queueing: Duration::from_us(20),
+        mss: Bytes::new(MSS),
+        header: HEADER,
+    }
+}
+
+/// What the channel does to packets; the same both ways.
+#[derive(Clone, Copy, Debug, Default)]
+struct Channel {
+    loss: f64,
+    duplication: f64,
+    /// Probability of a congestion mark.
+    marking: f64,
+    /// Extra delay, uniform up to here: packets overtake each other.
+    jitter: Duration,
+}
+
+/// One host: an endpoint, its NIC, and the bytes of its messages.
+struct Host {
+    endpoint: Endpoint,
+    /// When the NIC has sent its last packet.
+    nic_free: Time,
+    /// When to ask for the next packet, if nothing happens before.
+    wake: Option<Time>,
+    outgoing: BTreeMap<FlowId, Vec<u8>>,
+    incoming: BTreeMap<FlowId, Vec<u8>>,
+    finished: Vec<SenderReport>,
+    delivered: Vec<ReceiverReport>,
+}
+
+/// A packet under way: (arrival, number, destination, bytes, mark).
+type Flying = Reverse<(Time, u64, usize, Vec<u8>, bool)>;
+
+struct Pair {
+    now: Time,
+    hosts: [Host; 2],
+    channel: Channel,
+    flying: BinaryHeap<Flying>,
+    random: Random,
+    numbered: u64,
+    /// Every packet sent: when and what.
+    sent: Vec<(Time, Transmit)>,
+}
+
+impl Pair {
+    fn new(channel: Channel, seed: u64) -> Self {
+        let hosts = [0, 1].map(|host| Host {
+            endpoint: Endpoint::new(EndpointConfig {
+                host: HostId(host),
+                seed,
+                mss: Bytes::new(MSS),
+                header: HEADER,
+            }),
+            nic_free: Time::ZERO,
+            wake: None,
+            outgoing: BTreeMap::new(),
+            incoming: BTreeMap::new(),
+            finished: Vec::new(),
+            delivered: Vec::new(),
+        });
+        let random = Random::new(seed, Purpose::Test, 0);
+        let flying = BinaryHeap::new();
+        Self { now: Time::ZERO, hosts, channel, flying, random, numbered: 0, sent: Vec::new() }
+    }
+
+    /// Submits a message of random bytes.
+    fn submit(&mut self, from: usize, flow: u32, size: u64, scheme: &Arc<Scheme>) {
+        let (flow, to) = (FlowId(flow), HostId(1 - from as u32));
+        let mut bytes = Random::new(u64::from(flow.0), Purpose::Test, 1);
+        self.hosts[from].outgoing.insert(flow, (0..size).map(|_| bytes.bits() as u8).collect());
+        self.hosts[1 - from].incoming.insert(flow, vec![0; size as usize]);
+        let (path, scheme) = (path(), Arc::clone(scheme));
+        let message = Message { flow, to, size: Bytes::new(size), initial_cwnd: path.bdp, path, scheme };
+        self.hosts[from].endpoint.submit(self.now, message);
+        self.drive_nic(from);
+    }
+
+    /// Lets the NIC of a host send what it may.
+    fn drive_nic(&mut self, host: usize) {
+        if self.hosts[host].nic_free > self.now {
+            self.hosts[host].wake = Some(self.hosts[host].nic_free);
+            return;
+        }
+        match self.hosts[host].endpoint.poll_transmit(self.now) {
+            Poll::Packet(packet) => {
+                self.check(host, &packet);
+                let free = self.now + LINE.transmission(packet.size);
+                (self.hosts[host].nic_free, self.hosts[host].wake) = (free, Some(free));
+                self.put_on_wire(host, free, &packet);
+                self.sent.push((self.now, packet));
+            }
+            Poll::At(at) => {
+                assert!(at > self.now, "a release in the past is a packet now");
+                self.hosts[host].wake = Some(at);
+            }
+            Poll::Idle => self.hosts[host].wake = None,
+        }
+    }
+
+    /// What must hold of a packet when it leaves.
+    fn check(&self, host: usize, packet: &Transmit) {
+        let Header::Data(data) = packet.header else {
+            assert!(packet.control && packet.size == HEADER && packet.payload.is_none());
+            return;
+        };
+        assert_eq!(data.sent_at, self.now);
+        assert_eq!(packet.size, Bytes::new(u64::from(data.len)) + HEADER);
+        let payload = packet.payload.clone().expect("a data packet has payload");
+        assert_eq!(payload.start, u64::from(data.seq) * MSS);
+        assert_eq!(payload.end - payload.start, u64::from(data.len));
+        let view = self.hosts[host].endpoint.sender(data.flow).expect("a flow that sends is live");
+        assert!(view.cwnd >= Bytes::new(MSS));
+        assert!(view.in_flight <= Bytes::new(self.hosts[host].outgoing[&data.flow].len() as u64));
+    }
+
+    fn put_on_wire(&mut self, host: usize, free: Time, packet: &Transmit) {
+        let mut buffer = [0; MAX_HEADER];
+        let len = packet.header.encode(&mut buffer).unwrap();
+        let mut bytes = buffer[..len].to_vec();
+        if let Some(range) = &packet.payload {
+            let message = &self.hosts[host].outgoing[&packet.header.flow()];
+            bytes.extend_from_slice(&message[range.start as usize..range.end as usize]);
+        }
+        let copies = 1 + u32::from(self.random.uniform() < self.channel.duplication);
+        for _ in 0..copies {
+            let is_lost = self.random.uniform() < self.channel.loss;
+            let mark = !packet.control && self.random.uniform() < self.channel.marking;
+            let jitter = Duration::from_ps(self.random.below(self.channel.jitter.as_ps() + 1));
+            if !is_lost {
+                self.numbered += 1;
+                let at = free + DELAY + jitter;
+                self.flying.push(Reverse((at, self.numbered, 1 - host, bytes.clone(), mark)));
+            }
+        }
+    }
+
+    fn arrive(&mut self, to: usize, bytes: &[u8], ecn_ce: bool) {
+        let view = View::new(bytes).expect("the channel does not forge");
+        let incoming = Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce };
+        let host = &mut self.hosts[to];
+        if let Some(new) = host.endpoint.handle_packet(self.now, &incoming) {
+            let payload = view.payload().expect("the channel does not cut");
+            assert_eq!(payload.len(), usize::from(new.len));
+            let at = new.offset as usize;
+            host.incoming.get_mut(&new.flow).unwrap()[at..at + payload.len()].copy_from_slice(payload);
+        }
+        while let Some(event) = host.endpoint.poll_event() {
+            match event {
+                Event::Finished(report) => host.finished.push(report),
+                Event::Delivered(report) => host.delivered.push(report),
+            }
+        }
+    }
+
+    /// Does the next thing that happens; `false` if nothing will.
+    fn step(&mut self) -> bool {
+        let arrival = self.flying.peek().map(|Reverse((at, ..))| *at);
+        let timeouts = [0, 1].map(|host| self.hosts[host].endpoint.poll_timeout());
+        let wakes = [0, 1].map(|host| self.hosts[host].wake);
+        let all = [arrival, timeouts[0], timeouts[1], wakes[0], wakes[1]];
+        let Some(next) = all.iter().flatten().min() else { return false };
+        self.now = self.now.max(*next);
+        if arrival.is_some_and(|at| at <= self.now) {
+            let Reverse((_, _, to, bytes, mark)) = self.flying.pop().unwrap();
+            self.arrive(to, &bytes, mark);
+            self.drive_nic(to);
+        } else if let Some(host) = [0, 1].into_iter().find(|&h| wakes[h].is_some_and(|at| at <= self.now)) {
+            self.drive_nic(host);
+        } else {
+            for host in [0, 1] {
+                self.hosts[host].endpoint.handle_timeout(self.now);
+                self.drive_nic(host);
+            }
+        }
+        true
+    }
+
+    /// Runs until nothing happens any more.
+    fn run(&mut self) {
+        for _ in 0..3_000_000 {
+            if !self.step() {
+                return;
+            }
+        }
+        panic!("still running at {}", self.now);
+    }
+
+    /// Every message has arrived, byte for byte, and both ends know it.
+    fn assert_all_delivered(&self) {
+        for (from, to) in [(0, 1), (1, 0)] {
+            let (sender, receiver) = (&self.hosts[from], &self.hosts[to]);
+            assert_eq!(sender.finished.len(), sender.outgoing.len());
+            assert_eq!(receiver.delivered.len(), sender.outgoing.len());
+            for (flow, message) in &sender.outgoing {
+                assert!(receiver.incoming[flow] == *message, "flow {flow} arrived with other bytes");
+                let view = receiver.endpoint.receiver(*flow).unwrap();
+                assert!(view.is_complete && view.goodput.get() == message.len() as u64);
+                assert_eq!(sender.endpoint.sender(*flow), None);
+            }
+            for report in &sender.finished {
+                let counters = report.counters;
+                assert_eq!(counters.sent_bytes - counters.retransmitted_bytes, report.size);
+                let delivered = receiver.delivered.iter().find(|d| d.flow == report.flow).unwrap();
+                assert_eq!(delivered.bytes, report.size);
+                assert!(delivered.delivered_at + DELAY <= report.finished_at);
+            }
+        }
+    }
+
+    /// A hash of everything that was sent, with its time.
+    fn trace_hash(&self) -> u64 {
+        self.sent.iter().fold(0, |hash, (at, packet)| random::entity(&format!("{hash} {at:?} {packet:?}")))
+    }
+}
+
+fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> congestion::Config {
+    congestion::Config::FixedWindow(fixed_window::Config { cwnd: Some(Bytes::new(cwnd)), pacing_rate })
+}
+
+fn scheme(congestion: congestion::Config) -> Scheme {
+    Scheme {
+        congestion,
+        balance: balance::Config::by_name("ecmp").unwrap(),
+        recovery: recovery::Config { rto: Rto::Path, detection: Detection::TimeoutOnly },
+        window_check: WindowCheck::Below,
+    }
+}
+
+/// Any scheme of the registries.
+fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
+    let rto = prop_oneof![
+        Just(Rto::Path),
+        Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
+        Just(Rto::Fixed(Duration::from_us(8))),
+    ];
+    let detection = prop_oneof![Just(Detection::TimeoutOnly), Just(Detection::Rack)];
+    let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
+    let (controls, balancers) = (congestion::NAMES, balance::NAMES);
+    (0..controls.len(), 0..balancers.len(), rto, detection, check).prop_map(
+        |(control, balancer, rto, detection, window_check)| {
+            Arc::new(Scheme {
+                congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
+                balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
+                recovery: recovery::Config { rto, detection },
+                window_check,
+            })
+        },
+    )
+}
+
+fn any_channel() -> impl Strategy<Value = Channel> {
+    let loss = prop_oneof![Just(0.0), 0.0..0.3];
+    (loss, 0.0..0.3, 0.0..0.5, 0u64..30).prop_map(|(loss, duplication, marking, us)| Channel {
+        loss,
+        duplication,
+        marking,
+        jitter: Duration::from_us(us),
+    })
+}
+
+fn any_size() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(1), 1..=2 * MSS, (1u64..100).prop_map(|n| n * MSS), 1u64..150_000]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn what_arrives_is_what_was_sent(
+        channel in any_channel(),
+        seed in any::<u64>(),
+        messages in prop::collection::vec((0usize..2, any_size(), any_scheme()), 1..6),
+    ) {
+        let mut pair = Pair::new(channel, seed);
+        for (flow, (from, size, scheme)) in messages.iter().enumerate() {
+            pair.submit(*from, flow as u32, *size, scheme);
+        }
+        pair.run();
+        pair.assert_all_delivered();
+    }
+
+    #[test]
+    fn forged_packets_neither_panic_nor_finish_anything(
+        forged in prop::collection::vec((any::<bool>(), 0u32..3, 0u32..40, 0u32..40, 0u16..1200, 0u64..60), 1..200),
+    ) {
+        use farspan_transport::wire::{Ack, Data};
+        let mut pair = Pair::new(Channel::default(), 1);
+        pair.submit(0, 0, 30 * MSS, &Arc::new(scheme(fixed_window(5 * MSS, None))));
+        for (is_data, flow, seq, count, len, us) in forged {
+            let (flow, sent_at) = (FlowId(flow), Time::ZERO + Duration::from_us(us));
+            let header = if is_data {
+                Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy: 0 })
+            } else {
+                // Nothing beyond the window was sent, so the message cannot be finished by these.
+                Header::Ack(Ack { flow, seq: seq + 5, cumulative: 0, sent_at, entropy: 0, ecn_ce: false })
+            };
+            let packet = Incoming { from: HostId(1), header, ecn_ce: false };
+            pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), &packet);
+        }
+        let view = pair.hosts[0].endpoint.sender(FlowId(0)).unwrap();
+        prop_assert_eq!(view.delivered, Bytes::ZERO);
+    }
+}
+
+#[test]
+fn a_lossless_channel_needs_no_retransmission() {
+    for name in congestion::NAMES {
+        let mut pair = Pair::new(Channel::default(), 1);
+        pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(congestion::Config::by_name(name).unwrap())));
+        pair.run();
+        pair.assert_all_delivered();
+        let counters = pair.hosts[0].finished[0].counters;
+        assert_eq!((counters.sent_packets, counters.retransmitted_packets), (201, 0), "{name}");
+        assert_eq!((counters.timeouts, counters.losses, counters.spurious), (0, 0, 0), "{name}");
+    }
+}
+
+#[test]
+fn a_lone_flow_with_a_large_enough_window_ends_at_the_ideal_time() {
+    let mut pair = Pair::new(Channel::default(), 1);
+    let packets = 500;
+    let cwnd = path().bdp.get() + 2 * MSS;
+    pair.submit(0, 0, packets * MSS, &Arc::new(scheme(fixed_window(cwnd, None))));
+    pair.run();
+    let ideal = path().base_rtt + path().packet_time() * (packets - 1);
+    assert_eq!(pair.hosts[0].finished[0].finished_at, Time::ZERO + ideal);
+}
+
+#[test]
+fn acks_leave_before_data() {
+    let mut pair = Pair::new(Channel::default(), 1);
+    let scheme = Arc::new(scheme(fixed_window(1 << 20, None)));
+    pair.submit(0, 0, 400 * MSS, &scheme);
+    pair.submit(1, 1, 400 * MSS, &scheme);
+    pair.run();
+    // With data always waiting, an ACK waits for the packet on the NIC at most: data and ACKs alternate.
+    let from_0: Vec<bool> =
+        pair.sent.iter().filter(|(_, p)| p.to == HostId(1)).map(|(_, p)| p.control).collect();
+    let middle = &from_0[100..300];
+    assert!(middle.windows(3).all(|w| w != [false; 3]), "three data packets in a row although ACKs waited");
+}
+
+#[test]
+fn the_acks_of_a_flow_go_round_over_256_entropies() {
+    let mut pair = Pair::new(Channel::default(), 1);
+    pair.submit(0, 3, 300 * MSS, &Arc::new(scheme(fixed_window(1 << 20, None))));
+    pair.run();
+    let entropies: Vec<u16> = pair.sent.iter().filter(|(_, p)| p.control).map(|(_, p)| p.entropy).collect();
+    assert!(entropies.windows(2).all(|w| w[1] == (w[0] + 1) % 256));
+    assert_eq!(entropies.len(), 300);
+}
+
+#[test]
+fn flows_with_open_windows_share_the_nic_packet_by_packet() {
+    let mut pair = Pair::new(Channel::default(), 1);
+    let scheme = Arc::new(scheme(fixed_window(1 << 20, None)));
+    for flow in 0..4 {
+        pair.submit(0, flow, 50 * MSS, &scheme);
+    }
+    pair.run();
+    let flows: Vec<u32> =
+        pair.sent.iter().filter(|(_, p)| !p.control).map(|(_, p)| p.header.flow().0).collect();
+    // The first packet left before the second message was submitted, and its flow was the first to stand in line again.
+    assert_eq!(flows[0], 0);
+    assert!(flows[1..197].chunks(4).all(|turn| turn == [0, 1, 2, 3]), "{flows:?}");
+}
+
+#[test]
+fn a_flow_that_is_held_up_by_its_window_does_not_hold_up_another() {
+    let mut pair = Pair::new(Channel::default(), 1);
+    pair.submit(0, 0, 100 * MSS, &Arc::new(scheme(fixed_window(MSS, None))));
+    pair.submit(0, 1, 300 * MSS, &Arc::new(scheme(fixed_window(1 << 20, None))));
+    pair.run();
+    let finish = |flow| {
+        let at = pair.hosts[0].finished.iter().find(|r| r.flow == FlowId(flow)).unwrap().finished_at;
+        at.since(Time::ZERO)
+    };
+    // One packet a round trip for the one, everything else for the other.
+    assert!(finish(0) >= path().base_rtt * 100);
+    assert!(finish(1) <= path().base_rtt + path().packet_time() * 330);
+}
+
+/// Bytes on the wire per second of the data packets of `flow`, from its first to its last.
+fn measured_rate(pair: &Pair, flow: u32) -> Rate {
+    let data: Vec<_> =
+        pair.sent.iter().filter(|(_, p)| !p.control && p.header.flow() == FlowId(flow)).collect();
+    let bytes: Bytes = data[1..].iter().map(|(_, p)| p.size).sum();
+    Rate::per(bytes, data[data.len() - 1].0 - data[0].0)
+}
+
+#[test]
+fn a_paced_flow_leaves_at_its_rate_alone_and_beside_another() {
+    for beside in [false, true] {
+        let mut pair = Pair::new(Channel::default(), 1);
+        pair.submit(0, 0, 500 * MSS, &Arc::new(scheme(fixed_window(1 << 20, Some(Rate::from_gbps(2))))));
+        if beside {
+            pair.submit(0, 1, 4000 * MSS, &Arc::new(scheme(fixed_window(1 << 20, None))));
+        }
+        pair.run();
+        let rate = measured_rate(&pair, 0).as_bps() as f64 / 2e9;
+        assert!((rate - 1.0).abs() < 0.003, "{rate} of the pacing rate, beside another: {beside}");
+    }
+}
+
+#[test]
+fn paced_packets_are_evenly_spaced() {
+    let mut pair = Pair::new(Channel::default(), 1);
+    let rate = Rate::from_gbps(2);
+    pair.submit(0, 0, 100 * MSS, &Arc::new(scheme(fixed_window(1 << 20, Some(rate)))));
+    pair.run();
+    let times: Vec<Time> = pair.sent.iter().filter(|(_, p)| !p.control).map(|(at, _)| *at).collect();
+    let gap = rate.transmission(Bytes::new(MSS) + HEADER);
+    assert!(times.windows(2).all(|w| w[1] - w[0] == gap), "{times:?}");
+}
+
+#[test]
+fn two_runs_leave_the_same_trace_and_another_seed_another_one() {
+    let trace = |seed| {
+        let channel = Channel { loss: 0.1, duplication: 0.1, marking: 0.2, jitter: Duration::from_us(10) };
+        let mut pair = Pair::new(channel, seed);
+        for (flow, name) in congestion::NAMES.iter().enumerate() {
+            let mut scheme = scheme(congestion::Config::by_name(name).unwrap());
+            scheme.balance = balance::Config::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
+            pair.submit(flow % 2, flow as u32, 100_000, &Arc::new(scheme));
+        }
+        pair.run();
+        pair.trace_hash()
+    };
+    assert_eq!(trace(1), trace(1));
+    assert_ne!(trace(1), trace(2));
+}
+
+#[test]
+fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
+    // Everything is lost at first: the packets leave back to back within one time-out, and each times out once.
+    let packets = 30;
+    let mut pair = Pair::new(Channel { loss: 1.0, ..Channel::default() }, 1);
+    pair.submit(0, 0, packets as u64 * MSS, &Arc::new(scheme(fixed_window(1 << 20, None))));
+    while pair.sent.len() < packets {
+        pair.step();
+    }
+    pair.channel.loss = 0.0;
+    pair.run();
+    pair.assert_all_delivered();
+    let counters = pair.hosts[0].finished[0].counters;
+    assert_eq!((counters.timeouts, counters.retransmitted_packets), (packets as u64, packets as u64));
+    // Each packet again exactly one time-out after it left, as the NIC was free then.
+    let rto = path().base_rtt + path().max_queueing;
+    let data: Vec<_> = pair.sent.iter().filter(|(_, p)| !p.control).collect();
+    assert!(
+        (0..packets).all(|i| data[packets + i].0 == data[i].0 + rto && data[packets + i].1.retransmission)
+    );
+}
+
+#[test]
+fn rack_resends_a_hole_without_waiting_for_the_time_out() {
+    let finish = |detection| {
+        let mut pair = Pair::new(Channel::default(), 1);
+        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), detection };
+        pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
+        while pair.sent.len() < 50 {
+            pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };
+            pair.step();
+        }
+        pair.run();
+        pair.assert_all_delivered();
+        assert_eq!(pair.hosts[0].finished[0].counters.retransmitted_packets, 1);
+        pair.hosts[0].finished[0].finished_at.since(Time::ZERO)
+    };
+    assert!(finish(Detection::TimeoutOnly) > Duration::from_ms(10));
+    assert!(finish(Detection::Rack) < Duration::from_us(300));
+}
+
+#[test]
+fn when_all_is_done_no_timer_is_left() {
+    let mut pair = Pair::new(Channel { loss: 0.2, ..Channel::default() }, 3);
+    for flow in 0..5 {
+        pair.submit(0, flow, 20 * MSS, &Arc::new(scheme(fixed_window(10 * MSS, None))));
+    }
+    pair.run();
+    pair.assert_all_delivered();
+    for host in &mut pair.hosts {
+        assert_eq!(host.endpoint.poll_timeout(), None);
+        assert_eq!(host.endpoint.poll_transmit(pair.now), Poll::Idle);
+        assert_eq!(host.endpoint.poll_event(), None);
+    }
+}
