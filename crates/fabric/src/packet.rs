@@ -17,6 +17,18 @@ impl PacketId {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
+impl From<u32> for PacketId {
+    fn from(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+impl From<PacketId> for u32 {
+    fn from(id: PacketId) -> Self {
+        id.0
+    }
+}
+
 /// A packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {

@@ -1,7 +1,7 @@
 //! A host: the one place where transport meets fabric.
 
 use crate::delay::DelayHistogram;
-use crate::engine::{EventClass, Key, Outbox};
+use crate::engine::{EventClass, Key, Outbox, Window};
 use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
@@ -40,6 +40,8 @@ pub(crate) struct Host {
     nic: Nic,
     /// Earliest wake asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Option<Time>; 2],
+    /// When a packet last reached this host.
+    pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
     pub(crate) delays: DelayHistogram,
     pub(crate) finished: Vec<SenderReport>,
@@ -55,6 +57,7 @@ impl Host {
             endpoint: Endpoint::new(config),
             nic: Nic::new(plan, id, nic),
             wakes: [None; 2],
+            last_arrival: Time::ZERO,
             counters: HostCounters::default(),
             delays: DelayHistogram::default(),
             finished: Vec::new(),
@@ -69,7 +72,7 @@ impl Host {
         key: Key,
         arrived: Option<PacketId>,
         packets: &mut Packets,
-        out: &mut Outbox<PacketId>,
+        out: &mut impl Outbox<PacketId>,
     ) {
         match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, packets),
@@ -83,7 +86,15 @@ impl Host {
         self.rearm(out);
     }
 
+    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+        while let Some((key, arrived)) = window.next() {
+            self.handle(key, arrived, packets, window);
+        }
+        false
+    }
+
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        self.last_arrival = now;
         let packet = packets.remove(id);
         let header = record::unpack(&packet, now, self.plan.header);
         let plan = &self.plan.flows[packet.flow.index()];
@@ -132,7 +143,7 @@ impl Host {
     }
 
     /// If the NIC is free, it takes the endpoint's next packet.
-    fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut Outbox<PacketId>) {
+    fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         if self.nic.port.next_completion().is_some() {
             return;
         }
@@ -147,13 +158,13 @@ impl Host {
         }
     }
 
-    fn rearm(&mut self, out: &mut Outbox<PacketId>) {
+    fn rearm(&mut self, out: &mut impl Outbox<PacketId>) {
         if let Some(at) = self.endpoint.poll_timeout() {
             self.wake(TIMEOUT, at, out);
         }
     }
 
-    fn wake(&mut self, kind: u8, at: Time, out: &mut Outbox<PacketId>) {
+    fn wake(&mut self, kind: u8, at: Time, out: &mut impl Outbox<PacketId>) {
         let earliest = &mut self.wakes[kind as usize];
         if earliest.is_none_or(|asked| at < asked) {
             *earliest = Some(at);
@@ -161,7 +172,7 @@ impl Host {
         }
     }
 
-    fn sample(&mut self, key: Key, out: &mut Outbox<PacketId>) {
+    fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {
         self.sampler.sample(key.at(), &self.endpoint, &self.plan);
         if let Some(interval) = self.plan.rate_interval {
             out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
@@ -202,14 +213,14 @@ impl Nic {
         now: Time,
         packet: farspan_fabric::Packet,
         packets: &mut Packets,
-        out: &mut Outbox<PacketId>,
+        out: &mut impl Outbox<PacketId>,
     ) {
         let id = packets.insert(packet);
         self.port.enqueue(now, id, packets);
         wake_at_completion(self.id, &self.port, out);
     }
 
-    fn complete(&mut self, packets: &mut Packets, out: &mut Outbox<PacketId>) {
+    fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         let now = self.port.next_completion().expect("a completion follows a start");
         let id = self.port.complete(packets);
         let mut arrival = now + self.delay;

@@ -34,6 +34,10 @@ pub enum InitialWindow {
 /// Which engine drives the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EngineKind {
+    /// Windows of time, one node at a time: the fast one.
+    Windowed,
+    /// The same with windows of a quarter of the length, which must change nothing.
+    QuarterWindow,
     /// One event queue, two events a hop: the reference.
     Oracle,
 }
@@ -43,6 +47,8 @@ impl EngineKind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Windowed => "windowed",
+            Self::QuarterWindow => "quarter-window",
             Self::Oracle => "oracle",
         }
     }

@@ -1,16 +1,40 @@
 //! A switch: routes packets to ports, and owns the ports.
 
-use crate::engine::{EventClass, Key, Outbox};
+use crate::engine::{EventClass, Key, Outbox, Window};
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use farspan_fabric::{Admission, PacketId, Packets, Port, RouteTable};
-use farspan_units::{Duration, NodeId, PortId};
+use farspan_units::{Duration, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// A port of a switch and the link behind it.
 pub(crate) struct Egress {
     pub(crate) port: Port,
+    id: PortId,
     delay: Duration,
+}
+
+impl Egress {
+    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+        let admission = self.port.enqueue(now, id, packets);
+        if admission == Admission::Dropped {
+            packets.remove(id);
+        }
+        admission
+    }
+
+    fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
+        let now = self.port.next_completion().expect("a completion follows a start");
+        let id = self.port.complete(packets);
+        out.send(self.id.0, now + self.delay, id);
+    }
+
+    /// Completes all that is due up to `until`.
+    fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
+        while self.port.next_completion().is_some_and(|at| at <= until) {
+            self.complete(packets, out);
+        }
+    }
 }
 
 /// A switch.
@@ -19,63 +43,109 @@ pub(crate) struct Switch {
     routes: RouteTable,
     first_port: u32,
     pub(crate) ports: Vec<Egress>,
+    /// One bit a port that is sending; kept only where completions are settled lazily.
+    busy: Vec<u64>,
     sampler: PortSampler,
 }
 
 impl Switch {
     pub(crate) fn new(plan: &Arc<Plan>, node: NodeId, ports: Vec<Port>, sampled: Vec<PortId>) -> Self {
         let range = plan.network.ports_of(node);
-        let egress = |(port, id): (Port, u32)| Egress { port, delay: plan.network.links[id as usize].delay };
+        let egress = |(port, id): (Port, u32)| Egress {
+            port,
+            id: PortId(id),
+            delay: plan.network.links[id as usize].delay,
+        };
         Self {
             routes: plan.routes().tables[node.index()].clone(),
             first_port: range.start,
+            busy: vec![0; range.len().div_ceil(64)],
             ports: ports.into_iter().zip(range).map(egress).collect(),
             sampler: PortSampler::new(sampled),
             plan: Arc::clone(plan),
         }
     }
 
-    /// Handles one event; `true` if the packet that came with it is gone.
+    /// Handles one event.
     pub(crate) fn handle(
         &mut self,
         key: Key,
         arrived: Option<PacketId>,
         packets: &mut Packets,
-        out: &mut Outbox<PacketId>,
+        out: &mut impl Outbox<PacketId>,
     ) {
         match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.forward(key, id, packets, out),
-            (EventClass::Completion, _) => self.complete(PortId(key.id()), packets, out),
+            (EventClass::Arrival, Some(id)) => {
+                let port = self.route(id, packets);
+                let egress = &mut self.ports[port];
+                if egress.admit(key.at(), id, packets) == Admission::Started {
+                    wake_at_completion(egress.id, &egress.port, out);
+                }
+            }
+            (EventClass::Completion, _) => {
+                let egress = &mut self.ports[(key.id() - self.first_port) as usize];
+                egress.complete(packets, out);
+                wake_at_completion(egress.id, &egress.port, out);
+            }
             _ => self.sample(key, out),
         }
     }
 
-    fn forward(&mut self, key: Key, id: PacketId, packets: &mut Packets, out: &mut Outbox<PacketId>) {
-        let packet = &packets[id];
-        let leaf = self.plan.leaf_of[packet.to().index()];
-        let port = self
-            .routes
-            .port(packet.to(), leaf, packet.flow, packet.entropy)
-            .expect("the generated topologies are connected");
-        let egress = &mut self.ports[(port.0 - self.first_port) as usize];
-        match egress.port.enqueue(key.at(), id, packets) {
-            Admission::Queued => {}
-            Admission::Started => wake_at_completion(port, &egress.port, out),
-            Admission::Dropped => {
-                packets.remove(id);
+    /// Handles a window: completions are settled when a port is next looked at, and at the end. A completion in the
+    /// window reaches the next node after the window, so nothing is late.
+    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+        while let Some((key, arrived)) = window.next() {
+            let Some(id) = arrived else {
+                self.settle(key.at(), packets, window);
+                self.sample(key, window);
+                continue;
+            };
+            let port = self.route(id, packets);
+            let egress = &mut self.ports[port];
+            egress.settle(key.at(), packets, window);
+            egress.admit(key.at(), id, packets);
+            self.busy[port / 64] |= 1 << (port % 64);
+        }
+        let last = window.end() - Duration::from_ps(1);
+        let next = self.settle(last, packets, window);
+        if let Some(at) = next {
+            window.run_again(at);
+        }
+        next.is_some()
+    }
+
+    /// Completes all that is due up to `until` on busy ports; gives the earliest completion left.
+    fn settle(
+        &mut self,
+        until: Time,
+        packets: &mut Packets,
+        out: &mut impl Outbox<PacketId>,
+    ) -> Option<Time> {
+        let mut earliest = None;
+        for (word, busy) in self.busy.iter_mut().enumerate() {
+            let mut bits = *busy;
+            while bits != 0 {
+                let bit = bits.trailing_zeros();
+                bits &= bits - 1;
+                let egress = &mut self.ports[word * 64 + bit as usize];
+                egress.settle(until, packets, out);
+                match egress.port.next_completion() {
+                    Some(at) => earliest = Some(earliest.map_or(at, |e: Time| e.min(at))),
+                    None => *busy &= !(1 << bit),
+                }
             }
         }
+        earliest
     }
 
-    fn complete(&mut self, port: PortId, packets: &mut Packets, out: &mut Outbox<PacketId>) {
-        let egress = &mut self.ports[(port.0 - self.first_port) as usize];
-        let now = egress.port.next_completion().expect("a completion follows a start");
-        let id = egress.port.complete(packets);
-        out.send(port.0, now + egress.delay, id);
-        wake_at_completion(port, &egress.port, out);
+    fn route(&self, id: PacketId, packets: &Packets) -> usize {
+        let packet = &packets[id];
+        let leaf = self.plan.leaf_of[packet.to().index()];
+        let port = self.routes.port(packet.to(), leaf, packet.flow, packet.entropy);
+        (port.expect("the generated topologies are connected").0 - self.first_port) as usize
     }
 
-    fn sample(&mut self, key: Key, out: &mut Outbox<PacketId>) {
+    fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {
         let ports = &self.ports;
         let first = self.first_port;
         self.sampler.sample(key, |port| &ports[(port.0 - first) as usize].port);
@@ -91,7 +161,7 @@ impl Switch {
 }
 
 /// Asks for the completion of the packet in service, if there is one.
-pub(crate) fn wake_at_completion(id: PortId, port: &Port, out: &mut Outbox<PacketId>) {
+pub(crate) fn wake_at_completion(id: PortId, port: &Port, out: &mut impl Outbox<PacketId>) {
     if let Some(at) = port.next_completion() {
         out.wake(Key::new(at, EventClass::Completion, id.0, 0));
     }
@@ -101,14 +171,14 @@ pub(crate) fn wake_at_completion(id: PortId, port: &Port, out: &mut Outbox<Packe
 struct PortSampler {
     /// With the busy time at the last look.
     ports: Vec<(PortId, Duration)>,
-    last: farspan_units::Time,
+    last: Time,
     samples: Vec<Sample>,
 }
 
 impl PortSampler {
     fn new(ports: Vec<PortId>) -> Self {
         let ports = ports.into_iter().map(|port| (port, Duration::ZERO)).collect();
-        Self { ports, last: farspan_units::Time::ZERO, samples: Vec::new() }
+        Self { ports, last: Time::ZERO, samples: Vec::new() }
     }
 
     fn sample<'a>(&mut self, key: Key, port: impl Fn(PortId) -> &'a Port) {

@@ -1,7 +1,7 @@
 //! Builds the nodes, lets an engine run them, and sums up what became of it.
 
 use crate::delay::DelayHistogram;
-use crate::engine::{EventClass, Key, Node, Oracle, Outbox, Pause};
+use crate::engine::{EventClass, Key, MAX_WINDOW, Node, Oracle, Outbox, Pause, Window, Windowed};
 use crate::host::{FlowSampler, Host};
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
 use crate::plan::Plan;
@@ -9,7 +9,7 @@ use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::Switch;
 use farspan_fabric::{PacketId, Packets, Port};
 use farspan_units::random::mix;
-use farspan_units::{Bytes, FlowId, HostId, NodeId, PortId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -26,10 +26,23 @@ impl Node for Place {
     type Msg = PacketId;
     type Shared = Packets;
 
-    fn handle(&mut self, key: Key, msg: Option<PacketId>, packets: &mut Packets, out: &mut Outbox<PacketId>) {
+    fn handle(
+        &mut self,
+        key: Key,
+        msg: Option<PacketId>,
+        packets: &mut Packets,
+        out: &mut impl Outbox<PacketId>,
+    ) {
         match self {
             Self::Host(host) => host.handle(key, msg, packets, out),
             Self::Switch(switch) => switch.handle(key, msg, packets, out),
+        }
+    }
+
+    fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+        match self {
+            Self::Host(host) => host.run(packets, window),
+            Self::Switch(switch) => switch.run(packets, window),
         }
     }
 }
@@ -38,8 +51,49 @@ impl Node for Place {
 ///
 /// `progress` is called now and then; when it returns `false` the run stops and the outcome is marked interrupted.
 pub fn run(spec: &Spec, engine: EngineKind, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
-    match engine {
-        EngineKind::Oracle => World::new(spec).run(spec, progress),
+    World::new(spec, engine).run(spec, progress)
+}
+
+/// The engine of a run.
+enum Engine {
+    Windowed(Windowed),
+    Oracle(Oracle<PacketId>),
+}
+
+impl Engine {
+    fn new(spec: &Spec, kind: EngineKind) -> Self {
+        let ends: Vec<u32> = spec.network.links.iter().map(|link| link.to.0).collect();
+        // The lookahead: no message arrives sooner than the shortest link lets it.
+        let lookahead = spec.network.links.iter().map(|link| link.delay).min().unwrap_or(MAX_WINDOW);
+        let window = match kind {
+            EngineKind::Oracle => return Self::Oracle(Oracle::new(ends)),
+            EngineKind::Windowed => lookahead,
+            EngineKind::QuarterWindow => lookahead / 4,
+        };
+        let window = window.min(MAX_WINDOW).max(Duration::from_ps(1));
+        Self::Windowed(Windowed::new(spec.network.nodes.len(), &ends, window))
+    }
+
+    fn wake(&mut self, node: u32, key: Key) {
+        match self {
+            Self::Windowed(engine) => engine.wake(node, key),
+            Self::Oracle(engine) => engine.wake(node, key),
+        }
+    }
+
+    fn run(&mut self, places: &mut [Place], packets: &mut Packets, until: Time) -> Pause {
+        match self {
+            Self::Windowed(engine) => engine.run(places, packets, until, BUDGET),
+            Self::Oracle(engine) => engine.run(places, packets, until, BUDGET),
+        }
+    }
+
+    /// Everything before has been handled.
+    const fn now(&self) -> Time {
+        match self {
+            Self::Windowed(engine) => engine.now(),
+            Self::Oracle(engine) => engine.last(),
+        }
     }
 }
 
@@ -48,14 +102,13 @@ struct World {
     plan: Arc<Plan>,
     places: Vec<Place>,
     packets: Packets,
-    engine: Oracle<PacketId>,
+    engine: Engine,
 }
 
 impl World {
-    fn new(spec: &Spec) -> Self {
+    fn new(spec: &Spec, kind: EngineKind) -> Self {
         let plan = Arc::new(Plan::new(spec));
-        let ends = spec.network.links.iter().map(|link| link.to.0).collect();
-        let mut engine = Oracle::new(ends);
+        let mut engine = Engine::new(spec, kind);
         let mut samplers = samplers(spec);
         let ports = |node| {
             let port = |id: u32| {
@@ -96,9 +149,9 @@ impl World {
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
         let (end, interrupted) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
-            let pause = self.engine.run(&mut self.places, &mut self.packets, until, BUDGET);
+            let pause = self.engine.run(&mut self.places, &mut self.packets, until);
             match pause {
-                Pause::Idle => break (self.engine.last(), false),
+                Pause::Idle => break (self.last_arrival(), false),
                 Pause::Reached if until == spec.stop.time => break (until, false),
                 Pause::Reached => {
                     let (period, next) = check.expect("a limit before the stop is a check");
@@ -109,7 +162,7 @@ impl World {
                 }
                 Pause::Budget => {
                     if !progress(&self.progress(payload)) {
-                        break (self.engine.last(), true);
+                        break (self.engine.now(), true);
                     }
                 }
             }
@@ -122,6 +175,12 @@ impl World {
             Place::Host(host) => Some(&**host),
             Place::Switch(_) => None,
         })
+    }
+
+    /// When the last packet reached its host: in a run that comes to rest, the last thing that happened. (Timers that no
+    /// longer matter may run out later.)
+    fn last_arrival(&self) -> Time {
+        self.hosts().map(|host| host.last_arrival).max().unwrap_or(Time::ZERO)
     }
 
     fn sum(&self, of: impl Fn(&Host) -> u64) -> u64 {
@@ -140,7 +199,7 @@ impl World {
 
     fn progress(&self, payload: Bytes) -> Progress {
         Progress {
-            now: self.engine.last(),
+            now: self.engine.now(),
             finished: self.sum(|host| host.counters.finished),
             flows: self.plan.flows.len() as u64,
             fraction: self.sum(|host| host.counters.delivered_bytes.get()) as f64 / payload.as_f64().max(1.0),

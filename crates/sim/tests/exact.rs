@@ -27,10 +27,6 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
     spec
 }
 
-fn fingerprint(outcome: &Outcome) -> (u64, u64, u64) {
-    (outcome.digest, outcome.packet_digest, outcome.totals.packet_hops)
-}
-
 #[test]
 fn every_flow_ends_everything_is_conserved_and_the_network_is_empty() {
     for name in ["unocc", "gemini", "dctcp", "fixed_window"] {

@@ -8,8 +8,10 @@
 //! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
 
 mod oracle;
+mod windowed;
 
 pub(crate) use oracle::Oracle;
+pub(crate) use windowed::{MAX_WINDOW, Window, Windowed};
 
 use farspan_units::Time;
 
@@ -63,29 +65,15 @@ impl Key {
     }
 }
 
-/// What a node asks of the engine while it handles an event.
-#[derive(Debug)]
-pub(crate) struct Outbox<M> {
-    sends: Vec<(u32, Time, M)>,
-    wakes: Vec<Key>,
-}
-
-impl<M: Copy> Outbox<M> {
-    pub(crate) const fn new() -> Self {
-        Self { sends: Vec::new(), wakes: Vec::new() }
-    }
-
+/// What a node asks of the engine while it handles events.
+pub(crate) trait Outbox<M> {
     /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away, and no two
     /// messages of one channel arrive at one instant.
-    pub(crate) fn send(&mut self, channel: u32, at: Time, msg: M) {
-        self.sends.push((channel, at, msg));
-    }
+    fn send(&mut self, channel: u32, at: Time, msg: M);
 
     /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
     /// that no longer matter.
-    pub(crate) fn wake(&mut self, key: Key) {
-        self.wakes.push(key);
-    }
+    fn wake(&mut self, key: Key);
 }
 
 /// A part of the world that owns its state.
@@ -101,8 +89,12 @@ pub(crate) trait Node {
         key: Key,
         msg: Option<Self::Msg>,
         shared: &mut Self::Shared,
-        out: &mut Outbox<Self::Msg>,
+        out: &mut impl Outbox<Self::Msg>,
     );
+
+    /// Handles all events of a window. The outcome is that of handling them one by one; a node that can settle its own
+    /// completions lazily need not ask for them. Gives whether something of the node's own is still under way.
+    fn run(&mut self, shared: &mut Self::Shared, window: &mut Window<'_, Self::Msg>) -> bool;
 }
 
 /// Why an engine paused.

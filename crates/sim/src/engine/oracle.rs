@@ -31,12 +31,28 @@ impl<M> PartialEq for Entry<M> {
 }
 impl<M> Eq for Entry<M> {}
 
+/// What the node that runs has asked for.
+struct Wishes<M> {
+    sends: Vec<(u32, Time, M)>,
+    wakes: Vec<Key>,
+}
+
+impl<M> Outbox<M> for Wishes<M> {
+    fn send(&mut self, channel: u32, at: Time, msg: M) {
+        self.sends.push((channel, at, msg));
+    }
+
+    fn wake(&mut self, key: Key) {
+        self.wakes.push(key);
+    }
+}
+
 /// An engine with one global event queue.
 pub(crate) struct Oracle<M> {
     queue: BinaryHeap<Entry<M>>,
     /// The node at the end of each channel.
     ends: Vec<u32>,
-    outbox: Outbox<M>,
+    outbox: Wishes<M>,
     /// Events under way that are not probes: when none is left, nothing more will happen.
     busy: usize,
     /// Time of the last event that was not a probe.
@@ -46,7 +62,13 @@ pub(crate) struct Oracle<M> {
 impl<M: Copy> Oracle<M> {
     /// An engine for nodes that are joined by channels; `ends[c]` is the node at the end of channel `c`.
     pub(crate) fn new(ends: Vec<u32>) -> Self {
-        Self { queue: BinaryHeap::new(), ends, outbox: Outbox::new(), busy: 0, last: Time::ZERO }
+        Self {
+            queue: BinaryHeap::new(),
+            ends,
+            outbox: Wishes { sends: Vec::new(), wakes: Vec::new() },
+            busy: 0,
+            last: Time::ZERO,
+        }
     }
 
     /// Hands `node` an event of its own.
@@ -125,7 +147,7 @@ mod tests {
         type Msg = u32;
         type Shared = ();
 
-        fn handle(&mut self, key: Key, msg: Option<u32>, (): &mut (), out: &mut Outbox<u32>) {
+        fn handle(&mut self, key: Key, msg: Option<u32>, (): &mut (), out: &mut impl Outbox<u32>) {
             self.seen.push((key.at(), key.class(), key.id()));
             if key.class() == EventClass::Probe {
                 out.wake(Key::new(key.at() + Duration::from_ps(1), EventClass::Probe, 0, 0));
@@ -135,6 +157,13 @@ mod tests {
             {
                 out.send(key.id() ^ 1, key.at() + Duration::from_ps(10), n + 1);
             }
+        }
+
+        fn run(&mut self, shared: &mut (), window: &mut crate::engine::Window<'_, u32>) -> bool {
+            while let Some((key, msg)) = window.next() {
+                self.handle(key, msg, shared, window);
+            }
+            false
         }
     }
 

@@ -102,6 +102,18 @@ pub fn sample_rates(spec: &mut Spec, interval: Duration) {
     spec.probes.rate_flows = (0..spec.flows.len() as u32).map(FlowId).collect();
 }
 
+/// Runs a spec with every engine and window, and asks for equal outcomes, to the last field.
 pub fn run(spec: &Spec) -> Outcome {
-    farspan_sim::run(spec, EngineKind::Oracle, &mut |_| true)
+    let run = |engine| farspan_sim::run(spec, engine, &mut |_| true);
+    let oracle = run(EngineKind::Oracle);
+    for engine in [EngineKind::Windowed, EngineKind::QuarterWindow] {
+        let other = run(engine);
+        assert_eq!(fingerprint(&oracle), fingerprint(&other), "{engine:?}");
+        assert!(oracle == other, "{engine:?}: equal digests, but something else differs");
+    }
+    oracle
+}
+
+pub fn fingerprint(outcome: &Outcome) -> (u64, u64, u64, Time) {
+    (outcome.digest, outcome.packet_digest, outcome.totals.packet_hops, outcome.end)
 }
