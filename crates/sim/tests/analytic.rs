@@ -66,17 +66,22 @@ fn the_window_that_fills_the_path_is_the_bdp_and_two_packets() {
     assert!(starved.as_secs_f64() > 1.9 * ideal.as_secs_f64(), "half the window, half the rate: {starved}");
 }
 
+/// The marking threshold that Gemini's paper gives its ports: 50 packets of 1,500 B for each Gb/s (Table IV).
+const GEMINI_K: Bytes = Bytes::new(75_000 * 10);
+
+/// A packet time at 10 Gb/s: jitter that keeps exact clocks from locking drop-tail queues to one flow.
+const JITTER: Duration = Duration::from_ps(3_328_000);
+
 #[test]
 fn flows_of_equal_rtt_share_a_bottleneck_equally() {
-    for name in ["unocc", "gemini", "dctcp"] {
+    // 10 Gb/s, 200 us: a BDP of 250 kB, of which UnoCC's and DCTCP's ports mark above a seventh.
+    for (name, k) in [("unocc", Bytes::new(36_000)), ("dctcp", Bytes::new(36_000)), ("gemini", GEMINI_K)] {
         let scheme = scheme(control(name), "ecmp");
-        let size = Bytes::new(60_000_000);
-        let network = star(5, Rate::from_gbps(100), Duration::from_us(3));
-        let flows = (0..4).map(|src| flow(src, 4, size, Time::ZERO)).collect();
-        let mut spec =
-            spec(network, ports(Bytes::new(1 << 20), &[Marker::Step(Bytes::new(25_000))]), &scheme, flows);
-        spec.jitter = Duration::from_ps(332_800);
-        sample_rates(&mut spec, Duration::from_us(500));
+        let network = star(5, Rate::from_gbps(10), Duration::from_us(48));
+        let flows = (0..4).map(|src| flow(src, 4, Bytes::new(60_000_000), Time::ZERO)).collect();
+        let mut spec = spec(network, ports(Bytes::new(4 << 20), &[Marker::Step(k)]), &scheme, flows);
+        spec.jitter = JITTER;
+        sample_rates(&mut spec, Duration::from_ms(4));
         let outcome = run(&spec);
         let end = outcome.flows.iter().filter_map(|f| f.delivered).min().expect("they end");
         let late: Vec<f64> = rates(&outcome)
@@ -91,55 +96,61 @@ fn flows_of_equal_rtt_share_a_bottleneck_equally() {
 }
 
 #[test]
-fn an_overload_is_shared_to_the_last_bit_of_the_link() {
-    let scheme = scheme(control("unocc"), "ecmp");
+fn an_overload_keeps_the_link_busy() {
+    let scheme = scheme(control("fixed_window"), "ecmp");
     let network = star(9, Rate::from_gbps(100), Duration::from_us(3));
-    let flows: Vec<_> = (0..8).map(|src| flow(src, 8, Bytes::new(20_000_000), Time::ZERO)).collect();
-    let spec =
-        spec(network, ports(Bytes::new(1 << 20), &[Marker::Step(Bytes::new(100_000))]), &scheme, flows);
-    let outcome = run(&spec);
+    let flows: Vec<_> = (0..8).map(|src| flow(src, 8, Bytes::new(5_000_000), Time::ZERO)).collect();
+    let outcome = run(&spec(network, ports(Bytes::MAX, &[]), &scheme, flows));
     let down = outcome.ports.iter().find(|p| p.name == "tor0->host8#0").expect("the receiver's port");
-    assert!(down.utilization > 0.97, "{}", down.utilization);
+    let payload_time = Rate::from_gbps(100).transmission(down.sent_bytes);
+    // From the first packet's arrival on, the receiver's link never rests; the last ACK ends the run.
+    let idle = outcome.end.since(Time::ZERO) - payload_time;
+    assert!(idle <= Duration::from_us(13), "{idle} without a packet");
     assert!(outcome.flows.iter().all(|f| f.finish.is_some()));
 }
 
 /// Gemini, Theorem 1: with F = 4K / (C RTT + K) the bottleneck's queue never empties once flows are in steady state.
 #[test]
 fn gemini_s_theorem_1_holds_the_queue_never_empties() {
-    let scheme = scheme(control("gemini"), "ecmp");
-    // 10 Gb/s, RTT about 100 us, K = C RTT / 7.
-    let network = star(4, Rate::from_gbps(10), Duration::from_us(23));
-    let k = Bytes::new(18_000);
-    let flows = (0..3).map(|src| flow(src, 3, Bytes::new(60_000_000), Time::ZERO)).collect();
-    let mut spec = spec(network, ports(Bytes::new(4 << 20), &[Marker::Step(k)]), &scheme, flows);
-    spec.jitter = Duration::from_ps(3_328_000);
-    spec.probes.queue_interval = Some(Duration::from_us(10));
-    let down = spec.network.port_named("tor0->host3#0").expect("the receiver's port");
-    spec.probes.queue_ports = vec![down];
-    let outcome = run(&spec);
-    let end = outcome.flows.iter().filter_map(|f| f.delivered).min().expect("they end");
-    let steady = Time::ZERO + Duration::from_ms(30);
-    let queues: Vec<f64> = outcome
-        .samples
-        .iter()
-        .filter(|s| s.probe == ProbeKind::Queue && s.at > steady && s.at < end)
-        .map(|s| s.value)
-        .collect();
-    let empty = queues.iter().filter(|&&q| q == 0.0).count();
-    assert!(queues.len() > 5000, "{} samples", queues.len());
-    assert_eq!(empty, 0, "the queue was empty in {empty} of {} samples", queues.len());
+    for senders in [2, 4, 8] {
+        let scheme = scheme(control("gemini"), "ecmp");
+        // 10 Gb/s, RTT about 1 ms.
+        let network = star(senders + 1, Rate::from_gbps(10), Duration::from_us(245));
+        let to = senders as u32;
+        let flows =
+            (0..to).map(|src| flow(src, to, Bytes::new(600_000_000 / senders as u64), Time::ZERO)).collect();
+        let mut spec = spec(network, ports(Bytes::new(8 << 20), &[Marker::Step(GEMINI_K)]), &scheme, flows);
+        spec.jitter = JITTER;
+        spec.probes.queue_interval = Some(Duration::from_us(20));
+        spec.probes.queue_ports = spec.network.port_named(&format!("tor0->host{to}#0")).into_iter().collect();
+        let outcome = run(&spec);
+        let end = outcome.flows.iter().filter_map(|f| f.delivered).min().expect("they end");
+        let steady = Time::ZERO + Duration::from_ms(100);
+        let queues: Vec<f64> = outcome
+            .samples
+            .iter()
+            .filter(|s| s.probe == ProbeKind::Queue && s.at > steady && s.at < end)
+            .map(|s| s.value)
+            .collect();
+        let (least, most) = queues.iter().fold((f64::MAX, 0.0_f64), |(a, b), &q| (a.min(q), b.max(q)));
+        assert!(queues.len() > 5000, "{senders} senders: {} samples", queues.len());
+        assert!(least > 0.0, "{senders} senders: the queue was empty");
+        assert!(
+            most > GEMINI_K.as_f64() && most < 2.0 * GEMINI_K.as_f64(),
+            "{senders} senders: up to {most} B"
+        );
+    }
 }
 
-/// Reported, not gated: how Gemini shares a link between RTTs of 1 : 4 : 16. Theorem 2 promises equal shares.
+/// Reported, not gated: how Gemini shares a link between different RTTs. Theorem 2 promises equal shares.
 #[test]
 fn gemini_s_shares_at_different_rtts_are_reported() {
     let scheme = scheme(control("gemini"), "ecmp");
     let delays = [25, 100, 400, 1].map(Duration::from_us);
     let network = uneven_star(Rate::from_gbps(10), &delays);
-    let flows = (0..3).map(|src| flow(src, 3, Bytes::new(80_000_000), Time::ZERO)).collect();
-    let mut spec =
-        spec(network, ports(Bytes::new(4 << 20), &[Marker::Step(Bytes::new(18_000))]), &scheme, flows);
-    spec.jitter = Duration::from_ps(3_328_000);
+    let flows = (0..3).map(|src| flow(src, 3, Bytes::new(200_000_000), Time::ZERO)).collect();
+    let mut spec = spec(network, ports(Bytes::new(8 << 20), &[Marker::Step(GEMINI_K)]), &scheme, flows);
+    spec.jitter = JITTER;
     sample_rates(&mut spec, Duration::from_ms(4));
     let outcome = run(&spec);
     let end = outcome.flows.iter().filter_map(|f| f.delivered).min().expect("they end");
@@ -151,11 +162,11 @@ fn gemini_s_shares_at_different_rtts_are_reported() {
     }
     let all: f64 = sum.iter().sum();
     println!(
-        "Gemini at base RTTs of 52, 202 and 802 us: shares {:.3?}, Jain {:.3}",
+        "Gemini at base RTTs of 59, 209 and 809 us: shares {:.3?}, Jain {:.3}",
         sum.map(|x| x / all),
         jain(&sum)
     );
-    assert!(all > 0.0);
+    assert!((all / sum.len() as f64) > 0.0, "nothing was received");
 }
 
 #[test]
