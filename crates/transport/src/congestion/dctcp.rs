@@ -126,3 +126,137 @@ impl Congestion for Dctcp {
         self.decision()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::{Acks, near, start, start_with};
+    use farspan_units::{Bytes, Duration, Rate};
+
+    const MSS: f64 = 4096.0;
+
+    /// A flow that starts with ten packets, in slow start.
+    fn iw10() -> (Dctcp, Acks) {
+        let start = start_with(Bytes::new(40_960));
+        (Dctcp::new(&Config::default(), &start), Acks::new(&start))
+    }
+
+    /// A flow that starts with one bandwidth-delay product.
+    fn full() -> (Dctcp, Acks) {
+        (Dctcp::new(&Config::default(), &start()), Acks::new(&start()))
+    }
+
+    fn loss(now: Time, sent_at: Time) -> Loss {
+        Loss { now, bytes: Bytes::new(4096), sent_at, in_flight: Bytes::ZERO }
+    }
+
+    #[test]
+    fn the_average_starts_at_one_with_ten_packets_and_at_zero_with_one_bdp() {
+        near(iw10().0.marks.average(), 1.0, 0.0);
+        near(full().0.marks.average(), 0.0, 0.0);
+        let config = Config { alpha_start: Some(0.25), ..Config::default() };
+        near(Dctcp::new(&config, &start()).marks.average(), 0.25, 0.0);
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let config = Config { gain: 0.0, ..Config::default() };
+        assert_eq!(config.check().unwrap_err().parameter, "gain");
+        let config = Config { alpha_start: Some(1.5), ..Config::default() };
+        assert_eq!(config.check().unwrap_err().parameter, "alpha_start");
+        assert_eq!(Config::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn slow_start_doubles_until_the_first_mark() {
+        let (mut control, mut acks) = iw10();
+        for _ in 0..10 {
+            control.on_ack(&acks.next(false));
+        }
+        near(control.window.get(), 20.0 * MSS, 0.0);
+        control.on_ack(&acks.next_round(true));
+        let cut = control.window.get();
+        control.on_ack(&acks.next_round(false));
+        near(control.window.get(), cut + MSS * MSS / cut, 1e-6);
+    }
+
+    #[test]
+    fn a_sixteenth_of_each_window_s_share_enters_the_average() {
+        let (mut control, mut acks) = full();
+        control.on_ack(&acks.next(false));
+        for i in 0..41 {
+            control.on_ack(&acks.next(i % 2 == 0));
+        }
+        near(control.marks.average(), 0.0, 0.0);
+        control.on_ack(&acks.next_round(false));
+        near(control.marks.average(), 21.0 / 42.0 / 16.0, 1e-12);
+    }
+
+    #[test]
+    fn a_marked_window_is_cut_once_by_half_the_average() {
+        let (mut control, mut acks) = full();
+        control.marks = Marks::new(1.0 / 16.0, 0.4);
+        control.round.ended_at(Time::MAX, Time::ZERO);
+        let before = control.window.get();
+        control.on_ack(&acks.next(true));
+        near(control.window.get(), 0.8 * before, 1e-6);
+        control.on_ack(&acks.next(true));
+        near(control.window.get(), 0.8 * before, 1e-6);
+        control.on_ack(&acks.next_round(true));
+        near(control.window.get(), 0.64 * before, 1e-6);
+    }
+
+    #[test]
+    fn a_marked_ack_does_not_grow_the_window() {
+        let (mut control, mut acks) = full();
+        control.reduced.ended_at(Time::MAX, Time::ZERO);
+        let before = control.window.get();
+        control.on_ack(&acks.next(true));
+        near(control.window.get(), before, 0.0);
+        control.on_ack(&acks.next(false));
+        near(control.window.get(), before + MSS * MSS / before, 1e-6);
+    }
+
+    #[test]
+    fn loss_halves_once_a_window_and_not_in_one_that_marks_have_cut() {
+        let (mut control, mut acks) = full();
+        control.marks = Marks::new(1.0 / 16.0, 0.4);
+        control.round.ended_at(Time::MAX, Time::ZERO);
+        let ack = acks.next(true);
+        control.on_ack(&ack);
+        let cut = control.window.get();
+        let soon = ack.now + Duration::from_us(1);
+        control.on_loss(&loss(soon, ack.sent_at));
+        near(control.window.get(), cut, 0.0);
+        control.on_loss(&loss(soon, ack.now));
+        near(control.window.get(), cut / 2.0, 0.0);
+        control.on_loss(&loss(soon, ack.now));
+        near(control.window.get(), cut / 2.0, 0.0);
+    }
+
+    #[test]
+    fn a_nack_counts_as_loss() {
+        let (mut control, acks) = full();
+        let before = control.window.get();
+        let (now, bytes) = (acks.now, Bytes::new(4096));
+        control.on_nack(&Nack { now, bytes, sent_at: now, in_flight: Bytes::ZERO, trimmed: true });
+        near(control.window.get(), before / 2.0, 0.0);
+    }
+
+    #[test]
+    fn a_time_out_goes_to_one_packet_whatever_was_cut_before() {
+        let (mut control, mut acks) = full();
+        let ack = acks.next(true);
+        control.on_ack(&ack);
+        let (bytes, in_flight, rto) = (Bytes::new(4096), Bytes::ZERO, Duration::from_us(500));
+        control.on_timeout(&Timeout { now: ack.now, bytes, sent_at: ack.sent_at, in_flight, rto });
+        near(control.window.get(), MSS, 0.0);
+    }
+
+    #[test]
+    fn it_is_not_paced_unless_told() {
+        assert_eq!(full().0.decision().pacing_rate, None);
+        let config = Config { pacing: Pacing::BaseRtt, ..Config::default() };
+        assert!(Dctcp::new(&config, &start()).decision().pacing_rate > Some(Rate::from_gbps(100)));
+    }
+}

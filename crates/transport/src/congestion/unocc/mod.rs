@@ -300,8 +300,9 @@ impl Congestion for Unocc {
         if !ack.ecn_ce {
             self.increase(ack.bytes_acked);
         }
-        self.on_epoch_ack(ack);
+        // Quick Adapt first: where it acts, it puts off the cut that this ACK may bring.
         self.on_qa_ack(ack);
+        self.on_epoch_ack(ack);
         self.decision()
     }
 
@@ -316,3 +317,6 @@ impl Congestion for Unocc {
         self.decision()
     }
 }
+
+#[cfg(test)]
+mod tests;

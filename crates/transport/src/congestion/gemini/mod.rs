@@ -335,3 +335,6 @@ impl Congestion for Gemini {
         self.decision()
     }
 }
+
+#[cfg(test)]
+mod tests;
