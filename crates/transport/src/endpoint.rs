@@ -125,6 +125,21 @@ struct Live {
     armed: [Option<Time>; Kind::COUNT],
 }
 
+impl Live {
+    /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
+    fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
+        if let Some(at) = self.sender.control_timer() {
+            timers.arm(&mut self.armed, at, key, Kind::Control);
+        }
+        if !self.is_scheduled
+            && let Some(at) = self.sender.next_send()
+        {
+            self.is_scheduled = true;
+            schedule.add(now, at, key);
+        }
+    }
+}
+
 /// The endpoint of one host.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -181,7 +196,9 @@ impl Endpoint {
     fn add_sender(&mut self, now: Time, flow: FlowId, sender: Sender) {
         let live = Live { sender, is_scheduled: false, armed: [None; Kind::COUNT] };
         let key = self.senders.insert(flow, live);
-        self.settle(now, key);
+        if let Some(live) = self.senders.get_mut(key) {
+            live.settle(now, key, &mut self.timers, &mut self.schedule);
+        }
     }
 
     /// Takes a packet that has arrived; returns the payload that came for the first time.
@@ -254,7 +271,7 @@ impl Endpoint {
         if rto_shrank && let Some(deadline) = live.sender.deadline() {
             self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
         }
-        self.settle(now, key);
+        live.settle(now, key, &mut self.timers, &mut self.schedule);
     }
 
     /// Does what is due: time-outs and control timers, in order of (time, flow, kind).
@@ -273,21 +290,7 @@ impl Endpoint {
                 }
                 Kind::Control => live.sender.on_control_timer(now),
             }
-            self.settle(now, due.key);
-        }
-    }
-
-    /// After anything that may have changed a sender's decision: arms its control timer, and gives it its turn.
-    fn settle(&mut self, now: Time, key: Key) {
-        let Some(live) = self.senders.get_mut(key) else { return };
-        if let Some(at) = live.sender.control_timer() {
-            self.timers.arm(&mut live.armed, at, key, Kind::Control);
-        }
-        if !live.is_scheduled
-            && let Some(at) = live.sender.next_send()
-        {
-            live.is_scheduled = true;
-            self.schedule.add(now, at, key);
+            live.settle(now, due.key, &mut self.timers, &mut self.schedule);
         }
     }
 
@@ -308,30 +311,16 @@ impl Endpoint {
         while let Some(key) = self.schedule.next(now) {
             let Some(live) = self.senders.get_mut(key) else { continue };
             live.is_scheduled = false;
-            if live.sender.next_send().is_some() {
-                return Poll::Packet(self.transmit(now, key));
+            if live.sender.next_send().is_none() {
+                continue;
             }
+            let packet = live.sender.transmit(now);
+            self.timers.arm(&mut live.armed, packet.deadline, key, Kind::Recovery);
+            live.settle(now, key, &mut self.timers, &mut self.schedule);
+            return Poll::Packet(packet.into_transmit(live.sender.to(), self.config.header));
         }
         let senders = &self.senders;
         self.schedule.next_release(|key| senders.get(key).is_some()).map_or(Poll::Idle, Poll::At)
-    }
-
-    /// One data packet of the flow behind `key`, which lives and may send.
-    fn transmit(&mut self, now: Time, key: Key) -> Transmit {
-        let live = self.senders.get_mut(key).expect("the flow lives");
-        let packet = live.sender.transmit(now);
-        let to = live.sender.to();
-        self.timers.arm(&mut live.armed, packet.deadline, key, Kind::Recovery);
-        self.settle(now, key);
-        Transmit {
-            to,
-            size: Bytes::new(u64::from(packet.header.len)) + self.config.header,
-            entropy: packet.header.entropy,
-            header: Header::Data(packet.header),
-            control: false,
-            payload: Some(packet.payload),
-            retransmission: packet.retransmission,
-        }
     }
 
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:

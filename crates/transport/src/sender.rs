@@ -7,11 +7,11 @@
 use crate::Scheme;
 use crate::balance::{self, Balance, Balancer, Feedback};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
-use crate::endpoint::Message;
+use crate::endpoint::{Message, Transmit};
 use crate::pacing::Pacer;
 use crate::recovery::{Detection, Late, Outcome, Rack, Rto, RttEstimate, SentMap};
 use crate::scheme::WindowCheck;
-use crate::wire;
+use crate::wire::{self, Header};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -81,6 +81,21 @@ pub(crate) struct DataPacket {
     pub retransmission: bool,
     /// When its time-out runs out.
     pub deadline: Time,
+}
+
+impl DataPacket {
+    /// As the driver wants it.
+    pub(crate) fn into_transmit(self, to: HostId, header: Bytes) -> Transmit {
+        Transmit {
+            to,
+            size: Bytes::new(u64::from(self.header.len)) + header,
+            entropy: self.header.entropy,
+            header: Header::Data(self.header),
+            control: false,
+            payload: Some(self.payload),
+            retransmission: self.retransmission,
+        }
+    }
 }
 
 /// What delivery-rate samples need; kept for controls that ask.
@@ -307,10 +322,13 @@ impl Sender {
         let rtt = now.since(ack.sent_at);
         let before = self.delivered;
         let at_send = self.acknowledge_echoed(now, ack);
-        for seq in self.sent.base()..ack.cumulative.min(self.sent.next()) {
-            self.acknowledge(seq);
-        }
         self.sent.advance();
+        if self.sent.base() < ack.cumulative {
+            for seq in self.sent.base()..ack.cumulative.min(self.sent.next()) {
+                self.acknowledge(seq);
+            }
+            self.sent.advance();
+        }
         let rto_shrank = self.update_rtt(rtt);
 
         self.decision = self.control.on_ack(&congestion::Ack {
