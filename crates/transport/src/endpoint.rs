@@ -350,3 +350,138 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::{self, testing};
+    use crate::recovery::{self, Detection, Rto};
+    use crate::{WindowCheck, balance};
+    use alloc::vec::Vec;
+    use farspan_units::Duration;
+
+    const PEER: HostId = HostId(1);
+
+    fn endpoint() -> Endpoint {
+        let path = testing::path();
+        Endpoint::new(EndpointConfig { host: HostId(0), seed: 1, mss: path.mss, header: path.header })
+    }
+
+    fn message(flow: u32, packets: u64, rto: Rto) -> Message {
+        let scheme = Scheme {
+            congestion: congestion::Config::by_name("fixed_window").unwrap(),
+            balance: balance::Config::by_name("ecmp").unwrap(),
+            recovery: recovery::Config { rto, detection: Detection::TimeoutOnly },
+            window_check: WindowCheck::Below,
+        };
+        let path = testing::path();
+        let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);
+        Message { flow, to: PEER, size, path, initial_cwnd, scheme: Arc::new(scheme) }
+    }
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    fn data(seq: u32, packets: u32, len: u16) -> Incoming {
+        let (flow, sent_at) = (FlowId(9), Time::ZERO);
+        let header = Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0 });
+        Incoming { from: PEER, header, ecn_ce: false }
+    }
+
+    fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
+        let flow = FlowId(flow);
+        let ack = wire::Ack { flow, seq, cumulative: 0, sent_at, entropy: 0, ecn_ce: false };
+        Incoming { from, header: Header::Ack(ack), ecn_ce: false }
+    }
+
+    fn send_all(endpoint: &mut Endpoint, now: Time) -> Vec<Transmit> {
+        core::iter::from_fn(|| match endpoint.poll_transmit(now) {
+            Poll::Packet(packet) => Some(packet),
+            Poll::At(_) | Poll::Idle => None,
+        })
+        .collect()
+    }
+
+    #[test]
+    fn only_the_host_that_a_message_goes_to_can_acknowledge_it() {
+        let mut endpoint = endpoint();
+        endpoint.submit(us(0), message(0, 1, Rto::Path));
+        send_all(&mut endpoint, us(0));
+        endpoint.handle_packet(us(9), &ack(HostId(2), 0, 0, us(0)));
+        assert_eq!(endpoint.poll_event(), None);
+        endpoint.handle_packet(us(9), &ack(PEER, 0, 0, us(0)));
+        assert!(
+            matches!(endpoint.poll_event(), Some(Event::Finished(report)) if report.finished_at == us(9))
+        );
+    }
+
+    #[test]
+    fn a_flow_that_ends_takes_its_timers_with_it_and_late_acks_say_nothing() {
+        let mut endpoint = endpoint();
+        endpoint.submit(us(0), message(0, 1, Rto::Path));
+        send_all(&mut endpoint, us(0));
+        assert_eq!(endpoint.poll_timeout(), Some(us(0) + Rto::Path.initial(&testing::path())));
+        endpoint.handle_packet(us(9), &ack(PEER, 0, 0, us(0)));
+        assert_eq!(endpoint.poll_timeout(), None);
+        endpoint.poll_event();
+        endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));
+        assert_eq!((endpoint.poll_event(), endpoint.sender(FlowId(0))), (None, None));
+    }
+
+    #[test]
+    fn pieces_of_a_wrong_length_or_number_claim_no_receiver() {
+        let mut endpoint = endpoint();
+        // Empty; too long; short but not the last; beyond the last; of a message without packets.
+        for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
+            assert_eq!(endpoint.handle_packet(us(0), &data(seq, packets, len)), None);
+        }
+        assert_eq!(endpoint.receiver(FlowId(9)), None);
+        assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle, "what was not taken in is not acknowledged");
+        let received = endpoint.handle_packet(us(0), &data(1, 2, 1));
+        assert_eq!(received, Some(Received { flow: FlowId(9), offset: 4096, len: 1 }));
+    }
+
+    #[test]
+    fn a_complete_message_is_reported_once_and_its_duplicates_still_acknowledged() {
+        let mut endpoint = endpoint();
+        assert!(endpoint.handle_packet(us(3), &data(0, 1, 4096)).is_some());
+        assert!(endpoint.handle_packet(us(4), &data(0, 1, 4096)).is_none());
+        assert!(
+            matches!(endpoint.poll_event(), Some(Event::Delivered(report)) if report.delivered_at == us(3))
+        );
+        assert_eq!(endpoint.poll_event(), None);
+        let acks = send_all(&mut endpoint, us(4));
+        assert!(acks.iter().all(|packet| packet.control && packet.to == PEER) && acks.len() == 2);
+        assert_eq!(acks[1].entropy, (acks[0].entropy + 1) % 256, "the round of entropies goes on");
+        let view = endpoint.receiver(FlowId(9)).unwrap();
+        assert_eq!((view.is_complete, view.arrived_packets), (true, 2));
+    }
+
+    #[test]
+    fn a_time_out_that_shrinks_comes_earlier() {
+        let mut endpoint = endpoint();
+        let mut message = message(0, 2, Rto::Rfc6298 { min: Duration::from_us(1) });
+        message.path.base_rtt = Duration::from_us(100);
+        endpoint.submit(us(0), message);
+        send_all(&mut endpoint, us(0));
+        assert_eq!(endpoint.poll_timeout(), Some(us(300)));
+        endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));
+        assert_eq!(endpoint.poll_timeout(), Some(us(30)), "SRTT 10, RTTVAR 5");
+        endpoint.handle_timeout(us(30));
+        assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(1));
+    }
+
+    #[test]
+    fn a_timer_whose_packets_were_acknowledged_comes_up_early_and_is_put_back() {
+        let mut endpoint = endpoint();
+        endpoint.submit(us(0), message(0, 2, Rto::Fixed(Duration::from_us(50))));
+        assert!(matches!(endpoint.poll_transmit(us(0)), Poll::Packet(_)));
+        assert!(matches!(endpoint.poll_transmit(us(7)), Poll::Packet(_)));
+        endpoint.handle_packet(us(20), &ack(PEER, 0, 0, us(0)));
+        assert_eq!(endpoint.poll_timeout(), Some(us(50)), "an ACK moves no timer");
+        endpoint.handle_timeout(us(50));
+        assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(0));
+        assert_eq!(endpoint.poll_timeout(), Some(us(57)));
+    }
+}

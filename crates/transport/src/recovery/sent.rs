@@ -6,7 +6,7 @@
 //! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
 //!   by a mark that only moves forward;
 //! - retransmissions of packets that timed out n times share one time-out too, and stand in a queue per n in the order
-//!   in which they left. An entry whose packet was acknowledged or left again since is dropped when it comes up.
+//!   in which they left. A packet leaves its queue when it is given up, and one that was acknowledged when it comes up.
 //!
 //! Each packet thus passes each step once: a burst of thousands of losses costs a constant for each.
 
@@ -66,9 +66,9 @@ impl Cell {
     }
 }
 
-/// A retransmission in flight.
+/// A transmission in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Again {
+struct Flight {
     sent_at: Time,
     seq: u32,
 }
@@ -119,7 +119,7 @@ pub(crate) struct SentMap {
     /// Packets held for lost, in the order in which they were found; acknowledged ones are skipped.
     lost: VecDeque<u32>,
     /// Retransmissions in flight, by time-outs of the packet so far.
-    again: Vec<VecDeque<Again>>,
+    again: Vec<VecDeque<u32>>,
 }
 
 impl SentMap {
@@ -191,7 +191,7 @@ impl SentMap {
             if self.again.len() <= level {
                 self.again.resize_with(level + 1, VecDeque::new);
             }
-            self.again[level].push_back(Again { sent_at: now, seq });
+            self.again[level].push_back(seq);
             return Some((seq, timeouts));
         }
         None
@@ -252,11 +252,11 @@ impl SentMap {
     }
 
     /// The oldest first transmission in flight.
-    fn oldest_first(&mut self) -> Option<Again> {
+    fn oldest_first(&mut self) -> Option<Flight> {
         while self.first < self.next {
             let cell = self.cell(self.first);
             if cell.state() == State::First {
-                return Some(Again { sent_at: cell.sent_at(self.newest), seq: self.first });
+                return Some(Flight { sent_at: cell.sent_at(self.newest), seq: self.first });
             }
             self.first += 1;
         }
@@ -264,14 +264,13 @@ impl SentMap {
     }
 
     /// The oldest retransmission in flight among packets that timed out `level` times.
-    fn oldest_again(&mut self, level: usize) -> Option<Again> {
-        while let Some(&oldest) = self.again[level].front() {
-            let is_current = oldest.seq >= self.base && {
-                let cell = self.cell(oldest.seq);
-                cell.state() == State::Again && cell.sent_at(self.newest) == oldest.sent_at
-            };
-            if is_current {
-                return Some(oldest);
+    fn oldest_again(&mut self, level: usize) -> Option<Flight> {
+        while let Some(&seq) = self.again[level].front() {
+            if seq >= self.base {
+                let cell = self.cell(seq);
+                if cell.state() == State::Again {
+                    return Some(Flight { sent_at: cell.sent_at(self.newest), seq });
+                }
             }
             self.again[level].pop_front();
         }
@@ -318,7 +317,7 @@ impl SentMap {
         None
     }
 
-    fn give_up(&mut self, Again { sent_at, seq }: Again, timeouts: u32) -> Late {
+    fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> Late {
         self.set(seq, Cell::new(State::Lost, timeouts, sent_at));
         self.lost.push_back(seq);
         self.lost_packets += 1;
