@@ -3,6 +3,8 @@
 //! Switches hash (flow, entropy) with a salt of their own, so an entropy names a path without knowing it. A balancer
 //! hears the same events as a control, each with the entropy of the packet concerned.
 
+#[cfg(test)]
+mod conformance;
 pub mod ecmp;
 pub mod rps;
 pub mod unolb;

@@ -169,3 +169,197 @@ impl Balance for Unolb {
         self.on_lost(feedback, random);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::path;
+    use alloc::collections::BTreeSet;
+    use farspan_units::{FlowId, Purpose};
+
+    struct Flow {
+        unolb: Unolb,
+        random: Random,
+        now: Time,
+    }
+
+    impl Flow {
+        fn new(config: &Config) -> Self {
+            let path = path();
+            let random = Random::new(1, Purpose::Balance, 0);
+            let unolb = Unolb::new(config, &Start { path: &path, flow: FlowId(0), random });
+            Self { unolb, random, now: Time::ZERO }
+        }
+
+        /// A flow whose subflows have all sent a packet.
+        fn sending(reroute: Reroute) -> Self {
+            let mut flow = Self::new(&Config { entropies: 65_536, reroute, ..Config::default() });
+            flow.send(10);
+            flow
+        }
+
+        fn send(&mut self, packets: usize) -> Vec<Entropy> {
+            (0..packets).map(|_| self.unolb.entropy(self.now, &mut self.random)).collect()
+        }
+
+        fn entropies(&self) -> Vec<Entropy> {
+            self.unolb.subflows.iter().filter_map(|s| s.entropy).collect()
+        }
+
+        fn feedback(&self, subflow: usize) -> Feedback {
+            Feedback { now: self.now, entropy: self.entropies()[subflow] }
+        }
+
+        fn ack(&mut self, subflows: core::ops::Range<usize>) {
+            for i in subflows {
+                self.unolb.on_ack(self.feedback(i), false, &mut self.random);
+            }
+        }
+
+        fn lose(&mut self, subflow: usize) {
+            self.unolb.on_timeout(self.feedback(subflow), &mut self.random);
+        }
+
+        /// Which subflows moved since they had these entropies.
+        fn moved(&self, before: &[Entropy]) -> Vec<usize> {
+            let after = self.entropies();
+            (0..before.len()).filter(|&i| before[i] != after[i]).collect()
+        }
+    }
+
+    fn rtts(n: f64) -> Duration {
+        path().base_rtt.mul_f64(n)
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let config = Config { subflows: 0, ..Config::default() };
+        assert_eq!(config.check().unwrap_err().parameter, "subflows");
+        let config = Config { entropies: 70_000, ..Config::default() };
+        assert_eq!(config.check().unwrap_err().parameter, "entropies");
+        assert_eq!(Config::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn packets_take_turns_over_ten_subflows() {
+        let mut flow = Flow::new(&Config { entropies: 65_536, ..Config::default() });
+        let first = flow.send(10);
+        assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), 10);
+        assert_eq!(flow.send(10), first);
+        flow.send(3);
+        assert_eq!(flow.send(7), first[3..]);
+    }
+
+    #[test]
+    fn entropies_come_from_the_first_250() {
+        let mut flow = Flow::new(&Config { subflows: 1000, ..Config::default() });
+        let drawn: BTreeSet<Entropy> = flow.send(1000).into_iter().collect();
+        assert!(drawn.iter().all(|&entropy| entropy < 250));
+        assert!(drawn.len() > 230, "{} of 250 drawn; 245 are expected", drawn.len());
+    }
+
+    #[test]
+    fn the_subflow_of_a_lost_packet_takes_the_path_of_one_with_a_recent_ack() {
+        let mut flow = Flow::sending(Reroute::Recent);
+        flow.now += rtts(5.0);
+        flow.ack(2..4);
+        let before = flow.entropies();
+        flow.lose(7);
+        assert_eq!(flow.moved(&before), [7]);
+        assert!(before[2..4].contains(&flow.entropies()[7]));
+    }
+
+    #[test]
+    fn all_recent_subflows_are_chosen_among() {
+        let mut chosen = BTreeSet::new();
+        let mut flow = Flow::sending(Reroute::Recent);
+        for _ in 0..100 {
+            flow.now += rtts(2.0);
+            flow.ack(0..5);
+            flow.lose(9);
+            chosen.insert(flow.entropies()[9]);
+            flow.unolb.subflows[9].entropy = Some(60_000);
+        }
+        assert_eq!(chosen, flow.entropies()[0..5].iter().copied().collect());
+    }
+
+    #[test]
+    fn an_ack_one_round_trip_old_is_not_recent() {
+        let mut flow = Flow::sending(Reroute::Recent);
+        flow.ack(0..9);
+        flow.now += rtts(1.0);
+        let before = flow.entropies();
+        flow.lose(9);
+        assert!(!before.contains(&flow.entropies()[9]), "a random entropy of 65,536");
+    }
+
+    #[test]
+    fn a_subflow_moves_at_most_once_in_a_base_round_trip() {
+        let mut flow = Flow::sending(Reroute::Recent);
+        flow.now += rtts(3.0);
+        flow.lose(9);
+        let moved = flow.entropies();
+        flow.now += rtts(1.0);
+        flow.lose(9);
+        assert_eq!(flow.entropies(), moved);
+        flow.now += Duration::from_ps(1);
+        flow.lose(9);
+        assert_eq!(flow.moved(&moved), [9]);
+    }
+
+    #[test]
+    fn each_subflow_has_its_own_gate() {
+        let mut flow = Flow::sending(Reroute::Recent);
+        flow.now += rtts(3.0);
+        let before = flow.entropies();
+        for subflow in [1, 4, 6] {
+            flow.lose(subflow);
+        }
+        assert_eq!(flow.moved(&before), [1, 4, 6]);
+    }
+
+    #[test]
+    fn subflows_that_share_a_failed_path_leave_it_together() {
+        let mut flow = Flow::sending(Reroute::Recent);
+        flow.now += rtts(3.0);
+        flow.ack(0..1);
+        flow.lose(5);
+        assert_eq!(flow.entropies()[5], flow.entropies()[0]);
+        flow.now += rtts(2.0);
+        flow.ack(1..2);
+        let before = flow.entropies();
+        flow.lose(0);
+        assert_eq!(flow.moved(&before), [0, 5]);
+        assert_eq!(flow.entropies()[0], before[1]);
+        assert_eq!(flow.entropies()[5], before[1]);
+    }
+
+    #[test]
+    fn news_of_a_path_already_left_moves_nobody() {
+        let mut flow = Flow::sending(Reroute::Recent);
+        flow.now += rtts(3.0);
+        let old = flow.feedback(9);
+        flow.lose(9);
+        let moved = flow.entropies();
+        flow.now += rtts(3.0);
+        flow.unolb.on_nack(Feedback { now: flow.now, ..old }, &mut flow.random);
+        assert_eq!(flow.entropies(), moved);
+    }
+
+    #[test]
+    fn in_the_artifact_every_silent_subflow_moves_to_a_random_entropy() {
+        let mut flow = Flow::sending(Reroute::Fresh);
+        flow.now += rtts(3.0);
+        flow.ack(0..4);
+        flow.now += rtts(0.5);
+        flow.ack(0..2);
+        let before = flow.entropies();
+        flow.lose(9);
+        assert_eq!(flow.moved(&before), [4, 5, 6, 7, 8, 9], "half a round trip is not yet silence");
+        let after = flow.entropies();
+        assert!(after[4..].iter().all(|entropy| !before.contains(entropy)));
+        flow.now += Duration::from_ps(1);
+        flow.lose(9);
+        assert_eq!(flow.moved(&after), [2, 3], "the others have moved within a round trip");
+    }
+}

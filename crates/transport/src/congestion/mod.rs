@@ -16,7 +16,13 @@
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
 //! conformance, fuzz and window-curve tests.
 
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
+mod curves;
 pub mod dctcp;
+#[cfg(test)]
+mod dumbbell;
 pub mod fixed_window;
 pub mod gemini;
 mod pace;
@@ -24,6 +30,8 @@ mod registry;
 mod signals;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(all(test, feature = "serde"))]
+mod text;
 pub mod unocc;
 mod window;
 

@@ -337,4 +337,4 @@ impl Congestion for Gemini {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -7,8 +7,11 @@ use farspan_units::Rate;
 
 const MSS: f64 = 4096.0;
 
+/// Puts one parameter out of its range.
+type Spoil = fn(&mut Config);
+
 /// Gemini as Uno's published code runs it.
-fn artifact() -> Config {
+pub(in crate::congestion) fn artifact() -> Config {
     Config {
         k: Threshold::Constant(Bytes::new(24_576)),
         h: Increase::Constant(Bytes::new(5376)),
@@ -53,7 +56,7 @@ fn on_gigabit(path: &crate::Path) -> Start<'_> {
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
     let scaled = |min, max| Increase::Scaled(ScaledIncrease { factor: 1.2e-7, min, max });
-    let cases: [(&str, fn(&mut Config)); 5] = [
+    let cases: [(&str, Spoil); 5] = [
         ("beta", |c| c.beta = 0.7),
         ("gain", |c| c.gain = 0.0),
         ("alpha_start", |c| c.alpha_start = -1.0),

@@ -319,4 +319,4 @@ impl Congestion for Unocc {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,0 +1,130 @@
+//! What every path selector of the registry must hold, whatever happens to its flow.
+
+use super::*;
+use crate::congestion::testing::{path, wan_path};
+use alloc::vec::Vec;
+use farspan_units::{Duration, Purpose};
+use proptest::prelude::*;
+
+/// What can happen to a flow.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Send,
+    Ack { age: usize, ecn_ce: bool },
+    Nack { age: usize },
+    Timeout { age: usize },
+    Wait(u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        6 => Just(Event::Send),
+        4 => (0..50_usize, any::<bool>()).prop_map(|(age, ecn_ce)| Event::Ack { age, ecn_ce }),
+        1 => (0..50_usize).prop_map(|age| Event::Nack { age }),
+        1 => (0..50_usize).prop_map(|age| Event::Timeout { age }),
+        2 => (0..30_000_000_u64).prop_map(Event::Wait),
+    ]
+}
+
+/// The entropies of the packets sent under these events.
+fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> {
+    let path = if flow.is_multiple_of(2) { path() } else { wan_path() };
+    let mut random = Random::new(seed, Purpose::Balance, u64::from(flow));
+    let mut balancer = config.build(&Start { path: &path, flow: FlowId(flow), random });
+    let (mut now, mut sent) = (Time::ZERO, Vec::new());
+    for &event in events {
+        let of = |age: usize| sent.len().checked_sub(age + 1).map(|i| Feedback { now, entropy: sent[i] });
+        match event {
+            Event::Send => sent.push(balancer.entropy(now, &mut random)),
+            Event::Ack { age, ecn_ce } => {
+                of(age).into_iter().for_each(|f| balancer.on_ack(f, ecn_ce, &mut random));
+            }
+            Event::Nack { age } => of(age).into_iter().for_each(|f| balancer.on_nack(f, &mut random)),
+            Event::Timeout { age } => of(age).into_iter().for_each(|f| balancer.on_timeout(f, &mut random)),
+            Event::Wait(ps) => now += Duration::from_ps(ps),
+        }
+    }
+    sent
+}
+
+fn all() -> impl Iterator<Item = Config> {
+    NAMES.iter().map(|name| Config::by_name(name).expect("a name of the registry"))
+}
+
+#[test]
+fn every_name_builds_the_selector_of_that_name_with_valid_defaults() {
+    for (name, config) in NAMES.iter().zip(all()) {
+        assert_eq!(config.name(), *name);
+        assert_eq!(config.check(), Ok(()));
+    }
+    assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
+    assert_eq!(Config::by_name("no such"), None);
+}
+
+#[test]
+fn a_selector_that_wants_no_feedback_chooses_the_same_without_it() {
+    let events: Vec<Event> = (0..400)
+        .map(|i| match i % 4 {
+            0 | 1 => Event::Send,
+            2 => Event::Timeout { age: 0 },
+            _ => Event::Wait(30_000_000),
+        })
+        .collect();
+    let silent: Vec<Event> = events.iter().copied().filter(|e| !matches!(e, Event::Timeout { .. })).collect();
+    for config in all() {
+        let path = path();
+        let random = Random::new(1, Purpose::Balance, 0);
+        let wants = config.build(&Start { path: &path, flow: FlowId(0), random }).wants_feedback();
+        assert_eq!(run(&config, &events, 0, 1) != run(&config, &silent, 0, 1), wants, "{}", config.name());
+    }
+}
+
+#[test]
+fn a_selector_from_elsewhere_is_called_like_a_built_in_one() {
+    struct Counting(Entropy);
+    impl Balance for Counting {
+        fn entropy(&mut self, _now: Time, _random: &mut Random) -> Entropy {
+            self.0 += 1;
+            self.0
+        }
+        fn wants_feedback(&self) -> bool {
+            true
+        }
+        fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
+            self.0 = feedback.entropy;
+        }
+    }
+    let mut random = Random::new(1, Purpose::Balance, 0);
+    let mut balancer = Balancer::Custom(Box::new(Counting(0)));
+    assert_eq!(balancer.entropy(Time::ZERO, &mut random), 1);
+    balancer.on_timeout(Feedback { now: Time::ZERO, entropy: 41 }, &mut random);
+    assert_eq!(balancer.entropy(Time::ZERO, &mut random), 42);
+    assert!(balancer.wants_feedback());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_same_events_give_the_same_paths(events in prop::collection::vec(event(), 0..400), flow in 0..4_u32) {
+        for config in all() {
+            prop_assert_eq!(run(&config, &events, flow, 7), run(&config, &events, flow, 7));
+        }
+    }
+
+    #[test]
+    fn entropies_stay_below_what_was_configured(
+        events in prop::collection::vec(event(), 0..400),
+        entropies in 1..300_u32,
+        subflows in 1..20_u32,
+        reroute in prop_oneof![Just(unolb::Reroute::Recent), Just(unolb::Reroute::Fresh)],
+    ) {
+        let bounded = [
+            Config::Rps(rps::Config { entropies }),
+            Config::Unolb(unolb::Config { subflows, entropies, reroute }),
+        ];
+        for config in bounded {
+            prop_assert!(run(&config, &events, 0, 3).iter().all(|&entropy| u32::from(entropy) < entropies));
+        }
+    }
+}

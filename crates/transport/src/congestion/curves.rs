@@ -1,0 +1,152 @@
+//! How each control of the registry moves its window through one script, as tables; and how flows of different round
+//! trips share.
+
+use super::dumbbell::{Dumbbell, Link, Marking, Phantom};
+use super::testing::{path, wan_path};
+use super::*;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+/// What happens at the bottleneck, in round trips of the flow.
+struct Script {
+    /// Other traffic takes half of the link.
+    busy: (u64, u64),
+    /// One packet is lost.
+    loss: u64,
+    /// Every packet is lost, until its time-out.
+    blackout: (u64, u64),
+    /// The end.
+    end: u64,
+    /// Between two lines of the table.
+    step: u64,
+}
+
+const INTRA: Script = Script { busy: (40, 80), loss: 100, blackout: (120, 124), end: 240, step: 8 };
+const INTER: Script = Script { busy: (16, 28), loss: 36, blackout: (42, 44), end: 64, step: 2 };
+
+/// A bottleneck of 100 Gb/s that marks above a seventh of the bandwidth-delay product inside a datacenter.
+fn link() -> Link {
+    Link {
+        rate: Rate::from_gbps(100),
+        buffer: Bytes::new(1 << 20),
+        marking: Marking::step(25_000.0),
+        phantom: None,
+        shares: Vec::new(),
+        losses: Vec::new(),
+        blackout: (Time::MAX, Time::MAX),
+    }
+}
+
+impl Script {
+    fn event(&self, rtt: u64) -> &'static str {
+        let at = |wanted: u64| (rtt..rtt + self.step).contains(&wanted);
+        match () {
+            () if at(self.busy.0) => "half taken",
+            () if at(self.busy.1) => "all free",
+            () if at(self.loss) => "one loss",
+            () if at(self.blackout.0) => "blackout",
+            () => "",
+        }
+    }
+
+    /// The table of one flow: the window in packets, and of the interval from this line to the next the goodput and the
+    /// marked share in percent and the queue at its end in packets.
+    fn table(&self, config: &Config, path: &Path, initial_cwnd: Bytes) -> String {
+        let at = |rtt: u64| Time::ZERO + path.base_rtt * rtt;
+        let link = Link {
+            shares: vec![(at(self.busy.0), 0.5), (at(self.busy.1), 1.0)],
+            losses: vec![at(self.loss)],
+            blackout: (at(self.blackout.0), at(self.blackout.1)),
+            ..link()
+        };
+        let mut model = Dumbbell::new(link, &[(config.clone(), *path, initial_cwnd)]);
+        let mut text = format!(
+            "{} path, first window {} packets\n  rtt   cwnd  rate%  marked%  queue\n",
+            path.class.name(),
+            libm::round(initial_cwnd.as_f64() / path.mss.as_f64())
+        );
+        let full = path.line_rate.bytes_per_sec_f64() * (path.base_rtt * self.step).as_secs_f64();
+        for rtt in (0..self.end).step_by(self.step as usize) {
+            let cwnd = model.flows[0].control.decision().cwnd.as_f64() / path.mss.as_f64();
+            let (delivered, marked) = (model.flows[0].delivered, model.flows[0].marked);
+            model.run_until(at(rtt + self.step));
+            let acked = (model.flows[0].delivered - delivered).as_f64();
+            let marked = (model.flows[0].marked - marked).as_f64();
+            let line = format!(
+                "{rtt:5} {:6} {:6} {:8} {:6}  {}",
+                libm::round(cwnd),
+                libm::round(100.0 * acked / full),
+                libm::round(100.0 * marked / acked.max(1.0)),
+                libm::round(model.queued() / path.mtu().as_f64()),
+                self.event(rtt)
+            );
+            writeln!(text, "{}", line.trim_end()).expect("a string takes any text");
+        }
+        text
+    }
+}
+
+#[test]
+fn every_control_moves_its_window_through_the_script_as_before() {
+    for name in NAMES {
+        let config = Config::by_name(name).expect("a name of the registry");
+        let tables = [
+            INTRA.table(&config, &path(), path().bdp),
+            INTRA.table(&config, &path(), path().mss * 10),
+            INTER.table(&config, &wan_path(), wan_path().bdp),
+        ];
+        insta::assert_snapshot!(*name, tables.join("\n"));
+    }
+}
+
+/// Shares of the goodput in the last part of a run, and the part of the link that they sum to.
+fn shares(
+    link: Link,
+    flows: &[(Config, Path, Bytes)],
+    warmup: Duration,
+    period: Duration,
+) -> (Vec<f64>, f64) {
+    let rate = link.rate;
+    let mut model = Dumbbell::new(link, flows);
+    model.run_until(Time::ZERO + warmup);
+    let before: Vec<Bytes> = model.flows.iter().map(|flow| flow.delivered).collect();
+    model.run_until(Time::ZERO + warmup + period);
+    let gained = model.flows.iter().zip(before).map(|(flow, before)| (flow.delivered - before).as_f64());
+    let gained: Vec<f64> = gained.collect();
+    let total: f64 = gained.iter().sum();
+    let capacity = rate.bytes_per_sec_f64() * period.as_secs_f64() * 4096.0 / 4160.0;
+    (gained.iter().map(|bytes| bytes / total).collect(), total / capacity)
+}
+
+/// Jain's index.
+fn jain(shares: &[f64]) -> f64 {
+    let sum: f64 = shares.iter().sum();
+    sum * sum / (shares.len() as f64 * shares.iter().map(|x| x * x).sum::<f64>())
+}
+
+/// A 2 ms path at 100 Gb/s.
+fn two_ms() -> Path {
+    let base_rtt = Duration::from_ms(2);
+    Path { base_rtt, bdp: wan_path().line_rate.bytes_in(base_rtt), ..wan_path() }
+}
+
+#[test]
+fn unocc_flows_of_14_us_and_2_ms_share_alike() {
+    let config = Config::by_name("unocc").expect("a name of the registry");
+    let size = two_ms().bdp.as_f64();
+    let link = Link {
+        marking: Marking { min: 0.25 * 1_048_576.0, max: 0.75 * 1_048_576.0 },
+        phantom: Some(Phantom { size, drain: 0.9, marking: Marking { min: 0.25 * size, max: 0.75 * size } }),
+        ..link()
+    };
+    let flows: Vec<_> = [path(), two_ms()]
+        .into_iter()
+        .flat_map(|path| core::iter::repeat_n((config.clone(), path, path.bdp), 4))
+        .collect();
+    let (shares, used) = shares(link, &flows, Duration::from_ms(110), Duration::from_ms(30));
+    assert!(jain(&shares) > 0.95, "Jain {} of {shares:?}", jain(&shares));
+    assert!((0.85..0.93).contains(&used), "the phantom queue leaves a tenth of the link free: {used}");
+}

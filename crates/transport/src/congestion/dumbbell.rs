@@ -1,0 +1,263 @@
+//! A small packet model of one bottleneck, for tests of controls: flows with their own round trips share a queue that
+//! marks and drops.
+//!
+//! Much is left out on purpose (hops, ACK queues, retransmissions: a sender always has new data), so that a curve shows
+//! the control and little else.
+
+use super::*;
+use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use farspan_units::{FlowId, Purpose, Random};
+
+/// How the queue marks a packet: never up to `min` bytes, always above `max`, and by chance between.
+#[derive(Clone, Copy)]
+pub struct Marking {
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Marking {
+    /// All above one threshold.
+    pub const fn step(at: f64) -> Self {
+        Self { min: at, max: at }
+    }
+
+    fn marks(self, queued: f64, uniform: f64) -> bool {
+        queued > self.max || (queued > self.min && uniform * (self.max - self.min) < queued - self.min)
+    }
+}
+
+/// A counter that rises with each packet and falls at a part of the line rate.
+#[derive(Clone, Copy)]
+pub struct Phantom {
+    pub size: f64,
+    pub drain: f64,
+    pub marking: Marking,
+}
+
+/// The bottleneck.
+#[derive(Clone)]
+pub struct Link {
+    pub rate: Rate,
+    pub buffer: Bytes,
+    pub marking: Marking,
+    pub phantom: Option<Phantom>,
+    /// From when on which part of the rate is left for the flows; in the order of time.
+    pub shares: Vec<(Time, f64)>,
+    /// When a packet that arrives is lost, and found so from later ACKs.
+    pub losses: Vec<Time>,
+    /// From when to when every packet is lost, until its time-out.
+    pub blackout: (Time, Time),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Send,
+    Arrive { sent_at: Time },
+    Ack { sent_at: Time, marked: bool },
+    Loss { sent_at: Time },
+    Timeout { sent_at: Time },
+}
+
+/// A flow with endless data.
+pub struct Flow {
+    pub control: Control,
+    path: Path,
+    in_flight: Bytes,
+    pub delivered: Bytes,
+    pub marked: Bytes,
+    /// When the pacer and the NIC let the next packet go.
+    next_at: Time,
+    /// Whether a `Send` waits in the queue of events.
+    waiting: bool,
+    jitter: Random,
+}
+
+/// The model.
+pub struct Dumbbell {
+    pub now: Time,
+    pub flows: Vec<Flow>,
+    link: Link,
+    events: BinaryHeap<Reverse<(Time, u64, usize, Event)>>,
+    /// Numbers events, so that those of one time keep their order.
+    count: u64,
+    /// When the queue will be empty.
+    busy_until: Time,
+    /// Bytes in the phantom queue, and when that was so.
+    phantom: (f64, Time),
+    chance: Random,
+    lost: usize,
+}
+
+impl Dumbbell {
+    pub fn new(link: Link, flows: &[(Config, Path, Bytes)]) -> Self {
+        let mut model = Self {
+            now: Time::ZERO,
+            flows: Vec::new(),
+            link,
+            events: BinaryHeap::new(),
+            count: 0,
+            busy_until: Time::ZERO,
+            phantom: (0.0, Time::ZERO),
+            chance: Random::new(1, Purpose::Test, 0),
+            lost: 0,
+        };
+        for (i, (config, path, initial_cwnd)) in flows.iter().enumerate() {
+            let start = Start { path, initial_cwnd: *initial_cwnd, seed: 1, flow: FlowId(i as u32) };
+            model.flows.push(Flow {
+                control: config.build(&start),
+                path: *path,
+                in_flight: Bytes::ZERO,
+                delivered: Bytes::ZERO,
+                marked: Bytes::ZERO,
+                next_at: Time::ZERO,
+                waiting: false,
+                jitter: Random::new(1, Purpose::Jitter, i as u64),
+            });
+            model.wake(i);
+        }
+        model
+    }
+
+    /// Lets the model run up to a time.
+    pub fn run_until(&mut self, until: Time) {
+        while let Some(&Reverse((at, _, flow, event))) = self.events.peek() {
+            if at > until {
+                break;
+            }
+            self.events.pop();
+            self.now = at;
+            self.handle(flow, event);
+        }
+        self.now = until;
+    }
+
+    /// Bytes in the queue.
+    pub fn queued(&self) -> f64 {
+        self.busy_until.since(self.now).as_secs_f64() * self.rate().bytes_per_sec_f64()
+    }
+
+    fn schedule(&mut self, at: Time, flow: usize, event: Event) {
+        self.count += 1;
+        self.events.push(Reverse((at, self.count, flow, event)));
+    }
+
+    fn wake(&mut self, i: usize) {
+        let flow = &mut self.flows[i];
+        if !flow.waiting && flow.in_flight < flow.control.decision().cwnd {
+            flow.waiting = true;
+            let at = flow.next_at.max(self.now);
+            self.schedule(at, i, Event::Send);
+        }
+    }
+
+    fn handle(&mut self, i: usize, event: Event) {
+        let now = self.now;
+        let flow = &mut self.flows[i];
+        let bytes = flow.path.mss;
+        if !matches!(event, Event::Send | Event::Arrive { .. }) {
+            flow.in_flight -= bytes;
+        }
+        let in_flight = flow.in_flight;
+        match event {
+            Event::Send => self.send(i),
+            Event::Arrive { sent_at } => return self.arrive(i, sent_at),
+            Event::Ack { sent_at, marked } => {
+                flow.delivered += bytes;
+                flow.marked += if marked { bytes } else { Bytes::ZERO };
+                flow.control.on_ack(&Ack {
+                    now,
+                    bytes_acked: bytes,
+                    ecn_ce: marked,
+                    rtt: now - sent_at,
+                    sent_at,
+                    in_flight,
+                    delivered: flow.delivered,
+                    at_send: None,
+                    telemetry: &[],
+                });
+            }
+            Event::Loss { sent_at } => {
+                flow.control.on_loss(&Loss { now, bytes, sent_at, in_flight });
+            }
+            Event::Timeout { sent_at } => {
+                let rto = now - sent_at;
+                flow.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto });
+            }
+        }
+        self.wake(i);
+    }
+
+    fn send(&mut self, i: usize) {
+        let now = self.now;
+        let flow = &mut self.flows[i];
+        flow.waiting = false;
+        if flow.in_flight >= flow.control.decision().cwnd {
+            return;
+        }
+        let (bytes, mtu) = (flow.path.mss, flow.path.mtu());
+        flow.in_flight += bytes;
+        let in_flight = flow.in_flight;
+        let decision = flow.control.on_sent(&Sent { now, bytes, in_flight, retransmission: false });
+        let nic = flow.path.packet_time();
+        let gap = decision.pacing_rate.map_or(nic, |rate| rate.transmission(mtu).max(nic));
+        flow.next_at = now + gap;
+        let arrival = now + nic + nic.mul_f64(flow.jitter.uniform());
+        self.schedule(arrival, i, Event::Arrive { sent_at: now });
+    }
+
+    fn arrive(&mut self, i: usize, sent_at: Time) {
+        let path = self.flows[i].path;
+        let (at, event) = match self.enqueue(path.mtu()) {
+            // The base round trip holds two transmissions that have passed already, the NIC's and the queue's.
+            Fate::Served { left_at, marked } => {
+                let rest = path.base_rtt.saturating_sub(path.packet_time() * 2);
+                (left_at + rest, Event::Ack { sent_at, marked })
+            }
+            Fate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), Event::Loss { sent_at }),
+            Fate::Vanished => (sent_at + path.base_rtt + path.max_queueing, Event::Timeout { sent_at }),
+        };
+        self.schedule(at, i, event);
+    }
+
+    fn rate(&self) -> Rate {
+        let share = self.link.shares.iter().rev().find(|(from, _)| *from <= self.now).map_or(1.0, |s| s.1);
+        self.link.rate.mul_f64(share)
+    }
+
+    fn enqueue(&mut self, mtu: Bytes) -> Fate {
+        let at = self.now;
+        if (self.link.blackout.0..self.link.blackout.1).contains(&at) {
+            return Fate::Vanished;
+        }
+        if self.link.losses.get(self.lost).is_some_and(|loss| *loss <= at) {
+            self.lost += 1;
+            return Fate::Lost;
+        }
+        let rate = self.rate();
+        let queued = self.busy_until.since(at).as_secs_f64() * rate.bytes_per_sec_f64();
+        if queued + mtu.as_f64() > self.link.buffer.as_f64() {
+            return Fate::Lost;
+        }
+        self.busy_until = self.busy_until.max(at) + rate.transmission(mtu);
+        let on_queue = self.link.marking.marks(queued, self.chance.uniform());
+        Fate::Served { left_at: self.busy_until, marked: self.marked_by_phantom(at, mtu) || on_queue }
+    }
+
+    fn marked_by_phantom(&mut self, at: Time, mtu: Bytes) -> bool {
+        let Some(phantom) = self.link.phantom else { return false };
+        let (level, since) = self.phantom;
+        let drained = at.since(since).as_secs_f64() * self.link.rate.bytes_per_sec_f64() * phantom.drain;
+        let level = ((level - drained).max(0.0) + mtu.as_f64()).min(phantom.size);
+        self.phantom = (level, at.max(since));
+        phantom.marking.marks(level, self.chance.uniform())
+    }
+}
+
+/// What becomes of a packet at the queue.
+enum Fate {
+    Served { left_at: Time, marked: bool },
+    Lost,
+    Vanished,
+}
