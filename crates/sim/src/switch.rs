@@ -94,17 +94,20 @@ impl Switch {
     /// Handles a window: completions are settled when a port is next looked at, and at the end. A completion in the
     /// window reaches the next node after the window, so nothing is late.
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
-        while let Some((key, arrived)) = window.next() {
-            let Some(id) = arrived else {
-                self.settle(key.at(), packets, window);
-                self.sample(key, window);
-                continue;
-            };
-            let port = self.route(id, packets);
-            let egress = &mut self.ports[port];
-            egress.settle(key.at(), packets, window);
-            egress.admit(key.at(), id, packets);
-            self.busy[port / 64] |= 1 << (port % 64);
+        if window.has_wakes() {
+            while let Some((key, arrived)) = window.next() {
+                match arrived {
+                    Some(id) => self.admit(key.at(), id, packets, window),
+                    None => {
+                        self.settle(key.at(), packets, window);
+                        self.sample(key, window);
+                    }
+                }
+            }
+        } else {
+            while let Some((at, id)) = window.next_message() {
+                self.admit(at, id, packets, window);
+            }
         }
         let last = window.end() - Duration::from_ps(1);
         let next = self.settle(last, packets, window);
@@ -112,6 +115,16 @@ impl Switch {
             window.run_again(at);
         }
         next.is_some()
+    }
+
+    /// Takes a packet in whose port may have completions due.
+    #[inline]
+    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
+        let port = self.route(id, packets);
+        let egress = &mut self.ports[port];
+        egress.settle(now, packets, out);
+        egress.admit(now, id, packets);
+        self.busy[port / 64] |= 1 << (port % 64);
     }
 
     /// Completes all that is due up to `until` on busy ports; gives the earliest completion left.

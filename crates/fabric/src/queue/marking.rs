@@ -13,13 +13,12 @@ struct Ramp {
 
 impl Ramp {
     /// Never up to `min`, always above `max`, linear between (Uno section 5.1). Draws only on the slope.
+    #[inline]
     fn marks(self, level: u64, random: &mut Random) -> bool {
-        if level <= self.min {
-            return false;
-        }
-        if level > self.max {
-            return true;
-        }
+        level > self.min && (level > self.max || self.marks_on_slope(level, random))
+    }
+
+    fn marks_on_slope(self, level: u64, random: &mut Random) -> bool {
         // P(mark) = (level - min) / (max - min), compared as integers.
         let draw = random.bits() >> 32;
         u128::from(draw) * u128::from(self.max - self.min) < u128::from(level - self.min) << 32
@@ -48,6 +47,7 @@ impl PhantomQueue {
     }
 
     /// Counts a packet; the counter saturates at its size.
+    #[inline]
     pub(super) fn add(&mut self, now: Time, size: Bytes) {
         if self.last.0 != size {
             self.last = (size, self.drain.transmission(size));
@@ -103,6 +103,7 @@ impl Marking {
     }
 
     /// Whether the state of the queues now marks a data packet: any marker does.
+    #[inline]
     pub(super) fn marks(&self, now: Time, queued: Bytes, random: &mut Random) -> bool {
         let real = self.queue.is_some_and(|ramp| ramp.marks(queued.get(), random));
         real || match (self.phantom_ramp, &self.phantom) {

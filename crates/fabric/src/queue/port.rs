@@ -47,8 +47,10 @@ pub struct PortCounters {
 /// [`Port::complete`] at each [`Port::next_completion`]. At one instant a completion comes before an arrival.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// The packet in service, and when its last bit leaves.
-    serving: Option<(PacketId, Time)>,
+    /// When the last bit of the packet in service leaves; [`Time::MAX`]: the port is idle.
+    done_at: Time,
+    /// The packet in service, while there is one.
+    serving: PacketId,
     control: List,
     data: List,
     /// Bytes in the data queue, the packet in service included.
@@ -74,7 +76,8 @@ impl Port {
         assert!(!rate.is_zero(), "a link moves something");
         let second = 8_000_000_000_000_u64;
         Self {
-            serving: None,
+            done_at: Time::MAX,
+            serving: PacketId::NONE,
             control: List::EMPTY,
             data: List::EMPTY,
             data_bytes: Bytes::ZERO,
@@ -89,6 +92,7 @@ impl Port {
         }
     }
 
+    #[inline]
     fn transmission(&self, size: Bytes) -> Duration {
         if self.byte_time != 0 {
             Duration::from_ps(self.byte_time * size.get())
@@ -98,65 +102,61 @@ impl Port {
     }
 
     /// A packet arrives. Everything due at or before `now` must have been completed.
+    #[inline]
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
-        debug_assert!(self.serving.is_none_or(|(_, at)| at > now), "a completion is overdue");
-        let (size, control) = (packets[id].size(), packets[id].control());
-        if control && self.control_priority {
-            return self.start_or(now, id, packets, |port, packets| port.control.push(id, packets));
+        debug_assert!(self.next_completion().is_none_or(|at| at > now), "a completion is overdue");
+        let packet = &packets[id];
+        let (size, control) = (packet.size(), packet.control());
+        if !(control && self.control_priority) {
+            let fits = self.data_bytes + size <= self.buffer;
+            if let Some(phantom) = &mut self.marking.phantom
+                && !control
+                && (fits || phantom.count_dropped)
+            {
+                phantom.add(now, size);
+            }
+            if !fits {
+                self.counters.dropped += 1;
+                self.counters.dropped_bytes += size;
+                return Admission::Dropped;
+            }
+            self.change_queue(now, self.data_bytes + size);
+            if self.marking_point == MarkingPoint::Enqueue && !control {
+                self.mark(now, id, packets);
+            }
         }
-        let fits = self.data_bytes + size <= self.buffer;
-        if let Some(phantom) = &mut self.marking.phantom
-            && !control
-            && (fits || phantom.count_dropped)
-        {
-            phantom.add(now, size);
+        if self.done_at == Time::MAX {
+            self.serve(now, id, size);
+            return Admission::Started;
         }
-        if !fits {
-            self.counters.dropped += 1;
-            self.counters.dropped_bytes += size;
-            return Admission::Dropped;
-        }
-        self.change_queue(now, self.data_bytes + size);
-        if self.marking_point == MarkingPoint::Enqueue && !control {
-            self.mark(now, id, packets);
-        }
-        self.start_or(now, id, packets, |port, packets| port.data.push(id, packets))
+        let list = if control && self.control_priority { &mut self.control } else { &mut self.data };
+        list.push(id, packets);
+        Admission::Queued
     }
 
-    /// Starts a packet on an idle link, or queues it.
-    fn start_or(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        packets: &mut Packets,
-        queue: impl FnOnce(&mut Self, &mut Packets),
-    ) -> Admission {
-        if self.serving.is_some() {
-            queue(self, packets);
-            return Admission::Queued;
-        }
-        self.serve(now, id, packets);
-        Admission::Started
-    }
-
-    fn serve(&mut self, now: Time, id: PacketId, packets: &Packets) {
-        let time = self.transmission(packets[id].size());
+    #[inline]
+    fn serve(&mut self, now: Time, id: PacketId, size: Bytes) {
+        let time = self.transmission(size);
         self.counters.busy += time;
-        self.serving = Some((id, now + time));
+        self.serving = id;
+        self.done_at = now + time;
     }
 
     /// When the packet in service has left, if there is one.
     #[must_use]
-    pub fn next_completion(&self) -> Option<Time> {
-        self.serving.map(|(_, at)| at)
+    #[inline]
+    pub const fn next_completion(&self) -> Option<Time> {
+        if self.done_at.as_ps() == Time::MAX.as_ps() { None } else { Some(self.done_at) }
     }
 
     /// Completes the packet in service, at [`Port::next_completion`], and starts the next: control first, then data.
     ///
     /// # Panics
     /// If nothing is in service.
+    #[inline]
     pub fn complete(&mut self, packets: &mut Packets) -> PacketId {
-        let (id, now) = self.serving.take().expect("a completion follows a start");
+        let (id, now) = (self.serving, self.done_at);
+        assert!(now != Time::MAX, "a completion follows a start");
         let packet = &packets[id];
         let (size, control) = (packet.size(), packet.control());
         self.counters.sent_bytes += size;
@@ -167,12 +167,14 @@ impl Port {
                 self.mark(now, id, packets);
             }
         }
-        if let Some(next) = self.control.pop(packets).or_else(|| self.data.pop(packets)) {
-            self.serve(now, next, packets);
+        match self.control.pop(packets).or_else(|| self.data.pop(packets)) {
+            Some(next) => self.serve(now, next, packets[next].size()),
+            None => self.done_at = Time::MAX,
         }
         id
     }
 
+    #[inline]
     fn mark(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         if self.marking.marks(now, self.data_bytes, &mut self.random) {
             packets[id].mark();
@@ -180,6 +182,7 @@ impl Port {
         }
     }
 
+    #[inline]
     fn change_queue(&mut self, now: Time, bytes: Bytes) {
         let c = &mut self.counters;
         c.queue_integral += u128::from(self.data_bytes.get()) * u128::from(now.since(c.changed_at).as_ps());
@@ -209,7 +212,7 @@ impl Port {
     /// Time spent sending up to `now`: the packet in service counts as far as it has come.
     #[must_use]
     pub fn busy_until(&self, now: Time) -> Duration {
-        self.counters.busy.saturating_sub(self.serving.map_or(Duration::ZERO, |(_, at)| at.since(now)))
+        self.counters.busy.saturating_sub(self.next_completion().map_or(Duration::ZERO, |at| at.since(now)))
     }
 
     /// Time-weighted mean of the data queue from the start to `now`, in bytes.

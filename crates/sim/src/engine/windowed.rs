@@ -4,7 +4,7 @@
 //! the lookahead. So each node that has something to do runs once a window: its messages are gathered and sorted as plain
 //! integers, merged with the node's own events, and handled as a batch while the node's state is in cache.
 //!
-//! Messages within [`NEAR`] windows wait in chunks by (window, node); later ones in a coarse calendar, whose slots are
+//! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in a coarse calendar, whose slots are
 //! filed into the near windows when their time comes. Empty stretches are skipped.
 
 use super::{EventClass, Key, Node, Outbox, Pause};
@@ -12,8 +12,10 @@ use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-/// Windows that are filed one by one; a power of two. A coarse slot is as long.
-const NEAR: u64 = 64;
+/// Windows in a coarse slot of the calendar.
+const SLOT: u64 = 64;
+/// Windows that are filed one by one: those of the current slot and of the next; a power of two.
+const NEAR: u64 = 2 * SLOT;
 
 /// Bits of a message in a packed key.
 const MSG_BITS: u32 = 32;
@@ -63,10 +65,10 @@ struct Calendar {
     row: usize,
     chunks: Vec<Chunk>,
     free: u32,
-    /// By coarse slot (window / [`NEAR`]).
+    /// By coarse slot (window / [`SLOT`]).
     far: BTreeMap<u64, Vec<Far>>,
-    /// The coarse slot whose windows are the near ones.
-    slot: u64,
+    /// The first window that is not a near one; a multiple of [`SLOT`].
+    near_end: u64,
     /// Messages under way.
     messages: usize,
 }
@@ -83,7 +85,7 @@ impl Calendar {
             chunks: Vec::new(),
             free: NONE,
             far: BTreeMap::new(),
-            slot: 0,
+            near_end: NEAR,
             messages: 0,
         }
     }
@@ -93,31 +95,39 @@ impl Calendar {
     }
 
     fn activate(&mut self, window: u64, node: u32) {
-        if window / NEAR != self.slot {
-            self.far.entry(window / NEAR).or_default().push(Far { window, node, key: None });
+        if window >= self.near_end {
+            self.far.entry(window / SLOT).or_default().push(Far { window, node, key: None });
             return;
         }
         let row = (window % NEAR) as usize * self.row;
         self.active[row + (node / 64) as usize] |= 1 << (node % 64);
     }
 
+    #[inline]
     fn file(&mut self, window: u64, node: u32, key: u64) {
-        if window / NEAR != self.slot {
-            self.far.entry(window / NEAR).or_default().push(Far { window, node, key: Some(key) });
-            return;
-        }
-        let near = (window % NEAR) as usize;
-        let head = &mut self.heads[near * self.nodes + node as usize];
-        if *head != NONE {
-            let chunk = &mut self.chunks[*head as usize];
-            if (chunk.len as usize) < CHUNK {
-                chunk.keys[chunk.len as usize] = key;
+        if window < self.near_end {
+            let head = self.heads[(window % NEAR) as usize * self.nodes + node as usize];
+            if let Some(chunk) = self.chunks.get_mut(head as usize)
+                && let Some(place) = chunk.keys.get_mut(chunk.len as usize)
+            {
+                *place = key;
                 chunk.len += 1;
                 return;
             }
-        } else {
-            self.active[near * self.row + (node / 64) as usize] |= 1 << (node % 64);
         }
+        self.file_slowly(window, node, key);
+    }
+
+    /// Files a message that needs a fresh chunk or lies far ahead.
+    #[cold]
+    fn file_slowly(&mut self, window: u64, node: u32, key: u64) {
+        if window >= self.near_end {
+            self.far.entry(window / SLOT).or_default().push(Far { window, node, key: Some(key) });
+            return;
+        }
+        let near = (window % NEAR) as usize;
+        self.active[near * self.row + (node / 64) as usize] |= 1 << (node % 64);
+        let head = &mut self.heads[near * self.nodes + node as usize];
         let mut fresh = Chunk { keys: [0; CHUNK], len: 1, next: *head };
         fresh.keys[0] = key;
         if self.free == NONE {
@@ -144,27 +154,34 @@ impl Calendar {
         }
     }
 
-    /// The first window from `from` on in which a node has something to do; files coarse slots as it passes them.
+    /// The first window from `from` on in which a node has something to do; files coarse slots as they come near.
     fn next_active(&mut self, from: u64) -> Option<u64> {
-        let mut window = from.max(self.slot * NEAR);
+        // Windows before the near ones are over.
+        let mut window = from.max(self.near_end.saturating_sub(NEAR));
         loop {
-            if window / NEAR == self.slot {
-                while window / NEAR == self.slot {
-                    let row = (window % NEAR) as usize * self.row;
-                    if self.active[row..row + self.row].iter().any(|&bits| bits != 0) {
-                        return Some(window);
-                    }
-                    window += 1;
+            while window < self.near_end {
+                if window.is_multiple_of(SLOT) && self.near_end - window < NEAR {
+                    self.approach(window / SLOT + 1);
                 }
+                let row = (window % NEAR) as usize * self.row;
+                if self.active[row..row + self.row].iter().any(|&bits| bits != 0) {
+                    return Some(window);
+                }
+                window += 1;
             }
             let (&slot, _) = self.far.first_key_value()?;
-            self.slot = slot;
-            window = slot * NEAR;
-            for far in self.far.remove(&slot).unwrap_or_default() {
-                match far.key {
-                    Some(key) => self.file(far.window, far.node, key),
-                    None => self.activate(far.window, far.node),
-                }
+            window = slot * SLOT;
+            self.approach(slot);
+        }
+    }
+
+    /// Makes the windows up to the end of a coarse slot near ones.
+    fn approach(&mut self, slot: u64) {
+        self.near_end = (slot + 1) * SLOT;
+        for far in self.far.remove(&slot).unwrap_or_default() {
+            match far.key {
+                Some(key) => self.file(far.window, far.node, key),
+                None => self.activate(far.window, far.node),
             }
         }
     }
@@ -172,11 +189,14 @@ impl Calendar {
 
 /// What a node sees of a window: its events in order, and a way to speak.
 pub(crate) struct Window<'a, M> {
-    /// The window's end; events at or after it wait.
-    end: Time,
+    /// The window's number.
+    index: u64,
     /// The window's start: packed keys count from here.
     start: Time,
+    /// The window's end; events at or after it wait.
+    end: Time,
     node: u32,
+    /// The messages before the end, in order.
     keys: &'a [u64],
     taken: usize,
     channels: &'a [u32],
@@ -194,38 +214,67 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         self.end
     }
 
+    /// Whether the node has events of its own in this window.
+    pub(crate) fn has_wakes(&self) -> bool {
+        self.wakes.peek().is_some_and(|Reverse(key)| key.at() < self.end)
+    }
+
+    const fn at(&self, packed: u64) -> Time {
+        Time::from_ps(self.start.as_ps() + (packed >> (MSG_BITS + RANK_BITS)))
+    }
+
+    /// The next message; for nodes without [events of their own](Self::has_wakes).
+    #[inline]
+    pub(crate) fn next_message(&mut self) -> Option<(Time, M)> {
+        let &packed = self.keys.get(self.taken)?;
+        self.taken += 1;
+        Some((self.at(packed), M::from(packed as u32)))
+    }
+
     /// The next event before the window's end, in the total order.
     pub(crate) fn next(&mut self) -> Option<(Key, Option<M>)> {
         let message = self.keys.get(self.taken).map(|&packed| {
-            let at = self.start + Duration::from_ps(packed >> (MSG_BITS + RANK_BITS));
             let rank = (packed >> MSG_BITS) & ((1 << RANK_BITS) - 1);
-            (Key::new(at, EventClass::Arrival, self.channels[rank as usize], 0), M::from(packed as u32))
+            Key::new(self.at(packed), EventClass::Arrival, self.channels[rank as usize], 0)
         });
         if let Some(&Reverse(key)) = self.wakes.peek()
             && key.at() < self.end
-            && message.is_none_or(|(first, _)| key < first)
+            && message.is_none_or(|first| key < first)
         {
             self.wakes.pop();
             *self.pending -= usize::from(key.class() != EventClass::Probe);
             return Some((key, None));
         }
-        let (key, msg) = message.filter(|(key, _)| key.at() < self.end)?;
+        let key = message?;
+        let msg = M::from(self.keys[self.taken] as u32);
         self.taken += 1;
         Some((key, Some(msg)))
     }
 
     /// Asks to be run in the window that holds `at`, without an event.
     pub(crate) fn run_again(&mut self, at: Time) {
-        let window = self.calendar.window(at);
+        let (window, _) = self.place(at);
         self.calendar.activate(window, self.node);
+    }
+
+    /// The window that holds `at`, and how far into it that is. Nearly always it is one of the next two.
+    #[inline]
+    fn place(&self, at: Time) -> (u64, u64) {
+        let length = self.calendar.length;
+        let ahead = at.as_ps() - self.start.as_ps();
+        match ahead {
+            _ if ahead < length => (self.index, ahead),
+            _ if ahead < 2 * length => (self.index + 1, ahead - length),
+            _ => (self.index + ahead / length, ahead % length),
+        }
     }
 }
 
-impl<M: Copy + Into<u32>> Outbox<M> for Window<'_, M> {
+impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
+    #[inline]
     fn send(&mut self, channel: u32, at: Time, msg: M) {
         let End { node, rank } = self.ends[channel as usize];
-        let window = self.calendar.window(at);
-        let offset = at.as_ps() - window * self.calendar.length;
+        let (window, offset) = self.place(at);
         let key = offset << (MSG_BITS + RANK_BITS) | u64::from(rank) << MSG_BITS | u64::from(msg.into());
         self.calendar.messages += 1;
         self.calendar.file(window, node, key);
@@ -235,7 +284,7 @@ impl<M: Copy + Into<u32>> Outbox<M> for Window<'_, M> {
         *self.pending += usize::from(key.class() != EventClass::Probe);
         self.wakes.push(Reverse(key));
         if key.at() >= self.end {
-            let window = self.calendar.window(key.at());
+            let (window, _) = self.place(key.at());
             self.calendar.activate(window, self.node);
         }
     }
@@ -346,11 +395,18 @@ impl Windowed {
                 self.keys.clear();
                 self.calendar.gather(window, node, &mut self.keys);
                 self.keys.sort_unstable();
+                let due = if whole {
+                    self.keys.len()
+                } else {
+                    let limit = end.since(start).as_ps() << (MSG_BITS + RANK_BITS);
+                    self.keys.partition_point(|&key| key < limit)
+                };
                 let mut view = Window {
-                    end,
+                    index: window,
                     start,
+                    end,
                     node,
-                    keys: &self.keys,
+                    keys: &self.keys[..due],
                     taken: 0,
                     channels: &self.channels[node as usize],
                     wakes: &mut self.wakes[node as usize],
