@@ -1,1 +1,22 @@
-//! stub
+//! What a run says about itself: flow records, quantiles, fairness, summaries over seeds, Parquet tables.
+//!
+//! Nothing here simulates: records go in, numbers come out. [`Summary`] is the document of `farspan run --json`.
+#![forbid(unsafe_code)]
+
+mod fairness;
+mod fct;
+mod histogram;
+mod quantile;
+mod record;
+mod seeds;
+mod summary;
+mod table;
+
+pub use fairness::{Fairness, Member, jain};
+pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
+pub use histogram::LogHistogram;
+pub use quantile::{Quantile, median, nearest_rank};
+pub use record::{Class, FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
+pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
+pub use summary::{ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, Summary};
+pub use table::{FlowTable, PortTable, Record, SeriesTable, Table, TableError};

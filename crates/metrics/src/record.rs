@@ -1,0 +1,210 @@
+//! What is recorded of flows, ports and probes.
+
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Whether a flow stays inside its site.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// Inside a site.
+    Intra,
+    /// Between sites.
+    Inter,
+}
+
+impl Class {
+    /// The word in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Intra => "intra",
+            Self::Inter => "inter",
+        }
+    }
+}
+
+/// What became of a flow: a row of `flows.parquet`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowRecord {
+    /// Its position in the workload.
+    pub flow: FlowId,
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host.
+    pub dst: HostId,
+    /// Intra or inter.
+    pub class: Class,
+    /// Tag of its part of the workload.
+    pub tag: Arc<str>,
+    /// Whether its part has Poisson arrivals, so that high quantiles need many flows.
+    pub poisson: bool,
+    /// Whether it is in the summary.
+    pub measured: bool,
+    /// Whether it started before the run ended.
+    pub started: bool,
+    /// Payload.
+    pub size: Bytes,
+    /// When the sender was handed the message.
+    pub start: Time,
+    /// When the sender had the last ACK.
+    pub finish: Option<Time>,
+    /// When the receiver had the last byte.
+    pub delivered: Option<Time>,
+    /// Completion time in an empty network.
+    pub ideal_fct: Duration,
+    /// Payload sent: first transmissions, parity and retransmissions.
+    pub sent_bytes: Bytes,
+    /// Of it, parity.
+    pub parity_bytes: Bytes,
+    /// Of it, retransmissions.
+    pub retransmitted_bytes: Bytes,
+    /// Data packets that arrived with a mark.
+    pub marked_packets: u64,
+    /// Data packets that arrived trimmed.
+    pub trimmed_packets: u64,
+    /// Data packets that did not arrive.
+    pub dropped_packets: u64,
+    /// Time-outs.
+    pub timeouts: u64,
+    /// NACKs that the sender received.
+    pub nacks: u64,
+    /// Blocks that could not be decoded without a repair.
+    pub blocks_undecodable: u64,
+}
+
+impl FlowRecord {
+    /// Flow completion time at the sender: last ACK minus start.
+    #[must_use]
+    pub fn fct(&self) -> Option<Duration> {
+        self.finish.map(|t| t.since(self.start))
+    }
+
+    /// `duration` over [`FlowRecord::ideal_fct`].
+    #[must_use]
+    pub fn slowdown(&self, duration: Duration) -> f64 {
+        duration / self.ideal_fct
+    }
+}
+
+/// What a port did: a row of `ports.parquet`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PortRecord {
+    /// `FROM->TO#n`.
+    pub name: String,
+    /// Bytes sent, headers included.
+    pub bytes: Bytes,
+    /// Packets sent, of any kind.
+    pub packets: u64,
+    /// Data packets dropped here.
+    pub drops: u64,
+    /// Data packets marked here.
+    pub marks: u64,
+    /// Data packets trimmed here.
+    pub trims: u64,
+    /// Largest data queue.
+    pub max_queue: Bytes,
+    /// Time-weighted mean of the data queue, bytes.
+    pub mean_queue: f64,
+    /// Busy time over run time.
+    pub utilization: f64,
+}
+
+/// What is sampled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Probe {
+    /// Receiver goodput over the last interval, bit/s.
+    Rate,
+    /// Congestion window, bytes.
+    Cwnd,
+    /// Smoothed RTT, ns.
+    Rtt,
+    /// Data queue, bytes.
+    Queue,
+    /// Phantom queue, bytes.
+    PhantomQueue,
+    /// Busy share of the last interval.
+    Utilization,
+}
+
+impl Probe {
+    /// The word in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rate => "rate",
+            Self::Cwnd => "cwnd",
+            Self::Rtt => "rtt",
+            Self::Queue => "queue",
+            Self::PhantomQueue => "phantom_queue",
+            Self::Utilization => "utilization",
+        }
+    }
+}
+
+/// Whose a sample is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SeriesId {
+    /// A flow's.
+    Flow(FlowId),
+    /// A port's, by name.
+    Port(Arc<str>),
+}
+
+impl SeriesId {
+    /// The text in tables: flow id or port name.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::Flow(flow) => Cow::Owned(flow.to_string()),
+            Self::Port(name) => Cow::Borrowed(name),
+        }
+    }
+}
+
+/// One sample: a row of `series.parquet`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SeriesRecord {
+    /// When; a rate covers the interval that ends here.
+    pub t: Time,
+    /// What.
+    pub probe: Probe,
+    /// Whose.
+    pub id: SeriesId,
+    /// How much, in the unit of the probe.
+    pub value: f64,
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// A measured, finished intra flow of 4096 B from 0, with an ideal FCT of 10 us.
+    pub(crate) fn flow(id: u32, fct_us: u64) -> FlowRecord {
+        let end = Some(Time::ZERO + Duration::from_us(fct_us));
+        FlowRecord {
+            flow: FlowId(id),
+            src: HostId(0),
+            dst: HostId(1),
+            class: Class::Intra,
+            tag: "test".into(),
+            poisson: false,
+            measured: true,
+            started: true,
+            size: Bytes::new(4096),
+            start: Time::ZERO,
+            finish: end,
+            delivered: end,
+            ideal_fct: Duration::from_us(10),
+            sent_bytes: Bytes::new(4096),
+            parity_bytes: Bytes::ZERO,
+            retransmitted_bytes: Bytes::ZERO,
+            marked_packets: 0,
+            trimmed_packets: 0,
+            dropped_packets: 0,
+            timeouts: 0,
+            nacks: 0,
+            blocks_undecodable: 0,
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! The document of `farspan run --json`.
+
+use crate::{
+    Fairness, FctTable, FlowRecord, PortRecord, Probe, Quantile, SeriesId, SeriesRecord, SizeBins,
+    nearest_rank,
+};
+use farspan_units::{Bytes, Duration};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One run in numbers. Names, types and order of the fields are a contract with scripts: add, never rename or remove.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    /// Version of the program.
+    pub farspan_version: String,
+    /// Commit of the program.
+    pub commit: String,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Name of the scheme.
+    pub scheme: String,
+    /// Name of the profile.
+    pub profile: String,
+    /// Name of the engine.
+    pub engine: String,
+    /// Seed of all draws.
+    pub seed: u64,
+    /// Threads of the engine.
+    pub threads: u32,
+    /// Simulated time.
+    pub sim_time_s: f64,
+    /// Time the run took.
+    pub wall_time_s: f64,
+    /// Packets (data, ACK, control) that finished transmission on a link.
+    pub packet_hops: u64,
+    /// Largest resident memory of the process.
+    pub peak_rss_bytes: u64,
+    /// Over the integer fields of every flow record, in hex.
+    pub digest: String,
+    /// Order-free hash of every arrival at a host, in hex.
+    pub packet_digest: String,
+    /// Whether the run was interrupted.
+    pub partial: bool,
+    /// Flows of the run, measured or not.
+    pub flows: FlowCounts,
+    /// Completion times at the sender.
+    pub fct: FctTable,
+    /// Completion times at the receiver.
+    pub delivery: FctTable,
+    /// Load offered to each tier.
+    pub offered_load: OfferedLoad,
+    /// Whether any offered load is so high that there is no steady state.
+    pub transient: bool,
+    /// Sums of bytes.
+    pub bytes: ByteSums,
+    /// Sums of packets.
+    pub packets: PacketSums,
+    /// How losses were repaired.
+    pub recovery: Recovery,
+    /// Shares within the fairness group.
+    pub fairness: Fairness,
+    /// Queues and the bottleneck.
+    pub queues: Queues,
+    /// Slowdown by flow size.
+    pub slowdown_by_size: SizeBins,
+}
+
+/// Flows of a run, measured or not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct FlowCounts {
+    /// Started before the run ended.
+    pub started: u64,
+    /// Of them, finished: the sender had the last ACK.
+    pub finished: u64,
+}
+
+impl FlowCounts {
+    /// Counts `flows`.
+    #[must_use]
+    pub fn of(flows: &[FlowRecord]) -> Self {
+        let count = |keep: fn(&&FlowRecord) -> bool| flows.iter().filter(keep).count() as u64;
+        Self { started: count(|f| f.started), finished: count(|f| f.finish.is_some()) }
+    }
+}
+
+/// Payload and parity offered over capacity, per tier and direction; `None` where undefined.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct OfferedLoad {
+    /// All host NICs together.
+    pub host: Option<f64>,
+    /// The narrowest tier between racks.
+    pub fabric: Option<f64>,
+    /// `wan_A_to_B` for each ordered pair of sites.
+    #[serde(flatten)]
+    pub wan: BTreeMap<String, Option<f64>>,
+}
+
+/// Bytes that hosts sent.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct ByteSums {
+    /// Payload in first transmissions.
+    pub payload: u64,
+    /// Parity.
+    pub parity: u64,
+    /// Payload sent again.
+    pub retransmitted: u64,
+    /// Headers, and control packets whole.
+    pub headers: u64,
+    /// `payload` over the sum of all four; `None` if nothing was sent.
+    pub efficiency: Option<f64>,
+}
+
+impl ByteSums {
+    /// Sums over `flows`; `headers` comes from the hosts.
+    #[must_use]
+    pub fn of(flows: &[FlowRecord], headers: Bytes) -> Self {
+        let sum = |of: fn(&FlowRecord) -> Bytes| flows.iter().map(of).sum::<Bytes>();
+        let (sent, parity) = (sum(|f| f.sent_bytes), sum(|f| f.parity_bytes));
+        let retransmitted = sum(|f| f.retransmitted_bytes);
+        let payload = sent.saturating_sub(parity + retransmitted);
+        let all = payload + parity + retransmitted + headers;
+        Self {
+            payload: payload.get(),
+            parity: parity.get(),
+            retransmitted: retransmitted.get(),
+            headers: headers.get(),
+            efficiency: (!all.is_zero()).then(|| payload.as_f64() / all.as_f64()),
+        }
+    }
+}
+
+/// Data packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct PacketSums {
+    /// Sent by hosts.
+    pub sent: u64,
+    /// Arrived at their host.
+    pub delivered: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// Trimmed.
+    pub trimmed: u64,
+    /// Arrived with a mark.
+    pub ecn_marked: u64,
+}
+
+/// How losses were noticed and repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Recovery {
+    /// Time-outs.
+    pub timeouts: u64,
+    /// NACKs that senders received.
+    pub nacks: u64,
+    /// Coded blocks sent.
+    pub blocks: u64,
+    /// Of them, lost a packet and were decoded without a retransmission.
+    pub blocks_repaired: u64,
+    /// Of them, could not be decoded without a retransmission.
+    pub blocks_undecodable: u64,
+    /// Flows of which a packet was dropped or trimmed.
+    pub flows_with_loss: u64,
+}
+
+impl Recovery {
+    /// Sums over `flows`; the counts of blocks come from the receivers.
+    #[must_use]
+    pub fn of(flows: &[FlowRecord], blocks: u64, blocks_repaired: u64) -> Self {
+        let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum();
+        Self {
+            timeouts: sum(|f| f.timeouts),
+            nacks: sum(|f| f.nacks),
+            blocks,
+            blocks_repaired,
+            blocks_undecodable: sum(|f| f.blocks_undecodable),
+            flows_with_loss: sum(|f| u64::from(f.dropped_packets + f.trimmed_packets > 0)),
+        }
+    }
+}
+
+/// Queues, and the bottleneck: the port with the highest utilisation (among equals the one with the longest mean queue,
+/// then the first).
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Queues {
+    /// Largest data queue of any port.
+    pub max_bytes: Option<u64>,
+    /// Name of the bottleneck; empty without ports.
+    pub bottleneck: String,
+    /// Its time-weighted mean data queue.
+    pub bottleneck_mean_bytes: Option<f64>,
+    /// 99% quantile of its queue samples; `None` if it was not sampled.
+    pub bottleneck_p99_bytes: Option<f64>,
+    /// Its busy time over run time.
+    pub bottleneck_utilization: Option<f64>,
+    /// 99% quantile of the queueing delay of a data packet on its way, all queues together.
+    pub packet_delay_p99_us: Option<f64>,
+}
+
+impl Queues {
+    /// The queues of `ports`, with the queue samples in `series` (other probes are skipped).
+    #[must_use]
+    pub fn of(ports: &[PortRecord], series: &[SeriesRecord], packet_delay_p99: Option<Duration>) -> Self {
+        let busier = |a: &&PortRecord, b: &&PortRecord| {
+            a.utilization.total_cmp(&b.utilization).then(a.mean_queue.total_cmp(&b.mean_queue))
+        };
+        // `max_by` takes the last of equals: reversed, that is the first port.
+        let bottleneck = ports.iter().rev().max_by(busier);
+        Self {
+            max_bytes: ports.iter().map(|p| p.max_queue.get()).max(),
+            bottleneck: bottleneck.map(|p| p.name.clone()).unwrap_or_default(),
+            bottleneck_mean_bytes: bottleneck.map(|p| p.mean_queue),
+            bottleneck_p99_bytes: bottleneck.and_then(|p| sampled_p99(series, &p.name)),
+            bottleneck_utilization: bottleneck.map(|p| p.utilization),
+            packet_delay_p99_us: packet_delay_p99.map(Duration::as_us_f64),
+        }
+    }
+}
+
+/// The 99% quantile of a port's queue samples.
+fn sampled_p99(series: &[SeriesRecord], port: &str) -> Option<f64> {
+    let of_port = |s: &&SeriesRecord| matches!(&s.id, SeriesId::Port(name) if **name == *port);
+    let queue = series.iter().filter(|s| s.probe == Probe::Queue).filter(of_port);
+    let mut sorted: Vec<f64> = queue.map(|s| s.value).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    nearest_rank(&sorted, sorted.len() as u64, Quantile::P99)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::testing::flow;
+    use crate::{Class, Completion, Member};
+    use farspan_units::Time;
+    use serde_json::Value;
+
+    fn summary(flows: &[FlowRecord]) -> Summary {
+        let ports = [port("a->b#0", 0.5, 10.0), port("b->c#0", 0.9, 10.0)];
+        let members: Vec<Member> =
+            flows.iter().map(|f| Member { flow: f.flow, start: f.start, delivered: f.delivered }).collect();
+        Summary {
+            farspan_version: "0.1.0".into(),
+            commit: "abc".into(),
+            scenario: "s".into(),
+            scheme: "uno".into(),
+            profile: "paper".into(),
+            engine: "oracle".into(),
+            seed: 1,
+            threads: 1,
+            sim_time_s: 0.5,
+            wall_time_s: 1.0,
+            packet_hops: 7,
+            peak_rss_bytes: 1,
+            digest: "00".into(),
+            packet_digest: "00".into(),
+            partial: false,
+            flows: FlowCounts::of(flows),
+            fct: FctTable::of(flows, Completion::Sender),
+            delivery: FctTable::of(flows, Completion::Receiver),
+            offered_load: OfferedLoad {
+                host: Some(0.4),
+                fabric: None,
+                wan: [("wan_0_to_1".to_owned(), Some(0.4)), ("wan_1_to_0".to_owned(), None)].into(),
+            },
+            transient: false,
+            bytes: ByteSums::of(flows, Bytes::new(64)),
+            packets: PacketSums::default(),
+            recovery: Recovery::of(flows, 0, 0),
+            fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
+            queues: Queues::of(&ports, &[], None),
+            slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
+        }
+    }
+
+    fn port(name: &str, utilization: f64, mean_queue: f64) -> PortRecord {
+        PortRecord {
+            name: name.into(),
+            bytes: Bytes::new(1),
+            packets: 1,
+            drops: 0,
+            marks: 0,
+            trims: 0,
+            max_queue: Bytes::new(100),
+            mean_queue,
+            utilization,
+        }
+    }
+
+    /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.
+    const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
+        wall_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
+        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o";
+    const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
+        slowdown_p50:n slowdown_p99:n";
+    const SECTIONS: [(&str, &str); 7] = [
+        ("/flows", "started:i finished:i"),
+        ("/offered_load", "host:n fabric:n wan_0_to_1:n wan_1_to_0:n"),
+        ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
+        ("/packets", "sent:i delivered:i dropped:i trimmed:i ecn_marked:i"),
+        ("/recovery", "timeouts:i nacks:i blocks:i blocks_repaired:i blocks_undecodable:i flows_with_loss:i"),
+        (
+            "/fairness",
+            "group:t interval_us:n jain_mean:n jain_p5_late:n min_over_max_rate:n converged_at_us:n",
+        ),
+        (
+            "/queues",
+            "max_bytes:n bottleneck:s bottleneck_mean_bytes:n bottleneck_p99_bytes:n \
+            bottleneck_utilization:n packet_delay_p99_us:n",
+        ),
+    ];
+
+    fn check(document: &Value, place: &str, fields: &str) {
+        let section = document.pointer(place).unwrap_or_else(|| panic!("{place} is missing"));
+        for field in fields.split_whitespace() {
+            let (name, kind) = field.split_once(':').unwrap();
+            let value = section.get(name).unwrap_or_else(|| panic!("{place}/{name} is missing"));
+            let fits = match kind {
+                "s" => value.is_string(),
+                "i" => value.is_u64(),
+                "b" => value.is_boolean(),
+                "n" => value.is_number() || value.is_null(),
+                "t" => value.is_string() || value.is_null(),
+                _ => value.is_object(),
+            };
+            assert!(fits, "{place}/{name} is {value}");
+        }
+    }
+
+    #[test]
+    fn the_document_has_every_field_of_the_contract_with_its_type() {
+        let mut inter = flow(1, 20);
+        inter.class = Class::Inter;
+        let document = serde_json::to_value(summary(&[flow(0, 10), inter])).unwrap();
+        check(&document, "", RUN);
+        for (place, fields) in SECTIONS {
+            check(&document, place, fields);
+        }
+        for table in ["fct", "delivery"] {
+            for class in ["all", "intra", "inter", "tags/test"] {
+                check(&document, &format!("/{table}/{class}"), FCT);
+            }
+        }
+    }
+
+    #[test]
+    fn fields_come_in_the_order_of_the_contract() {
+        let text = serde_json::to_string(&summary(&[flow(0, 10)])).unwrap();
+        let names = RUN.split_whitespace().map(|f| format!("\"{}\":", f.split(':').next().unwrap()));
+        let positions: Vec<usize> = names.map(|n| text.find(&n).unwrap()).collect();
+        assert!(positions.is_sorted(), "{positions:?}");
+    }
+
+    #[test]
+    fn a_class_without_flows_is_null() {
+        let document = serde_json::to_value(summary(&[flow(0, 10)])).unwrap();
+        assert!(document["fct"]["inter"].is_null() && document["delivery"]["inter"].is_null());
+        assert_eq!(document["fct"]["intra"]["count"], 1);
+    }
+
+    #[test]
+    fn bytes_are_divided_without_overlap() {
+        let mut f = flow(0, 1);
+        f.sent_bytes = Bytes::new(1000);
+        f.parity_bytes = Bytes::new(160);
+        f.retransmitted_bytes = Bytes::new(40);
+        let sums = ByteSums::of(&[f], Bytes::new(1000));
+        assert_eq!((sums.payload, sums.parity, sums.retransmitted, sums.headers), (800, 160, 40, 1000));
+        assert_eq!(sums.efficiency, Some(0.4));
+        assert_eq!(ByteSums::of(&[], Bytes::ZERO).efficiency, None);
+    }
+
+    #[test]
+    fn flows_with_loss_are_those_with_a_drop_or_a_trim() {
+        let (mut dropped, mut trimmed) = (flow(0, 1), flow(1, 1));
+        dropped.dropped_packets = 3;
+        dropped.timeouts = 2;
+        trimmed.trimmed_packets = 1;
+        let recovery = Recovery::of(&[dropped, trimmed, flow(2, 1)], 5, 4);
+        assert_eq!((recovery.flows_with_loss, recovery.timeouts, recovery.blocks_repaired), (2, 2, 4));
+    }
+
+    #[test]
+    fn flows_that_never_started_are_not_counted_as_started() {
+        let (mut waiting, mut running) = (flow(0, 1), flow(1, 1));
+        (waiting.started, waiting.finish, running.finish) = (false, None, None);
+        assert_eq!(FlowCounts::of(&[waiting, running, flow(2, 1)]), FlowCounts { started: 2, finished: 1 });
+    }
+
+    #[test]
+    fn the_bottleneck_is_the_busiest_port_then_the_longest_queue_then_the_first() {
+        let name = |ports: &[PortRecord]| Queues::of(ports, &[], None).bottleneck;
+        assert_eq!(name(&[port("a", 0.9, 1.0), port("b", 0.8, 9.0)]), "a");
+        assert_eq!(name(&[port("a", 0.9, 1.0), port("b", 0.9, 9.0)]), "b");
+        assert_eq!(name(&[port("a", 0.9, 9.0), port("b", 0.9, 9.0)]), "a");
+        assert_eq!(name(&[]), "");
+    }
+
+    #[test]
+    fn the_bottleneck_s_p99_is_over_its_own_queue_samples() {
+        let sample = |t, probe, id: &str, value| SeriesRecord {
+            t: Time::from_ps(t),
+            probe,
+            id: SeriesId::Port(id.into()),
+            value,
+        };
+        let mut series: Vec<_> = (1..=100).map(|i| sample(i, Probe::Queue, "a", i as f64)).collect();
+        series.push(sample(1, Probe::Queue, "b", 1e9));
+        series.push(sample(1, Probe::PhantomQueue, "a", 1e9));
+        let queues = Queues::of(&[port("a", 0.9, 0.0)], &series, Some(Duration::from_us(3)));
+        assert_eq!((queues.bottleneck_p99_bytes, queues.packet_delay_p99_us), (Some(99.0), Some(3.0)));
+    }
+}
