@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(Sites::new(vec![]), Err(SitesError::Empty { site: 0 }));
         assert_eq!(Sites::new(vec![0..4, 4..4]), Err(SitesError::Empty { site: 1 }));
         assert_eq!(Sites::new(vec![0..4, 5..8]), Err(SitesError::Gap { site: 1, begins: 5, expected: 4 }));
-        assert_eq!(Sites::new(vec![1..4]), Err(SitesError::Gap { site: 0, begins: 1, expected: 0 }));
+        assert_eq!(Sites::new(vec![1..4, 4..8]), Err(SitesError::Gap { site: 0, begins: 1, expected: 0 }));
     }
 
     #[test]
