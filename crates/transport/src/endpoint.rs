@@ -16,7 +16,7 @@ use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView, Tally};
 use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView};
 use crate::table::{Fixed, FlowMap, Key, Table};
-use crate::timers::{Kind, Timers};
+use crate::timers::{Armed, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
 use crate::{Path, Scheme};
 use alloc::collections::VecDeque;
@@ -122,7 +122,7 @@ struct Live {
     /// Whether the schedule holds it.
     is_scheduled: bool,
     /// The live entry of each of its timers.
-    armed: [Option<Time>; Kind::COUNT],
+    armed: Armed,
 }
 
 impl Live {
@@ -194,7 +194,7 @@ impl Endpoint {
     }
 
     fn add_sender(&mut self, now: Time, flow: FlowId, sender: Sender) {
-        let live = Live { sender, is_scheduled: false, armed: [None; Kind::COUNT] };
+        let live = Live { sender, is_scheduled: false, armed: UNARMED };
         let key = self.senders.insert(flow, live);
         if let Some(live) = self.senders.get_mut(key) {
             live.settle(now, key, &mut self.timers, &mut self.schedule);
@@ -401,6 +401,12 @@ mod tests {
             Poll::At(_) | Poll::Idle => None,
         })
         .collect()
+    }
+
+    #[test]
+    fn a_live_flow_takes_512_bytes_of_the_sender_s_table_at_most() {
+        let (slot, sender) = (size_of::<Option<(FlowId, Live)>>(), size_of::<Sender>());
+        assert!(slot <= 512, "{slot} bytes, {sender} of them the sender");
     }
 
     #[test]

@@ -39,6 +39,17 @@ pub struct SenderCounters {
     pub spurious: u64,
 }
 
+/// What a sender counts itself; the rest follows from where it stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    retransmitted_bytes: Bytes,
+    retransmitted_packets: u32,
+    timeouts: u32,
+    nacks: u32,
+    losses: u32,
+    spurious: u32,
+}
+
 /// A live sender, for probes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderView {
@@ -162,7 +173,7 @@ pub(crate) struct Sender {
     /// Payload acknowledged.
     delivered: Bytes,
     records: Option<Box<Records>>,
-    counters: SenderCounters,
+    tally: Tally,
 }
 
 impl Sender {
@@ -213,7 +224,7 @@ impl Sender {
             in_flight: Bytes::ZERO,
             delivered: Bytes::ZERO,
             records,
-            counters: SenderCounters::default(),
+            tally: Tally::default(),
         }
     }
 
@@ -274,11 +285,9 @@ impl Sender {
         let payload = self.range(seq);
         let len = Bytes::new(payload.end - payload.start);
 
-        self.counters.sent_packets += 1;
-        self.counters.sent_bytes += len;
         if retransmission {
-            self.counters.retransmitted_packets += 1;
-            self.counters.retransmitted_bytes += len;
+            self.tally.retransmitted_packets += 1;
+            self.tally.retransmitted_bytes += len;
         }
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
@@ -368,7 +377,7 @@ impl Sender {
             Outcome::Arrived { sent_at } => sent_at != ack.sent_at,
         };
         if was_spurious {
-            self.counters.spurious += 1;
+            self.tally.spurious += 1;
             if let Some(rack) = &mut self.rack {
                 rack.on_spurious(now, &self.rtt);
             }
@@ -401,7 +410,7 @@ impl Sender {
         while let Some(late) = self.sent.take_sent_until(mark) {
             bytes += self.take_out(now, late);
             newest = newest.max(late.sent_at);
-            self.counters.losses += 1;
+            self.tally.losses += 1;
         }
         if !bytes.is_zero() {
             let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
@@ -415,7 +424,7 @@ impl Sender {
         while let Some(late) = self.sent.take_timed_out(now, self.rto) {
             bytes += self.take_out(now, late);
             newest = newest.max(late.sent_at);
-            self.counters.timeouts += 1;
+            self.tally.timeouts += 1;
         }
         if !bytes.is_zero() {
             let (in_flight, rto) = (self.in_flight, self.rto);
@@ -443,22 +452,38 @@ impl Sender {
         }
     }
 
+    fn counters(&self) -> SenderCounters {
+        let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious } =
+            self.tally;
+        let first_bytes = (self.mss * u64::from(self.sent.next())).min(self.size);
+        SenderCounters {
+            sent_packets: u64::from(self.sent.next()) + u64::from(retransmitted_packets),
+            sent_bytes: first_bytes + retransmitted_bytes,
+            retransmitted_packets: u64::from(retransmitted_packets),
+            retransmitted_bytes,
+            timeouts: u64::from(timeouts),
+            nacks: u64::from(nacks),
+            losses: u64::from(losses),
+            spurious: u64::from(spurious),
+        }
+    }
+
     /// For probes.
-    pub(crate) const fn view(&self) -> SenderView {
+    pub(crate) fn view(&self) -> SenderView {
         SenderView {
             flow: self.flow,
             cwnd: self.decision.cwnd,
             srtt: self.rtt.srtt(),
             in_flight: self.in_flight,
             delivered: self.delivered,
-            counters: self.counters,
+            counters: self.counters(),
         }
     }
 
     /// For the end.
-    pub(crate) const fn report(&self, finished_at: Time) -> SenderReport {
+    pub(crate) fn report(&self, finished_at: Time) -> SenderReport {
         debug_assert!(self.in_flight.is_zero(), "nothing is in flight when everything is acknowledged");
-        SenderReport { flow: self.flow, to: self.to, size: self.size, finished_at, counters: self.counters }
+        SenderReport { flow: self.flow, to: self.to, size: self.size, finished_at, counters: self.counters() }
     }
 }
 

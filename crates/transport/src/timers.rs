@@ -20,8 +20,14 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// How many kinds there are.
-    pub(crate) const COUNT: usize = 2;
+    const COUNT: usize = 2;
 }
+
+/// When the live entry of each of a flow's timers comes up; [`Time::MAX`]: the timer is not armed.
+pub(crate) type Armed = [Time; Kind::COUNT];
+
+/// No timer is armed.
+pub(crate) const UNARMED: Armed = [Time::MAX; Kind::COUNT];
 
 /// An entry that has come up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -35,11 +41,11 @@ pub(crate) struct Due {
 
 impl Due {
     /// Whether this is the live entry of its timer, given the flow's; if so the timer is no longer armed.
-    pub(crate) fn disarm(&self, armed: &mut [Option<Time>; Kind::COUNT]) -> bool {
+    pub(crate) fn disarm(&self, armed: &mut Armed) -> bool {
         let live = &mut armed[self.kind as usize];
-        let is_live = *live == Some(self.at);
+        let is_live = *live == self.at;
         if is_live {
-            *live = None;
+            *live = Time::MAX;
         }
         is_live
     }
@@ -53,10 +59,10 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// Sees to it that the timer comes up at `at` or before; `armed` are the live entries of the flow.
-    pub(crate) fn arm(&mut self, armed: &mut [Option<Time>; Kind::COUNT], at: Time, key: Key, kind: Kind) {
+    pub(crate) fn arm(&mut self, armed: &mut Armed, at: Time, key: Key, kind: Kind) {
         let live = &mut armed[kind as usize];
-        if live.is_none_or(|entry| at < entry) {
-            *live = Some(at);
+        if at < *live {
+            *live = at;
             self.heap.push(Reverse(Due { at, key, kind }));
         }
     }
@@ -102,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_timer_that_moves_later_keeps_its_entry_and_one_that_moves_earlier_gets_a_new_one() {
-        let (mut timers, mut armed, [key, _]) = (Timers::default(), [None; Kind::COUNT], keys());
+        let (mut timers, mut armed, [key, _]) = (Timers::default(), UNARMED, keys());
         timers.arm(&mut armed, at(10), key, Kind::Recovery);
         timers.arm(&mut armed, at(20), key, Kind::Recovery);
         assert_eq!((timers.heap.len(), timers.next()), (1, Some(at(10))));
@@ -116,7 +122,7 @@ mod tests {
     #[test]
     fn entries_come_up_in_order_of_time_flow_and_kind() {
         let (mut timers, keys) = (Timers::default(), keys());
-        let mut armed = [[None; Kind::COUNT]; 2];
+        let mut armed = [UNARMED; 2];
         for (flow, time, kind) in
             [(1, 5, Kind::Control), (1, 5, Kind::Recovery), (0, 5, Kind::Control), (0, 4, Kind::Recovery)]
         {
@@ -132,8 +138,8 @@ mod tests {
     #[test]
     fn the_entries_of_ended_flows_are_forgotten_when_they_are_next() {
         let (mut timers, keys) = (Timers::default(), keys());
-        timers.arm(&mut [None; Kind::COUNT], at(1), keys[0], Kind::Recovery);
-        timers.arm(&mut [None; Kind::COUNT], at(2), keys[1], Kind::Recovery);
+        timers.arm(&mut { UNARMED }, at(1), keys[0], Kind::Recovery);
+        timers.arm(&mut { UNARMED }, at(2), keys[1], Kind::Recovery);
         timers.purge(|key| key == keys[1]);
         assert_eq!(timers.next(), Some(at(2)));
         timers.purge(|_| false);

@@ -428,13 +428,3 @@ fn send_records_survive_the_growth_of_their_ring() {
         assert_eq!(record.in_flight, mss(u64::from(seq) + 1));
     }
 }
-
-#[test]
-fn a_live_sender_with_its_timers_and_its_turn_is_small() {
-    let control = size_of::<Control>() + size_of::<Balancer>();
-    assert!(
-        size_of::<Sender>() <= 512,
-        "{} bytes, {control} of them control and balancer",
-        size_of::<Sender>()
-    );
-}
