@@ -573,6 +573,15 @@ mod tests {
     }
 
     #[test]
+    fn traffic_within_a_rack_does_not_count_to_the_load_on_the_bisection() {
+        let config = config(mixed(0.5, LoadReference::Bisection, 1.0, 0.0, MixUnit::Flows), 200_000);
+        let flows = draw(&config, 6);
+        let fabric = offered_load(&flows, &sites(), &CAPACITY, 1.0).fabric.unwrap();
+        // A partner is one of 15 hosts, 12 of them in other racks: counting all would give 0.4.
+        assert!((fabric / 0.5 - 1.0).abs() < three_sigma(&config.intra, 0.8 * 200_000.0), "{fabric}");
+    }
+
+    #[test]
     fn separate_loads_are_achieved_on_hosts_and_on_each_wan_direction() {
         let sites = Sites::new(vec![0..8, 8..32]).unwrap();
         let config = config(Load::Separate { intra: 0.3, inter: 0.6 }, 400_000);
@@ -588,6 +597,36 @@ mod tests {
                 "{load}"
             );
         }
+    }
+
+    #[test]
+    fn among_three_sites_the_busiest_direction_out_of_each_carries_the_load() {
+        let sites = Sites::new(vec![0..4, 4..8, 8..20]).unwrap();
+        let config = config(Load::Separate { intra: 0.0, inter: 0.6 }, 400_000);
+        let offered = offered_load(&poisson(&config, &sites, &CAPACITY, 7).unwrap(), &sites, &CAPACITY, 1.0);
+        let load = |from, to| {
+            offered.wan.iter().find(|d| (d.from, d.to) == (from, to)).and_then(|d| d.load).unwrap()
+        };
+        for (from, to, expected) in [(0, 2, 0.6), (1, 2, 0.6), (0, 1, 0.2), (2, 0, 0.6), (2, 1, 0.6)] {
+            let tolerance = three_sigma(&config.inter, 40_000.0);
+            assert!(
+                (load(from, to) / expected - 1.0).abs() < tolerance,
+                "{from} to {to}: {}",
+                load(from, to)
+            );
+        }
+    }
+
+    #[test]
+    fn the_published_burst_lasts_less_than_one_round_trip_and_offers_the_wan_six_times_its_capacity() {
+        // Uno, figure 10 at 40%: 5,000 flows start within 1.46 ms; the WAN is offered about 5.8 times its capacity.
+        let sites = Sites::new(vec![0..128, 128..256]).unwrap();
+        let flows = poisson(&paper(5000), &sites, &CAPACITY, 1).unwrap();
+        let span = flows.last().unwrap().start.as_secs_f64();
+        assert!((span / 1.46e-3 - 1.0).abs() < 3.0 / 5000.0_f64.sqrt(), "{span}");
+        let offered = offered_load(&flows, &sites, &CAPACITY, 1.0);
+        assert!(offered.transient());
+        assert!(offered.wan.iter().all(|d| (4.5..7.2).contains(&d.load.unwrap())), "{:?}", offered.wan);
     }
 
     #[test]
