@@ -1,1 +1,34 @@
-//! stub
+//! Typed scenarios: TOML in, a built world, a run, results out.
+//!
+//! The way of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (every key
+//! that applies has a value; the constants come from `data/profiles.toml`) -> [`World`] (what the simulator runs) ->
+//! results. Every error names the place, what was expected, and the cure.
+#![forbid(unsafe_code)]
+
+mod build;
+mod builtin;
+pub mod catalog;
+mod document;
+mod error;
+mod estimate;
+pub mod model;
+mod names;
+mod profile;
+mod request;
+mod resolve;
+mod results;
+mod schema;
+mod scheme;
+mod source;
+pub mod value;
+
+pub use build::{PathFacts, World};
+pub use builtin::{BUILT_IN, BuiltIn, STARTER};
+pub use error::{Place, ScenarioError};
+pub use estimate::Estimate;
+pub use farspan_sim::{EngineKind, Progress};
+pub use request::Request;
+pub use resolve::Resolved;
+pub use results::{Results, SaveError, run, write};
+pub use schema::schema;
+pub use scheme::{SchemeEntry, available_schemes, built_in_schemes};

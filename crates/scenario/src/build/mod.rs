@@ -1,0 +1,294 @@
+//! From a resolved scenario to the world that the simulator runs.
+
+mod network;
+mod ports;
+mod traffic;
+
+use crate::error::{Fault, ScenarioError};
+use crate::model::{Scenario, SchemeClass};
+use crate::names;
+use crate::resolve::Resolved;
+use crate::value::{FirstWindow, Jitter, Part, PortChoice, RtoRule};
+use farspan_fabric::{Network, Routes, Tier};
+use farspan_sim::{Flow, InitialWindow, Probes, Spec, Stop};
+use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
+use farspan_transport::{Class, Scheme};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
+use farspan_workload::{OfferedLoad, Sites, Workload};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// With a warm-up, how often the run looks whether every measured flow has ended.
+const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
+
+/// How many receivers count as bottlenecks, at most.
+const BOTTLENECK_RECEIVERS: usize = 4;
+
+/// A world, ready to run, and what the results need beside it.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// What the simulator runs.
+    pub spec: Spec,
+    /// The flows with their tags.
+    pub workload: Workload,
+    /// What they offer to each tier.
+    pub offered_load: OfferedLoad,
+    /// The farthest pair inside a site; `None` if every site has one host.
+    pub intra: Option<PathFacts>,
+    /// A pair between the sites; `None` with a single site.
+    pub inter: Option<PathFacts>,
+    /// What is odd, but no error.
+    pub warnings: Vec<String>,
+}
+
+/// What a path adds up to in an empty network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathFacts {
+    /// Links from sender to receiver.
+    pub hops: usize,
+    /// A full packet out, its ACK back.
+    pub base_rtt: Duration,
+    /// Rate of the sender's NIC x base RTT.
+    pub bdp: Bytes,
+}
+
+impl World {
+    /// Builds the world of a scenario.
+    ///
+    /// # Errors
+    /// If a value is out of range where only the whole shows it: the topology, a host, a file, a size distribution.
+    pub fn build(resolved: &Resolved) -> Result<Self, ScenarioError> {
+        Self::try_build(resolved).map_err(|fault| resolved.error(fault))
+    }
+
+    fn try_build(resolved: &Resolved) -> Result<Self, Fault> {
+        let scenario = resolved.scenario();
+        let sizes = Sizes::of(scenario);
+        let network = network::build(&scenario.topology, sizes)?;
+        let routes = Routes::new(&network, resolved.seed());
+        let sites = sites(&network);
+        let capacity = network::capacity(&scenario.topology, &network, sizes);
+        let workload = traffic::flows(resolved, &sites, &capacity)?;
+        let (intra, inter) = facts(&network, &routes, &sites, sizes);
+        let spec = Spec {
+            ports: ports::by_tier(scenario, intra, inter)?,
+            flows: workload.flows.iter().map(spec_flow).collect(),
+            intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
+            inter: Arc::new(scheme("scheme.inter", scenario, &scenario.scheme.inter)?),
+            mss: sizes.payload,
+            header: sizes.header,
+            initial_window: initial_window(scenario),
+            jitter: jitter(scenario, sizes),
+            seed: resolved.seed(),
+            probes: probes(scenario, &network, &workload)?,
+            stop: stop(scenario),
+            network,
+        };
+        let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, 1.0);
+        let warnings = warnings(scenario, intra, inter);
+        Ok(Self { spec, workload, offered_load, intra, inter, warnings })
+    }
+}
+
+/// Sizes of a full packet.
+#[derive(Clone, Copy)]
+struct Sizes {
+    payload: Bytes,
+    header: Bytes,
+}
+
+impl Sizes {
+    fn of(scenario: &Scenario) -> Self {
+        let transport = &scenario.transport;
+        Self { payload: given(transport.payload), header: given(transport.header) }
+    }
+
+    fn mtu(self) -> Bytes {
+        self.payload + self.header
+    }
+}
+
+/// A value that every resolved scenario has.
+fn given<T>(value: Option<T>) -> T {
+    value.expect("a resolved scenario has every key that applies")
+}
+
+fn sites(network: &Network) -> Sites {
+    let site = |host: u32| network.site(HostId(host));
+    let mut ranges = Vec::new();
+    let mut first = 0;
+    for host in 1..=network.hosts {
+        if host == network.hosts || site(host) != site(first) {
+            ranges.push(first..host);
+            first = host;
+        }
+    }
+    Sites::new(ranges).expect("hosts are numbered through the sites")
+}
+
+/// The farthest pair inside site 0, and the first and the last host of all if they stand in different sites.
+fn facts(
+    network: &Network,
+    routes: &Routes,
+    sites: &Sites,
+    sizes: Sizes,
+) -> (Option<PathFacts>, Option<PathFacts>) {
+    let fact = |to: u32| {
+        let walk = routes.walk(network, HostId(0), HostId(to));
+        let base_rtt = walk.one_way(network, sizes.mtu()) + walk.one_way(network, sizes.header);
+        let rate = network.links[walk.links[0].index()].rate;
+        PathFacts { hops: walk.links.len(), base_rtt, bdp: rate.bytes_in(base_rtt) }
+    };
+    let intra = sites.range(0).skip(1).map(fact).max_by_key(|fact| fact.base_rtt);
+    let inter = (sites.count() > 1).then(|| fact(sites.hosts() - 1));
+    (intra, inter)
+}
+
+fn spec_flow(flow: &farspan_workload::Flow) -> Flow {
+    Flow { src: flow.src, dst: flow.dst, size: flow.size, start: flow.start, measured: flow.measured }
+}
+
+fn typed<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, Fault> {
+    let table = part.map(|part| part.0.clone()).unwrap_or_default();
+    toml::Value::Table(table)
+        .try_into()
+        .map_err(|error: toml::de::Error| Fault::new(path, error.message(), ""))
+}
+
+fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, Fault> {
+    Ok(Scheme {
+        congestion: typed(&format!("{path}.congestion"), class.congestion.as_ref())?,
+        balance: typed(&format!("{path}.balance"), class.balance.as_ref())?,
+        recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
+        window_check: given(class.window_check),
+    })
+}
+
+/// The class's own time-out, or the scenario's.
+fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Recovery, Fault> {
+    let own = |key: &str| part.and_then(|part| part.0.get(key)).and_then(toml::Value::as_str);
+    let read = |key: &str, error: String| Fault::new(format!("{path}.{key}"), error, "");
+    let rule = match own("rto") {
+        Some(text) => text.parse().map_err(|error| read("rto", error))?,
+        None => given(scenario.transport.rto),
+    };
+    let min = match own("rto_min") {
+        Some(text) => text
+            .parse()
+            .map_err(|error: farspan_units::ParseQuantityError| read("rto_min", error.to_string()))?,
+        None => given(scenario.transport.rto_min),
+    };
+    let rto = match rule {
+        RtoRule::Path => Rto::Path,
+        RtoRule::Rfc6298 => Rto::Rfc6298 { min },
+        RtoRule::Value(time) => Rto::Fixed(time),
+    };
+    let rack = part.and_then(Part::name) == Some("rack");
+    Ok(Recovery { rto, detection: if rack { Detection::Rack } else { Detection::TimeoutOnly } })
+}
+
+fn initial_window(scenario: &Scenario) -> InitialWindow {
+    match given(scenario.transport.start) {
+        FirstWindow::Bdp => InitialWindow::Bdp,
+        FirstWindow::Iw10 => InitialWindow::Iw10,
+        FirstWindow::Value(bytes) => InitialWindow::Bytes(bytes),
+    }
+}
+
+fn jitter(scenario: &Scenario, sizes: Sizes) -> Duration {
+    match given(scenario.host.jitter) {
+        Jitter::OnePacket => given(scenario.topology.link_rate).transmission(sizes.mtu()),
+        Jitter::Value(jitter) => jitter,
+    }
+}
+
+fn stop(scenario: &Scenario) -> Stop {
+    let warmup = given(scenario.measure.warmup);
+    Stop {
+        time: Time::ZERO + given(scenario.stop.time),
+        when_measured_end: (!warmup.is_zero()).then_some(LOOK_FOR_THE_END),
+    }
+}
+
+fn probes(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Probes, Fault> {
+    let group = scenario.measure.fairness_group.as_deref();
+    let tag = match group {
+        None => None,
+        Some(group) => Some(workload.tags.iter().position(|tag| tag == group).ok_or_else(|| {
+            let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
+            let (problem, cure) = names::unknown("tag", group, &tags, &[]);
+            Fault::new("measure.fairness_group", problem, cure)
+        })? as u32),
+    };
+    let in_group = |flow: &farspan_workload::Flow| tag.is_none_or(|tag| flow.tag == tag);
+    let flows = (0..).zip(&workload.flows).filter(|(_, flow)| in_group(flow)).map(|(id, _)| FlowId(id));
+    let rate_interval = given(scenario.probes.rate_interval).get();
+    let queue_interval = given(scenario.probes.queue_interval).get();
+    Ok(Probes {
+        rate_interval,
+        rate_flows: if rate_interval.is_some() { flows.collect() } else { Vec::new() },
+        queue_interval,
+        queue_ports: probed_ports(scenario, network, workload)?,
+    })
+}
+
+fn probed_ports(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Vec<PortId>, Fault> {
+    match scenario.probes.ports.as_ref() {
+        None | Some(PortChoice::Bottlenecks) => Ok(bottlenecks(network, workload)),
+        Some(PortChoice::All) => Ok((0..network.links.len() as u32).map(PortId).collect()),
+        Some(PortChoice::Named(wanted)) => {
+            let port = |name: &String| {
+                network.port_named(name).ok_or_else(|| {
+                    let all: Vec<_> =
+                        (0..network.links.len() as u32).map(|p| network.port_name(PortId(p))).collect();
+                    let near = names::nearest(name, all.iter().map(String::as_str)).unwrap_or_default();
+                    let problem = format!("there is no port {name:?}");
+                    Fault::new(
+                        "probes.ports",
+                        problem,
+                        format!("did you mean {near:?}? Ports are FROM->TO#n"),
+                    )
+                })
+            };
+            wanted.iter().map(port).collect()
+        }
+    }
+}
+
+/// The last links to the receivers with most traffic (those with at least half of the largest share), and the links
+/// between the sites.
+fn bottlenecks(network: &Network, workload: &Workload) -> Vec<PortId> {
+    let mut received: BTreeMap<HostId, Bytes> = BTreeMap::new();
+    for flow in &workload.flows {
+        *received.entry(flow.dst).or_default() += flow.size;
+    }
+    let most = received.values().copied().max().unwrap_or_default();
+    let mut receivers: Vec<_> = received.into_iter().filter(|(_, bytes)| *bytes * 2 >= most).collect();
+    receivers.sort_by_key(|(host, bytes)| (std::cmp::Reverse(*bytes), *host));
+    receivers.truncate(BOTTLENECK_RECEIVERS);
+    let is_last = |to: u32| receivers.iter().any(|(host, _)| host.0 == to);
+    let chosen = |link: &farspan_fabric::Link| link.tier == Tier::Wan || is_last(link.to.0);
+    (0..).zip(&network.links).filter(|(_, link)| chosen(link)).map(|(port, _)| PortId(port)).collect()
+}
+
+fn warnings(scenario: &Scenario, intra: Option<PathFacts>, inter: Option<PathFacts>) -> Vec<String> {
+    let largest = [intra, inter].into_iter().flatten().map(|fact| fact.base_rtt).max().unwrap_or_default();
+    let interval = given(scenario.probes.rate_interval).get();
+    let short = interval.filter(|interval| *interval < largest);
+    let warning = |interval| {
+        format!(
+            "probes.rate_interval = {interval} is shorter than the largest base RTT ({largest}): rates will jump"
+        )
+    };
+    short.map(warning).into_iter().collect()
+}
+
+impl World {
+    /// Intra or inter.
+    #[must_use]
+    pub fn class(&self, flow: &farspan_workload::Flow) -> Class {
+        let site = |host| self.spec.network.site(host);
+        if site(flow.src) == site(flow.dst) { Class::Intra } else { Class::Inter }
+    }
+}

@@ -1,0 +1,98 @@
+//! Ports: what a scheme asks of them, tier by tier.
+
+use super::{PathFacts, given};
+use crate::error::Fault;
+use crate::model::{Ports, Scenario};
+use crate::value::{MarkAt, PhantomSize, PortTier, StepAt};
+use farspan_fabric::{Marker, MarkingPoint, Phantom, PortConfig, Red, Tier};
+use farspan_sim::ByTier;
+use farspan_units::{Bytes, Rate};
+
+/// The settings of each tier's ports. A host's NIC pulls from its flows and has neither limit nor marks.
+pub(super) fn by_tier(
+    scenario: &Scenario,
+    intra: Option<PathFacts>,
+    inter: Option<PathFacts>,
+) -> Result<ByTier, Fault> {
+    let topology = &scenario.topology;
+    let buffer = given(topology.buffer);
+    let wan = topology.wan.as_ref();
+    let link_rate = given(topology.link_rate);
+    let control_priority = given(scenario.transport.ack_priority);
+    let port = |tier: Tier| -> Result<PortConfig, Fault> {
+        let (buffer, rate) = match tier {
+            Tier::HostUp => (Bytes::MAX, link_rate),
+            Tier::Wan => {
+                let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
+                (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
+            }
+            // The middle link of a dumbbell is the only one of its tier.
+            Tier::Fabric => (buffer, topology.bottleneck_rate.unwrap_or(link_rate)),
+            Tier::HostDown | Tier::Border => (buffer, link_rate),
+        };
+        let plain = PortConfig { control_priority, ..PortConfig::drop_tail(buffer) };
+        let marks =
+            name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
+        if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
+    };
+    let [up, down, fabric, border, wan] = Tier::ALL;
+    Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
+}
+
+const fn name(tier: Tier) -> Option<PortTier> {
+    match tier {
+        Tier::HostUp => None,
+        Tier::HostDown => Some(PortTier::HostDown),
+        Tier::Fabric => Some(PortTier::Fabric),
+        Tier::Border => Some(PortTier::Border),
+        Tier::Wan => Some(PortTier::Wan),
+    }
+}
+
+fn marked(
+    plain: PortConfig,
+    ports: &Ports,
+    rate: Rate,
+    intra: Option<PathFacts>,
+    inter: Option<PathFacts>,
+) -> Result<PortConfig, Fault> {
+    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| Red {
+        min: size.mul_f64(given(min)),
+        max: size.mul_f64(given(max)),
+    };
+    let mut port = plain;
+    port.marking_point = match given(ports.at) {
+        MarkAt::Enqueue => MarkingPoint::Enqueue,
+        MarkAt::Dequeue => MarkingPoint::Dequeue,
+    };
+    if let Some(red) = &ports.red {
+        port.markers.push(Marker::Queue(fractions(port.buffer, red.min, red.max)));
+    }
+    if let Some(step) = ports.step {
+        let at = match step {
+            StepAt::BdpOver7 => {
+                rate.bytes_in(intra.or(inter).map(|path| path.base_rtt).unwrap_or_default()) / 7
+            }
+            StepAt::Value(bytes) => bytes,
+        };
+        port.markers.push(Marker::Step(at));
+    }
+    if let Some(phantom) = &ports.phantom {
+        let size = match given(phantom.size) {
+            PhantomSize::InterBdp => inter.or(intra).map(|path| path.bdp).unwrap_or_default(),
+            PhantomSize::IntraBdp => intra.or(inter).map(|path| path.bdp).unwrap_or_default(),
+            PhantomSize::Value(bytes) => bytes,
+        };
+        if size.is_zero() {
+            return Err(Fault::new(
+                "scheme.ports.phantom.size",
+                "a phantom queue of no bytes",
+                "give a size",
+            ));
+        }
+        let (drain, count_dropped) = (given(phantom.drain), given(phantom.count_dropped));
+        port.phantom = Some(Phantom { size, drain, count_dropped });
+        port.markers.push(Marker::Phantom(fractions(size, phantom.min, phantom.max)));
+    }
+    Ok(port)
+}

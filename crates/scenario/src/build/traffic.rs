@@ -1,0 +1,195 @@
+//! Traffic: the parts of a workload to flows.
+
+use super::given;
+use crate::error::Fault;
+use crate::model::{Scenario, Workload as Part};
+use crate::resolve::Resolved;
+use crate::value::{LoadReference, LoadUnit, Mix, MixUnit, Sizes as SizeNames, WorkloadKind};
+use farspan_transport::Class;
+use farspan_units::{Duration, HostId, Time};
+use farspan_workload::{
+    self as workload, Arrivals, AssembleError, Capacity, ListError, Load, PatternError, Poisson,
+    PoissonError, Sites, SizeDistribution, SizesError, Workload,
+};
+
+/// Draws all flows of a scenario.
+pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> Result<Workload, Fault> {
+    let scenario = resolved.scenario();
+    let draw = Draw { resolved, scenario, sites, capacity };
+    let parts = (0..).zip(&scenario.workload).map(|(number, part)| draw.part(number, part));
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let mut all = workload::assemble(parts)
+        .map_err(|error: AssembleError| Fault::new("workload", error.to_string(), ""))?;
+    all.exclude_warmup(Time::ZERO + given(scenario.measure.warmup));
+    let end = Time::ZERO + given(scenario.stop.time);
+    // What would start after the end matters only to the count of flows asked for.
+    all.flows.retain(|flow| flow.measured || flow.start < end);
+    if all.flows.is_empty() {
+        return Err(Fault::new(
+            "workload",
+            "no flow starts before stop.time",
+            "raise stop.time, load or flows",
+        ));
+    }
+    Ok(all)
+}
+
+struct Draw<'a> {
+    resolved: &'a Resolved,
+    scenario: &'a Scenario,
+    sites: &'a Sites,
+    capacity: &'a Capacity,
+}
+
+impl Draw<'_> {
+    fn part(&self, number: u32, part: &Part) -> Result<workload::Part, Fault> {
+        let path = format!("workload[{number}]");
+        let tag = part.tag.clone().unwrap_or_default();
+        let start = Time::ZERO + given(part.start);
+        let seed = self.resolved.seed();
+        let flows = match given(part.kind) {
+            WorkloadKind::Incast => {
+                let senders: Vec<_> = given(part.senders.as_ref()).iter().map(|host| HostId(*host)).collect();
+                let receiver = HostId(given(part.receiver));
+                workload::incast(self.sites, receiver, &senders, given(part.flow_size), start)
+                    .map_err(|error| incast_fault(&path, receiver, &error))?
+            }
+            WorkloadKind::Permutation => {
+                workload::permutation(self.sites, given(part.flow_size), start, number, seed)
+                    .map_err(|error| pattern_fault(&path, "flow_size", &error))?
+            }
+            WorkloadKind::Poisson => {
+                let poisson = self.poisson(&path, number, part, start)?;
+                workload::poisson(&poisson, self.sites, self.capacity, seed)
+                    .map_err(|error| poisson_fault(&path, &error))?
+            }
+            WorkloadKind::Flows => return self.list(&path, number, part, &tag, start),
+        };
+        Ok(workload::Part::new(tag, flows))
+    }
+
+    fn list(
+        &self,
+        path: &str,
+        number: u32,
+        part: &Part,
+        tag: &str,
+        start: Time,
+    ) -> Result<workload::Part, Fault> {
+        let key = format!("{path}.file");
+        let file = self.resolved.file(&key, given(part.file.as_deref()));
+        let fault = |error: ListError| Fault::new(key.clone(), error.to_string(), "");
+        let mut list = workload::list::read(&file, self.sites, number, tag).map_err(fault)?;
+        if list.flows.iter().any(|flow| flow.after.is_some()) {
+            let cure = "remove the column `after`, or give start_ns instead";
+            return Err(Fault::new(key, "flows that wait for others are not in this release", cure));
+        }
+        for flow in &mut list.flows {
+            flow.start += start - Time::ZERO;
+        }
+        Ok(list)
+    }
+
+    fn poisson(&self, path: &str, number: u32, part: &Part, start: Time) -> Result<Poisson, Fault> {
+        let (intra, inter) = self.distributions(path, part)?;
+        let warmup = given(self.scenario.measure.warmup);
+        // With a warm-up, arrivals go on until the last measured flow has ended.
+        let tail = if warmup.is_zero() { Duration::ZERO } else { given(self.scenario.stop.time) };
+        Ok(Poisson {
+            part: number,
+            intra,
+            inter,
+            load: load(part),
+            load_unit: match given(part.load_unit) {
+                LoadUnit::Payload => workload::LoadUnit::Payload,
+                LoadUnit::Wire => workload::LoadUnit::Wire,
+            },
+            arrivals: arrivals(path, part)?,
+            start,
+            warmup: Time::ZERO + warmup,
+            tail,
+            start_granularity: given(part.start_granularity),
+        })
+    }
+
+    fn distributions(&self, path: &str, part: &Part) -> Result<(SizeDistribution, SizeDistribution), Fault> {
+        let key = format!("{path}.sizes");
+        let (intra, inter) = match (&part.sizes, part.mix.and_then(Mix::sizes)) {
+            (Some(SizeNames::Both(name)), _) => ((key.clone(), name.as_str()), (key, name.as_str())),
+            (Some(SizeNames::PerClass(sizes)), _) => (
+                (format!("{key}.intra"), sizes.intra.as_str()),
+                (format!("{key}.inter"), sizes.inter.as_str()),
+            ),
+            (None, Some((intra, inter))) => ((key.clone(), intra), (key, inter)),
+            (None, None) => {
+                return Err(Fault::new(key, "missing", "give a distribution, such as \"websearch\""));
+            }
+        };
+        Ok((self.distribution(intra)?, self.distribution(inter)?))
+    }
+
+    /// A built-in distribution, or a CSV file.
+    fn distribution(&self, (path, name): (String, &str)) -> Result<SizeDistribution, Fault> {
+        let distribution = if name.ends_with(".csv") {
+            SizeDistribution::from_csv(&self.resolved.file(&path, name))
+        } else {
+            SizeDistribution::built_in(name)
+        };
+        distribution.map_err(|error: SizesError| Fault::new(path, error.to_string(), ""))
+    }
+}
+
+fn load(part: &Part) -> Load {
+    let (intra, inter) = match part.class {
+        Some(Class::Intra) => (1.0, 0.0),
+        Some(Class::Inter) => (0.0, 1.0),
+        None => given(part.mix).ratio(),
+    };
+    let unit = match part.mix_unit {
+        Some(MixUnit::Bytes) => workload::MixUnit::Bytes,
+        Some(MixUnit::Flows) | None => workload::MixUnit::Flows,
+    };
+    Load::Mixed {
+        load: given(part.load),
+        reference: match given(part.load_reference) {
+            LoadReference::Host => workload::LoadReference::Host,
+            LoadReference::Wan => workload::LoadReference::Wan,
+            LoadReference::Bisection => workload::LoadReference::Bisection,
+        },
+        mix: workload::Mix { intra, inter, unit },
+    }
+}
+
+fn arrivals(path: &str, part: &Part) -> Result<Arrivals, Fault> {
+    match (part.flows, part.duration) {
+        (Some(flows), _) => u32::try_from(flows).map(Arrivals::Flows).map_err(|_| {
+            let problem = format!("{flows} flows, but flow ids end at {}", u32::MAX);
+            Fault::new(format!("{path}.flows"), problem, "ask for fewer")
+        }),
+        (None, duration) => Ok(Arrivals::For(given(duration))),
+    }
+}
+
+fn incast_fault(path: &str, receiver: HostId, error: &PatternError) -> Fault {
+    let key = match error {
+        PatternError::NoSuchHost { host, .. } if *host == receiver => "receiver",
+        PatternError::ZeroSize => "flow_size",
+        _ => "senders",
+    };
+    pattern_fault(path, key, error)
+}
+
+fn pattern_fault(path: &str, key: &str, error: &PatternError) -> Fault {
+    Fault::new(format!("{path}.{key}"), error.to_string(), "")
+}
+
+fn poisson_fault(path: &str, error: &PoissonError) -> Fault {
+    let key = match error {
+        PoissonError::Load { .. } | PoissonError::TooLate => "load",
+        PoissonError::NoReference { .. } | PoissonError::NoneCounted { .. } => "load_reference",
+        PoissonError::Nothing { what: "duration" } => "duration",
+        PoissonError::Nothing { .. } | PoissonError::TooMany { .. } => "flows",
+        PoissonError::Mix { .. } | PoissonError::Alone { .. } => "mix",
+    };
+    Fault::new(format!("{path}.{key}"), error.to_string(), "")
+}

@@ -1,0 +1,46 @@
+//! Scenarios that come with the program.
+
+/// A scenario that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// Its name, as `farspan run` takes it.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// Every scenario that comes with the program.
+        pub const BUILT_IN: &[BuiltIn] =
+            &[$(BuiltIn { name: $name, text: include_str!(concat!("../scenarios/", $name, ".toml")) }),*];
+    };
+}
+
+built_in!(
+    "uno/incast-inter",
+    "uno/incast-intra",
+    "uno/incast-mixed",
+    "uno/permutation",
+    "uno/steady",
+    "uno/websearch",
+);
+
+/// The starter that `farspan new` writes: a small scenario with a comment on every key it uses.
+pub const STARTER: &str = include_str!("../data/starter.toml");
+
+impl BuiltIn {
+    /// The built-in scenario of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        BUILT_IN.iter().find(|scenario| scenario.name == name)
+    }
+
+    /// What it shows, in a line.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let table = self.text.parse::<toml::Table>().ok();
+        let text = table.as_ref().and_then(|table| table.get("description")).and_then(toml::Value::as_str);
+        text.unwrap_or_default().to_owned()
+    }
+}

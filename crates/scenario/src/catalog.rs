@@ -1,0 +1,135 @@
+//! What there is, by kind: `farspan list`.
+
+use crate::builtin::BUILT_IN;
+use crate::names;
+use crate::scheme::built_in_schemes;
+use farspan_transport::{balance, congestion};
+use farspan_units::Bytes;
+use farspan_workload::{SizeDistribution, sizes};
+use serde::Serialize;
+
+/// The kinds of things that can be listed.
+pub const KINDS: &[&str] = &[
+    "schemes",
+    "congestion",
+    "balance",
+    "coding",
+    "queues",
+    "topologies",
+    "workloads",
+    "scenarios",
+    "figures",
+];
+
+/// One thing of a list.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Item {
+    /// Its name in scenarios.
+    pub name: String,
+    /// What it is, in a line.
+    pub summary: String,
+    /// Paper or RFC; empty if it has none.
+    pub source: String,
+    /// Whether this release has it.
+    pub available: bool,
+}
+
+fn item(name: &str, summary: &str, source: &str) -> Item {
+    Item { name: name.into(), summary: summary.into(), source: source.into(), available: true }
+}
+
+/// Everything of a kind.
+///
+/// # Errors
+/// If there is no such kind: the message names the nearest.
+pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
+    match kind {
+        "schemes" => Ok(schemes()),
+        "congestion" => Ok(congestion::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
+        "balance" => Ok(balance::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
+        "coding" => Ok(vec![
+            item("none", "No parity", ""),
+            Item { available: false, ..item("mds", "Blocks of data and parity packets", "Uno, section 4.2") },
+        ]),
+        "queues" => Ok(queues()),
+        "topologies" => Ok(topologies()),
+        "workloads" => Ok(workloads()),
+        "scenarios" => Ok(BUILT_IN.iter().map(|s| item(s.name, &s.description(), "")).collect()),
+        "figures" => Ok(Vec::new()),
+        _ => {
+            let (problem, cure) = names::unknown("kind of list", kind, KINDS, &[]);
+            Err(format!("{problem}; {cure}"))
+        }
+    }
+}
+
+fn schemes() -> Vec<Item> {
+    let summary = |intra: &str, inter: &str| match intra == inter {
+        true => intra.to_owned(),
+        false => format!("{intra} inside a site, {inter} between sites"),
+    };
+    let scheme = |s: crate::SchemeEntry| Item {
+        summary: summary(&s.intra, &s.inter),
+        name: s.name,
+        source: String::new(),
+        available: s.available,
+    };
+    built_in_schemes().into_iter().map(scheme).collect()
+}
+
+fn queues() -> Vec<Item> {
+    vec![
+        item("red", "Marker: RED on the real queue", "Uno, section 5.1"),
+        item(
+            "phantom",
+            "Marker: RED on a counter that drains more slowly than the link",
+            "Uno, section 4.1.3",
+        ),
+        item("step", "Marker: always above a threshold of the real queue", "DCTCP, section 3.1"),
+        item("none", "No marker: drop-tail", ""),
+    ]
+}
+
+fn topologies() -> Vec<Item> {
+    vec![
+        item("fat_tree", "Three-tier fat tree, oversubscribed at will", "Al-Fares et al., SIGCOMM 2008"),
+        item(
+            "dual_fat_tree",
+            "Two fat trees, a border switch each, parallel links between",
+            "Uno, section 5.1",
+        ),
+        item("dumbbell", "Senders, a link, receivers; one site or two", ""),
+        item("star", "Hosts around one switch", ""),
+    ]
+}
+
+fn workloads() -> Vec<Item> {
+    let kinds = [
+        item("incast", "kind: several senders, one receiver", ""),
+        item("permutation", "kind: every host sends to one other", ""),
+        item("poisson", "kind: Poisson arrivals, sizes from a distribution", ""),
+        item("flows", "kind: a list, CSV or Parquet", ""),
+        item("paper", "mix: 4:1, websearch inside, alibaba-wan between sites", "Uno, section 5.1"),
+        item(
+            "artifact",
+            "mix: 4:1, alistorage inside, websearch between sites",
+            "flow lists published with Uno",
+        ),
+    ];
+    let mean = |name: &str| SizeDistribution::built_in(name).map_or(0.0, |sizes| sizes.mean());
+    let sizes = sizes::names().map(|name| {
+        let mean = mean(name);
+        let (mean, unit) = if mean < 1e6 { (mean / 1e3, "KB") } else { (mean / 1e6, "MB") };
+        item(name, &format!("sizes: mean {mean:.3} {unit}"), "")
+    });
+    kinds.into_iter().chain(sizes).collect()
+}
+
+/// A size as people read it: three digits and a decimal unit.
+#[must_use]
+pub fn human_bytes(bytes: Bytes) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
+    let value = bytes.as_f64();
+    let unit = units.iter().find(|(size, _)| value >= *size);
+    unit.map_or_else(|| format!("{value:.0} B"), |(size, name)| format!("{:.3} {name}", value / size))
+}

@@ -1,0 +1,334 @@
+//! A scenario as it is written: every key of the TOML text, none of them required.
+//!
+//! The same types hold a resolved scenario, in which every key that applies has a value. The doc comments are the
+//! descriptions of the JSON Schema.
+
+use crate::value::{
+    FirstWindow, Interval, Jitter, LoadReference, LoadUnit, MarkAt, Marking, Mix, MixUnit, Oversubscription,
+    Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, WorkloadKind,
+};
+use farspan_transport::{Class, WindowCheck, balance, congestion};
+use farspan_units::{Bytes, Duration, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// A farspan scenario: topology, scheme, workload, probes and stop rule.
+///
+/// Quantities are text with a unit: "100Gbps", "2ms", "14us", "1MiB", "4096B". KiB, MiB, GiB are powers of two; KB, MB,
+/// GB and rates powers of ten.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scenario {
+    /// The name; constants of a profile can depend on it. Default: the file's name.
+    pub name: Option<String>,
+    /// What it shows, in a line.
+    pub description: Option<String>,
+    /// Seed of all draws: workload, hashes, losses. Default: 1.
+    pub seed: Option<u64>,
+    /// Hosts, switches, links.
+    pub topology: Topology,
+    /// What all schemes of the scenario share.
+    pub transport: Transport,
+    /// The hosts.
+    pub host: Host,
+    /// Congestion control, path selection, recovery, and what they ask of the ports.
+    pub scheme: Scheme,
+    /// The parts of the workload; they run together.
+    pub workload: Vec<Workload>,
+    /// Faults of links. Not in this release.
+    pub fault: Vec<LinkFault>,
+    /// What to sample.
+    pub probes: Probes,
+    /// What counts in the summary.
+    pub measure: Measure,
+    /// When to end.
+    pub stop: Stop,
+}
+
+/// Hosts, switches, links.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Topology {
+    /// The shape. Default: dual_fat_tree.
+    pub kind: Option<TopologyKind>,
+    /// Radix of a fat tree's switches: even; k^3/4 hosts a site. Default: 8.
+    pub k: Option<u32>,
+    /// Hosts of a star, or on each side of a dumbbell. Default: 8.
+    pub hosts: Option<u32>,
+    /// Rate of every link inside a site. Default: 100Gbps.
+    pub link_rate: Option<Rate>,
+    /// Propagation of every link inside a site and from core to border, one way. Default: 1us.
+    pub link_delay: Option<Duration>,
+    /// Propagation of each host's link of a star, one way, host 0 first. Default: link_delay for all.
+    pub host_delays: Option<Vec<Duration>>,
+    /// Processing in a switch; counts as part of the far end of the link that enters it. Default: 0ns.
+    pub switch_delay: Option<Duration>,
+    /// Data bytes that a port holds. Default: of the profile.
+    pub buffer: Option<Bytes>,
+    /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]. Default: 1.
+    pub oversubscription: Option<Oversubscription>,
+    /// Parallel links from each core to its border switch. Default: 8.
+    pub core_border_links: Option<u32>,
+    /// Rate of the link between the switches of a dumbbell. Default: link_rate.
+    pub bottleneck_rate: Option<Rate>,
+    /// Propagation of that link, one way; with two_sites it follows from wan.rtt. Default: link_delay.
+    pub bottleneck_delay: Option<Duration>,
+    /// Whether the two sides of a dumbbell are different sites. Default: false.
+    pub two_sites: Option<bool>,
+    /// The links between the sites.
+    pub wan: Option<Wan>,
+}
+
+/// The links between the sites.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Wan {
+    /// Base RTT between hosts of the two sites: a full packet out, its ACK back. Default: of the profile.
+    pub rtt: Option<Duration>,
+    /// Parallel links from border to border. Default: 8.
+    pub links: Option<u32>,
+    /// Rate of each. Default: topology.link_rate.
+    pub rate: Option<Rate>,
+    /// Data bytes that each of their ports holds. Default: topology.buffer.
+    pub buffer: Option<Bytes>,
+}
+
+/// What all schemes of the scenario share.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Transport {
+    /// Payload of a full packet. Default: 4096B.
+    pub payload: Option<Bytes>,
+    /// Header of a packet; also the size of an ACK. Default: 64B.
+    pub header: Option<Bytes>,
+    /// First window of every flow: "bdp", "iw10" or a size. Default: bdp.
+    pub start: Option<FirstWindow>,
+    /// Retransmission time-out: "path" (base RTT and full buffers along the path), "rfc6298" or a time. Default: path.
+    pub rto: Option<RtoRule>,
+    /// The smallest time-out under "rfc6298". Default: 1ms.
+    pub rto_min: Option<Duration>,
+    /// Whether ACKs and NACKs go through the priority queue. Default: true.
+    pub ack_priority: Option<bool>,
+    /// "scheme", or one path selector for all schemes. Default: scheme.
+    #[schemars(schema_with = "balance_schema")]
+    pub balance: Option<Part>,
+}
+
+/// The hosts.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Host {
+    /// Largest send jitter, uniform per data packet, order kept: "1packet" (one packet time of the NIC) or a time; "0ns"
+    /// is off. Exact clocks lock drop-tail queues to one flow. Default: 1packet.
+    pub jitter: Option<Jitter>,
+}
+
+/// Congestion control, path selection, recovery, and what they ask of the ports.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Scheme {
+    /// A built-in scheme, CC+LB, or A/B for intra and inter. Default: uno-noec.
+    pub name: Option<String>,
+    /// Which constants: "paper" or "artifact". Default: paper.
+    pub profile: Option<Profile>,
+    /// What differs for flows inside a site.
+    pub intra: SchemeClass,
+    /// What differs for flows between the sites.
+    pub inter: SchemeClass,
+    /// What differs at the ports.
+    pub ports: Ports,
+}
+
+/// A scheme's parts for one class of flows.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SchemeClass {
+    /// Congestion control: a name, or a table with name and parameters. Default: of the scheme.
+    #[schemars(schema_with = "congestion_schema")]
+    pub congestion: Option<Part>,
+    /// Path selection: a name, or a table with name and parameters. Default: of the scheme.
+    #[schemars(schema_with = "balance_schema")]
+    pub balance: Option<Part>,
+    /// Loss recovery: a name, or a table with name and rto. Default: of the scheme.
+    #[schemars(schema_with = "recovery_schema")]
+    pub recovery: Option<Part>,
+    /// Erasure coding. Not in this release.
+    #[schemars(schema_with = "coding_schema")]
+    pub coding: Option<Part>,
+    /// When the window lets a packet go: "below" (while bytes in flight are below it) or "fits" (while one more full
+    /// packet fits). Default: of the scheme.
+    #[schemars(schema_with = "window_check_schema")]
+    pub window_check: Option<WindowCheck>,
+}
+
+/// What the scheme asks of the switch ports.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Ports {
+    /// Markers: "red", "phantom", "step", joined by "+", or "none". Default: of the scheme.
+    pub marking: Option<Marking>,
+    /// When a port decides to mark: "enqueue" or "dequeue". Default: of the profile.
+    pub at: Option<MarkAt>,
+    /// RED on the real queue.
+    pub red: Option<Red>,
+    /// The phantom queue.
+    pub phantom: Option<Phantom>,
+    /// The step's threshold: a size, or "bdp_over_7" (rate of the port x largest base RTT inside a site / 7).
+    pub step: Option<StepAt>,
+    /// The tiers whose ports mark: host_down, fabric, border, wan. Default: of the scheme.
+    pub tiers: Option<Vec<PortTier>>,
+}
+
+/// Thresholds of RED, as fractions of the buffer: never below min, always above max, linear between.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Red {
+    /// Never below.
+    pub min: Option<f64>,
+    /// Always above.
+    pub max: Option<f64>,
+}
+
+/// A phantom queue: a counter that fills as the real queue does and drains more slowly than the link.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Phantom {
+    /// Where it saturates: "inter_bdp", "intra_bdp" or a size.
+    pub size: Option<PhantomSize>,
+    /// Drain rate, as a fraction of the link's.
+    pub drain: Option<f64>,
+    /// Never marks below this fraction of its size.
+    pub min: Option<f64>,
+    /// Always marks above this fraction of its size.
+    pub max: Option<f64>,
+    /// Whether packets that the buffer refuses count.
+    pub count_dropped: Option<bool>,
+}
+
+/// A part of the workload. Which keys apply depends on the kind.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Workload {
+    /// What it is: incast, permutation, poisson, flows.
+    pub kind: Option<WorkloadKind>,
+    /// The name of this part in results. Default: the kind.
+    pub tag: Option<String>,
+    /// Incast: the receiving host.
+    pub receiver: Option<u32>,
+    /// Incast: the sending hosts.
+    pub senders: Option<Vec<u32>>,
+    /// Incast, permutation: payload of each flow.
+    pub flow_size: Option<Bytes>,
+    /// When this part starts. Default: 0us.
+    pub start: Option<Duration>,
+    /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix.
+    #[schemars(schema_with = "class_schema")]
+    pub class: Option<Class>,
+    /// Poisson: a built-in distribution, a CSV file (size_bytes,cdf), or { intra = ..., inter = ... }.
+    pub sizes: Option<Sizes>,
+    /// Poisson: offered load, as a fraction of load_reference.
+    pub load: Option<f64>,
+    /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan" or "bisection". Default: host.
+    pub load_reference: Option<LoadReference>,
+    /// Poisson: whether the load counts headers: "payload" or "wire". Default: payload.
+    pub load_unit: Option<LoadUnit>,
+    /// Poisson: intra : inter, such as "4:1"; or "paper" or "artifact", which bring their sizes. Default: 1:0 in one
+    /// site, 4:1 in two.
+    pub mix: Option<Mix>,
+    /// Poisson: what the mix counts: "flows" or "bytes". Default: flows.
+    pub mix_unit: Option<MixUnit>,
+    /// Poisson: how many flows arrive; with measure.warmup, how many are measured, and arrivals go on until the last of
+    /// them has ended.
+    pub flows: Option<u64>,
+    /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured.
+    pub duration: Option<Duration>,
+    /// Poisson: starts are cut to a multiple of this; "0ns" is off. Default: of the profile.
+    pub start_granularity: Option<Duration>,
+    /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag.
+    pub file: Option<String>,
+}
+
+/// A fault of a link.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LinkFault {
+    /// What happens.
+    pub kind: Option<String>,
+    /// To which link: FROM->TO#n.
+    pub link: Option<String>,
+    /// When.
+    pub at: Option<Duration>,
+    /// Until when; left out: for ever.
+    pub until: Option<Duration>,
+    /// Whether the opposite link fails as well.
+    pub both_directions: Option<bool>,
+    /// Whether routes avoid the link.
+    pub withdraw_routes: Option<bool>,
+}
+
+/// What to sample. Looking changes nothing.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Probes {
+    /// Interval of flow samples: receiver goodput, window, RTT; "off" or a time. Default: off.
+    pub rate_interval: Option<Interval>,
+    /// Interval of port samples: queue, phantom queue, utilisation; "off" or a time. Default: off.
+    pub queue_interval: Option<Interval>,
+    /// Which ports: "bottlenecks", "all" or a list of names. Default: bottlenecks.
+    pub ports: Option<PortChoice>,
+}
+
+/// What counts in the summary.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Measure {
+    /// Flows that start before are not in the summary. Default: 0s.
+    pub warmup: Option<Duration>,
+    /// The tag whose flows are backlogged on one bottleneck; without one, fairness is null.
+    pub fairness_group: Option<String>,
+}
+
+/// When to end. A run also ends when nothing is left to happen.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Stop {
+    /// Nothing at or after this time happens. Default: 10s.
+    pub time: Option<Duration>,
+}
+
+/// A component: one of `names`, or a table.
+fn part_schema(names: &[&str], table: &Schema) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "string", "enum": names }, table] })
+}
+
+fn congestion_schema(generator: &mut SchemaGenerator) -> Schema {
+    part_schema(congestion::NAMES, &generator.subschema_for::<congestion::Config>())
+}
+
+fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
+    let names = [&["scheme"], balance::NAMES].concat();
+    part_schema(&names, &generator.subschema_for::<balance::Config>())
+}
+
+fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
+    part_schema(
+        crate::scheme::RECOVERIES,
+        &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
+            "name": { "type": "string", "enum": crate::scheme::RECOVERIES },
+            "rto": { "type": "string", "description": "As transport.rto, for this class only." },
+            "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
+        } }),
+    )
+}
+
+fn coding_schema(_: &mut SchemaGenerator) -> Schema {
+    part_schema(&["none"], &json_schema!({ "type": "object" }))
+}
+
+fn class_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["intra", "inter"] })
+}
+
+fn window_check_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["below", "fits"] })
+}

@@ -1,0 +1,78 @@
+//! What a command asks for: a scenario by name or file, and what its arguments change.
+
+use crate::builtin::{BUILT_IN, BuiltIn};
+use crate::error::{Fault, Place, ScenarioError};
+use crate::names;
+use crate::resolve::Resolved;
+use crate::source::Source;
+use std::path::Path;
+
+/// What a command asks for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Request {
+    /// A built-in scenario's name, or a file.
+    pub scenario: String,
+    /// `--scheme`: replaces the scheme, and what the text overrides of its own.
+    pub scheme: Option<String>,
+    /// `--profile`.
+    pub profile: Option<String>,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--set PATH=VALUE`, in order.
+    pub set: Vec<String>,
+}
+
+impl Request {
+    /// A built-in scenario, or a file, as it stands.
+    #[must_use]
+    pub fn new(scenario: &str) -> Self {
+        Self { scenario: scenario.to_owned(), ..Self::default() }
+    }
+
+    /// Reads the scenario, applies the arguments, and fills in every default.
+    ///
+    /// # Errors
+    /// Bad input: the error names the place, what was expected, and the cure.
+    pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
+        let mut source = open(&self.scenario)?;
+        if let Some(scheme) = &self.scheme {
+            source.set_scheme(scheme)?;
+        }
+        if let Some(profile) = &self.profile {
+            source.set_value("scheme.profile", profile.as_str().into(), &format!("--profile {profile}"))?;
+        }
+        if let Some(seed) = self.seed {
+            let argument = format!("--seed {seed}");
+            let value = i64::try_from(seed).map_err(|_| {
+                Fault::new("seed", "too large", format!("give at most {}", i64::MAX))
+                    .at(Place::Argument(argument.clone()))
+            })?;
+            source.set_value("seed", value.into(), &argument)?;
+        }
+        for assignment in &self.set {
+            source.set(assignment)?;
+        }
+        Resolved::new(source)
+    }
+}
+
+fn open(scenario: &str) -> Result<Source, ScenarioError> {
+    if let Some(built_in) = BuiltIn::named(scenario) {
+        return Source::new(scenario, built_in.text, None);
+    }
+    let path = Path::new(scenario);
+    let fail =
+        |problem: String, cure: String| Fault::new("", problem, cure).at(Place::Whole(scenario.to_owned()));
+    let text = std::fs::read(path).map_err(|error| {
+        let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
+        let near = names::nearest(scenario, known.iter().copied()).unwrap_or_default();
+        let problem = format!("neither a built-in scenario nor a file that can be read ({error})");
+        fail(
+            problem,
+            format!("did you mean {near:?}? Built in: {}; `farspan new` writes a file", known.join(", ")),
+        )
+    })?;
+    let text = String::from_utf8(text)
+        .map_err(|_| fail("not UTF-8 text".to_owned(), "save the scenario as UTF-8".to_owned()))?;
+    Source::new(scenario, &text, path.parent().map(Path::to_owned))
+}

@@ -1,0 +1,209 @@
+//! From a scenario as written to one in which every key that applies has a value.
+
+mod scheme;
+mod topology;
+mod workload;
+
+use crate::error::{Fault, ScenarioError};
+use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
+use crate::profile::Profiles;
+use crate::source::Source;
+use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
+use farspan_units::{Bytes, Duration};
+
+/// A scenario in which every key that applies has a value.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    scenario: Scenario,
+    source: Source,
+}
+
+impl Resolved {
+    /// Fills in what the text and the arguments leave open.
+    pub(crate) fn new(source: Source) -> Result<Self, ScenarioError> {
+        let written = source.scenario(&toml::Table::new())?;
+        let profile = written.scheme.profile.unwrap_or(Profile::Paper);
+        let name = written.name.clone().unwrap_or_else(|| source.stem());
+        let world = Profiles::get().constants(profile, &name, "world");
+        let scenario = source.scenario(&world)?;
+        let context = Context { source: &source, name: &name, profile };
+        let scenario = context.fill(scenario).map_err(|fault| {
+            let place = source.place(&fault.path);
+            fault.at(place)
+        })?;
+        Ok(Self { scenario, source })
+    }
+
+    /// The values.
+    #[must_use]
+    pub const fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The scenario's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.scenario.name.as_deref().unwrap_or_default()
+    }
+
+    /// The scheme's name.
+    #[must_use]
+    pub fn scheme(&self) -> &str {
+        self.scenario.scheme.name.as_deref().unwrap_or_default()
+    }
+
+    /// The profile.
+    #[must_use]
+    pub fn profile(&self) -> Profile {
+        self.scenario.scheme.profile.unwrap_or(Profile::Paper)
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.scenario.seed.unwrap_or(1)
+    }
+
+    /// The same scenario with another seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let mut other = self.clone();
+        other.scenario.seed = Some(seed);
+        other
+    }
+
+    /// As TOML, every default spelled out. Resolving it gives the same scenario.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(&self.scenario).expect("a resolved scenario has a TOML form")
+    }
+
+    /// The error for a value that turns out wrong while the world is built.
+    pub(crate) fn error(&self, fault: Fault) -> ScenarioError {
+        let place = self.source.place(&fault.path);
+        fault.at(place)
+    }
+
+    /// A file named at `path`.
+    pub(crate) fn file(&self, path: &str, file: &str) -> std::path::PathBuf {
+        self.source.file(path, file)
+    }
+}
+
+/// What filling in depends on.
+struct Context<'a> {
+    source: &'a Source,
+    name: &'a str,
+    profile: Profile,
+}
+
+impl Context<'_> {
+    fn fill(&self, written: Scenario) -> Result<Scenario, Fault> {
+        if !written.fault.is_empty() {
+            let cure = "remove it; a later release simulates failed and lossy links";
+            return Err(Fault::new("fault[0]", "faults are not in this release", cure));
+        }
+        let topology = self.topology(written.topology)?;
+        let transport = transport(written.transport)?;
+        let scheme = self.scheme(written.scheme, &transport)?;
+        let workload = self.workload(written.workload, topology.kind, topology.two_sites)?;
+        Ok(Scenario {
+            name: Some(self.name.to_owned()),
+            description: written.description,
+            seed: Some(written.seed.unwrap_or(1)),
+            topology,
+            transport,
+            host: Host { jitter: Some(written.host.jitter.unwrap_or(Jitter::OnePacket)) },
+            scheme,
+            workload,
+            fault: Vec::new(),
+            probes: probes(written.probes)?,
+            measure: Measure {
+                warmup: Some(written.measure.warmup.unwrap_or(Duration::ZERO)),
+                fairness_group: written.measure.fairness_group,
+            },
+            stop: stop(&written.stop)?,
+        })
+    }
+
+    /// The constants of a component under this scenario's profile.
+    fn constants(&self, component: &str) -> toml::Table {
+        Profiles::get().constants(self.profile, self.name, component)
+    }
+}
+
+fn transport(written: Transport) -> Result<Transport, Fault> {
+    let payload = written.payload.unwrap_or(Bytes::new(4096));
+    if payload.is_zero() {
+        return Err(Fault::new(
+            "transport.payload",
+            "a packet of no payload",
+            "give a size, such as \"4096B\"",
+        ));
+    }
+    let header = written.header.unwrap_or(Bytes::new(64));
+    if header.is_zero() {
+        return Err(Fault::new("transport.header", "an ACK of no bytes", "give a size, such as \"64B\""));
+    }
+    let start = written.start.unwrap_or(FirstWindow::Bdp);
+    if start == FirstWindow::Value(Bytes::ZERO) {
+        return Err(Fault::new(
+            "transport.start",
+            "a first window of nothing",
+            "give \"bdp\", \"iw10\" or a size",
+        ));
+    }
+    let rto = written.rto.unwrap_or(RtoRule::Path);
+    if rto == RtoRule::Value(Duration::ZERO) {
+        return Err(Fault::new(
+            "transport.rto",
+            "a time-out of nothing",
+            "give \"path\", \"rfc6298\" or a time",
+        ));
+    }
+    let balance = written.balance.unwrap_or_else(|| Part::named("scheme"));
+    if balance.name().is_none() {
+        let cure = "give \"scheme\", a path selector, or { name = ..., ... }";
+        return Err(Fault::new("transport.balance", "no name", cure));
+    }
+    Ok(Transport {
+        payload: Some(payload),
+        header: Some(header),
+        start: Some(start),
+        rto: Some(rto),
+        rto_min: Some(written.rto_min.unwrap_or(Duration::from_ms(1))),
+        ack_priority: Some(written.ack_priority.unwrap_or(true)),
+        balance: Some(balance),
+    })
+}
+
+fn probes(written: Probes) -> Result<Probes, Fault> {
+    let interval = |path: &str, written: Option<Interval>| {
+        let interval = written.unwrap_or(Interval::Off);
+        if interval == Interval::Value(Duration::ZERO) {
+            return Err(Fault::new(
+                path,
+                "samples without an interval",
+                "give a time, such as \"2ms\", or \"off\"",
+            ));
+        }
+        Ok(Some(interval))
+    };
+    Ok(Probes {
+        rate_interval: interval("probes.rate_interval", written.rate_interval)?,
+        queue_interval: interval("probes.queue_interval", written.queue_interval)?,
+        ports: Some(written.ports.unwrap_or(PortChoice::Bottlenecks)),
+    })
+}
+
+fn stop(written: &Stop) -> Result<Stop, Fault> {
+    let time = written.time.unwrap_or(Duration::from_ms(10_000));
+    if time.is_zero() {
+        return Err(Fault::new(
+            "stop.time",
+            "the run would end before it begins",
+            "give a time, such as \"10s\"",
+        ));
+    }
+    Ok(Stop { time: Some(time) })
+}

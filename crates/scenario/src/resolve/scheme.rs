@@ -1,0 +1,212 @@
+//! Schemes: names to parts, parts to constants, and what they ask of the ports.
+
+use super::Context;
+use crate::error::Fault;
+use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
+use crate::names;
+use crate::profile::overlay;
+use crate::schema::Keys;
+use crate::scheme::{self, RECOVERIES, Stack};
+use crate::value::{Marking, Part, PortTier, Profile};
+use farspan_transport::congestion::ConfigError;
+use farspan_transport::{WindowCheck, balance, congestion};
+use serde::{Serialize, de::DeserializeOwned};
+use toml::{Table, Value};
+
+/// The scheme of a scenario that names none.
+const DEFAULT: &str = "uno-noec";
+
+impl Context<'_> {
+    pub(super) fn scheme(&self, written: Scheme, transport: &Transport) -> Result<Scheme, Fault> {
+        let name = written.name.unwrap_or_else(|| DEFAULT.to_owned());
+        let (intra, inter) = scheme::parse(&name)?;
+        let intra = self.class("scheme.intra", intra, written.intra, transport)?;
+        let inter = self.class("scheme.inter", inter, written.inter, transport)?;
+        let ports = self.ports(&intra, &inter, &written.ports)?;
+        let profile = Some(written.profile.unwrap_or(Profile::Paper));
+        Ok(Scheme { name: Some(name), profile, intra, inter, ports })
+    }
+
+    fn class(
+        &self,
+        path: &str,
+        stack: Stack,
+        written: SchemeClass,
+        transport: &Transport,
+    ) -> Result<SchemeClass, Fault> {
+        if written.coding.as_ref().is_some_and(|coding| coding.name() != Some("none")) {
+            let cure = "remove it, or write \"none\"";
+            return Err(Fault::new(format!("{path}.coding"), "erasure coding is not in this release", cure));
+        }
+        let control_path = format!("{path}.congestion");
+        let control = match written.congestion.as_ref().and_then(Part::name) {
+            Some(name) => scheme::control_name(&control_path, name)?,
+            None => stack.control,
+        };
+        let constants = self.constants(control);
+        let congestion = part(&constants, "congestion", control, written.congestion);
+        let congestion: congestion::Config = checked(&control_path, &congestion)?;
+        in_range(&control_path, congestion.check())?;
+        let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
+        let recovery = part(&constants, "recovery", RECOVERIES[0], written.recovery);
+        let window = constants.get("window_check").cloned().and_then(|value| value.try_into().ok());
+        Ok(SchemeClass {
+            congestion: Some(to_part(&congestion)),
+            balance: Some(to_part(&balance)),
+            recovery: Some(known_recovery(&format!("{path}.recovery"), recovery)?),
+            coding: Some(Part::named("none")),
+            window_check: Some(written.window_check.or(window).unwrap_or(WindowCheck::Below)),
+        })
+    }
+
+    /// The path selector: the scenario's, if it has one for all schemes, else the class's own, else the scheme's.
+    fn balance(
+        &self,
+        path: &str,
+        stack: Stack,
+        own: Option<Part>,
+        transport: &Transport,
+    ) -> Result<balance::Config, Fault> {
+        let shared = transport.balance.clone().filter(|part| part.name() != Some("scheme"));
+        let (path, written) = match shared {
+            Some(shared) => ("transport.balance", Some(shared)),
+            None => (path, own),
+        };
+        let name = match written.as_ref().and_then(Part::name) {
+            Some(name) => scheme::balance_name(path, name)?,
+            None => stack.balance,
+        };
+        let balance = part(&self.constants(name), "balance", name, written);
+        let balance: balance::Config = checked(path, &balance)?;
+        in_range(path, balance.check())?;
+        Ok(balance)
+    }
+
+    /// What the controls of both classes ask of the ports: every marker that either asks for. Where both set a
+    /// constant, that of intra-DC flows stands.
+    fn ports(&self, intra: &SchemeClass, inter: &SchemeClass, written: &Ports) -> Result<Ports, Fault> {
+        let asked = |class: &SchemeClass| {
+            let control = class.congestion.as_ref().and_then(Part::name).unwrap_or_default();
+            let mut table = self.constants("ports");
+            let own = self.constants(control).remove("ports");
+            overlay(&mut table, own.as_ref().and_then(Value::as_table).unwrap_or(&Table::new()));
+            table
+        };
+        let (ours, theirs) = (asked(intra), asked(inter));
+        let mut table = theirs.clone();
+        overlay(&mut table, &ours);
+        let typed = |table: &Table| -> Ports {
+            Value::Table(table.clone()).try_into().expect("the constants of ports are ports")
+        };
+        let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
+        let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
+        let tiers = union(ours.tiers, theirs.tiers);
+        fill_ports(written, &base, marking, tiers)
+    }
+}
+
+/// Constants of a component, under `name`, with what the scenario says on top.
+fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Table {
+    let mut table = Table::from_iter([("name".to_owned(), Value::String(name.to_owned()))]);
+    if let Some(constants) = constants.get(kind).and_then(Value::as_table) {
+        overlay(&mut table, constants);
+    }
+    if let Some(Part(written)) = written {
+        overlay(&mut table, &written);
+    }
+    table
+}
+
+/// A component from its table; unknown keys name the nearest known one.
+fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, Fault> {
+    let steps = path.rsplit('.');
+    let nested =
+        steps.fold(table.clone(), |inner, step| Table::from_iter([(step.to_owned(), Value::Table(inner))]));
+    Keys::new().check(&nested)?;
+    Value::Table(table.clone()).try_into().map_err(|error: toml::de::Error| {
+        Fault::new(path, error.message().replace('\n', ", "), "see `farspan schema` for its parameters")
+    })
+}
+
+fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), Fault> {
+    check.map_err(|error| {
+        let problem = format!("{} = {} {}", error.parameter, error.value, error.problem);
+        Fault::new(format!("{path}.{}", error.parameter), problem, error.cure)
+    })
+}
+
+fn to_part<T: Serialize>(component: &T) -> Part {
+    match Value::try_from(component).expect("a component has a TOML form") {
+        Value::Table(table) => Part(table),
+        _ => Part::default(),
+    }
+}
+
+fn known_recovery(path: &str, table: Table) -> Result<Part, Fault> {
+    let part = Part(table);
+    let name = part.name().unwrap_or_default();
+    if RECOVERIES.contains(&name) {
+        return Ok(part);
+    }
+    let (problem, cure) = names::unknown("loss recovery", name, RECOVERIES, &[]);
+    Err(Fault::new(path, problem, cure))
+}
+
+fn union(ours: Option<Vec<PortTier>>, theirs: Option<Vec<PortTier>>) -> Vec<PortTier> {
+    let mut tiers = ours.unwrap_or_default();
+    tiers.extend(theirs.unwrap_or_default());
+    tiers.sort_unstable();
+    tiers.dedup();
+    tiers
+}
+
+fn fill_ports(written: &Ports, base: &Ports, marking: Marking, tiers: Vec<PortTier>) -> Result<Ports, Fault> {
+    let marking = written.marking.unwrap_or(marking);
+    let red = marking.red.then(|| fill_red(written.red.as_ref(), base.red.as_ref())).transpose()?;
+    let phantom =
+        marking.phantom.then(|| fill_phantom(written.phantom.as_ref(), base.phantom.as_ref())).transpose()?;
+    Ok(Ports {
+        marking: Some(marking),
+        at: written.at.or(base.at),
+        red,
+        phantom,
+        step: if marking.step { written.step.or(base.step) } else { None },
+        tiers: Some(written.tiers.clone().unwrap_or(tiers)),
+    })
+}
+
+fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, Fault> {
+    let value = |get: fn(&Red) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
+    let red = Red { min: value(|red| red.min), max: value(|red| red.max) };
+    thresholds("scheme.ports.red", red.min, red.max)?;
+    Ok(red)
+}
+
+fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Phantom, Fault> {
+    let value = |get: fn(&Phantom) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
+    let phantom = Phantom {
+        size: written.and_then(|p| p.size).or_else(|| base.and_then(|p| p.size)),
+        drain: value(|p| p.drain),
+        min: value(|p| p.min),
+        max: value(|p| p.max),
+        count_dropped: written.and_then(|p| p.count_dropped).or_else(|| base.and_then(|p| p.count_dropped)),
+    };
+    thresholds("scheme.ports.phantom", phantom.min, phantom.max)?;
+    let drain = phantom.drain.unwrap_or_default();
+    if !(drain > 0.0 && drain <= 1.0) {
+        let cure = "give a fraction of the link's rate above 0, at most 1, such as 0.9";
+        return Err(Fault::new("scheme.ports.phantom.drain", format!("a drain rate of {drain}"), cure));
+    }
+    Ok(phantom)
+}
+
+fn thresholds(path: &str, min: Option<f64>, max: Option<f64>) -> Result<(), Fault> {
+    let (min, max) = (min.unwrap_or_default(), max.unwrap_or_default());
+    let cure = "give fractions of the queue with 0 <= min <= max <= 1, such as { min = 0.25, max = 0.75 }";
+    let key = match () {
+        () if !(0.0..=1.0).contains(&min) => "min",
+        () if !(0.0..=1.0).contains(&max) || max < min => "max",
+        () => return Ok(()),
+    };
+    Err(Fault::new(format!("{path}.{key}"), format!("thresholds from {min} to {max}"), cure))
+}

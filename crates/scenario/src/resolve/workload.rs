@@ -1,0 +1,161 @@
+//! Parts of the workload: which keys each kind needs, and their defaults.
+
+use super::Context;
+use crate::error::Fault;
+use crate::model::Workload;
+use crate::source::knobs;
+use crate::value::{ClassSizes, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TopologyKind, WorkloadKind};
+use farspan_transport::Class;
+use farspan_units::Duration;
+
+impl Context<'_> {
+    pub(super) fn workload(
+        &self,
+        written: Vec<Workload>,
+        kind: Option<TopologyKind>,
+        two_sites: Option<bool>,
+    ) -> Result<Vec<Workload>, Fault> {
+        if written.is_empty() {
+            let cure = "add a [[workload]] with a kind, such as \"incast\" (see `farspan new`)";
+            return Err(Fault::new("workload", "nothing to send", cure));
+        }
+        let two_sites = kind == Some(TopologyKind::DualFatTree) || two_sites == Some(true);
+        (0..).zip(written).map(|(i, part)| self.part(&format!("workload[{i}]"), part, two_sites)).collect()
+    }
+
+    fn part(&self, path: &str, written: Workload, two_sites: bool) -> Result<Workload, Fault> {
+        let kind = written.kind.ok_or_else(|| {
+            Fault::new(
+                format!("{path}.kind"),
+                "missing",
+                format!("give one of {}", WorkloadKind::NAMES.join(", ")),
+            )
+        })?;
+        self.only(path, kind.name(), knobs(kind))?;
+        let part = Workload {
+            kind: Some(kind),
+            tag: Some(written.tag.clone().unwrap_or_else(|| kind.name().to_owned())),
+            start: Some(written.start.unwrap_or(Duration::ZERO)),
+            ..written
+        };
+        match kind {
+            WorkloadKind::Incast => {
+                need(path, "receiver", "a host, such as 240", part.receiver.is_some())?;
+                need(path, "senders", "hosts, such as [0, 10, 20]", part.senders.is_some())?;
+                need(path, "flow_size", "a size, such as \"1GiB\"", part.flow_size.is_some())?;
+                Ok(part)
+            }
+            WorkloadKind::Permutation => {
+                need(path, "flow_size", "a size, such as \"1MB\"", part.flow_size.is_some())?;
+                Ok(part)
+            }
+            WorkloadKind::Flows => {
+                let file = part.file.as_deref();
+                need(path, "file", "a CSV or Parquet file with src,dst,size_bytes,start_ns", file.is_some())?;
+                Ok(Workload { file: file.map(|file| self.absolute(&format!("{path}.file"), file)), ..part })
+            }
+            WorkloadKind::Poisson => self.poisson(path, part, two_sites),
+        }
+    }
+
+    fn poisson(&self, path: &str, part: Workload, two_sites: bool) -> Result<Workload, Fault> {
+        let load = part.load.unwrap_or_default();
+        need(path, "load", "a share of load_reference, such as 0.4", part.load.is_some())?;
+        if !(load > 0.0 && load.is_finite()) {
+            let cure = "give a share of capacity above 0, such as 0.4 for 40%";
+            return Err(Fault::new(format!("{path}.load"), format!("a load of {load}"), cure));
+        }
+        if part.flows.is_some() == part.duration.is_some() {
+            let problem = "either flows or duration says how many flows arrive";
+            return Err(Fault::new(
+                format!("{path}.flows"),
+                problem,
+                "give one of the two, such as flows = 5000",
+            ));
+        }
+        let mix = self.mix(path, &part, two_sites)?;
+        let sizes = part.sizes.map(|sizes| self.sizes_with_places(path, sizes));
+        let granularity = self.constants("poisson").remove("start_granularity");
+        let granularity = granularity.and_then(|value| value.try_into().ok()).unwrap_or(Duration::ZERO);
+        let reference =
+            if part.class == Some(Class::Inter) { LoadReference::Wan } else { LoadReference::Host };
+        Ok(Workload {
+            sizes,
+            mix,
+            mix_unit: part.class.is_none().then(|| part.mix_unit.unwrap_or(MixUnit::Flows)),
+            load_reference: Some(part.load_reference.unwrap_or(reference)),
+            load_unit: Some(part.load_unit.unwrap_or(LoadUnit::Payload)),
+            start_granularity: Some(part.start_granularity.unwrap_or(granularity)),
+            ..part
+        })
+    }
+
+    /// A file named at `path`, so that the resolved scenario finds it from anywhere.
+    fn absolute(&self, path: &str, file: &str) -> String {
+        let file = self.source.file(path, file);
+        std::path::absolute(&file).unwrap_or(file).display().to_string()
+    }
+
+    /// Built-in names as they are; anything else is a file.
+    fn sizes_with_places(&self, path: &str, sizes: Sizes) -> Sizes {
+        let place = |key: &str, name: String| {
+            let file = name.ends_with(".csv");
+            if file { self.absolute(&format!("{path}.{key}"), &name) } else { name }
+        };
+        match sizes {
+            Sizes::Both(name) => Sizes::Both(place("sizes", name)),
+            Sizes::PerClass(ClassSizes { intra, inter }) => Sizes::PerClass(ClassSizes {
+                intra: place("sizes.intra", intra),
+                inter: place("sizes.inter", inter),
+            }),
+        }
+    }
+
+    /// The mix, which must agree with sizes, class and sites.
+    fn mix(&self, path: &str, part: &Workload, two_sites: bool) -> Result<Option<Mix>, Fault> {
+        let fault = |key: &str, problem: &str, cure: &str| Fault::new(format!("{path}.{key}"), problem, cure);
+        let named = part.mix.is_some_and(|mix| mix.sizes().is_some());
+        if named && part.sizes.is_some() {
+            let problem = "a named mix brings its sizes";
+            return Err(fault(
+                "sizes",
+                problem,
+                "remove sizes, or write the mix as intra : inter, such as \"4:1\"",
+            ));
+        }
+        if !named {
+            need(
+                path,
+                "sizes",
+                "a distribution, such as \"websearch\", or a CSV file",
+                part.sizes.is_some(),
+            )?;
+        }
+        if part.class.is_some() && part.mix.is_some() && !named {
+            let problem = "flows of one class have no mix of two";
+            return Err(fault("mix", problem, "remove class or mix"));
+        }
+        let inter = match (part.class, part.mix) {
+            (Some(class), _) => class == Class::Inter,
+            (None, Some(mix)) => mix.ratio().1 > 0.0,
+            (None, None) => two_sites,
+        };
+        if inter && !two_sites {
+            let key = if part.class.is_some() { "class" } else { "mix" };
+            return Err(fault(
+                key,
+                "inter-DC flows need two sites",
+                "take a topology with two sites, or mix = \"1:0\"",
+            ));
+        }
+        let default = if two_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
+        Ok(part.mix.or((part.class.is_none()).then_some(default)))
+    }
+}
+
+fn need(path: &str, key: &str, what: &str, given: bool) -> Result<(), Fault> {
+    if given {
+        return Ok(());
+    }
+    Err(Fault::new(format!("{path}.{key}"), "missing", format!("give {what}")))
+}

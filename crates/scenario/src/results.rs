@@ -1,0 +1,227 @@
+//! A run of a world, and what it leaves: one document and three tables.
+
+use crate::build::World;
+use crate::resolve::Resolved;
+use crate::value::WorkloadKind;
+use farspan_metrics::{
+    ByteSums, Class, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, Member, OfferedLoad,
+    PacketSums, PortRecord, PortTable, Probe, Queues, Recovery, SeriesId, SeriesRecord, SeriesTable,
+    SizeBins, Summary, TableError,
+};
+use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, ProbeKind, Progress, Sample, SampleId};
+use farspan_transport::Class as PathClass;
+use farspan_units::{Bytes, FlowId, Time};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a run leaves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Results {
+    /// The document of `farspan run --json`. What only the caller knows (commit, wall time, memory) is empty.
+    pub summary: Summary,
+    /// By flow id.
+    pub flows: Vec<FlowRecord>,
+    /// By port.
+    pub ports: Vec<PortRecord>,
+    /// In order of time.
+    pub series: Vec<SeriesRecord>,
+    /// The resolved scenario.
+    pub scenario: String,
+}
+
+/// Why results cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum SaveError {
+    /// The file system refuses.
+    #[error("{}: cannot be written ({source}); choose another --out, or make room", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A table cannot be written.
+    #[error(transparent)]
+    Table(#[from] TableError),
+}
+
+/// Runs a world to its end, or until `progress` returns `false`.
+#[must_use]
+pub fn run(
+    resolved: &Resolved,
+    world: &World,
+    engine: EngineKind,
+    progress: &mut dyn FnMut(&Progress) -> bool,
+) -> Results {
+    let outcome = farspan_sim::run(&world.spec, engine, progress);
+    let flows = flow_records(resolved, world, &outcome);
+    let ports: Vec<_> = outcome.ports.iter().map(port_record).collect();
+    let series = series_records(&outcome);
+    let summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
+    Results { summary, flows, ports, series, scenario: resolved.to_toml() }
+}
+
+impl Results {
+    /// Writes `scenario.toml`, the tables, and last `summary.json` into a folder, which is made if need be.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn save(&self, folder: &Path) -> Result<(), SaveError> {
+        std::fs::create_dir_all(folder)
+            .map_err(|source| SaveError::Io { path: folder.to_owned(), source })?;
+        write(&folder.join("scenario.toml"), &self.scenario)?;
+        FlowTable::save(&folder.join("flows.parquet"), &self.flows)?;
+        PortTable::save(&folder.join("ports.parquet"), &self.ports)?;
+        SeriesTable::save(&folder.join("series.parquet"), &self.series)?;
+        let summary = serde_json::to_string_pretty(&self.summary).expect("a summary has a JSON form");
+        write(&folder.join("summary.json"), &(summary + "\n"))
+    }
+}
+
+/// Writes a file under a temporary name and renames it: a file with the right name is complete.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn write(path: &Path, text: &str) -> Result<(), SaveError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".partial");
+    let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|source| SaveError::Io { path: path.to_owned(), source })
+}
+
+fn flow_records(resolved: &Resolved, world: &World, outcome: &Outcome) -> Vec<FlowRecord> {
+    let tags: Vec<Arc<str>> = world.workload.tags.iter().map(|tag| tag.as_str().into()).collect();
+    let parts = &resolved.scenario().workload;
+    let poisson = |part: u32| parts[part as usize].kind == Some(WorkloadKind::Poisson);
+    let flows = (0..).zip(world.workload.flows.iter().zip(&outcome.flows));
+    let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, &FlowOutcome))| FlowRecord {
+        flow: FlowId(id),
+        src: outcome.src,
+        dst: outcome.dst,
+        class: match outcome.class {
+            PathClass::Intra => Class::Intra,
+            PathClass::Inter => Class::Inter,
+        },
+        tag: Arc::clone(&tags[flow.tag as usize]),
+        poisson: poisson(flow.part),
+        measured: flow.measured,
+        started: outcome.started,
+        size: outcome.size,
+        start: outcome.start,
+        finish: outcome.finish,
+        delivered: outcome.delivered,
+        ideal_fct: outcome.ideal_fct,
+        sent_bytes: outcome.sent_bytes,
+        parity_bytes: outcome.parity_bytes,
+        retransmitted_bytes: outcome.retransmitted_bytes,
+        marked_packets: outcome.marked_packets,
+        trimmed_packets: outcome.trimmed_packets,
+        dropped_packets: outcome.sent_packets.saturating_sub(outcome.arrived_packets),
+        timeouts: outcome.timeouts,
+        nacks: outcome.nacks,
+        blocks_undecodable: outcome.blocks_undecodable,
+    };
+    flows.map(record).collect()
+}
+
+fn port_record(port: &PortOutcome) -> PortRecord {
+    PortRecord {
+        name: port.name.clone(),
+        bytes: port.sent_bytes,
+        packets: port.sent_packets,
+        drops: port.dropped_packets,
+        marks: port.marked_packets,
+        trims: port.trimmed_packets,
+        max_queue: port.max_queue,
+        mean_queue: port.mean_queue,
+        utilization: port.utilization,
+    }
+}
+
+fn series_records(outcome: &Outcome) -> Vec<SeriesRecord> {
+    let names: Vec<Arc<str>> = outcome.ports.iter().map(|port| port.name.as_str().into()).collect();
+    let record = |sample: &Sample| SeriesRecord {
+        t: sample.at,
+        probe: match sample.probe {
+            ProbeKind::Rate => Probe::Rate,
+            ProbeKind::Cwnd => Probe::Cwnd,
+            ProbeKind::Rtt => Probe::Rtt,
+            ProbeKind::Queue => Probe::Queue,
+            ProbeKind::PhantomQueue => Probe::PhantomQueue,
+            ProbeKind::Utilization => Probe::Utilization,
+        },
+        id: match sample.id {
+            SampleId::Flow(flow) => SeriesId::Flow(flow),
+            SampleId::Port(port) => SeriesId::Port(Arc::clone(&names[port.index()])),
+        },
+        value: sample.value,
+    };
+    outcome.samples.iter().map(record).collect()
+}
+
+fn summary(
+    resolved: &Resolved,
+    world: &World,
+    engine: EngineKind,
+    outcome: &Outcome,
+    (flows, ports, series): (&[FlowRecord], &[PortRecord], &[SeriesRecord]),
+) -> Summary {
+    let totals = &outcome.totals;
+    let intra_bdp = world.intra.map_or(Bytes::ZERO, |path| path.bdp);
+    Summary {
+        farspan_version: env!("CARGO_PKG_VERSION").to_owned(),
+        commit: String::new(),
+        scenario: resolved.name().to_owned(),
+        scheme: resolved.scheme().to_owned(),
+        profile: resolved.profile().name().to_owned(),
+        engine: engine.name().to_owned(),
+        seed: resolved.seed(),
+        threads: 1,
+        sim_time_s: outcome.end.since(Time::ZERO).as_secs_f64(),
+        wall_time_s: 0.0,
+        packet_hops: totals.packet_hops,
+        peak_rss_bytes: 0,
+        digest: format!("{:016x}", outcome.digest),
+        packet_digest: format!("{:016x}", outcome.packet_digest),
+        partial: outcome.interrupted,
+        flows: FlowCounts::of(flows),
+        fct: FctTable::of(flows, Completion::Sender),
+        delivery: FctTable::of(flows, Completion::Receiver),
+        offered_load: offered_load(world),
+        transient: world.offered_load.transient(),
+        bytes: ByteSums::of(flows, totals.header_bytes),
+        packets: PacketSums {
+            sent: totals.sent.packets,
+            delivered: totals.delivered.packets,
+            dropped: totals.dropped.packets,
+            trimmed: totals.trimmed,
+            ecn_marked: totals.ecn_marked,
+        },
+        recovery: Recovery::of(flows, 0, 0),
+        fairness: fairness(resolved, flows, series),
+        queues: Queues::of(ports, series, outcome.packet_delay_p99),
+        slowdown_by_size: SizeBins::of(
+            flows,
+            world.spec.mss,
+            intra_bdp,
+            world.inter.map_or(intra_bdp, |path| path.bdp),
+        ),
+    }
+}
+
+/// The offered load as the document names it: `wan_0_to_1`.
+fn offered_load(world: &World) -> OfferedLoad {
+    let load = &world.offered_load;
+    let wan = load.wan.iter().map(|way| (format!("wan_{}_to_{}", way.from, way.to), way.load));
+    OfferedLoad { host: load.host, fabric: load.fabric, wan: wan.collect() }
+}
+
+fn fairness(resolved: &Resolved, flows: &[FlowRecord], series: &[SeriesRecord]) -> Fairness {
+    let scenario = resolved.scenario();
+    let group = scenario.measure.fairness_group.as_deref();
+    let interval = scenario.probes.rate_interval.and_then(crate::value::Interval::get);
+    let of_group = |flow: &&FlowRecord| group == Some(&*flow.tag);
+    let member = |flow: &FlowRecord| Member { flow: flow.flow, start: flow.start, delivered: flow.delivered };
+    let members: Vec<_> = flows.iter().filter(of_group).map(member).collect();
+    Fairness::of(group, interval.filter(|_| group.is_some()), &members, series)
+}

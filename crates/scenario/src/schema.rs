@@ -1,0 +1,195 @@
+//! The JSON Schema of a scenario, and what it knows about keys.
+//!
+//! The schema is generated from the types, so that the key check, `--set` and the published schema cannot differ.
+
+use crate::document::join;
+use crate::error::Fault;
+use crate::model::Scenario;
+use crate::names;
+use serde_json::Value;
+
+/// The JSON Schema (2020-12) of a scenario.
+#[must_use]
+pub fn schema() -> Value {
+    schemars::schema_for!(Scenario).to_value()
+}
+
+/// The keys of a scenario.
+pub(crate) struct Keys {
+    root: Value,
+}
+
+impl Keys {
+    pub fn new() -> Self {
+        Self { root: schema() }
+    }
+
+    /// Checks every key of `table` against the schema.
+    pub fn check(&self, table: &toml::Table) -> Result<(), Fault> {
+        self.check_table("", table, &[&self.root])
+    }
+
+    /// The schema follows references and alternatives down to the nodes that say something themselves.
+    fn flatten<'a>(&'a self, node: &'a Value, nodes: &mut Vec<&'a Value>) {
+        if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/"))
+        {
+            self.flatten(&self.root["$defs"][name], nodes);
+        }
+        for alternatives in ["anyOf", "oneOf", "allOf"] {
+            for alternative in node.get(alternatives).and_then(Value::as_array).into_iter().flatten() {
+                self.flatten(alternative, nodes);
+            }
+        }
+        nodes.push(node);
+    }
+
+    /// The nodes that describe the value of `key`, and whether the key is known at all.
+    fn children<'a>(&'a self, nodes: &[&'a Value], key: &str) -> Vec<&'a Value> {
+        let mut children = Vec::new();
+        for node in nodes {
+            if let Some(child) = node.get("properties").and_then(|p| p.get(key)) {
+                self.flatten(child, &mut children);
+            }
+        }
+        children
+    }
+
+    /// The nodes of alternatives that fit the `name` of a component's table.
+    fn of_name<'a>(&self, nodes: &[&'a Value], table: &toml::Table) -> Vec<&'a Value> {
+        let name = table.get("name").and_then(toml::Value::as_str);
+        let constant = |node: &Value| node.pointer("/properties/name/const").cloned();
+        let fits = |node: &Value| match (constant(node), name) {
+            (Some(Value::String(constant)), Some(name)) => constant == name,
+            _ => true,
+        };
+        nodes.iter().copied().filter(|node| fits(node)).collect()
+    }
+
+    fn check_table(&self, path: &str, table: &toml::Table, schema: &[&Value]) -> Result<(), Fault> {
+        let mut nodes = Vec::new();
+        schema.iter().for_each(|node| self.flatten(node, &mut nodes));
+        let nodes = self.of_name(&nodes, table);
+        let known = known_keys(&nodes);
+        if known.is_empty() {
+            return Ok(());
+        }
+        for (key, value) in table {
+            let here = join(path, key);
+            if !known.contains(&key.as_str()) {
+                return Err(unknown_key(&here, key, &known));
+            }
+            self.check_value(&here, value, &self.children(&nodes, key))?;
+        }
+        Ok(())
+    }
+
+    fn check_value(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), Fault> {
+        match value {
+            toml::Value::Table(table) => self.check_table(path, table, nodes),
+            toml::Value::Array(items) => {
+                let nodes: Vec<_> = nodes.iter().filter_map(|node| node.get("items")).collect();
+                (0..)
+                    .zip(items)
+                    .try_for_each(|(i, item)| self.check_value(&format!("{path}[{i}]"), item, &nodes))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The keys below a table at `path` (arrays are looked through), for `--set`; `None` if the path is unknown.
+    pub fn below(&self, path: &[&str]) -> Vec<String> {
+        let mut nodes = Vec::new();
+        self.flatten(&self.root, &mut nodes);
+        for key in path {
+            let children = self.children(&nodes, key);
+            nodes = Vec::new();
+            for child in children {
+                self.flatten(child, &mut nodes);
+                if let Some(items) = child.get("items") {
+                    self.flatten(items, &mut nodes);
+                }
+            }
+        }
+        known_keys(&nodes).into_iter().map(str::to_owned).collect()
+    }
+}
+
+fn known_keys<'a>(nodes: &[&'a Value]) -> Vec<&'a str> {
+    let mut keys = Vec::new();
+    for properties in nodes.iter().filter_map(|node| node.get("properties")?.as_object()) {
+        for key in properties.keys().filter(|key| !keys.contains(&key.as_str())).collect::<Vec<_>>() {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// The fault of a key that is not among `known`.
+pub(crate) fn unknown_key(path: &str, key: &str, known: &[&str]) -> Fault {
+    let nearest = names::nearest(key, known.iter().copied()).unwrap_or_default();
+    Fault::new(
+        path,
+        format!("unknown key {key:?}"),
+        format!("did you mean {nearest:?}? Known here: {}", known.join(", ")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str) -> Result<(), Fault> {
+        Keys::new().check(&toml::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn every_level_of_keys_is_checked() {
+        for (text, path, nearest) in [
+            ("seeed = 1", "seeed", "seed"),
+            ("[topology]\nkk = 8", "topology.kk", "k"),
+            ("[topology.wan]\nrrt = '2ms'", "topology.wan.rrt", "rtt"),
+            (
+                "[[workload]]\nkind = 'incast'\n[[workload]]\nflow_sizes = '1B'",
+                "workload[1].flow_sizes",
+                "flow_size",
+            ),
+            ("[scheme.ports]\nred = { mim = 0.25 }", "scheme.ports.red.mim", "min"),
+            ("[[workload]]\nsizes = { inta = 'a' }", "workload[0].sizes.inta", "intra"),
+            (
+                "[scheme.intra]\ncongestion = { name = 'fixed_window', cwmd = '1KiB' }",
+                "scheme.intra.congestion.cwmd",
+                "cwnd",
+            ),
+        ] {
+            let fault = check(text).unwrap_err();
+            assert_eq!(fault.path, path);
+            assert!(fault.cure.starts_with(&format!("did you mean {nearest:?}?")), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn known_keys_pass() {
+        check(
+            "seed = 1\n[topology]\nk = 8\nwan = { rtt = '2ms' }\n[scheme.intra]\ncongestion = 'fixed_window'",
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn the_schema_describes_every_key_of_the_top_level() {
+        let schema = schema();
+        for (key, node) in schema["properties"].as_object().unwrap() {
+            assert!(node.get("description").is_some(), "{key} has no description");
+        }
+        assert_eq!(schema["additionalProperties"], Value::Bool(false));
+        assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
+    }
+
+    #[test]
+    fn the_keys_below_a_path_look_through_arrays() {
+        let keys = Keys::new();
+        assert!(keys.below(&["workload"]).contains(&"flow_size".to_owned()));
+        assert!(keys.below(&["topology", "wan"]).contains(&"rtt".to_owned()));
+        assert!(keys.below(&["topology", "nothing"]).is_empty());
+    }
+}

@@ -1,0 +1,256 @@
+//! The names of schemes: built-in ones, `CC+LB`, `CC+LB+CODING`, and `A/B` for intra and inter.
+
+use crate::error::Fault;
+use crate::names;
+use farspan_transport::{balance, congestion};
+
+/// The names of loss recoveries.
+pub const RECOVERIES: &[&str] = &["per_packet_rto", "rack"];
+
+/// Controls that later releases bring.
+const PLANNED_CONTROLS: &[&str] = &[
+    "mprdma",
+    "swift",
+    "timely",
+    "dcqcn",
+    "hpcc",
+    "hpcc-star",
+    "powertcp",
+    "theta-powertcp",
+    "poseidon",
+    "oscar",
+    "smartt",
+    "cubic",
+    "vegas",
+    "bbr",
+    "ndp",
+];
+
+/// Path selectors that later releases bring.
+const PLANNED_BALANCES: &[&str] = &["plb", "reps", "spray"];
+
+/// A built-in scheme whose name is not that of its parts.
+struct Alias {
+    name: &'static str,
+    intra: &'static str,
+    inter: &'static str,
+}
+
+const fn alias(name: &'static str, intra: &'static str, inter: &'static str) -> Alias {
+    Alias { name, intra, inter }
+}
+
+/// Built-in schemes with a name of their own; every control's name is a scheme as well (with ECMP).
+const ALIASES: &[Alias] = &[
+    alias("uno", "unocc+unolb", "unocc+unolb+mds(8,2)"),
+    alias("uno-noec", "unocc+unolb", "unocc+unolb"),
+    alias("uno-ecmp", "unocc+ecmp", "unocc+ecmp"),
+    alias("uno-ecmp-ec", "unocc+ecmp", "unocc+ecmp+mds(8,2)"),
+    alias("uno-rps", "unocc+rps", "unocc+rps"),
+    alias("uno-rps-ec", "unocc+rps", "unocc+rps+mds(8,2)"),
+    alias("uno-plb", "unocc+plb", "unocc+plb"),
+    alias("uno-plb-ec", "unocc+plb", "unocc+plb+mds(8,2)"),
+    alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
+];
+
+/// What serves one class of flows, by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stack {
+    /// Congestion control.
+    pub control: &'static str,
+    /// Path selection.
+    pub balance: &'static str,
+}
+
+/// A scheme's line in `farspan list schemes`.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct SchemeEntry {
+    /// Its name.
+    pub name: String,
+    /// What serves flows inside a site.
+    pub intra: String,
+    /// What serves flows between the sites.
+    pub inter: String,
+    /// Whether this release has it.
+    pub available: bool,
+}
+
+/// Every built-in scheme; what `CC+LB` and `A/B` can combine comes from the lists of controls and path selectors.
+#[must_use]
+pub fn built_in_schemes() -> Vec<SchemeEntry> {
+    let aliases = ALIASES.iter().map(|a| (a.name.to_owned(), a.intra.to_owned(), a.inter.to_owned()));
+    let controls = congestion::NAMES
+        .iter()
+        .chain(PLANNED_CONTROLS.iter().filter(|name| !congestion::NAMES.contains(name)));
+    let controls = controls.filter(|name| **name != "unocc").map(|name| {
+        let stack = format!("{name}+ecmp");
+        ((*name).to_owned(), stack.clone(), stack)
+    });
+    let entry = |(name, intra, inter): (String, String, String)| SchemeEntry {
+        available: stacks(&name).is_ok(),
+        name,
+        intra,
+        inter,
+    };
+    aliases.chain(controls).map(entry).collect()
+}
+
+/// The names of the built-in schemes that this release has.
+#[must_use]
+pub fn available_schemes() -> Vec<String> {
+    built_in_schemes().into_iter().filter(|scheme| scheme.available).map(|scheme| scheme.name).collect()
+}
+
+/// What a scheme's name asks for that is not there.
+enum Missing {
+    /// Erasure coding; the parts without it.
+    Coding(String),
+    /// A control that a later release brings.
+    Planned(String),
+    /// A name that is neither a scheme nor a control.
+    Unknown(String),
+    /// A path selector.
+    Balance(String),
+}
+
+/// The parts of a scheme for intra-DC and inter-DC flows.
+///
+/// # Errors
+/// If the name, or a part of it, is unknown or not in this release.
+pub(crate) fn parse(name: &str) -> Result<(Stack, Stack), Fault> {
+    stacks(name).map_err(|missing| fault(name, missing))
+}
+
+fn stacks(name: &str) -> Result<(Stack, Stack), Missing> {
+    if let Some((intra, inter)) = name.split_once('/') {
+        return Ok((side(intra.trim(), |a| a.intra)?, side(inter.trim(), |a| a.inter)?));
+    }
+    Ok((side(name, |a| a.intra)?, side(name, |a| a.inter)?))
+}
+
+/// One side of a scheme: an alias, a control, or `CC+LB[+CODING]`.
+fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missing> {
+    let alias = ALIASES.iter().find(|alias| alias.name == name);
+    let mut parts = alias.map_or(name, |alias| of_alias(alias)).split('+').map(str::trim);
+    let asked = parts.next().unwrap_or_default();
+    let control = congestion::NAMES.iter().find(|known| **known == asked).copied();
+    let control = control.ok_or_else(|| match PLANNED_CONTROLS.contains(&asked) {
+        true => Missing::Planned(asked.to_owned()),
+        false => Missing::Unknown(asked.to_owned()),
+    })?;
+    let asked = parts.next().unwrap_or("ecmp");
+    let balance = balance::NAMES.iter().find(|known| **known == asked).copied();
+    let balance = balance.ok_or_else(|| Missing::Balance(asked.to_owned()))?;
+    match parts.next() {
+        None | Some("none") => Ok(Stack { control, balance }),
+        Some(_) => Err(Missing::Coding(format!("{control}+{balance}"))),
+    }
+}
+
+fn fault(scheme: &str, missing: Missing) -> Fault {
+    let available = available_schemes().join(", ");
+    let fault = |problem, cure| Fault::new("scheme.name", problem, cure);
+    match missing {
+        Missing::Coding(parts) => {
+            let alias = ALIASES.iter().find(|a| a.inter == parts && a.intra == parts).map(|a| a.name);
+            let without = alias.unwrap_or(&parts);
+            fault(
+                format!("scheme {scheme:?} needs erasure coding, which is not in this release"),
+                format!("use {without:?} (the same without coding); available: {available}"),
+            )
+        }
+        Missing::Planned(control) => fault(
+            format!("scheme {scheme:?} needs {control}, which is not in this release"),
+            format!("available: {available}"),
+        ),
+        Missing::Unknown(name) => {
+            let entries = built_in_schemes();
+            let (there, later): (Vec<_>, Vec<_>) = entries.iter().partition(|scheme| scheme.available);
+            let there: Vec<_> = there.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
+            let later: Vec<_> = later.iter().map(|entry| entry.name.as_str()).collect();
+            let (problem, cure) = names::unknown("scheme", &name, &there, &later);
+            fault(problem, format!("{cure}, any CC+LB such as unocc+rps, and A/B for intra and inter"))
+        }
+        Missing::Balance(name) => {
+            let (problem, cure) = names::unknown("path selector", &name, balance::NAMES, PLANNED_BALANCES);
+            fault(format!("scheme {scheme:?}: {problem}"), cure)
+        }
+    }
+}
+
+/// A path selector's name.
+///
+/// # Errors
+/// If it is unknown or not in this release.
+pub(crate) fn balance_name(path: &str, name: &str) -> Result<&'static str, Fault> {
+    balance::NAMES.iter().find(|known| **known == name).copied().ok_or_else(|| {
+        let (problem, cure) = names::unknown("path selector", name, balance::NAMES, PLANNED_BALANCES);
+        Fault::new(path, problem, cure)
+    })
+}
+
+/// A control's name.
+///
+/// # Errors
+/// If it is unknown or not in this release.
+pub(crate) fn control_name(path: &str, name: &str) -> Result<&'static str, Fault> {
+    congestion::NAMES.iter().find(|known| **known == name).copied().ok_or_else(|| {
+        let (problem, cure) = names::unknown("congestion control", name, congestion::NAMES, PLANNED_CONTROLS);
+        Fault::new(path, problem, cure)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stacks(name: &str) -> String {
+        let (a, b) = parse(name).unwrap();
+        format!("{}+{}/{}+{}", a.control, a.balance, b.control, b.balance)
+    }
+
+    fn said(name: &str) -> String {
+        let fault = parse(name).unwrap_err();
+        format!("{}; {}", fault.problem, fault.cure)
+    }
+
+    #[test]
+    fn names_and_combinations_give_the_parts() {
+        assert_eq!(stacks("uno-noec"), "unocc+unolb/unocc+unolb");
+        assert_eq!(stacks("uno-ecmp"), "unocc+ecmp/unocc+ecmp");
+        assert_eq!(stacks("gemini"), "gemini+ecmp/gemini+ecmp");
+        assert_eq!(stacks("unocc+rps"), "unocc+rps/unocc+rps");
+        assert_eq!(stacks("dctcp+rps/uno-noec"), "dctcp+rps/unocc+unolb");
+        assert_eq!(stacks("fixed_window"), "fixed_window+ecmp/fixed_window+ecmp");
+    }
+
+    #[test]
+    fn what_needs_coding_says_what_to_use_instead() {
+        assert!(said("uno").contains("use \"uno-noec\""), "{}", said("uno"));
+        assert!(said("uno-rps-ec").contains("use \"uno-rps\""));
+        assert!(said("dctcp+rps+mds(8,2)").contains("use \"dctcp+rps\""));
+        assert!(said("gemini/uno").contains("use \"uno-noec\""));
+    }
+
+    #[test]
+    fn planned_parts_are_told_from_unknown_ones() {
+        assert!(said("mprdma-bbr").contains("needs mprdma, which is not in this release"));
+        assert!(said("oscar").contains("not in this release"));
+        assert!(said("unocc+plb").contains("\"plb\" is not in this release"));
+        assert!(said("unoo").contains("did you mean \"uno\"?"), "{}", said("unoo"));
+        assert!(said("unocc+rsp").contains("did you mean \"rps\"?"));
+    }
+
+    #[test]
+    fn every_scheme_of_the_interface_is_listed() {
+        let all = built_in_schemes();
+        for name in
+            ["uno", "uno-noec", "uno-ecmp", "uno-rps", "uno-plb", "uno-plb-ec", "gemini", "mprdma-bbr", "ndp"]
+        {
+            assert!(all.iter().any(|scheme| scheme.name == name), "{name}");
+        }
+        let mut available = available_schemes();
+        available.sort();
+        assert!(available.contains(&"uno-noec".to_owned()) && !available.contains(&"uno".to_owned()));
+    }
+}

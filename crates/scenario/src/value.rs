@@ -1,0 +1,688 @@
+//! Values of a scenario that are more than a number or a quantity: words, and words or quantities.
+//!
+//! Each is written as TOML text, read by [`FromStr`] and written back by [`Display`](fmt::Display), so that a resolved
+//! scenario reads like a hand-written one.
+
+use crate::names;
+use farspan_units::{Bytes, Duration};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, SeqAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// Serialisation through text, and the schema of that text.
+macro_rules! as_text {
+    ($name:ident, $schema:tt) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Cow::<str>::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    };
+}
+
+/// A closed set of words; `planned` ones are known to the interface and refused with a message that says so.
+macro_rules! words {
+    (
+        $(#[$doc:meta])* $name:ident is $what:literal {
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
+        } planned [$($planned:literal),*]
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Every word, in order.
+            pub const NAMES: &[&str] = &[$($word),*];
+
+            /// The word.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Self::$variant),)*
+                    _ => {
+                        let (problem, cure) = names::unknown($what, text, Self::NAMES, &[$($planned),*]);
+                        Err(format!("{problem}; {cure}"))
+                    }
+                }
+            }
+        }
+
+        as_text!($name, { "type": "string", "enum": [$($word),*] });
+    };
+}
+
+words! {
+    /// The shape of the network.
+    TopologyKind is "topology" {
+        /// One three-tier fat tree.
+        FatTree = "fat_tree",
+        /// Two fat trees, each with a border switch, joined by WAN links.
+        DualFatTree = "dual_fat_tree",
+        /// Senders on the left, receivers on the right, one link between.
+        Dumbbell = "dumbbell",
+        /// Hosts around one switch.
+        Star = "star",
+    } planned ["leaf_spine", "dual_leaf_spine", "parking_lot", "from_file"]
+}
+
+words! {
+    /// What a part of the workload is.
+    WorkloadKind is "workload" {
+        /// Several senders, one receiver.
+        Incast = "incast",
+        /// Every host sends to one other host and receives from one.
+        Permutation = "permutation",
+        /// Poisson arrivals with sizes from a distribution.
+        Poisson = "poisson",
+        /// A list of flows from a file.
+        Flows = "flows",
+    } planned ["all_to_all", "allreduce", "reduce_scatter"]
+}
+
+words! {
+    /// A named set of constants.
+    Profile is "profile" {
+        /// What the papers state.
+        Paper = "paper",
+        /// As the published code ran it.
+        Artifact = "artifact",
+    } planned ["rescaled"]
+}
+
+words! {
+    /// What a load is a fraction of.
+    LoadReference is "load reference" {
+        /// The NICs of all hosts.
+        Host = "host",
+        /// The links between the sites, one direction.
+        Wan = "wan",
+        /// Half of the host capacity, thinned out by the oversubscription.
+        Bisection = "bisection",
+    } planned []
+}
+
+words! {
+    /// Whether a load counts headers.
+    LoadUnit is "load unit" {
+        /// Payload bytes.
+        Payload = "payload",
+        /// Bytes on the wire: payload and headers.
+        Wire = "wire",
+    } planned []
+}
+
+words! {
+    /// What an intra : inter ratio counts.
+    MixUnit is "mix unit" {
+        /// Flows.
+        Flows = "flows",
+        /// Payload bytes.
+        Bytes = "bytes",
+    } planned []
+}
+
+words! {
+    /// When a port decides to mark.
+    MarkAt is "marking point" {
+        /// On arrival.
+        Enqueue = "enqueue",
+        /// On departure.
+        Dequeue = "dequeue",
+    } planned []
+}
+
+words! {
+    /// A tier of switch ports.
+    PortTier is "tier of ports" {
+        /// ToR to host.
+        HostDown = "host_down",
+        /// Between switches of one site.
+        Fabric = "fabric",
+        /// Between core and border switches, both ways.
+        Border = "border",
+        /// Between sites.
+        Wan = "wan",
+    } planned []
+}
+
+/// A word or a quantity.
+macro_rules! word_or_quantity {
+    (
+        $(#[$doc:meta])* $name:ident($quantity:ident) {
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+            /// A value.
+            Value($quantity),
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant => f.write_str($word),)*
+                    Self::Value(value) => value.fmt(f),
+                }
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Self::$variant),)*
+                    _ => text.parse().map(Self::Value).map_err(|error: farspan_units::ParseQuantityError| {
+                        format!("{error}, or {}", [$(concat!("\"", $word, "\"")),*].join(", or "))
+                    }),
+                }
+            }
+        }
+
+        as_text!($name, { "type": "string" });
+    };
+}
+
+word_or_quantity! {
+    /// The first window of every flow.
+    FirstWindow(Bytes) {
+        /// The bandwidth-delay product of the flow's own path.
+        Bdp = "bdp",
+        /// Ten full packets.
+        Iw10 = "iw10",
+    }
+}
+
+word_or_quantity! {
+    /// How the retransmission time-out is set.
+    RtoRule(Duration) {
+        /// Base RTT and full buffers along the path.
+        Path = "path",
+        /// From measured RTTs.
+        Rfc6298 = "rfc6298",
+    }
+}
+
+word_or_quantity! {
+    /// Send jitter.
+    Jitter(Duration) {
+        /// One packet time of the NIC.
+        OnePacket = "1packet",
+    }
+}
+
+word_or_quantity! {
+    /// The interval of a probe.
+    Interval(Duration) {
+        /// No samples.
+        Off = "off",
+    }
+}
+
+word_or_quantity! {
+    /// The size of a phantom queue.
+    PhantomSize(Bytes) {
+        /// Host rate x base RTT between the sites (inside a site, where there is only one).
+        InterBdp = "inter_bdp",
+        /// Host rate x largest base RTT inside a site.
+        IntraBdp = "intra_bdp",
+    }
+}
+
+word_or_quantity! {
+    /// The threshold of a step marker.
+    StepAt(Bytes) {
+        /// Rate of the port x largest base RTT inside a site / 7.
+        BdpOver7 = "bdp_over_7",
+    }
+}
+
+impl Interval {
+    /// The interval, unless it is off.
+    #[must_use]
+    pub const fn get(self) -> Option<Duration> {
+        match self {
+            Self::Off => None,
+            Self::Value(interval) => Some(interval),
+        }
+    }
+}
+
+/// What fraction of traffic stays inside a site: a named mix, or intra : inter.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Mix {
+    /// 4:1 by flows; WebSearch inside, Alibaba's regional WAN between the sites (Uno, section 5.1).
+    Paper,
+    /// 4:1 by flows; AliStorage2019 inside, WebSearch between the sites (the flow lists published with Uno).
+    Artifact,
+    /// Parts intra and parts inter.
+    Ratio(f64, f64),
+}
+
+impl Mix {
+    /// Parts intra and parts inter.
+    #[must_use]
+    pub const fn ratio(self) -> (f64, f64) {
+        match self {
+            Self::Paper | Self::Artifact => (4.0, 1.0),
+            Self::Ratio(intra, inter) => (intra, inter),
+        }
+    }
+
+    /// The size distributions, intra and inter, that a named mix brings.
+    #[must_use]
+    pub const fn sizes(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Paper => Some(("websearch", "alibaba-wan")),
+            Self::Artifact => Some(("alistorage", "websearch")),
+            Self::Ratio(..) => None,
+        }
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Paper => f.write_str("paper"),
+            Self::Artifact => f.write_str("artifact"),
+            Self::Ratio(intra, inter) => write!(f, "{intra}:{inter}"),
+        }
+    }
+}
+
+impl FromStr for Mix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "paper" => return Ok(Self::Paper),
+            "artifact" => return Ok(Self::Artifact),
+            _ => {}
+        }
+        let part = |s: &str| s.trim().parse::<f64>().ok().filter(|x| x.is_finite() && *x >= 0.0);
+        text.split_once(':')
+            .and_then(|(intra, inter)| Some((part(intra)?, part(inter)?)))
+            .filter(|(intra, inter)| intra + inter > 0.0)
+            .map(|(intra, inter)| Self::Ratio(intra, inter))
+            .ok_or_else(|| {
+                format!(
+                    "{text:?} is not a mix; write intra : inter, such as \"4:1\", or \"paper\", or \"artifact\""
+                )
+            })
+    }
+}
+as_text!(Mix, { "type": "string", "pattern": r"^(paper|artifact|[0-9.]+\s*:\s*[0-9.]+)$" });
+
+/// Which markers a port carries; any of them marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Marking {
+    /// RED on the real queue.
+    pub red: bool,
+    /// RED on the phantom counter.
+    pub phantom: bool,
+    /// A step on the real queue.
+    pub step: bool,
+}
+
+impl Marking {
+    /// The markers of either.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self {
+            red: self.red || other.red,
+            phantom: self.phantom || other.phantom,
+            step: self.step || other.step,
+        }
+    }
+}
+
+impl fmt::Display for Marking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = [(self.red, "red"), (self.phantom, "phantom"), (self.step, "step")];
+        let words: Vec<_> = words.iter().filter(|(on, _)| *on).map(|(_, word)| *word).collect();
+        f.write_str(if words.is_empty() { "none".into() } else { words.join("+") }.as_str())
+    }
+}
+
+impl FromStr for Marking {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut marking = Self::default();
+        if text == "none" {
+            return Ok(marking);
+        }
+        for word in text.split('+').map(str::trim) {
+            match word {
+                "red" => marking.red = true,
+                "phantom" => marking.phantom = true,
+                "step" => marking.step = true,
+                _ => {
+                    let known = ["red", "phantom", "step", "red+phantom", "none"];
+                    let (problem, cure) = names::unknown("marking", word, &known, &[]);
+                    return Err(format!("{problem}; {cure}"));
+                }
+            }
+        }
+        Ok(marking)
+    }
+}
+as_text!(Marking, { "type": "string", "pattern": r"^(none|(red|phantom|step)(\+(red|phantom|step))*)$" });
+
+/// Which ports a probe looks at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PortChoice {
+    /// The last links to the receivers with most traffic, and the links between the sites.
+    Bottlenecks,
+    /// Every port.
+    All,
+    /// These, by name.
+    Named(Vec<String>),
+}
+
+impl Serialize for PortChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bottlenecks => serializer.serialize_str("bottlenecks"),
+            Self::All => serializer.serialize_str("all"),
+            Self::Named(names) => names.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PortChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PortChoiceVisitor;
+        impl<'de> Visitor<'de> for PortChoiceVisitor {
+            type Value = PortChoice;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"bottlenecks\", \"all\" or a list of port names such as [\"tor60->host240#0\"]")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<PortChoice, E> {
+                match text {
+                    "bottlenecks" => Ok(PortChoice::Bottlenecks),
+                    "all" => Ok(PortChoice::All),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PortChoice, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    names.push(name);
+                }
+                Ok(PortChoice::Named(names))
+            }
+        }
+        deserializer.deserialize_any(PortChoiceVisitor)
+    }
+}
+
+impl JsonSchema for PortChoice {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PortChoice".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string", "enum": ["bottlenecks", "all"] },
+            { "type": "array", "items": { "type": "string" } },
+        ] })
+    }
+}
+
+/// How many times fewer uplinks than downlinks a switch has: at the ToR, or at the ToR and the aggregation switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Oversubscription {
+    /// At the ToR.
+    pub tor: u32,
+    /// At the aggregation switch.
+    pub agg: u32,
+}
+
+impl Serialize for Oversubscription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.agg == 1 {
+            self.tor.serialize(serializer)
+        } else {
+            [self.tor, self.agg].serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Oversubscription {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OversubscriptionVisitor;
+        impl<'de> Visitor<'de> for OversubscriptionVisitor {
+            type Value = Oversubscription;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of at least 1 (at the ToR), or two: [ToR, aggregation]")
+            }
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Oversubscription, E> {
+                let tor = u32::try_from(n).ok().filter(|n| *n >= 1);
+                let tor = tor.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(n), &self))?;
+                Ok(Oversubscription { tor, agg: 1 })
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Oversubscription, A::Error> {
+                let mut numbers: Vec<u32> = Vec::new();
+                while let Some(n) = seq.next_element()? {
+                    numbers.push(n);
+                }
+                match numbers[..] {
+                    [tor, agg] if tor >= 1 && agg >= 1 => Ok(Oversubscription { tor, agg }),
+                    _ => Err(A::Error::invalid_length(numbers.len(), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(OversubscriptionVisitor)
+    }
+}
+
+impl JsonSchema for Oversubscription {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Oversubscription".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 2, "maxItems": 2 },
+        ] })
+    }
+}
+
+/// A flow-size distribution: one for all, or one for each class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sizes {
+    /// The same for both classes.
+    Both(String),
+    /// One for each.
+    PerClass(ClassSizes),
+}
+
+/// A flow-size distribution for each class.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassSizes {
+    /// Inside a site: a built-in name or a CSV file.
+    pub intra: String,
+    /// Between the sites: a built-in name or a CSV file.
+    pub inter: String,
+}
+
+impl Serialize for Sizes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Both(name) => name.serialize(serializer),
+            Self::PerClass(sizes) => sizes.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizesVisitor;
+        impl<'de> Visitor<'de> for SizesVisitor {
+            type Value = Sizes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a distribution such as \"websearch\", a CSV file, or { intra = ..., inter = ... }",
+                )
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Sizes, E> {
+                Ok(Sizes::Both(text.to_owned()))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
+                ClassSizes::deserialize(MapAccessDeserializer::new(map)).map(Sizes::PerClass)
+            }
+        }
+        deserializer.deserialize_any(SizesVisitor)
+    }
+}
+
+impl JsonSchema for Sizes {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Sizes".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let per_class = generator.subschema_for::<ClassSizes>();
+        json_schema!({ "anyOf": [{ "type": "string" }, per_class] })
+    }
+}
+
+/// A component by name, with parameters or without: `"unocc"` or `{ name = "unocc", beta = 0.5 }`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Part(pub toml::Table);
+
+impl Part {
+    /// The component with this name and no parameters.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self(toml::Table::from_iter([("name".to_owned(), name.into())]))
+    }
+
+    /// The component's name, if it is given.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.0.get("name").and_then(toml::Value::as_str)
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PartVisitor;
+        impl<'de> Visitor<'de> for PartVisitor {
+            type Value = Part;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a table such as { name = \"unocc\", beta = 0.5 }")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Part, E> {
+                Ok(Part::named(text))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Part, A::Error> {
+                toml::Table::deserialize(MapAccessDeserializer::new(map)).map(Part)
+            }
+        }
+        deserializer.deserialize_any(PartVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round_trip<T: FromStr + fmt::Display>(text: &str) -> String
+    where
+        T::Err: fmt::Debug,
+    {
+        text.parse::<T>().unwrap().to_string()
+    }
+
+    #[test]
+    fn words_and_quantities_come_back_as_they_were_written() {
+        assert_eq!(round_trip::<FirstWindow>("bdp"), "bdp");
+        assert_eq!(round_trip::<FirstWindow>("64KiB"), "64KiB");
+        assert_eq!(round_trip::<Interval>("off"), "off");
+        assert_eq!(round_trip::<Jitter>("1packet"), "1packet");
+        assert_eq!(round_trip::<Mix>("paper"), "paper");
+        assert_eq!(round_trip::<Mix>("4:1"), "4:1");
+        assert_eq!(round_trip::<Marking>("red+phantom"), "red+phantom");
+        assert_eq!(round_trip::<Marking>("none"), "none");
+        assert_eq!(round_trip::<StepAt>("bdp_over_7"), "bdp_over_7");
+    }
+
+    #[test]
+    fn wrong_words_name_what_there_is() {
+        assert!("bpd".parse::<FirstWindow>().unwrap_err().contains("\"bdp\""));
+        assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
+        assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
+        assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
+        assert!("leaf_spine".parse::<TopologyKind>().unwrap_err().contains("not in this release"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_a_value_panic(text in ".{0,24}") {
+            let _ = text.parse::<Mix>();
+            let _ = text.parse::<Marking>();
+            let _ = text.parse::<Interval>();
+            let _ = text.parse::<TopologyKind>();
+        }
+    }
+}

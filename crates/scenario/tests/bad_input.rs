@@ -1,0 +1,211 @@
+//! Bad input: every case names the place, what was expected, and the cure; nothing panics.
+
+use farspan_scenario::{Request, World};
+use std::fs;
+use std::path::PathBuf;
+
+/// A folder of the test's own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("farspan-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The message for a scenario that must not build.
+fn message(request: &Request) -> String {
+    let built = request.resolve().and_then(|resolved| World::build(&resolved));
+    built.map_or_else(|error| error.to_string(), |_| panic!("{request:?} was accepted"))
+}
+
+const INCAST: &str =
+    "[topology]\nk = 4\n[[workload]]\nkind = 'incast'\nreceiver = 1\nsenders = [0]\nflow_size = '1MiB'\n";
+
+#[test]
+fn wrong_texts_name_line_column_and_cure() {
+    let folder = Folder::new("texts");
+    // Text, line:column, key, and words that the message must have.
+    let cases: &[(&str, &str, &str, &[&str])] = &[
+        ("sed = 1", "1:1", "sed", &["unknown key", "\"seed\""]),
+        ("[topologie]\nk = 4", "1:2", "topologie", &["unknown key", "\"topology\""]),
+        ("[topology]\nk = 4\nlinkrate = '1Gbps'", "3:1", "topology.linkrate", &["\"link_rate\""]),
+        ("[[workload]]\nkind = 'incast'\nsize = '1B'", "3:1", "workload[0].size", &["unknown key"]),
+        ("[topology]\nwan = { rrt = '2ms' }", "2:9", "topology.wan.rrt", &["\"rtt\""]),
+        ("[topology]\nlink_rate = '2ms'", "2:13", "topology.link_rate", &["is not a rate", "Gbps"]),
+        ("[topology]\nlink_delay = '1 MiB'", "2:14", "topology.link_delay", &["is not a time", "us"]),
+        ("[topology]\nbuffer = '4 parsecs'", "2:10", "topology.buffer", &["is not a size", "MiB"]),
+        ("[topology]\nbuffer = 4096", "2:10", "topology.buffer", &["a size as text"]),
+        ("[topology]\nlink_delay = '-1us'", "2:14", "topology.link_delay", &["it is negative"]),
+        ("[stop]\ntime = '-1s'", "2:8", "stop.time", &["it is negative"]),
+        ("[topology]\nk = -4", "2:5", "topology.k", &["u32"]),
+        ("[topology]\nkind = 'fat_treee'", "2:8", "topology.kind", &["did you mean \"fat_tree\""]),
+        ("[topology]\nkind = 'leaf_spine'", "2:8", "topology.kind", &["not in this release", "fat_tree"]),
+        ("[topology]\noversubscription = 0", "2:20", "topology.oversubscription", &["at least 1"]),
+        ("[topology]\nk = 4\nk = 8", "3:1", "", &["not TOML"]),
+        ("[topology", "1:10", "", &["not TOML"]),
+        ("[scheme]\nprofile = 'papers'", "2:11", "scheme.profile", &["did you mean \"paper\""]),
+        ("[probes]\nrate_interval = 'of'", "2:17", "probes.rate_interval", &["\"off\""]),
+        ("[scheme.ports]\nmarking = 'redd'", "2:11", "scheme.ports.marking", &["did you mean \"red\""]),
+        (
+            "[scheme.intra]\ncongestion = { name = 'unocc', bet = 1 }",
+            "2:32",
+            "scheme.intra.congestion.bet",
+            &["\"beta\""],
+        ),
+    ];
+    for (text, place, key, words) in cases {
+        let file = folder.write("case.toml", text);
+        let message = message(&Request::new(&file));
+        let expected =
+            if key.is_empty() { format!("{file}:{place}: ") } else { format!("{file}:{place}: {key}: ") };
+        assert!(message.starts_with(&expected), "{text:?}\n  gave {message}\n  expected {expected}");
+        for word in *words {
+            assert!(message.contains(word), "{text:?}\n  gave {message}\n  expected {word}");
+        }
+    }
+}
+
+#[test]
+fn wrong_values_name_the_argument_that_set_them() {
+    let folder = Folder::new("values");
+    let file = folder.write("incast.toml", INCAST);
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("topology.k=7", "topology.k", &["even"]),
+        ("topology.k=0", "topology.k", &["from 2"]),
+        ("topology.link_rate=0Gbps", "topology.link_rate", &["zero", "100Gbps"]),
+        ("topology.wan.rate=0Gbps", "topology.wan.rate", &["zero"]),
+        ("topology.wan.links=0", "topology.wan.links", &["at least 1"]),
+        ("topology.wan.rtt=10us", "topology.wan.rtt", &["is less than", "longer"]),
+        ("topology.buffer=1KiB", "topology.buffer", &["holds no packet"]),
+        ("topology.hosts=4", "topology.hosts", &["dual_fat_tree has no \"hosts\"", "it has: k"]),
+        ("transport.payload=0B", "transport.payload", &["give a size"]),
+        ("transport.balance=rsp", "transport.balance", &["did you mean \"rps\""]),
+        ("workload.flow_size=0B", "workload[0].flow_size", &["at least 1 B"]),
+        ("workload.receiver=99", "workload[0].receiver", &["does not exist", "0 to 31"]),
+        ("workload.senders=[1]", "workload[0].senders", &["itself"]),
+        ("workload.senders=[0, 32]", "workload[0].senders", &["does not exist"]),
+        ("workload.senders=[]", "workload[0].senders", &["at least 1"]),
+        ("workload.load=0.4", "workload.load", &["no part of the workload has \"load\"", "flow_size"]),
+        ("workload.flow_sizes=1MiB", "workload.flow_sizes", &["did you mean \"flow_size\""]),
+        ("workload.flow_size=4 parsecs", "workload.flow_size", &["the unit is not known here", "MiB"]),
+        ("scheme.name=unoo", "scheme.name", &["did you mean \"uno\""]),
+        ("scheme.name=uno", "scheme.name", &["erasure coding", "use \"uno-noec\""]),
+        ("scheme.intra.congestion.beta=7", "scheme.intra.congestion.beta", &["out of range", "from"]),
+        ("scheme.intra.congestion.bet=7", "scheme.intra.congestion.bet", &["\"beta\""]),
+        ("scheme.ports.red.min=2", "scheme.ports.red.min", &["0 <= min <= max <= 1"]),
+        ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["above 0"]),
+        ("probes.rate_interval=0ns", "probes.rate_interval", &["\"off\""]),
+        ("probes.ports=['tor1->host1#7']", "probes.ports", &["did you mean", "#0"]),
+        ("measure.fairness_group=incats", "measure.fairness_group", &["did you mean \"incast\""]),
+        ("stop.time=0s", "stop.time", &["10s"]),
+        ("fault=[{ kind = 'link_down' }]", "fault[0]", &["not in this release"]),
+        ("nonsense", "", &["PATH=VALUE"]),
+        ("[=4", "[", &["not a path"]),
+        ("=4", "", &["not a path"]),
+    ];
+    for (assignment, key, words) in cases {
+        let request = Request { set: vec![(*assignment).to_owned()], ..Request::new(&file) };
+        let message = message(&request);
+        let expected = if key.is_empty() { String::new() } else { format!("{key}: ") };
+        let expected = format!("--set {assignment}: {expected}");
+        assert!(message.starts_with(&expected), "{assignment}\n  gave {message}\n  expected {expected}");
+        for word in *words {
+            assert!(message.contains(word), "{assignment}\n  gave {message}\n  expected {word}");
+        }
+    }
+}
+
+#[test]
+fn wrong_poisson_traffic_is_refused() {
+    let cases: &[(&str, &[&str])] = &[
+        ("workload.load=-1", &["a load of -1", "above 0"]),
+        ("workload.load=0", &["a load of 0"]),
+        ("workload.load=nan", &["a load of NaN"]),
+        ("workload.load=40", &["40"]),
+        ("workload.flows=0", &["at least one flow"]),
+        ("workload.mix=papers", &["\"4:1\""]),
+        ("workload.mix=0:0", &["\"4:1\""]),
+        ("workload.sizes=websarch", &["did you mean \"websearch\""]),
+        ("workload.sizes=no-such.csv", &["no-such.csv"]),
+        ("topology.kind=fat_tree", &["two sites"]),
+    ];
+    for (assignment, words) in cases {
+        let request = Request { set: vec![(*assignment).to_owned()], ..Request::new("uno/websearch") };
+        let message = message(&request);
+        for word in *words {
+            assert!(message.contains(word), "{assignment}\n  gave {message}\n  expected {word}");
+        }
+    }
+}
+
+#[test]
+fn wrong_files_are_refused() {
+    let folder = Folder::new("files");
+    let list = "[topology]\nk = 4\n[[workload]]\nkind = 'flows'\nfile = 'list.csv'\n";
+    let header = "src,dst,size_bytes,start_ns\n";
+    let scenario = folder.write("flows.toml", list);
+    let cases: &[(&str, &[&str])] = &[
+        ("0,1,100\n", &["list.csv:2", "fields"]),
+        ("0,0,100,0\n", &["list.csv:2", "itself"]),
+        ("0,99,100,0\n", &["list.csv:2", "does not exist"]),
+        ("0,1,0,0\n", &["list.csv:2", "size_bytes"]),
+        ("0,1,ten,0\n", &["list.csv:2", "size_bytes"]),
+        ("", &["no flows"]),
+    ];
+    let missing = message(&Request::new(&scenario));
+    assert!(missing.starts_with(&format!("{scenario}:5:8: workload[0].file: ")), "{missing}");
+    for (rows, words) in cases {
+        folder.write("list.csv", &format!("{header}{rows}"));
+        let message = message(&Request::new(&scenario));
+        for word in *words {
+            assert!(message.contains(word), "{rows:?}\n  gave {message}\n  expected {word}");
+        }
+    }
+    let sizes =
+        "[topology]\nk = 4\n[[workload]]\nkind = 'poisson'\nload = 0.4\nflows = 3\nsizes = 'sizes.csv'\n";
+    let scenario = folder.write("sizes.toml", sizes);
+    folder.write("sizes.csv", "size_bytes,cdf\n100,0.2\n200,0.9\n");
+    let message = message(&Request::new(&scenario));
+    assert!(message.contains("the cdf ends at 0.9"), "{message}");
+    assert!(message.starts_with(&format!("{scenario}:7:9: workload[0].sizes: ")), "{message}");
+}
+
+#[test]
+fn a_missing_scenario_names_the_nearest_built_in_one() {
+    let message = message(&Request::new("uno/incast-mixd"));
+    assert!(message.contains("did you mean \"uno/incast-mixed\""), "{message}");
+}
+
+#[test]
+fn missing_keys_are_named() {
+    let folder = Folder::new("missing");
+    for (text, key) in [
+        ("", "workload"),
+        ("[[workload]]", "workload[0].kind"),
+        ("[[workload]]\nkind = 'incast'", "workload[0].receiver"),
+        ("[[workload]]\nkind = 'permutation'", "workload[0].flow_size"),
+        ("[[workload]]\nkind = 'poisson'", "workload[0].load"),
+        ("[[workload]]\nkind = 'poisson'\nload = 0.1\nflows = 1", "workload[0].sizes"),
+        ("[[workload]]\nkind = 'poisson'\nload = 0.1\nsizes = 'websearch'", "workload[0].flows"),
+        ("[[workload]]\nkind = 'flows'", "workload[0].file"),
+    ] {
+        let file = folder.write("case.toml", text);
+        let message = message(&Request::new(&file));
+        assert!(message.contains(&format!(": {key}: ")), "{text:?} gave {message}");
+    }
+}

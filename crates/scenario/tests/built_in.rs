@@ -1,0 +1,248 @@
+//! Built-in scenarios under every scheme and profile, and the knobs they answer to.
+
+use farspan_scenario::value::Profile;
+use farspan_scenario::{BUILT_IN, Request, STARTER, World, available_schemes, schema};
+
+fn request(scenario: &str, scheme: &str, profile: &str) -> Request {
+    Request { scheme: Some(scheme.to_owned()), profile: Some(profile.to_owned()), ..Request::new(scenario) }
+}
+
+fn with(scenario: &str, set: &[&str]) -> Request {
+    Request { set: set.iter().map(|s| (*s).to_owned()).collect(), ..Request::new(scenario) }
+}
+
+#[test]
+fn every_scenario_resolves_under_every_scheme_and_profile_and_back() {
+    let folder = std::env::temp_dir().join(format!("farspan-resolved-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut schemes = available_schemes();
+    schemes.extend(["unocc+rps", "dctcp+unolb", "gemini/uno-noec"].map(str::to_owned));
+    for scenario in BUILT_IN {
+        for scheme in &schemes {
+            for profile in Profile::NAMES {
+                let resolved = request(scenario.name, scheme, profile).resolve().unwrap();
+                let file = folder.join("scenario.toml");
+                std::fs::write(&file, resolved.to_toml()).unwrap();
+                let again = Request::new(&file.display().to_string()).resolve().unwrap();
+                assert_eq!(again.scenario(), resolved.scenario(), "{} {scheme} {profile}", scenario.name);
+                assert_eq!(again.to_toml(), resolved.to_toml());
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn every_scenario_builds_under_every_profile() {
+    for scenario in BUILT_IN {
+        for profile in Profile::NAMES {
+            for scheme in ["uno-noec", "gemini", "dctcp", "fixed_window"] {
+                let world =
+                    World::build(&request(scenario.name, scheme, profile).resolve().unwrap()).unwrap();
+                assert_eq!(world.spec.network.hosts, 256, "{}", scenario.name);
+                assert_eq!(world.warnings, [] as [&str; 0], "{}", scenario.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_published_delay_between_borders_gives_the_artifact_its_base_rtt() {
+    let world =
+        World::build(&request("uno/incast-mixed", "uno-noec", "artifact").resolve().unwrap()).unwrap();
+    let inter = world.inter.unwrap();
+    assert_eq!((inter.hops, inter.base_rtt.as_ps()), (9, 1_792_041_280));
+    let delay = world.spec.network.links.iter().map(|link| link.delay).max().unwrap();
+    assert_eq!(delay.as_ns(), 886_500);
+    let intra = world.intra.unwrap();
+    assert_eq!((intra.hops, intra.base_rtt.as_ps()), (6, 14_027_520));
+    assert_eq!(intra.bdp.get(), 175_344);
+}
+
+#[test]
+fn the_papers_base_rtts_are_kept() {
+    let rtt = |scenario| {
+        let world = World::build(&Request::new(scenario).resolve().unwrap()).unwrap();
+        world.inter.unwrap().base_rtt.as_ps()
+    };
+    assert_eq!(rtt("uno/websearch"), 2_000_000_000);
+    assert_eq!(rtt("uno/incast-mixed"), 1_792_000_000);
+}
+
+#[test]
+fn every_knob_of_the_interface_works() {
+    let common = [
+        "topology.k=4",
+        "topology.link_rate=200Gbps",
+        "topology.wan.rtt=4ms",
+        "topology.wan.links=4",
+        "topology.buffer=2MiB",
+        "topology.oversubscription=2",
+        "probes.rate_interval=3ms",
+        "probes.queue_interval=50us",
+        "host.jitter=0ns",
+        "stop.time=5s",
+    ];
+    let own: &[(&str, &[&str])] = &[
+        ("uno/incast-mixed", &["workload.flow_size=4MiB"]),
+        ("uno/incast-inter", &["workload.flow_size=4MiB"]),
+        ("uno/incast-intra", &["workload.flow_size=4MiB"]),
+        ("uno/permutation", &["workload.flow_size=4MiB"]),
+        ("uno/websearch", &["workload.flows=100", "workload.load=0.2", "workload.mix=paper"]),
+        (
+            "uno/steady",
+            &["workload.flows=100", "workload.load=0.2", "workload.mix=paper", "workload[1].load=0.8"],
+        ),
+    ];
+    assert_eq!(own.len(), BUILT_IN.len());
+    for (scenario, own) in own {
+        let untouched = Request::new(scenario).resolve().unwrap();
+        for knob in common.iter().chain(*own) {
+            // A smaller tree has no host 240.
+            let smaller = *knob == "topology.k=4" && scenario.contains("incast");
+            let mut set = vec![*knob];
+            if smaller {
+                set.extend(["workload.receiver=31", "workload.senders=[0, 1]"]);
+            }
+            let resolved = with(scenario, &set).resolve().unwrap();
+            assert!(resolved.scenario() != untouched.scenario(), "{scenario}: {knob} changed nothing");
+            World::build(&resolved).unwrap();
+        }
+    }
+}
+
+#[test]
+fn off_is_a_value_of_a_probe() {
+    let resolved =
+        with("uno/incast-mixed", &["probes.rate_interval=off", "probes.queue_interval=off"]).resolve();
+    let probes = World::build(&resolved.unwrap()).unwrap().spec.probes;
+    assert_eq!((probes.rate_interval, probes.queue_interval), (None, None));
+}
+
+#[test]
+fn a_flow_list_takes_another_file() {
+    let folder = std::env::temp_dir().join(format!("farspan-list-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).unwrap();
+    write("list.csv", "src,dst,size_bytes,start_ns,tag\n0,1,100,0,rpc\n0,20,200,1000,\n");
+    write("other.csv", "src,dst,size_bytes,start_ns\n2,3,300,5\n");
+    write(
+        "flows.toml",
+        "[topology]\nk = 4\n[[workload]]\nkind = 'flows'\nfile = 'list.csv'\nstart = '1us'\n",
+    );
+    let scenario = folder.join("flows.toml").display().to_string();
+    let world = World::build(&Request::new(&scenario).resolve().unwrap()).unwrap();
+    assert_eq!(world.workload.tags, ["rpc", "flows"]);
+    assert_eq!(world.spec.flows[1].start.as_ns(), 2000);
+    let other = format!("workload.file={}", folder.join("other.csv").display());
+    let world = World::build(&with(&scenario, &[&other]).resolve().unwrap()).unwrap();
+    assert_eq!(world.spec.flows[0].size.get(), 300);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_profiles_constants_reach_ports_and_schemes() {
+    let toml = |scheme, profile| request("uno/incast-mixed", scheme, profile).resolve().unwrap().to_toml();
+    let paper = toml("uno-noec", "paper");
+    for line in
+        ["marking = \"red+phantom\"", "drain = 0.9\n", "rtt = \"1.792ms\"", "buffer = \"1MiB\"", "gain = 0.5"]
+    {
+        assert!(paper.contains(line), "{line} is not in\n{paper}");
+    }
+    let artifact = toml("uno-noec", "artifact");
+    for line in [
+        "marking = \"phantom\"",
+        "drain = 0.9523",
+        "rtt = \"1.79204128ms\"",
+        "buffer = \"1MB\"",
+        "gain = 0.65",
+    ] {
+        assert!(artifact.contains(line), "{line} is not in\n{artifact}");
+    }
+    assert!(toml("gemini", "artifact").contains("delay_threshold = \"100us\""));
+    assert!(toml("gemini", "paper").contains("tiers = [\"host_down\", \"fabric\", \"border\"]"));
+    let websearch = request("uno/websearch", "uno-noec", "artifact").resolve().unwrap().to_toml();
+    assert!(
+        websearch.contains("drain = 0.909") && websearch.contains("start_granularity = \"1us\""),
+        "{websearch}"
+    );
+}
+
+#[test]
+fn one_path_selector_can_serve_all_schemes() {
+    let resolved = with("uno/incast-mixed", &["transport.balance=rps"]).resolve().unwrap();
+    let scheme = &resolved.scenario().scheme;
+    assert_eq!(scheme.inter.balance.as_ref().unwrap().name(), Some("rps"));
+    assert_eq!(scheme.intra.balance.as_ref().unwrap().name(), Some("rps"));
+}
+
+#[test]
+fn a_workload_never_depends_on_the_scheme() {
+    let flows = |scheme, profile: &str| {
+        let resolved = request("uno/websearch", scheme, profile).resolve().unwrap();
+        World::build(&resolved).unwrap().workload
+    };
+    assert_eq!(flows("uno-noec", "paper"), flows("gemini", "paper"));
+    let seed = |seed| {
+        let resolved = Request { seed: Some(seed), ..Request::new("uno/websearch") }.resolve().unwrap();
+        World::build(&resolved).unwrap().workload
+    };
+    assert_ne!(seed(1), seed(2));
+}
+
+#[test]
+fn a_warm_up_lets_arrivals_go_on() {
+    let world = World::build(&Request::new("uno/steady").resolve().unwrap()).unwrap();
+    let flows = &world.workload.flows;
+    let (warmup, last) = (20_000_000, flows.iter().map(|flow| flow.start.as_ns()).max().unwrap());
+    assert!(flows.iter().all(|flow| !flow.measured || (warmup..30_000_001).contains(&flow.start.as_ns())));
+    assert!(last > 99_000_000 && last < 100_000_000, "the last flow starts at {last} ns");
+    assert!(world.spec.stop.when_measured_end.is_some());
+    assert!(!world.offered_load.transient(), "{:?}", world.offered_load);
+}
+
+#[test]
+fn the_burst_overloads_the_links_between_the_sites() {
+    let world = World::build(&Request::new("uno/websearch").resolve().unwrap()).unwrap();
+    assert_eq!(world.spec.flows.len(), 5000);
+    let wan = world.offered_load.wan[0].load.unwrap();
+    assert!((4.5..7.0).contains(&wan), "{wan}");
+    assert!(world.offered_load.transient());
+}
+
+#[test]
+fn the_starter_runs_as_it_stands() {
+    let file = std::env::temp_dir().join(format!("farspan-starter-{}.toml", std::process::id()));
+    std::fs::write(&file, STARTER).unwrap();
+    let resolved = Request::new(&file.display().to_string()).resolve().unwrap();
+    assert_eq!(World::build(&resolved).unwrap().spec.flows.len(), 8);
+    std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn an_estimate_counts_links_there_and_back() {
+    let request = with("uno/incast-mixed", &["workload.flow_size=4096B"]);
+    let world = World::build(&request.resolve().unwrap()).unwrap();
+    // Four flows over 9 links and four over 6, one packet and one ACK each.
+    assert_eq!(world.estimate().packet_hops, 4 * 2 * (9 + 6));
+}
+
+#[test]
+fn every_key_of_the_schema_has_a_meaning() {
+    fn walk(path: &str, node: &serde_json::Value) {
+        for (key, child) in node["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{key}");
+            let says = child.get("description").is_some() || child.get("const").is_some();
+            assert!(
+                says || path.contains("congestion") || path.contains("balance"),
+                "{path} has no description"
+            );
+            walk(&path, child);
+        }
+    }
+    let schema = schema();
+    walk("", &schema);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        walk(name, definition);
+    }
+}
