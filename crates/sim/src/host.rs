@@ -2,6 +2,7 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{EventClass, Key, Outbox, Window};
+use crate::jitter::Jitter;
 use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
@@ -10,7 +11,7 @@ use farspan_fabric::{PacketId, Packets, Port};
 use farspan_transport::wire::Header;
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll, ReceiverReport, SenderReport};
 use farspan_units::random::mix;
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
@@ -194,18 +195,14 @@ struct Nic {
     port: Port,
     id: PortId,
     delay: Duration,
-    jitter: Duration,
-    random: Random,
-    /// When the last data packet arrives at the far end: jitter keeps the order.
-    last_arrival: Time,
+    jitter: Jitter,
 }
 
 impl Nic {
     fn new(plan: &Plan, host: HostId, port: Port) -> Self {
         let id = PortId(plan.network.first_port[host.index()]);
         let delay = plan.network.links[id.index()].delay;
-        let random = Random::new(plan.seed, Purpose::Jitter, u64::from(host.0));
-        Self { port, id, delay, jitter: plan.jitter, random, last_arrival: Time::ZERO }
+        Self { port, id, delay, jitter: Jitter::new(plan.jitter, plan.seed, u64::from(host.0)) }
     }
 
     fn start(
@@ -223,14 +220,7 @@ impl Nic {
     fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         let now = self.port.next_completion().expect("a completion follows a start");
         let id = self.port.complete(packets);
-        let mut arrival = now + self.delay;
-        if !self.jitter.is_zero() && !packets[id].control() {
-            // Uniform in [0, jitter], never before the packet ahead: the mean rate is kept, since only the way through
-            // the host varies, not the clock of the NIC.
-            arrival += Duration::from_ps(self.random.below(self.jitter.as_ps() + 1));
-            arrival = arrival.max(self.last_arrival + Duration::from_ps(1));
-            self.last_arrival = arrival;
-        }
+        let arrival = self.jitter.arrival(now + self.delay, !packets[id].control());
         out.send(self.id.0, arrival, id);
     }
 }

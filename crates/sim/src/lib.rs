@@ -7,6 +7,7 @@
 mod delay;
 mod engine;
 mod host;
+mod jitter;
 mod outcome;
 mod plan;
 mod record;

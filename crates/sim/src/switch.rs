@@ -1,6 +1,7 @@
 //! A switch: routes packets to ports, and owns the ports.
 
 use crate::engine::{EventClass, Key, Outbox, Window};
+use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use farspan_fabric::{Admission, PacketId, Packets, Port, RouteTable};
@@ -12,6 +13,7 @@ pub(crate) struct Egress {
     pub(crate) port: Port,
     id: PortId,
     delay: Duration,
+    jitter: Jitter,
 }
 
 impl Egress {
@@ -26,7 +28,9 @@ impl Egress {
     fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         let now = self.port.next_completion().expect("a completion follows a start");
         let id = self.port.complete(packets);
-        out.send(self.id.0, now + self.delay, id);
+        let back_to_back = self.port.next_completion().is_some();
+        let arrival = self.jitter.arrival(now + self.delay, back_to_back && !packets[id].control());
+        out.send(self.id.0, arrival, id);
     }
 
     /// Completes all that is due up to `until`.
@@ -55,6 +59,7 @@ impl Switch {
             port,
             id: PortId(id),
             delay: plan.network.links[id as usize].delay,
+            jitter: Jitter::new(plan.port_jitter, plan.seed, 1 << 32 | u64::from(id)),
         };
         Self {
             routes: plan.routes().tables[node.index()].clone(),

@@ -36,6 +36,8 @@ fn a_lone_flow_with_a_window_of_bdp_and_two_packets_is_ideal() {
             let mut spec = spec(network.clone(), ports(Bytes::MAX, &[]), &scheme, flows);
             // Above the largest BDP of these networks: a larger window cannot hurt a lone flow, a smaller one would.
             spec.initial_window = InitialWindow::Bytes(Bytes::new(3_000_000));
+            // Ports without a backlog add no jitter.
+            spec.port_jitter = packet;
             let outcome = run(&spec);
             let fct = outcome.flows[0].finish.expect("it ends").since(Time::ZERO);
             let ideal = outcome.flows[0].ideal_fct;

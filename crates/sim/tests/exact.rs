@@ -23,6 +23,7 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
     let mut spec =
         spec(network, ports(Bytes::new(60_000), &[red]), &scheme(control(control_name), balance), flows);
     spec.jitter = Duration::from_ps(332_800);
+    spec.port_jitter = spec.jitter;
     spec.seed = seed;
     spec
 }

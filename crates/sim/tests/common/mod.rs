@@ -91,6 +91,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         header: HEADER,
         initial_window: InitialWindow::Bdp,
         jitter: Duration::ZERO,
+        port_jitter: Duration::ZERO,
         seed: 1,
         probes: Probes::default(),
         stop: Stop { time: Time::MAX, when_measured_end: None },

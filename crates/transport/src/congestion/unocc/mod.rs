@@ -232,8 +232,10 @@ impl Unocc {
         if extreme {
             // Line 20: cwnd = bytes acked in qa.
             self.cwnd = (acked.as_f64() * self.config.qa.factor).clamp(self.path.mss, self.path.bdp);
-            self.epoch = Epoch::begin(self.config.qa.pause, now, self.cwnd);
-            self.qa = QuickAdapt::Paused(now);
+            // A packet that started at this very instant left under the old window: it is not one "sent after".
+            let after = now.saturating_add(Duration::from_ps(1));
+            self.epoch = Epoch::begin(self.config.qa.pause, after, self.cwnd);
+            self.qa = QuickAdapt::Paused(after);
         }
         extreme
     }
