@@ -28,8 +28,9 @@ impl Egress {
     fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         let now = self.port.next_completion().expect("a completion follows a start");
         let id = self.port.complete(packets);
-        let back_to_back = self.port.next_completion().is_some();
-        let arrival = self.jitter.arrival(now + self.delay, back_to_back && !packets[id].control());
+        let packet = &packets[id];
+        let backlogged = self.port.queued() >= packet.size();
+        let arrival = self.jitter.arrival(now + self.delay, backlogged && !packet.control());
         out.send(self.id.0, arrival, id);
     }
 
