@@ -371,7 +371,7 @@ mod tests {
         let scheme = Scheme {
             congestion: congestion::Config::by_name("fixed_window").unwrap(),
             balance: balance::Config::by_name("ecmp").unwrap(),
-            recovery: recovery::Config { rto, detection: Detection::TimeoutOnly },
+            recovery: recovery::Config { rto, backoff: true, detection: Detection::TimeoutOnly },
             window_check: WindowCheck::Below,
         };
         let path = testing::path();

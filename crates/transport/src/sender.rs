@@ -213,7 +213,7 @@ impl Sender {
             decision: control.decision(),
             control,
             wants_feedback: balancer.wants_feedback(),
-            sent: SentMap::new(balancer.wants_feedback()),
+            sent: SentMap::new(balancer.wants_feedback(), recovery.backoff),
             balancer,
             random: Random::new(seed, Purpose::Balance, u64::from(flow.0)),
             pacer: Pacer::new(now, path.line_rate),
@@ -305,7 +305,7 @@ impl Sender {
             sent_at: now,
             entropy,
         };
-        let deadline = now.saturating_add(self.rto.doubled(timeouts));
+        let deadline = now.saturating_add(self.sent.time_out(self.rto, timeouts));
         DataPacket { header, payload, retransmission, deadline }
     }
 

@@ -253,7 +253,7 @@ fn scheme(congestion: congestion::Config) -> Scheme {
     Scheme {
         congestion,
         balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto: Rto::Path, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto: Rto::Path, backoff: true, detection: Detection::TimeoutOnly },
         window_check: WindowCheck::Below,
     }
 }
@@ -268,12 +268,12 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let detection = prop_oneof![Just(Detection::TimeoutOnly), Just(Detection::Rack)];
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
-    (0..controls.len(), 0..balancers.len(), rto, detection, check).prop_map(
-        |(control, balancer, rto, detection, window_check)| {
+    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), detection, check).prop_map(
+        |(control, balancer, rto, backoff, detection, window_check)| {
             Arc::new(Scheme {
                 congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
                 balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: recovery::Config { rto, detection },
+                recovery: recovery::Config { rto, backoff, detection },
                 window_check,
             })
         },
@@ -488,7 +488,7 @@ fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
 fn rack_resends_a_hole_without_waiting_for_the_time_out() {
     let finish = |detection| {
         let mut pair = Pair::new(Channel::default(), 1);
-        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), detection };
+        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, detection };
         pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
         while pair.sent.len() < 50 {
             pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };

@@ -16,7 +16,7 @@ pub fn scheme(congestion: congestion::Config, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
         congestion,
         balance: balance::Config::by_name(balance).expect("a built-in name"),
-        recovery: recovery::Config { rto: Rto::Path, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto: Rto::Path, backoff: true, detection: Detection::TimeoutOnly },
         window_check: WindowCheck::Below,
     })
 }

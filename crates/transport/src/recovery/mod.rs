@@ -1,7 +1,7 @@
 //! Loss recovery: RTT estimate, sent-packet map, loss detection, time-outs.
 //!
-//! Every packet has its own time-out. A time-out counts from the moment the transmission left and doubles with each
-//! time-out of the same packet before it; an ACK of a later packet does not restart it. What the pieces do:
+//! Every packet has its own time-out. A time-out counts from the moment the transmission left and, with back-off, doubles
+//! with each time-out of the same packet before it; an ACK of a later packet does not restart it. What the pieces do:
 //!
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
 //! - `sent.rs`: which packets are in flight, lost or acknowledged, 8 bytes each, and which is the oldest in flight.
@@ -63,8 +63,10 @@ pub enum Detection {
 /// Loss recovery of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The time-out of each packet; doubles with every repeat of that packet.
+    /// The time-out of each packet.
     pub rto: Rto,
+    /// Whether it doubles with every time-out of the same packet (RFC 6298, rule 5.5).
+    pub backoff: bool,
     /// How losses are found before it.
     pub detection: Detection,
 }

@@ -106,6 +106,8 @@ pub(crate) struct SentMap {
     /// Entropies of the same packets, or empty.
     entropies: Vec<Entropy>,
     keeps_entropies: bool,
+    /// Whether time-outs double with each time-out of the same packet.
+    backs_off: bool,
     /// The oldest packet that is not acknowledged.
     base: u32,
     /// The first packet that was never sent.
@@ -122,13 +124,18 @@ pub(crate) struct SentMap {
     again: Vec<VecDeque<u32>>,
 }
 
+const fn time_out(rto: Duration, backs_off: bool, timeouts: u32) -> Duration {
+    if backs_off { rto.doubled(timeouts) } else { rto }
+}
+
 impl SentMap {
-    /// An empty map; `keeps_entropies`: whether [`Late::entropy`] is wanted.
-    pub(crate) const fn new(keeps_entropies: bool) -> Self {
+    /// An empty map; `keeps_entropies`: whether [`Late::entropy`] is wanted; `backs_off`: whether time-outs double.
+    pub(crate) const fn new(keeps_entropies: bool, backs_off: bool) -> Self {
         Self {
             ring: Vec::new(),
             entropies: Vec::new(),
             keeps_entropies,
+            backs_off,
             base: 0,
             next: 0,
             first: 0,
@@ -282,7 +289,7 @@ impl SentMap {
         let mut deadline = self.oldest_first().map(|oldest| oldest.sent_at.saturating_add(rto));
         for level in 0..self.again.len() {
             if let Some(oldest) = self.oldest_again(level) {
-                let due = oldest.sent_at.saturating_add(rto.doubled(level as u32));
+                let due = oldest.sent_at.saturating_add(self.time_out(rto, level as u32));
                 deadline = Some(deadline.map_or(due, |earliest| earliest.min(due)));
             }
         }
@@ -291,7 +298,13 @@ impl SentMap {
 
     /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until `None`.
     pub(crate) fn take_timed_out(&mut self, now: Time, rto: Duration) -> Option<Late> {
-        self.take(true, |sent_at, timeouts| sent_at.saturating_add(rto.doubled(timeouts)) <= now)
+        let backs_off = self.backs_off;
+        self.take(true, |sent_at, timeouts| sent_at.saturating_add(time_out(rto, backs_off, timeouts)) <= now)
+    }
+
+    /// The time-out of a packet that timed out so often, if `rto` is that of one that never did.
+    pub(crate) const fn time_out(&self, rto: Duration, timeouts: u32) -> Duration {
+        time_out(rto, self.backs_off, timeouts)
     }
 
     /// Gives up one transmission that left at `mark` or before; its packet is lost. Call until `None`.
@@ -340,7 +353,7 @@ mod tests {
 
     /// A map whose packet `i` left at `i` us.
     fn sent(packets: u32) -> SentMap {
-        let mut map = SentMap::new(true);
+        let mut map = SentMap::new(true, true);
         for i in 0..packets {
             assert_eq!(map.send_new(us(u64::from(i)), i as Entropy + 100), i);
         }
@@ -375,7 +388,7 @@ mod tests {
         assert_eq!(map.deadline(RTO), Some(us(100)));
         ack(&mut map, 0);
         assert_eq!(map.deadline(RTO), Some(us(101)));
-        assert_eq!(timed_out(&mut map, 100), []);
+        assert!(timed_out(&mut map, 100).is_empty());
         assert_eq!(timed_out(&mut map, 102), [1, 2]);
         assert_eq!(map.deadline(RTO), None);
     }
@@ -387,7 +400,7 @@ mod tests {
         for repeat in 0..4 {
             assert_eq!(map.deadline(RTO), Some(us(now + (100 << repeat))));
             now += 100 << repeat;
-            assert_eq!(timed_out(&mut map, now - 1), []);
+            assert!(timed_out(&mut map, now - 1).is_empty());
             assert_eq!(timed_out(&mut map, now), [0]);
             assert_eq!(map.resend(us(now), 0), Some((0, repeat + 1)));
         }
@@ -437,8 +450,20 @@ mod tests {
     }
 
     #[test]
+    fn without_back_off_every_repeat_waits_the_same_time() {
+        let mut map = SentMap::new(false, false);
+        map.send_new(us(0), 0);
+        for n in 0..5 {
+            let due = 100 * (n + 1);
+            assert_eq!(map.deadline(RTO), Some(us(due)));
+            assert_eq!(timed_out(&mut map, due), vec![0]);
+            map.resend(us(due), 0);
+        }
+    }
+
+    #[test]
     fn send_times_are_exact_after_the_58_bits_wrap() {
-        let mut map = SentMap::new(false);
+        let mut map = SentMap::new(false, true);
         let start = Time::from_ps((1 << 58) - 1);
         map.send_new(start, 0);
         map.send_new(start + Duration::from_ps(1), 0);
@@ -450,7 +475,7 @@ mod tests {
     fn a_packet_of_the_window_takes_eight_bytes() {
         let map = sent(4096);
         assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 8);
-        assert!(SentMap::new(false).entropies.is_empty());
+        assert!(SentMap::new(false, true).entropies.is_empty());
     }
 
     /// What the map must do, told the slow way: every packet in a table, every question a scan.
@@ -478,7 +503,7 @@ mod tests {
         fn the_map_agrees_with_a_table_that_is_scanned(
             steps in prop::collection::vec((0u8..5, any::<u16>(), 0u64..40), 1..400),
         ) {
-            let (mut map, mut model, mut now) = (SentMap::new(false), Model::default(), Time::ZERO);
+            let (mut map, mut model, mut now) = (SentMap::new(false, true), Model::default(), Time::ZERO);
             for (step, pick, wait) in steps {
                 now += Duration::from_us(wait);
                 match step {

@@ -130,7 +130,7 @@ impl Bench {
         let scheme = Scheme {
             congestion: congestion::Config::by_name("fixed_window").unwrap(),
             balance: balance::Config::by_name("ecmp").unwrap(),
-            recovery: recovery::Config { rto: setup.rto, detection: setup.detection },
+            recovery: recovery::Config { rto: setup.rto, backoff: true, detection: setup.detection },
             window_check: setup.window_check,
         };
         let message = Message {
