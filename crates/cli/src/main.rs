@@ -1,1 +1,64 @@
-fn main() {}
+//! The `farspan` command: arguments in, results out. What it does stands in the libraries.
+#![forbid(unsafe_code)]
+
+mod args;
+mod check;
+mod demo;
+mod format;
+mod jobs;
+mod list;
+mod new;
+mod output;
+mod progress;
+mod run;
+
+use args::{Cli, Command};
+use clap::Parser;
+use farspan_scenario::ScenarioError;
+use std::process::ExitCode;
+
+/// Why a command did not end well, and with it the exit code.
+#[derive(Debug)]
+enum Failure {
+    /// Bad input: 2.
+    BadInput(String),
+    /// Failed while running: 1.
+    Failed(String),
+    /// Interrupted; what was written stays readable: 130.
+    Interrupted,
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<farspan_scenario::SaveError> for Failure {
+    fn from(error: farspan_scenario::SaveError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Demo(demo) => demo::demo(&demo),
+        Command::Run(run) => run::run(&run),
+        Command::List(list) => list::list(&list),
+        Command::Check(check) => check::check(&check),
+        Command::New(new) => new::new(&new),
+        Command::Schema => {
+            output::json(&farspan_scenario::schema());
+            Ok(())
+        }
+        Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
+    };
+    let (message, code) = match result {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Failed(message)) => (message, 1),
+        Err(Failure::BadInput(message)) => (message, 2),
+        Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
+    };
+    eprintln!("farspan: {message}");
+    ExitCode::from(code)
+}

@@ -32,3 +32,10 @@ pub use resolve::Resolved;
 pub use results::{Results, SaveError, run, write};
 pub use schema::schema;
 pub use scheme::{SchemeEntry, available_schemes, built_in_schemes};
+
+/// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
+#[must_use]
+pub fn unknown_name(what: &str, text: &str, available: &[&str], planned: &[&str]) -> String {
+    let (problem, cure) = names::unknown(what, text, available, planned);
+    format!("{problem}; {cure}")
+}

@@ -63,6 +63,10 @@ pub struct Topology {
     pub host_delays: Option<Vec<Duration>>,
     /// Processing in a switch; counts as part of the far end of the link that enters it. Default: 0ns.
     pub switch_delay: Option<Duration>,
+    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data behind as
+    /// they send: "1packet" (one packet time at link_rate) or a time; "0ns" is off. Saturated ports with exact clocks
+    /// lock the drop-tail queue behind them to one input. Default: host.jitter.
+    pub jitter: Option<Jitter>,
     /// Data bytes that a port holds. Default: of the profile.
     pub buffer: Option<Bytes>,
     /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]. Default: 1.
@@ -317,6 +321,7 @@ fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
             "name": { "type": "string", "enum": crate::scheme::RECOVERIES },
             "rto": { "type": "string", "description": "As transport.rto, for this class only." },
             "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
+            "backoff": { "type": "boolean", "description": "Whether a packet's time-out doubles with each of its time-outs." },
         } }),
     )
 }

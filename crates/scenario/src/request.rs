@@ -39,7 +39,7 @@ impl Request {
             source.set_scheme(scheme)?;
         }
         if let Some(profile) = &self.profile {
-            source.set_value("scheme.profile", profile.as_str().into(), &format!("--profile {profile}"))?;
+            source.set_value("scheme.profile", &profile.as_str().into(), &format!("--profile {profile}"))?;
         }
         if let Some(seed) = self.seed {
             let argument = format!("--seed {seed}");
@@ -47,7 +47,7 @@ impl Request {
                 Fault::new("seed", "too large", format!("give at most {}", i64::MAX))
                     .at(Place::Argument(argument.clone()))
             })?;
-            source.set_value("seed", value.into(), &argument)?;
+            source.set_value("seed", &value.into(), &argument)?;
         }
         for assignment in &self.set {
             source.set(assignment)?;

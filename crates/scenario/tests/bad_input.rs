@@ -1,4 +1,5 @@
 //! Bad input: every case names the place, what was expected, and the cure; nothing panics.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use farspan_scenario::{Request, World};
 use std::fs;

@@ -1,4 +1,5 @@
 //! Built-in scenarios under every scheme and profile, and the knobs they answer to.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use farspan_scenario::value::Profile;
 use farspan_scenario::{BUILT_IN, Request, STARTER, World, available_schemes, schema};
@@ -169,6 +170,16 @@ fn the_profiles_constants_reach_ports_and_schemes() {
 }
 
 #[test]
+fn the_paper_profile_is_what_the_controls_take_by_default() {
+    for name in ["unocc", "dctcp"] {
+        let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
+        let part = resolved.scenario().scheme.intra.congestion.clone().unwrap();
+        let written: farspan_transport::congestion::Config = toml::Value::Table(part.0).try_into().unwrap();
+        assert_eq!(written, farspan_transport::congestion::Config::by_name(name).unwrap());
+    }
+}
+
+#[test]
 fn one_path_selector_can_serve_all_schemes() {
     let resolved = with("uno/incast-mixed", &["transport.balance=rps"]).resolve().unwrap();
     let scheme = &resolved.scenario().scheme;
@@ -194,9 +205,13 @@ fn a_workload_never_depends_on_the_scheme() {
 fn a_warm_up_lets_arrivals_go_on() {
     let world = World::build(&Request::new("uno/steady").resolve().unwrap()).unwrap();
     let flows = &world.workload.flows;
-    let (warmup, last) = (20_000_000, flows.iter().map(|flow| flow.start.as_ns()).max().unwrap());
-    assert!(flows.iter().all(|flow| !flow.measured || (warmup..30_000_001).contains(&flow.start.as_ns())));
-    assert!(last > 99_000_000 && last < 100_000_000, "the last flow starts at {last} ns");
+    let measured = |tag| {
+        flows.iter().filter(|flow| flow.measured && world.workload.tags[flow.tag as usize] == tag).count()
+    };
+    assert_eq!((measured("intra"), measured("inter")), (20_000, 2000));
+    assert!(flows.iter().all(|flow| !flow.measured || flow.start.as_ns() >= 20_000_000));
+    let last = flows.iter().map(|flow| flow.start.as_ns()).max().unwrap();
+    assert!(last > 119_000_000 && last < 120_000_000, "the last flow starts at {last} ns");
     assert!(world.spec.stop.when_measured_end.is_some());
     assert!(!world.offered_load.transient(), "{:?}", world.offered_load);
 }

@@ -79,7 +79,8 @@ impl World {
             mss: sizes.payload,
             header: sizes.header,
             initial_window: initial_window(scenario),
-            jitter: jitter(scenario, sizes),
+            jitter: jitter(scenario.host.jitter, scenario, sizes),
+            port_jitter: jitter(scenario.topology.jitter, scenario, sizes),
             seed: resolved.seed(),
             probes: probes(scenario, &network, &workload)?,
             stop: stop(scenario),
@@ -185,7 +186,15 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
         RtoRule::Value(time) => Rto::Fixed(time),
     };
     let rack = part.and_then(Part::name) == Some("rack");
-    Ok(Recovery { rto, detection: if rack { Detection::Rack } else { Detection::TimeoutOnly } })
+    let backoff = match part.and_then(|part| part.0.get("backoff")) {
+        None => true,
+        Some(toml::Value::Boolean(backoff)) => *backoff,
+        Some(other) => {
+            let problem = format!("{other} is not true or false");
+            return Err(Fault::new(format!("{path}.backoff"), problem, "write backoff = true or false"));
+        }
+    };
+    Ok(Recovery { rto, backoff, detection: if rack { Detection::Rack } else { Detection::TimeoutOnly } })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {
@@ -196,8 +205,8 @@ fn initial_window(scenario: &Scenario) -> InitialWindow {
     }
 }
 
-fn jitter(scenario: &Scenario, sizes: Sizes) -> Duration {
-    match given(scenario.host.jitter) {
+fn jitter(jitter: Option<Jitter>, scenario: &Scenario, sizes: Sizes) -> Duration {
+    match given(jitter) {
         Jitter::OnePacket => given(scenario.topology.link_rate).transmission(sizes.mtu()),
         Jitter::Value(jitter) => jitter,
     }

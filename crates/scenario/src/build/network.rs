@@ -102,7 +102,7 @@ fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), Fau
         ));
     }
     for link in network.links.iter_mut().filter(|link| link.tier == Tier::Wan) {
-        link.delay = link.delay + (rtt - without) / 2;
+        link.delay += (rtt - without) / 2;
     }
     Ok(())
 }

@@ -103,7 +103,8 @@ impl Context<'_> {
             let cure = "remove it; a later release simulates failed and lossy links";
             return Err(Fault::new("fault[0]", "faults are not in this release", cure));
         }
-        let topology = self.topology(written.topology)?;
+        let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
+        let topology = self.topology(written.topology, jitter)?;
         let transport = transport(written.transport)?;
         let scheme = self.scheme(written.scheme, &transport)?;
         let workload = self.workload(written.workload, topology.kind, topology.two_sites)?;
@@ -113,7 +114,7 @@ impl Context<'_> {
             seed: Some(written.seed.unwrap_or(1)),
             topology,
             transport,
-            host: Host { jitter: Some(written.host.jitter.unwrap_or(Jitter::OnePacket)) },
+            host: Host { jitter: Some(jitter) },
             scheme,
             workload,
             fault: Vec::new(),

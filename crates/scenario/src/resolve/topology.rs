@@ -3,20 +3,21 @@
 use super::Context;
 use crate::error::Fault;
 use crate::model::{Topology, Wan};
-use crate::value::{Oversubscription, TopologyKind};
+use crate::value::{Jitter, Oversubscription, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// The keys that apply to a kind of topology, beside `kind`.
 const fn keys(kind: TopologyKind) -> &'static [&'static str] {
     match kind {
         TopologyKind::FatTree => {
-            &["k", "link_rate", "link_delay", "switch_delay", "buffer", "oversubscription"]
+            &["k", "link_rate", "link_delay", "switch_delay", "jitter", "buffer", "oversubscription"]
         }
         TopologyKind::DualFatTree => &[
             "k",
             "link_rate",
             "link_delay",
             "switch_delay",
+            "jitter",
             "buffer",
             "oversubscription",
             "core_border_links",
@@ -27,18 +28,21 @@ const fn keys(kind: TopologyKind) -> &'static [&'static str] {
             "link_rate",
             "link_delay",
             "switch_delay",
+            "jitter",
             "buffer",
             "bottleneck_rate",
             "bottleneck_delay",
             "two_sites",
             "wan",
         ],
-        TopologyKind::Star => &["hosts", "link_rate", "link_delay", "host_delays", "switch_delay", "buffer"],
+        TopologyKind::Star => {
+            &["hosts", "link_rate", "link_delay", "host_delays", "switch_delay", "jitter", "buffer"]
+        }
     }
 }
 
 impl Context<'_> {
-    pub(super) fn topology(&self, written: Topology) -> Result<Topology, Fault> {
+    pub(super) fn topology(&self, written: Topology, jitter: Jitter) -> Result<Topology, Fault> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
         self.only("topology", kind.name(), keys(kind))?;
         let link_rate = positive("topology.link_rate", written.link_rate.unwrap_or(Rate::from_gbps(100)))?;
@@ -65,6 +69,7 @@ impl Context<'_> {
             link_delay: Some(link_delay),
             host_delays: written.host_delays.map(|delays| star_delays(delays, hosts)).transpose()?,
             switch_delay: Some(written.switch_delay.unwrap_or(Duration::ZERO)),
+            jitter: Some(written.jitter.unwrap_or(jitter)),
             buffer: Some(buffer),
             oversubscription: tree
                 .then(|| written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 })),

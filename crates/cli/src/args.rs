@@ -1,0 +1,214 @@
+//! The arguments.
+
+use clap::{Args, Parser, Subcommand};
+use farspan_scenario::{EngineKind, Request, unknown_name};
+use std::path::PathBuf;
+
+/// Simulates traffic inside and across datacenters.
+#[derive(Parser, Debug)]
+#[command(name = "farspan", version, max_term_width = 110)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Run two scenarios under three schemes, and say who wins where
+    Demo(DemoArgs),
+    /// Run a scenario
+    Run(RunArgs),
+    /// List schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures
+    List(ListArgs),
+    /// Validate a scenario, print it with every default spelled out, and estimate what it costs
+    Check(CheckArgs),
+    /// Write a commented starter scenario
+    New(NewArgs),
+    /// Print the JSON Schema of scenarios
+    Schema,
+    /// Commands of later releases, and unknown ones.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
+}
+
+/// Commands that later releases bring.
+const PLANNED: &[&str] = &[
+    "compare",
+    "report",
+    "import",
+    "reproduce",
+    "sweep",
+    "bench",
+    "keygen",
+    "send",
+    "recv",
+    "proxy",
+    "emu",
+    "kernel",
+    "doctor",
+];
+
+/// The message for a command that is not there.
+pub fn unknown_command(words: &[String]) -> String {
+    let available = ["demo", "run", "list", "check", "new", "schema"];
+    unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
+}
+
+/// Which scenario, and what changes it.
+#[derive(Args, Debug)]
+pub struct ScenarioArgs {
+    /// A file, or the name of a built-in scenario (`farspan list scenarios`)
+    pub scenario: String,
+    /// Scheme: a built-in name (`farspan list schemes`), CC+LB, or A/B for intra and inter
+    #[arg(long, value_name = "NAME")]
+    pub scheme: Option<String>,
+    /// Constants: paper or artifact
+    #[arg(long, value_name = "NAME")]
+    pub profile: Option<String>,
+    /// Changes a key of the scenario; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+}
+
+impl ScenarioArgs {
+    /// The request that they make.
+    pub fn request(&self, seed: Option<u64>) -> Request {
+        Request {
+            scenario: self.scenario.clone(),
+            scheme: self.scheme.clone(),
+            profile: self.profile.clone(),
+            seed,
+            set: self.set.clone(),
+        }
+    }
+}
+
+/// Arguments of `run`.
+#[derive(Args, Debug)]
+pub struct RunArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Seed of all draws
+    #[arg(long, conflicts_with = "seeds")]
+    pub seed: Option<u64>,
+    /// Several seeds, both ends included
+    #[arg(long, value_name = "A..B", value_parser = seeds)]
+    pub seeds: Option<Seeds>,
+    /// Threads of the engine; this release uses one
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub threads: u32,
+    /// Engine: windowed (fast) or oracle (plain); both give the same result
+    #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Folder for summary.json, scenario.toml and the Parquet tables
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Seeds from the first to the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seeds {
+    /// The first.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+}
+
+/// The most seeds of one command.
+const MOST_SEEDS: u64 = 100_000;
+
+fn seeds(text: &str) -> Result<Seeds, String> {
+    let (first, last) = text.split_once("..").ok_or("write A..B, such as 1..5 (both ends included)")?;
+    let number =
+        |text: &str| text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a whole number"));
+    let seeds = Seeds { first: number(first)?, last: number(last)? };
+    if seeds.first > seeds.last {
+        return Err(format!(
+            "no seed lies between {} and {}: write the smaller one first",
+            seeds.first, seeds.last
+        ));
+    }
+    if seeds.last - seeds.first >= MOST_SEEDS || i64::try_from(seeds.last).is_err() {
+        return Err(format!("too many or too large: give at most {MOST_SEEDS} seeds"));
+    }
+    Ok(seeds)
+}
+
+fn engine(text: &str) -> Result<EngineKind, String> {
+    let known = [EngineKind::Windowed, EngineKind::Oracle];
+    let names: Vec<_> = known.iter().map(|engine| engine.name()).collect();
+    let found = known.into_iter().find(|engine| engine.name() == text);
+    found.ok_or_else(|| unknown_name("engine", text, &names, &[]))
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// Seed of all draws
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    pub seed: u64,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+/// Arguments of `list`.
+#[derive(Args, Debug)]
+pub struct ListArgs {
+    /// schemes, congestion, balance, coding, queues, topologies, workloads, scenarios or figures
+    pub kind: String,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `check`.
+#[derive(Args, Debug)]
+pub struct CheckArgs {
+    /// The scenario.
+    #[command(flatten)]
+    pub scenario: ScenarioArgs,
+    /// Seed of all draws
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+/// Arguments of `new`.
+#[derive(Args, Debug)]
+pub struct NewArgs {
+    /// The file to write; it must not exist
+    #[arg(default_value = "scenario.toml")]
+    pub file: PathBuf,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ends_of_seeds_count() {
+        assert_eq!(seeds("1..3"), Ok(Seeds { first: 1, last: 3 }));
+        assert_eq!(seeds("7..7"), Ok(Seeds { first: 7, last: 7 }));
+        for wrong in ["", "3", "3..1", "a..b", "-1..2", "0..18446744073709551615"] {
+            assert!(seeds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+}

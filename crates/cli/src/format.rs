@@ -1,0 +1,127 @@
+//! Numbers and tables as people read them.
+
+use std::fmt::Write;
+
+/// What stands for a number that is not there.
+pub const NONE: &str = "-";
+
+/// Microseconds in the unit that suits them, three digits.
+pub fn time(us: Option<f64>) -> String {
+    let Some(us) = us else { return NONE.to_owned() };
+    let (value, unit) = match us {
+        _ if us >= 1e6 => (us / 1e6, "s"),
+        _ if us >= 1e3 => (us / 1e3, "ms"),
+        _ => (us, "us"),
+    };
+    format!("{} {unit}", digits(value))
+}
+
+/// Seconds of wall time.
+pub fn seconds(s: f64) -> String {
+    match s {
+        _ if s >= 3600.0 => format!("{:.1} h", s / 3600.0),
+        _ if s >= 120.0 => format!("{:.1} min", s / 60.0),
+        _ => format!("{:.1} s", s),
+    }
+}
+
+/// Bytes in a decimal unit, three digits.
+pub fn bytes(bytes: Option<f64>) -> String {
+    bytes.map_or_else(|| NONE.to_owned(), |bytes| with_prefix(bytes, "B"))
+}
+
+/// A count of `what` with a decimal prefix, three digits.
+pub fn with_prefix(value: f64, what: &str) -> String {
+    let prefixes = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "K")];
+    let (size, prefix) = prefixes.into_iter().find(|(size, _)| value >= *size).unwrap_or((1.0, ""));
+    let joint = if what.len() > 1 && !prefix.is_empty() { " " } else { "" };
+    format!("{} {prefix}{joint}{what}", digits(value / size))
+}
+
+/// A plain number, three digits.
+pub fn number(value: Option<f64>) -> String {
+    value.map_or_else(|| NONE.to_owned(), digits)
+}
+
+/// A share in per cent.
+pub fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| NONE.to_owned(), |share| format!("{}%", digits(share * 100.0)))
+}
+
+fn digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        x if x >= 100.0 => format!("{value:.0}"),
+        x if x >= 10.0 => format!("{value:.1}"),
+        x if x >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// A table: the first column left, the others right.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with this heading.
+    pub fn new<S: Into<String>>(heading: impl IntoIterator<Item = S>) -> Self {
+        Self { rows: vec![heading.into_iter().map(Into::into).collect()] }
+    }
+
+    /// Adds a row.
+    pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        self.rows.push(cells.into_iter().map(Into::into).collect());
+    }
+
+    /// The lines; columns in `left` (beside the first) are left-aligned.
+    pub fn render(&self, left: &[usize]) -> String {
+        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let cell_width = |row: &Vec<String>, c: usize| row.get(c).map_or(0, |cell| cell.chars().count());
+        let width = |c: usize| self.rows.iter().map(|row| cell_width(row, c)).max().unwrap_or(0);
+        let widths: Vec<_> = (0..columns).map(width).collect();
+        let mut text = String::new();
+        for row in &self.rows {
+            let mut line = String::new();
+            for (c, cell) in row.iter().enumerate() {
+                let gap = if c == 0 { "" } else { "  " };
+                let width = widths[c];
+                let written = match c == 0 || left.contains(&c) {
+                    true => write!(line, "{gap}{cell:<width$}"),
+                    false => write!(line, "{gap}{cell:>width$}"),
+                };
+                written.expect("writing to a string does not fail");
+            }
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_three_digits_and_a_unit_that_suits() {
+        assert_eq!(time(Some(0.25)), "0.250 us");
+        assert_eq!(time(Some(1234.0)), "1.23 ms");
+        assert_eq!(time(Some(711_000.0)), "711 ms");
+        assert_eq!(time(None), "-");
+        assert_eq!(bytes(Some(1_048_576.0)), "1.05 MB");
+        assert_eq!(bytes(Some(12.0)), "12.0 B");
+        assert_eq!(percent(Some(0.4567)), "45.7%");
+        assert_eq!(seconds(75.0), "75.0 s");
+        assert_eq!(seconds(600.0), "10.0 min");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let mut table = Table::new(["", "mean", "p99"]);
+        table.row(["all", "1 us", "10 ms"]);
+        table.row(["intra", "200 us", "-"]);
+        assert_eq!(table.render(&[]), "         mean    p99\nall      1 us  10 ms\nintra  200 us      -\n");
+    }
+}

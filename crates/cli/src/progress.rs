@@ -1,0 +1,104 @@
+//! Progress on standard error, and Ctrl-C.
+
+use crate::format::{seconds, with_prefix};
+use farspan_scenario::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Set by Ctrl-C.
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on Ctrl-C ends runs early; a second one ends the process.
+pub fn catch_interrupts() {
+    let handler = || {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    if ctrlc::set_handler(handler).is_err() {
+        eprintln!("farspan: Ctrl-C will not leave partial results here");
+    }
+}
+
+/// Whether Ctrl-C was pressed.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// The current time.
+#[expect(clippy::disallowed_methods, reason = "the command measures wall time; results do not depend on it")]
+pub fn now() -> Instant {
+    Instant::now()
+}
+
+/// How often a line is printed where there is no terminal.
+const LINE_EVERY: Duration = Duration::from_secs(10);
+
+/// How far several runs have come, together.
+pub struct Display {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// By run.
+    fractions: Vec<f64>,
+    hops: Vec<u64>,
+    last_line: Instant,
+}
+
+impl Display {
+    /// For so many runs.
+    pub fn new(runs: usize, quiet: bool) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{bar:40} {percent:>3}%  {msg}");
+            ProgressBar::new(1000).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        let began = now();
+        let state = State { fractions: vec![0.0; runs], hops: vec![0; runs], last_line: began };
+        Self { bar, quiet, began, state: Mutex::new(state) }
+    }
+
+    /// Run `index` has come so far; whether it should go on.
+    pub fn update(&self, index: usize, progress: &Progress) -> bool {
+        self.record(index, progress.fraction, Some(progress.packet_hops));
+        !interrupted()
+    }
+
+    /// Run `index` has ended.
+    pub fn finished(&self, index: usize) {
+        self.record(index, 1.0, None);
+    }
+
+    fn record(&self, index: usize, fraction: f64, hops: Option<u64>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.fractions[index] = fraction.clamp(0.0, 1.0);
+        state.hops[index] = hops.unwrap_or(state.hops[index]);
+        let share = state.fractions.iter().sum::<f64>() / state.fractions.len() as f64;
+        let elapsed = self.began.elapsed();
+        let rate = state.hops.iter().sum::<u64>() as f64 / elapsed.as_secs_f64().max(1e-3);
+        let left = elapsed.as_secs_f64() * (1.0 - share) / share.max(1e-6);
+        let left = if share > 0.002 { format!("{} left", seconds(left)) } else { String::new() };
+        let message = format!("{left}  {}", with_prefix(rate, "packet-hops/s"));
+        if let Some(bar) = &self.bar {
+            bar.set_position((share * 1000.0) as u64);
+            bar.set_message(message);
+        } else if !self.quiet && state.last_line.elapsed() >= LINE_EVERY {
+            state.last_line = now();
+            eprintln!("farspan: {:.0}%  {message}", share * 100.0);
+        }
+    }
+}
+
+impl Drop for Display {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

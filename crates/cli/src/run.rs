@@ -1,0 +1,233 @@
+//! `farspan run`.
+
+use crate::args::RunArgs;
+use crate::format::{NONE, Table, bytes, number, percent, seconds, time, with_prefix};
+use crate::jobs::{Job, run_all};
+use crate::progress::{catch_interrupts, interrupted};
+use crate::{Failure, output};
+use farspan_metrics::{Fct, Summary, summarize};
+use farspan_scenario::{World, write};
+use serde_json::{Value, json};
+
+/// Runs a scenario, for one seed or several.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    if args.threads > 1 {
+        eprintln!("farspan: note: this release runs the engine on one thread; the result is the same");
+    }
+    let resolved = args.scenario.request(args.seed).resolve()?;
+    let jobs: Vec<Job> = match args.seeds {
+        None => vec![Job { out: args.out.clone(), resolved }],
+        Some(seeds) => (seeds.first..=seeds.last)
+            .map(|seed| Job {
+                out: args.out.as_ref().map(|out| out.join(format!("seed-{seed}"))),
+                resolved: resolved.with_seed(seed),
+            })
+            .collect(),
+    };
+    // Bad input must show before anything is written.
+    World::build(&jobs[0].resolved)?;
+    catch_interrupts();
+    let done = run_all(&jobs, args.engine, args.quiet)?;
+    let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
+    warn_of_unfinished(&summaries);
+    if args.seeds.is_some() {
+        several(args, &summaries)?;
+    } else if let Some(summary) = summaries.first() {
+        if args.json {
+            output::json(summary);
+        } else {
+            output::text(&table(summary));
+        }
+    }
+    if interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
+}
+
+fn warn_of_unfinished(summaries: &[Summary]) {
+    for summary in summaries.iter().filter(|summary| !summary.partial) {
+        let left = summary.flows.started - summary.flows.finished;
+        let measured = summary.fct.all.as_ref().map_or(0, |all| all.unfinished);
+        if measured > 0 {
+            eprintln!(
+                "farspan: warning: seed {}: {left} flows had not ended at stop.time; they count as infinite",
+                summary.seed
+            );
+        }
+    }
+}
+
+/// The results of several seeds: a document or a table, and the document in the folder.
+fn several(args: &RunArgs, summaries: &[Summary]) -> Result<(), Failure> {
+    let runs: Vec<Value> = summaries.iter().map(|s| json!(s)).collect();
+    let document = json!({ "summary": summarize(&runs), "runs": runs });
+    if let Some(out) = &args.out {
+        let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
+        write(&out.join("summary.json"), &(text + "\n"))?;
+    }
+    if args.json {
+        output::json(&document);
+    } else {
+        output::text(&seeds_table(summaries, &document["summary"]));
+    }
+    Ok(())
+}
+
+fn heading(summary: &Summary) -> String {
+    let Summary { scenario, scheme, profile, .. } = summary;
+    format!("{scenario}  scheme {scheme}  profile {profile}")
+}
+
+/// One run as a page of text.
+fn table(summary: &Summary) -> String {
+    let mut text = format!("{}  seed {}  engine {}\n\n", heading(summary), summary.seed, summary.engine);
+    let mut flows = Table::new([
+        "flow completion",
+        "flows",
+        "unfinished",
+        "mean",
+        "p50",
+        "p99",
+        "max",
+        "slowdown mean",
+        "p99",
+    ]);
+    let classes = [("all", &summary.fct.all), ("intra", &summary.fct.intra), ("inter", &summary.fct.inter)];
+    let tags = summary.fct.tags.iter().map(|(tag, fct)| (tag.as_str(), fct));
+    // A lone tag, or one that is called as its class, would say the same again.
+    let news = |tag: &str| summary.fct.tags.len() > 1 && tag != "intra" && tag != "inter";
+    for (name, fct) in classes.into_iter().chain(tags.filter(|(tag, _)| news(tag))) {
+        if let Some(fct) = fct {
+            flows.row(fct_row(name, fct));
+        }
+    }
+    text += &flows.render(&[]);
+    text += &details(summary);
+    text
+}
+
+fn fct_row(name: &str, fct: &Fct) -> [String; 9] {
+    [
+        name.to_owned(),
+        fct.count.to_string(),
+        fct.unfinished.to_string(),
+        time(fct.mean_us),
+        time(fct.p50_us),
+        time(fct.p99_us),
+        time(fct.max_us),
+        number(fct.slowdown_mean),
+        number(fct.slowdown_p99),
+    ]
+}
+
+fn details(summary: &Summary) -> String {
+    let fairness = summary.fairness.group.iter().map(|_| ("fairness", fairness(summary)));
+    let lines = [
+        ("bottleneck", queues(summary)),
+        ("packets", packets(summary)),
+        ("offered load", offered(summary)),
+        ("run", machine(summary)),
+    ];
+    fairness.chain(lines).fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
+}
+
+fn fairness(summary: &Summary) -> String {
+    let fairness = &summary.fairness;
+    let group = fairness.group.as_deref().unwrap_or(NONE);
+    let never = || "not converged".to_owned();
+    let converged =
+        fairness.converged_at_us.map_or_else(never, |us| format!("converged at {}", time(Some(us))));
+    format!(
+        "{group}: Jain {} mean, {} late 5%; min/max rate {}; {converged} (samples of {})",
+        number(fairness.jain_mean),
+        number(fairness.jain_p5_late),
+        number(fairness.min_over_max_rate),
+        time(fairness.interval_us),
+    )
+}
+
+fn queues(summary: &Summary) -> String {
+    let queues = &summary.queues;
+    format!(
+        "{}: utilisation {}; queue {} mean, {} p99, {} largest of any port",
+        queues.bottleneck,
+        percent(queues.bottleneck_utilization),
+        bytes(queues.bottleneck_mean_bytes),
+        bytes(queues.bottleneck_p99_bytes),
+        bytes(queues.max_bytes.map(|bytes| bytes as f64)),
+    )
+}
+
+fn packets(summary: &Summary) -> String {
+    let (packets, recovery) = (&summary.packets, &summary.recovery);
+    format!(
+        "{} sent, {} dropped, {} marked; {} time-outs; {} flows with loss; efficiency {}",
+        packets.sent,
+        packets.dropped,
+        packets.ecn_marked,
+        recovery.timeouts,
+        recovery.flows_with_loss,
+        percent(summary.bytes.efficiency),
+    )
+}
+
+fn machine(summary: &Summary) -> String {
+    format!(
+        "{} simulated in {}; {}; peak memory {}; digest {}{}",
+        time(Some(summary.sim_time_s * 1e6)),
+        seconds(summary.wall_time_s),
+        with_prefix(summary.packet_hops as f64, "packet-hops"),
+        bytes(Some(summary.peak_rss_bytes as f64)),
+        summary.digest,
+        if summary.partial { "; PARTIAL" } else { "" },
+    )
+}
+
+/// The offered load of each tier, and whether it is too much for a steady state.
+fn offered(summary: &Summary) -> String {
+    let load = &summary.offered_load;
+    let tiers = [("host".to_owned(), load.host), ("fabric".to_owned(), load.fabric)];
+    let wan = load.wan.iter().map(|(name, load)| (name.replace('_', " "), *load));
+    let known = tiers.into_iter().chain(wan).filter(|(_, load)| load.is_some());
+    let mut tiers: Vec<_> = known.map(|(name, load)| format!("{name} {}", percent(load))).collect();
+    if tiers.is_empty() {
+        tiers.push("a burst at one instant".to_owned());
+    }
+    tiers.join(", ") + if summary.transient { ": transient, queues grow while flows arrive" } else { "" }
+}
+
+/// How a number is shown.
+type Show = fn(Option<f64>) -> String;
+
+/// The numbers of [`seeds_table`] beside completion times: name, place in the document.
+const SPREADS: [(&str, &str, Show); 7] = [
+    ("Jain mean", "/fairness/jain_mean", number),
+    ("Jain late 5%", "/fairness/jain_p5_late", number),
+    ("converged at", "/fairness/converged_at_us", time),
+    ("bottleneck queue, mean", "/queues/bottleneck_mean_bytes", bytes),
+    ("bottleneck queue, p99", "/queues/bottleneck_p99_bytes", bytes),
+    ("bottleneck utilisation", "/queues/bottleneck_utilization", percent),
+    ("packets dropped", "/packets/dropped", number),
+];
+
+/// Several runs: medians with their range.
+fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
+    let Some(first) = summaries.first() else { return String::new() };
+    let seeds: Vec<_> = summaries.iter().map(|summary| summary.seed.to_string()).collect();
+    let mut table = Table::new(["", "median", "min", "max", "95% interval of the median"]);
+    let mut row = |name: &str, path: &str, show: Show| {
+        if let Some(entry) = spread.pointer(path).filter(|entry| entry.is_object()) {
+            let value = |key: &str| show(entry.get(key).and_then(Value::as_f64));
+            let interval = format!("{} to {}", value("ci_low"), value("ci_high"));
+            table.row([name.to_owned(), value("median"), value("min"), value("max"), interval]);
+        }
+    };
+    for class in ["all", "intra", "inter"] {
+        for (name, key) in [("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")] {
+            row(&format!("{class} {name} FCT"), &format!("/fct/{class}/{key}"), time);
+        }
+    }
+    for (name, path, show) in SPREADS {
+        row(name, path, show);
+    }
+    let note = format!("{NONE}: infinite; the p99 of fewer than 1,000 Poisson flows is left out");
+    format!("{}  seeds {}\n\n{}\n{note}\n", heading(first), seeds.join(" "), table.render(&[]))
+}

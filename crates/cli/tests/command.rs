@@ -1,0 +1,224 @@
+//! The binary as scripts see it: exit codes, one document on standard output, files.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+const SMALL: [&str; 4] = ["--set", "workload.flow_size=64KiB", "--quiet", "--json"];
+
+fn farspan(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_farspan")).args(arguments).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+fn document(arguments: &[&str]) -> Value {
+    let output = farspan(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+/// A folder of the test's own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("farspan-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn bad_input_exits_with_2_and_says_place_and_cure() {
+    let folder = Folder::new("bad");
+    let text = folder.path("bad.toml");
+    std::fs::write(&text, "[topology]\nk = 4\n\n[[workload]]\nkind = 'incast'\nflow_sizes = '1MiB'\n")
+        .unwrap();
+    let incast = "uno/incast-mixed";
+    let place = format!("{text}:6:1: workload[0].flow_sizes");
+    let cases: &[(&[&str], &str, &str)] = &[
+        (&["run", "no/such"], "no/such", "Built in:"),
+        (&["run", &text], &place, "did you mean \"flow_size\""),
+        (&["run", incast, "--scheme", "unoo"], "--scheme unoo", "did you mean \"uno\""),
+        (&["run", incast, "--scheme", "uno"], "--scheme uno", "use \"uno-noec\""),
+        (&["run", incast, "--profile", "papr"], "--profile papr", "did you mean \"paper\""),
+        (
+            &["run", incast, "--set", "workload.flow_sizes=4MiB"],
+            "--set workload.flow_sizes=4MiB",
+            "\"flow_size\"",
+        ),
+        (&["run", incast, "--set", "workload.flow_size=4 parsecs"], "workload.flow_size", "MiB"),
+        (&["run", incast, "--set", "topology.k=7"], "topology.k", "even"),
+        (&["run", incast, "--set", "topology.link_rate=0Gbps"], "topology.link_rate", "above 0"),
+        (&["run", incast, "--set", "stop.time=-1s"], "stop.time", "negative"),
+        (&["run", "uno/websearch", "--set", "workload.load=-1"], "workload[0].load", "above 0"),
+        (&["run", incast, "--seeds", "5..1"], "--seeds", "smaller one first"),
+        (&["run", incast, "--seed", "1", "--seeds", "1..2"], "--seed", "cannot be used"),
+        (&["run", incast, "--threads", "0"], "--threads", "1"),
+        (&["run", incast, "--engine", "windwed"], "--engine", "did you mean \"windowed\""),
+        (&["run", incast, "--seed", "18446744073709551615"], "--seed", "at most"),
+        (&["check", "no-such.toml"], "no-such.toml", "farspan new"),
+        (&["list", "scheme"], "scheme", "did you mean \"schemes\""),
+        (&["compare", "a", "b"], "compare", "not in this release"),
+        (&["rnu", "a"], "rnu", "did you mean \"run\""),
+    ];
+    for (arguments, place, cure) in cases {
+        let output = farspan(arguments);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(place) && message.contains(cure), "{arguments:?}: {message}");
+        assert!(!message.contains("panicked") && output.stdout.is_empty(), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn bad_input_writes_nothing() {
+    let folder = Folder::new("nothing");
+    let out = folder.path("out");
+    let output = farspan(&["run", "uno/incast-mixed", "--set", "topology.k=6", "--out", &out]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(!std::path::Path::new(&out).exists());
+}
+
+#[test]
+fn a_run_is_one_document_and_repeats_itself() {
+    let arguments = [&["run", "uno/incast-mixed", "--scheme", "uno-noec"][..], &SMALL].concat();
+    let (first, second) = (document(&arguments), document(&arguments));
+    assert_eq!(first["flows"]["finished"], 8);
+    assert_eq!(first["scheme"], "uno-noec");
+    assert_eq!(first["partial"], false);
+    assert!(first["commit"].as_str().is_some_and(|commit| commit.len() >= 7));
+    for field in ["digest", "packet_digest", "packet_hops"] {
+        assert_eq!(first[field], second[field], "{field}");
+    }
+    let oracle = document(&[&arguments[..], &["--engine", "oracle"]].concat());
+    assert_eq!((&oracle["digest"], &oracle["engine"]), (&first["digest"], &"oracle".into()));
+}
+
+#[test]
+fn seeds_give_the_same_runs_as_one_at_a_time() {
+    let scenario = ["run", "uno/permutation", "--scheme", "gemini"];
+    let all = document(&[&scenario[..], &SMALL, &["--seeds", "1..3"]].concat());
+    let seeds: Vec<_> =
+        all["runs"].as_array().unwrap().iter().map(|run| run["seed"].as_u64().unwrap()).collect();
+    assert_eq!(seeds, [1, 2, 3]);
+    let second = document(&[&scenario[..], &SMALL, &["--seed", "2"]].concat());
+    assert_eq!(all["runs"][1]["digest"], second["digest"]);
+    assert_ne!(all["runs"][0]["digest"], second["digest"]);
+    let mean = &all["summary"]["fct"]["all"]["mean_us"];
+    assert!(
+        mean["min"].as_f64() <= mean["median"].as_f64() && mean["median"].as_f64() <= mean["max"].as_f64()
+    );
+}
+
+#[test]
+fn a_folder_holds_everything_and_runs_again() {
+    let folder = Folder::new("out");
+    let out = folder.path("result");
+    let scenario = ["run", "uno/incast-mixed", "--scheme", "gemini", "--profile", "artifact", "--seed", "7"];
+    let printed = document(&[&scenario[..], &SMALL, &["--out", &out]].concat());
+    for name in ["summary.json", "scenario.toml", "flows.parquet", "ports.parquet", "series.parquet"] {
+        assert!(folder.0.join("result").join(name).is_file(), "{name}");
+    }
+    let saved = std::fs::read_to_string(folder.path("result/summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&saved).unwrap(), printed);
+    let again = document(&["run", &folder.path("result/scenario.toml"), "--quiet", "--json"]);
+    assert_eq!(again["digest"], printed["digest"]);
+    assert_eq!((&again["seed"], &again["profile"]), (&7.into(), &"artifact".into()));
+}
+
+#[test]
+fn the_table_is_for_people() {
+    let output = farspan(&["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB", "--quiet"]);
+    let text = stdout(&output);
+    for word in ["flow completion", "intra", "inter", "fairness", "bottleneck", "digest"] {
+        assert!(text.contains(word), "{word} is not in\n{text}");
+    }
+    let seeds = ["--seeds", "1..2", "--quiet"];
+    let output =
+        farspan(&[&["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB"][..], &seeds].concat());
+    assert!(stdout(&output).contains("95% interval of the median"));
+}
+
+#[test]
+fn a_checked_scenario_is_a_scenario_again() {
+    let folder = Folder::new("check");
+    let output = farspan(&["check", "uno/steady", "--scheme", "gemini"]);
+    let text = stdout(&output);
+    for word in ["offered load: host", "transient: false", "packet-hops", "memory", "base RTT 2ms"] {
+        assert!(text.contains(word), "{word} is not in\n{text}");
+    }
+    let file = folder.path("resolved.toml");
+    std::fs::write(&file, &text).unwrap();
+    let again = stdout(&farspan(&["check", &file]));
+    let values =
+        |text: &str| text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n");
+    assert_eq!(values(&again), values(&text));
+}
+
+#[test]
+fn a_starter_is_written_once() {
+    let folder = Folder::new("new");
+    let file = folder.path("mine.toml");
+    assert!(farspan(&["new", &file]).status.success());
+    let output = farspan(&["new", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("exists"));
+    let run = document(&["run", &file, "--set", "workload.flow_size=64KiB", "--json", "--quiet"]);
+    assert_eq!(run["scenario"], "my-incast");
+}
+
+#[test]
+fn lists_and_the_schema_are_documents() {
+    for kind in
+        ["schemes", "congestion", "balance", "coding", "queues", "topologies", "workloads", "scenarios"]
+    {
+        let items = document(&["list", kind, "--json"]);
+        assert!(items.as_array().is_some_and(|items| !items.is_empty()), "{kind}");
+    }
+    assert_eq!(document(&["list", "figures", "--json"]), Value::Array(Vec::new()));
+    assert!(stdout(&farspan(&["list", "scenarios"])).contains("uno/steady"));
+    assert_eq!(document(&["schema"])["type"], "object");
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test waits for another process")]
+fn an_interrupted_run_leaves_readable_partial_results() {
+    let folder = Folder::new("interrupt");
+    let out = folder.path("result");
+    let arguments = ["run", "uno/incast-mixed", "--out", &out, "--json", "--quiet"];
+    let command = Command::new(env!("CARGO_BIN_EXE_farspan"))
+        .args(arguments)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    assert!(Command::new("kill").args(["-INT", &command.id().to_string()]).status().unwrap().success());
+    let output = command.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
+    let printed: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(printed["partial"], true);
+    let saved = std::fs::read_to_string(folder.path("result/summary.json")).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&saved).unwrap()["partial"], true);
+    assert!(folder.0.join("result/flows.parquet").is_file());
+}
