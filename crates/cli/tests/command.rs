@@ -67,7 +67,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         ),
         (&["run", incast, "--set", "workload.flow_size=4 parsecs"], "workload.flow_size", "MiB"),
         (&["run", incast, "--set", "topology.k=7"], "topology.k", "even"),
-        (&["run", incast, "--set", "topology.link_rate=0Gbps"], "topology.link_rate", "above 0"),
+        (&["run", incast, "--set", "topology.link_rate=0Gbps"], "topology.link_rate", "from 1Mbps"),
         (&["run", incast, "--set", "stop.time=-1s"], "stop.time", "negative"),
         (&["run", "uno/websearch", "--set", "workload.load=-1"], "workload[0].load", "above 0"),
         (&["run", incast, "--seeds", "5..1"], "--seeds", "smaller one first"),

@@ -4,7 +4,6 @@ use crate::builtin::BUILT_IN;
 use crate::names;
 use crate::scheme::built_in_schemes;
 use farspan_transport::{balance, congestion};
-use farspan_units::Bytes;
 use farspan_workload::{SizeDistribution, sizes};
 use serde::Serialize;
 
@@ -123,13 +122,4 @@ fn workloads() -> Vec<Item> {
         item(name, &format!("sizes: mean {mean:.3} {unit}"), "")
     });
     kinds.into_iter().chain(sizes).collect()
-}
-
-/// A size as people read it: three digits and a decimal unit.
-#[must_use]
-pub fn human_bytes(bytes: Bytes) -> String {
-    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")];
-    let value = bytes.as_f64();
-    let unit = units.iter().find(|(size, _)| value >= *size);
-    unit.map_or_else(|| format!("{value:.0} B"), |(size, name)| format!("{:.3} {name}", value / size))
 }

@@ -1,7 +1,8 @@
 //! Bad input: every case names the place, what was expected, and the cure; nothing panics.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
-use farspan_scenario::{Request, World};
+use farspan_scenario::{Request, STARTER, World};
+use proptest::prelude::*;
 use std::fs;
 use std::path::PathBuf;
 
@@ -88,13 +89,17 @@ fn wrong_values_name_the_argument_that_set_them() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("topology.k=7", "topology.k", &["even"]),
         ("topology.k=0", "topology.k", &["from 2"]),
-        ("topology.link_rate=0Gbps", "topology.link_rate", &["zero", "100Gbps"]),
-        ("topology.wan.rate=0Gbps", "topology.wan.rate", &["zero"]),
-        ("topology.wan.links=0", "topology.wan.links", &["at least 1"]),
+        ("topology.link_rate=0Gbps", "topology.link_rate", &["out of range", "from 1Mbps"]),
+        ("topology.wan.rate=0Gbps", "topology.wan.rate", &["out of range"]),
+        ("topology.link_delay=1000s", "topology.link_delay", &["to 10s"]),
+        ("topology.core_border_links=100000", "topology.core_border_links", &["to 4096"]),
+        ("transport.payload=64KiB", "transport.payload", &["out of range"]),
+        ("workload.flow_size=16000000GiB", "workload[0].flow_size", &["too large"]),
+        ("topology.wan.links=0", "topology.wan.links", &["from 1 to"]),
         ("topology.wan.rtt=10us", "topology.wan.rtt", &["is less than", "longer"]),
         ("topology.buffer=1KiB", "topology.buffer", &["holds no packet"]),
         ("topology.hosts=4", "topology.hosts", &["dual_fat_tree has no \"hosts\"", "it has: k"]),
-        ("transport.payload=0B", "transport.payload", &["give a size"]),
+        ("transport.payload=0B", "transport.payload", &["from 1B"]),
         ("transport.balance=rsp", "transport.balance", &["did you mean \"rps\""]),
         ("workload.flow_size=0B", "workload[0].flow_size", &["at least 1 B"]),
         ("workload.receiver=99", "workload[0].receiver", &["does not exist", "0 to 31"]),
@@ -113,7 +118,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("probes.rate_interval=0ns", "probes.rate_interval", &["\"off\""]),
         ("probes.ports=['tor1->host1#7']", "probes.ports", &["did you mean", "#0"]),
         ("measure.fairness_group=incats", "measure.fairness_group", &["did you mean \"incast\""]),
-        ("stop.time=0s", "stop.time", &["10s"]),
+        ("stop.time=0s", "stop.time", &["to 281s"]),
         ("fault=[{ kind = 'link_down' }]", "fault[0]", &["not in this release"]),
         ("nonsense", "", &["PATH=VALUE"]),
         ("[=4", "[", &["not a path"]),
@@ -185,6 +190,67 @@ fn wrong_files_are_refused() {
     assert!(message.contains("the cdf ends at 0.9"), "{message}");
     assert!(message.starts_with(&format!("{scenario}:7:9: workload[0].sizes: ")), "{message}");
 }
+
+proptest! {
+    /// Any part of the starter replaced by anything: an error or a scenario, never a panic.
+    #[test]
+    fn no_text_panics(start in 0..STARTER.len(), length in 0..40_usize, junk in "[-a-z0-9=.\\[\\]{}\"',#\n ]{0,20}") {
+        let floor = |mut at: usize| { while !STARTER.is_char_boundary(at) { at -= 1; } at };
+        let (from, to) = (floor(start), floor((start + length).min(STARTER.len())));
+        let text = [&STARTER[..from], &junk, &STARTER[to..]].concat();
+        let folder = Folder::new("fuzz");
+        let file = folder.write("case.toml", &text);
+        if let Err(error) = Request::new(&file).resolve() {
+            prop_assert!(error.to_string().starts_with(&file), "{error}");
+        }
+    }
+
+    /// Any key set to anything.
+    #[test]
+    fn no_assignment_panics(key in 0..KEYS.len(), value in "[-0-9a-zA-Z.:\\[\\]{}=\" ]{0,16}") {
+        let assignment = format!("{}={value}", KEYS[key]);
+        let request = Request { set: vec![assignment], ..Request::new("uno/incast-mixed") };
+        if let Err(error) = request.resolve() {
+            prop_assert!(error.to_string().len() > 20, "{error}");
+        }
+    }
+}
+
+/// Keys of every kind of value.
+const KEYS: &[&str] = &[
+    "seed",
+    "topology.k",
+    "topology.kind",
+    "topology.link_rate",
+    "topology.wan.rtt",
+    "topology.oversubscription",
+    "topology.host_delays",
+    "transport.start",
+    "transport.rto",
+    "transport.balance",
+    "host.jitter",
+    "scheme.name",
+    "scheme.profile",
+    "scheme.intra.congestion",
+    "scheme.intra.congestion.beta",
+    "scheme.inter.balance",
+    "scheme.inter.recovery",
+    "scheme.intra.coding",
+    "scheme.ports.marking",
+    "scheme.ports.red",
+    "scheme.ports.tiers",
+    "scheme.ports.phantom.size",
+    "workload",
+    "workload.senders",
+    "workload.flow_size",
+    "workload[0].start",
+    "fault",
+    "probes.ports",
+    "probes.rate_interval",
+    "measure.warmup",
+    "measure.fairness_group",
+    "stop.time",
+];
 
 #[test]
 fn a_missing_scenario_names_the_nearest_built_in_one() {

@@ -24,6 +24,7 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
     let end = Time::ZERO + given(scenario.stop.time);
     // What would start after the end matters only to the count of flows asked for.
     all.flows.retain(|flow| flow.measured || flow.start < end);
+    too_large(&all, scenario)?;
     if all.flows.is_empty() {
         return Err(Fault::new(
             "workload",
@@ -32,6 +33,26 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
         ));
     }
     Ok(all)
+}
+
+/// Pieces of a message are numbered with 32 bits.
+fn too_large(all: &Workload, scenario: &Scenario) -> Result<(), Fault> {
+    let payload = given(scenario.transport.payload);
+    let large = all.flows.iter().find(|flow| flow.size.pieces(payload) >= u64::from(u32::MAX));
+    large.map_or(Ok(()), |flow| {
+        let most = payload * u64::from(u32::MAX - 1);
+        let problem = format!("a flow of {} from host {} is too large", flow.size, flow.src);
+        let key = match given(scenario.workload[flow.part as usize].kind) {
+            WorkloadKind::Incast | WorkloadKind::Permutation => "flow_size",
+            WorkloadKind::Poisson => "sizes",
+            WorkloadKind::Flows => "file",
+        };
+        Err(Fault::new(
+            format!("workload[{}].{key}", flow.part),
+            problem,
+            format!("give at most {most} a flow"),
+        ))
+    })
 }
 
 struct Draw<'a> {
@@ -85,7 +106,7 @@ impl Draw<'_> {
             return Err(Fault::new(key, "flows that wait for others are not in this release", cure));
         }
         for flow in &mut list.flows {
-            flow.start += start - Time::ZERO;
+            flow.start = flow.start.saturating_add(start - Time::ZERO);
         }
         Ok(list)
     }

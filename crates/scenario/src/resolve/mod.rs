@@ -1,5 +1,6 @@
 //! From a scenario as written to one in which every key that applies has a value.
 
+mod limits;
 mod scheme;
 mod topology;
 mod workload;
@@ -108,7 +109,7 @@ impl Context<'_> {
         let transport = transport(written.transport)?;
         let scheme = self.scheme(written.scheme, &transport)?;
         let workload = self.workload(written.workload, topology.kind, topology.two_sites)?;
-        Ok(Scenario {
+        let scenario = Scenario {
             name: Some(self.name.to_owned()),
             description: written.description,
             seed: Some(written.seed.unwrap_or(1)),
@@ -123,8 +124,10 @@ impl Context<'_> {
                 warmup: Some(written.measure.warmup.unwrap_or(Duration::ZERO)),
                 fairness_group: written.measure.fairness_group,
             },
-            stop: stop(&written.stop)?,
-        })
+            stop: Stop { time: Some(written.stop.time.unwrap_or(Duration::from_ms(10_000))) },
+        };
+        limits::check(&scenario)?;
+        Ok(scenario)
     }
 
     /// The constants of a component under this scenario's profile.
@@ -135,17 +138,7 @@ impl Context<'_> {
 
 fn transport(written: Transport) -> Result<Transport, Fault> {
     let payload = written.payload.unwrap_or(Bytes::new(4096));
-    if payload.is_zero() {
-        return Err(Fault::new(
-            "transport.payload",
-            "a packet of no payload",
-            "give a size, such as \"4096B\"",
-        ));
-    }
     let header = written.header.unwrap_or(Bytes::new(64));
-    if header.is_zero() {
-        return Err(Fault::new("transport.header", "an ACK of no bytes", "give a size, such as \"64B\""));
-    }
     let start = written.start.unwrap_or(FirstWindow::Bdp);
     if start == FirstWindow::Value(Bytes::ZERO) {
         return Err(Fault::new(
@@ -195,16 +188,4 @@ fn probes(written: Probes) -> Result<Probes, Fault> {
         queue_interval: interval("probes.queue_interval", written.queue_interval)?,
         ports: Some(written.ports.unwrap_or(PortChoice::Bottlenecks)),
     })
-}
-
-fn stop(written: &Stop) -> Result<Stop, Fault> {
-    let time = written.time.unwrap_or(Duration::from_ms(10_000));
-    if time.is_zero() {
-        return Err(Fault::new(
-            "stop.time",
-            "the run would end before it begins",
-            "give a time, such as \"10s\"",
-        ));
-    }
-    Ok(Stop { time: Some(time) })
 }

@@ -45,7 +45,7 @@ impl Context<'_> {
     pub(super) fn topology(&self, written: Topology, jitter: Jitter) -> Result<Topology, Fault> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
         self.only("topology", kind.name(), keys(kind))?;
-        let link_rate = positive("topology.link_rate", written.link_rate.unwrap_or(Rate::from_gbps(100)))?;
+        let link_rate = written.link_rate.unwrap_or(Rate::from_gbps(100));
         let link_delay = written.link_delay.unwrap_or(Duration::from_us(1));
         let buffer = written.buffer.unwrap_or(Bytes::new(1 << 20));
         let tree = matches!(kind, TopologyKind::FatTree | TopologyKind::DualFatTree);
@@ -57,8 +57,7 @@ impl Context<'_> {
             let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
             return Err(Fault::new("topology.wan", "the two sides of this dumbbell are one site", cure));
         }
-        let bottleneck_rate =
-            positive("topology.bottleneck_rate", written.bottleneck_rate.unwrap_or(link_rate))?;
+        let bottleneck_rate = written.bottleneck_rate.unwrap_or(link_rate);
         let hosts = written.host_delays.as_ref().map_or(8, Vec::len) as u32;
         let hosts = written.hosts.unwrap_or(hosts);
         Ok(Topology {
@@ -102,7 +101,7 @@ fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool) -> R
     Ok(Wan {
         rtt: Some(rtt),
         links: Some(written.links.unwrap_or(8)),
-        rate: Some(positive("topology.wan.rate", written.rate.unwrap_or(link_rate))?),
+        rate: Some(written.rate.unwrap_or(link_rate)),
         buffer: Some(written.buffer.unwrap_or(buffer)),
     })
 }
@@ -113,11 +112,4 @@ fn star_delays(delays: Vec<Duration>, hosts: u32) -> Result<Vec<Duration>, Fault
     }
     let problem = format!("{} delays for {hosts} hosts", delays.len());
     Err(Fault::new("topology.host_delays", problem, "give one for each host, or leave out topology.hosts"))
-}
-
-fn positive(path: &str, rate: Rate) -> Result<Rate, Fault> {
-    if rate.is_zero() {
-        return Err(Fault::new(path, "a rate of zero", "give a rate above 0, such as \"100Gbps\""));
-    }
-    Ok(rate)
 }

@@ -1,0 +1,72 @@
+//! Ranges outside which sums of times overflow, packet records are too narrow, or memory runs out.
+
+use crate::error::Fault;
+use crate::model::{Scenario, Topology, Transport};
+use farspan_units::{Bytes, Duration, Rate};
+use std::fmt::Display;
+
+/// Delays: nothing on earth takes longer.
+const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
+/// Send times travel in packets as 48 bits of picoseconds: 281 s.
+const LONGEST_RUN: Duration = Duration::from_ms(281_000);
+const SLOWEST: Rate = Rate::from_bps(1_000_000);
+const FASTEST: Rate = Rate::from_gbps(100_000);
+const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
+/// Packets carry their size in 16 bits.
+const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
+const MOST_HOSTS: u32 = 1 << 20;
+const MOST_LINKS: u32 = 4096;
+
+fn within<T: Copy + PartialOrd + Display>(
+    path: &str,
+    value: Option<T>,
+    least: T,
+    most: T,
+) -> Result<(), Fault> {
+    let Some(value) = value else { return Ok(()) };
+    if value >= least && value <= most {
+        return Ok(());
+    }
+    Err(Fault::new(path, format!("{value} is out of range"), format!("give from {least} to {most}")))
+}
+
+/// Checks a resolved scenario against the ranges that the simulator needs.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+    topology(&scenario.topology)?;
+    transport(&scenario.transport)?;
+    within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)
+}
+
+fn topology(topology: &Topology) -> Result<(), Fault> {
+    let wan = topology.wan.clone().unwrap_or_default();
+    let delays = [
+        ("topology.link_delay", topology.link_delay),
+        ("topology.switch_delay", topology.switch_delay),
+        ("topology.bottleneck_delay", topology.bottleneck_delay),
+        ("topology.host_delays", topology.host_delays.iter().flatten().max().copied()),
+        ("topology.wan.rtt", wan.rtt),
+    ];
+    for (path, delay) in delays {
+        within(path, delay, Duration::ZERO, LONGEST_DELAY)?;
+    }
+    let rates = [
+        ("topology.link_rate", topology.link_rate),
+        ("topology.bottleneck_rate", topology.bottleneck_rate),
+        ("topology.wan.rate", wan.rate),
+    ];
+    for (path, rate) in rates {
+        within(path, rate, SLOWEST, FASTEST)?;
+    }
+    let one = Bytes::new(1);
+    within("topology.buffer", topology.buffer, one, LARGEST_BUFFER)?;
+    within("topology.wan.buffer", wan.buffer, one, LARGEST_BUFFER)?;
+    within("topology.hosts", topology.hosts, 1, MOST_HOSTS)?;
+    within("topology.core_border_links", topology.core_border_links, 1, MOST_LINKS)?;
+    within("topology.wan.links", wan.links, 1, MOST_LINKS)
+}
+
+fn transport(transport: &Transport) -> Result<(), Fault> {
+    let (payload, header) = (transport.payload.unwrap_or_default(), transport.header.unwrap_or_default());
+    within("transport.header", Some(header), Bytes::new(1), LARGEST_PACKET)?;
+    within("transport.payload", Some(payload), Bytes::new(1), LARGEST_PACKET.saturating_sub(header))
+}

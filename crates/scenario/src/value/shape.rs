@@ -1,0 +1,237 @@
+//! Values that take one of several shapes: a word or a list, a number or two, a name or a table.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Error as _, SeqAccess, Visitor, value::MapAccessDeserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Which ports a probe looks at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PortChoice {
+    /// The last links to the receivers with most traffic, and the links between the sites.
+    Bottlenecks,
+    /// Every port.
+    All,
+    /// These, by name.
+    Named(Vec<String>),
+}
+
+impl Serialize for PortChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Bottlenecks => serializer.serialize_str("bottlenecks"),
+            Self::All => serializer.serialize_str("all"),
+            Self::Named(names) => names.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for PortChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PortChoiceVisitor;
+        impl<'de> Visitor<'de> for PortChoiceVisitor {
+            type Value = PortChoice;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"bottlenecks\", \"all\" or a list of port names such as [\"tor60->host240#0\"]")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<PortChoice, E> {
+                match text {
+                    "bottlenecks" => Ok(PortChoice::Bottlenecks),
+                    "all" => Ok(PortChoice::All),
+                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                }
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PortChoice, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    names.push(name);
+                }
+                Ok(PortChoice::Named(names))
+            }
+        }
+        deserializer.deserialize_any(PortChoiceVisitor)
+    }
+}
+
+impl JsonSchema for PortChoice {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "PortChoice".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string", "enum": ["bottlenecks", "all"] },
+            { "type": "array", "items": { "type": "string" } },
+        ] })
+    }
+}
+
+/// How many times fewer uplinks than downlinks a switch has: at the ToR, or at the ToR and the aggregation switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Oversubscription {
+    /// At the ToR.
+    pub tor: u32,
+    /// At the aggregation switch.
+    pub agg: u32,
+}
+
+impl Serialize for Oversubscription {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.agg == 1 {
+            self.tor.serialize(serializer)
+        } else {
+            [self.tor, self.agg].serialize(serializer)
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Oversubscription {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OversubscriptionVisitor;
+        impl<'de> Visitor<'de> for OversubscriptionVisitor {
+            type Value = Oversubscription;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number of at least 1 (at the ToR), or two: [ToR, aggregation]")
+            }
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Oversubscription, E> {
+                let tor = u32::try_from(n).ok().filter(|n| *n >= 1);
+                let tor = tor.ok_or_else(|| E::invalid_value(serde::de::Unexpected::Signed(n), &self))?;
+                Ok(Oversubscription { tor, agg: 1 })
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Oversubscription, A::Error> {
+                let mut numbers: Vec<u32> = Vec::new();
+                while let Some(n) = seq.next_element()? {
+                    numbers.push(n);
+                }
+                match numbers[..] {
+                    [tor, agg] if tor >= 1 && agg >= 1 => Ok(Oversubscription { tor, agg }),
+                    _ => Err(A::Error::invalid_length(numbers.len(), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(OversubscriptionVisitor)
+    }
+}
+
+impl JsonSchema for Oversubscription {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Oversubscription".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "integer", "minimum": 1 },
+            { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 2, "maxItems": 2 },
+        ] })
+    }
+}
+
+/// A flow-size distribution: one for all, or one for each class.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sizes {
+    /// The same for both classes.
+    Both(String),
+    /// One for each.
+    PerClass(ClassSizes),
+}
+
+/// A flow-size distribution for each class.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClassSizes {
+    /// Inside a site: a built-in name or a CSV file.
+    pub intra: String,
+    /// Between the sites: a built-in name or a CSV file.
+    pub inter: String,
+}
+
+impl Serialize for Sizes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Both(name) => name.serialize(serializer),
+            Self::PerClass(sizes) => sizes.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Sizes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct SizesVisitor;
+        impl<'de> Visitor<'de> for SizesVisitor {
+            type Value = Sizes;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a distribution such as \"websearch\", a CSV file, or { intra = ..., inter = ... }",
+                )
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Sizes, E> {
+                Ok(Sizes::Both(text.to_owned()))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Sizes, A::Error> {
+                ClassSizes::deserialize(MapAccessDeserializer::new(map)).map(Sizes::PerClass)
+            }
+        }
+        deserializer.deserialize_any(SizesVisitor)
+    }
+}
+
+impl JsonSchema for Sizes {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Sizes".into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let per_class = generator.subschema_for::<ClassSizes>();
+        json_schema!({ "anyOf": [{ "type": "string" }, per_class] })
+    }
+}
+
+/// A component by name, with parameters or without: `"unocc"` or `{ name = "unocc", beta = 0.5 }`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Part(pub toml::Table);
+
+impl Part {
+    /// The component with this name and no parameters.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self(toml::Table::from_iter([("name".to_owned(), name.into())]))
+    }
+
+    /// The component's name, if it is given.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.0.get("name").and_then(toml::Value::as_str)
+    }
+}
+
+impl Serialize for Part {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Part {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct PartVisitor;
+        impl<'de> Visitor<'de> for PartVisitor {
+            type Value = Part;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name, or a table such as { name = \"unocc\", beta = 0.5 }")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Part, E> {
+                Ok(Part::named(text))
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Part, A::Error> {
+                toml::Table::deserialize(MapAccessDeserializer::new(map)).map(Part)
+            }
+        }
+        deserializer.deserialize_any(PartVisitor)
+    }
+}
