@@ -4,10 +4,10 @@
 //! readable. Units stand in each field's metadata, under `unit`.
 
 use crate::{FlowRecord, PortRecord, Probe, SeriesRecord};
-use arrow::array::{
+use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use farspan_units::{Duration, Time};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -316,9 +316,10 @@ mod tests {
     use super::*;
     use crate::record::testing::flow;
     use crate::{Class, SeriesId};
-    use arrow::array::{Array, AsArray};
-    use arrow::compute::concat_batches;
-    use arrow::datatypes::{Float64Type, Int64Type, UInt64Type};
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+    use arrow_select::concat::concat_batches;
     use farspan_units::{Bytes, FlowId, HostId};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use proptest::prelude::*;

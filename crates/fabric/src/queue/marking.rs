@@ -72,6 +72,8 @@ pub(super) struct Marking {
     pub(super) phantom: Option<PhantomQueue>,
     /// On the real queue, in bytes.
     queue: Option<Ramp>,
+    /// A step on the real queue, in bytes.
+    step: Option<Ramp>,
     /// On the phantom queue, in picoseconds of draining.
     phantom_ramp: Option<Ramp>,
 }
@@ -83,13 +85,14 @@ impl Marking {
     pub(super) fn new(config: &PortConfig, rate: Rate) -> Self {
         let phantom =
             config.phantom.map(|p| PhantomQueue::new(p.size, rate.mul_f64(p.drain), p.count_dropped));
-        let mut marking = Self { phantom, queue: None, phantom_ramp: None };
+        let mut marking = Self { phantom, queue: None, step: None, phantom_ramp: None };
         for marker in &config.markers {
             let slot = match marker {
-                Marker::Queue(_) | Marker::Step(_) => &mut marking.queue,
+                Marker::Queue(_) => &mut marking.queue,
+                Marker::Step(_) => &mut marking.step,
                 Marker::Phantom(_) => &mut marking.phantom_ramp,
             };
-            assert!(slot.is_none(), "one marker a queue");
+            assert!(slot.is_none(), "one marker of each kind");
             *slot = Some(match *marker {
                 Marker::Queue(red) => Ramp { min: red.min.get(), max: red.max.get() },
                 Marker::Step(k) => Ramp { min: k.get(), max: k.get() },
@@ -105,7 +108,8 @@ impl Marking {
     /// Whether the state of the queues now marks a data packet: any marker does.
     #[inline]
     pub(super) fn marks(&self, now: Time, queued: Bytes, random: &mut Random) -> bool {
-        let real = self.queue.is_some_and(|ramp| ramp.marks(queued.get(), random));
+        let real = self.queue.is_some_and(|ramp| ramp.marks(queued.get(), random))
+            || self.step.is_some_and(|ramp| ramp.marks(queued.get(), random));
         real || match (self.phantom_ramp, &self.phantom) {
             (Some(ramp), Some(phantom)) => ramp.marks(phantom.lag(now).as_ps(), random),
             _ => false,

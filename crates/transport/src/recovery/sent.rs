@@ -456,7 +456,7 @@ mod tests {
         for n in 0..5 {
             let due = 100 * (n + 1);
             assert_eq!(map.deadline(RTO), Some(us(due)));
-            assert_eq!(timed_out(&mut map, due), vec![0]);
+            assert_eq!(timed_out(&mut map, due), [0]);
             map.resend(us(due), 0);
         }
     }

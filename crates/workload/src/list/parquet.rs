@@ -1,9 +1,12 @@
 //! Flow lists in Parquet.
 
 use super::{COLUMNS, ListError, Place, Row, locate};
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Int64Type, UInt64Type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::Path;
 
@@ -45,14 +48,13 @@ fn append(
                 expected: EXPECTED,
             })
         };
-        let tag = tags.as_ref().map(|t| t.as_string::<i32>()).filter(|t| t.is_valid(i));
         rows.push(Row {
             place,
             src: needed(0)?,
             dst: needed(1)?,
             size_bytes: needed(2)?,
             start_ns: needed(3)?,
-            tag: tag.map(|t| t.value(i).to_owned()),
+            tag: tags.as_ref().and_then(|tags| tags[i].clone()),
             after: get(4)?,
         });
     }
@@ -61,69 +63,69 @@ fn append(
 
 const EXPECTED: &str = "a whole number, not negative";
 
-/// A column of integers.
+/// A column of integers of any width.
 struct Numbers {
     name: &'static str,
-    array: ArrayRef,
+    values: Vec<Option<i128>>,
 }
 
 impl Numbers {
     fn new(array: &ArrayRef, column: usize, file: &str) -> Result<Self, ListError> {
+        macro_rules! widths {
+            ($($width:ident => $native:ident),*) => {
+                match array.data_type() {
+                    $(DataType::$width => Some(
+                        array.as_primitive::<$native>().iter().map(|value| value.map(i128::from)).collect(),
+                    ),)*
+                    _ => None,
+                }
+            };
+        }
+        let values = widths!(
+            Int8 => Int8Type, Int16 => Int16Type, Int32 => Int32Type, Int64 => Int64Type,
+            UInt8 => UInt8Type, UInt16 => UInt16Type, UInt32 => UInt32Type, UInt64 => UInt64Type
+        );
         let name = COLUMNS[column];
-        let wrong = || ListError::ColumnType {
-            place: file.to_owned(),
-            name,
-            found: array.data_type().to_string(),
-            expected: "integers",
-        };
-        let to = match array.data_type() {
-            DataType::UInt64 => DataType::UInt64,
-            t if t.is_integer() => DataType::Int64,
-            _ => return Err(wrong()),
-        };
-        Ok(Self { name, array: cast(array, &to).map_err(|_| wrong())? })
+        let found = array.data_type().to_string();
+        let wrong = ListError::ColumnType { place: file.to_owned(), name, found, expected: "integers" };
+        values.map(|values| Self { name, values }).ok_or(wrong)
     }
 
     fn get(&self, i: usize, place: Place, file: &str) -> Result<Option<u64>, ListError> {
-        if self.array.is_null(i) {
-            return Ok(None);
-        }
-        if let Some(array) = self.array.as_primitive_opt::<UInt64Type>() {
-            return Ok(Some(array.value(i)));
-        }
-        let value = self.array.as_primitive::<Int64Type>().value(i);
-        u64::try_from(value).map(Some).map_err(|_| ListError::Value {
-            place: place.of(file),
-            column: self.name,
-            found: value.to_string(),
-            expected: EXPECTED,
-        })
+        let number = |value: i128| {
+            u64::try_from(value).map_err(|_| ListError::Value {
+                place: place.of(file),
+                column: self.name,
+                found: value.to_string(),
+                expected: EXPECTED,
+            })
+        };
+        self.values[i].map(number).transpose()
     }
 }
 
-/// The tags as UTF-8 strings with 32-bit offsets.
-fn strings(array: &ArrayRef, file: &str) -> Result<ArrayRef, ListError> {
-    let wrong = || ListError::ColumnType {
-        place: file.to_owned(),
-        name: "tag",
-        found: array.data_type().to_string(),
-        expected: "strings",
-    };
-    let text = |t: &DataType| {
-        matches!(t, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null)
-    };
-    let fits = match array.data_type() {
-        DataType::Dictionary(_, values) => text(values),
-        t => text(t),
-    };
-    if fits { cast(array, &DataType::Utf8).map_err(|_| wrong()) } else { Err(wrong()) }
+/// The tags, whichever width their offsets have.
+fn strings(array: &ArrayRef, file: &str) -> Result<Vec<Option<String>>, ListError> {
+    let owned = |tag: Option<&str>| tag.map(str::to_owned);
+    match array.data_type() {
+        DataType::Utf8 => Ok(array.as_string::<i32>().iter().map(owned).collect()),
+        DataType::LargeUtf8 => Ok(array.as_string::<i64>().iter().map(owned).collect()),
+        DataType::Utf8View => Ok(array.as_string_view().iter().map(owned).collect()),
+        DataType::Null => Ok(vec![None; array.len()]),
+        other => Err(ListError::ColumnType {
+            place: file.to_owned(),
+            name: "tag",
+            found: other.to_string(),
+            expected: "plain strings",
+        }),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::Sites;
     use crate::list::{ListError, read};
-    use arrow::array::{
+    use arrow_array::{
         ArrayRef, Float64Array, Int32Array, Int64Array, RecordBatch, StringArray, UInt64Array,
     };
     use parquet::arrow::ArrowWriter;
