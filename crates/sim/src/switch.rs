@@ -207,7 +207,7 @@ impl PortSampler {
             let port = port(*id);
             let busy = port.busy_until(key.at());
             let mut push = |probe, value| {
-                self.samples.push(Sample { at: key.at(), probe, id: SampleId::Port(*id), value })
+                self.samples.push(Sample { at: key.at(), probe, id: SampleId::Port(*id), value });
             };
             push(ProbeKind::Queue, port.queued().as_f64());
             if let Some(level) = port.phantom(key.at()) {

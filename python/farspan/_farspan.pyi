@@ -1,0 +1,3 @@
+__version__: str
+
+def run(scenario: str, scheme: str | None, profile: str | None, seed: int | None, sets: list[str]) -> str: ...
