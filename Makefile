@@ -2,7 +2,7 @@
 .PHONY: demo test lint release instructions
 
 release:
-	cargo build --release --locked
+	cargo build --release --locked -p farspan-cli
 
 demo: release
 	target/release/farspan demo

@@ -39,17 +39,25 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             output::text(&table(summary));
         }
     }
-    if interrupted() { Err(Failure::Interrupted) } else { Ok(()) }
+    let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
+    if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 fn warn_of_unfinished(summaries: &[Summary]) {
     for summary in summaries.iter().filter(|summary| !summary.partial) {
         let left = summary.flows.started - summary.flows.finished;
-        let measured = summary.fct.all.as_ref().map_or(0, |all| all.unfinished);
-        if measured > 0 {
+        let Some(measured) = summary.fct.all.as_ref() else {
             eprintln!(
-                "farspan: warning: seed {}: {left} flows had not ended at stop.time; they count as infinite",
+                "farspan: warning: seed {}: no flow was measured; look at measure.warmup, workload.start and stop.time",
                 summary.seed
+            );
+            continue;
+        };
+        if measured.unfinished > 0 {
+            eprintln!(
+                "farspan: warning: seed {}: {left} flows had not ended at stop.time; the {} measured ones count as \
+                 infinite",
+                summary.seed, measured.unfinished
             );
         }
     }

@@ -161,6 +161,17 @@ impl Packets {
         packet
     }
 
+    /// All packets, in no particular order. Walks the free list: for the end of a run, not for its course.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let mut free = alloc::vec![false; self.slab.len()];
+        let mut next = self.free;
+        while next != PacketId::NONE {
+            free[next.0 as usize] = true;
+            next = self.slab[next.0 as usize].next;
+        }
+        self.slab.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+    }
+
     /// How many packets there are.
     #[must_use]
     pub const fn len(&self) -> usize {
@@ -222,5 +233,9 @@ mod tests {
         assert_eq!(packets.insert(packet(3)), ids[2]);
         assert_eq!(packets.insert(packet(4)), ids[0]);
         assert_eq!(packets[ids[1]].flow, FlowId(1));
+        packets.remove(ids[2]);
+        let mut flows: Vec<_> = packets.iter().map(|p| p.flow.0).collect();
+        flows.sort_unstable();
+        assert_eq!(flows, [1, 4]);
     }
 }

@@ -111,6 +111,8 @@ pub struct Transport {
     pub rto: Option<RtoRule>,
     /// The smallest time-out under "rfc6298". Default: 1ms.
     pub rto_min: Option<Duration>,
+    /// Whether "path" counts the sender's own NIC as a port with a full buffer, too. Default: of the profile.
+    pub rto_nic: Option<bool>,
     /// Whether ACKs and NACKs go through the priority queue. Default: true.
     pub ack_priority: Option<bool>,
     /// "scheme", or one path selector for all schemes. Default: scheme.

@@ -116,7 +116,7 @@ fn flow_records(resolved: &Resolved, world: &World, outcome: &Outcome) -> Vec<Fl
         retransmitted_bytes: outcome.retransmitted_bytes,
         marked_packets: outcome.marked_packets,
         trimmed_packets: outcome.trimmed_packets,
-        dropped_packets: outcome.sent_packets.saturating_sub(outcome.arrived_packets),
+        dropped_packets: outcome.dropped_packets,
         timeouts: outcome.timeouts,
         nacks: outcome.nacks,
         blocks_undecodable: outcome.blocks_undecodable,

@@ -84,7 +84,7 @@ impl Host {
         }
         self.drain_events();
         self.transmit(key.at(), packets, out);
-        self.rearm(out);
+        self.rearm(key.at(), out);
     }
 
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
@@ -154,14 +154,15 @@ impl Host {
                 self.counters.header_bytes += self.plan.header;
                 self.nic.start(now, record::pack(&transmit), packets, out);
             }
-            Poll::At(at) => self.wake(PACER, at, out),
+            Poll::At(at) => self.wake(PACER, at.max(now), out),
             Poll::Idle => {}
         }
     }
 
-    fn rearm(&mut self, out: &mut impl Outbox<PacketId>) {
+    fn rearm(&mut self, now: Time, out: &mut impl Outbox<PacketId>) {
         if let Some(at) = self.endpoint.poll_timeout() {
-            self.wake(TIMEOUT, at, out);
+            // A time-out that shrank with the RTT estimate may already have run out.
+            self.wake(TIMEOUT, at.max(now), out);
         }
     }
 

@@ -34,6 +34,8 @@ pub struct FlowOutcome {
     pub sent_packets: u64,
     /// Data packets that reached the receiver, duplicates included.
     pub arrived_packets: u64,
+    /// Data packets that were dropped on the way; those still under way at the end are not.
+    pub dropped_packets: u64,
     /// Data packets that arrived with a mark.
     pub marked_packets: u64,
     /// Data packets that arrived trimmed.

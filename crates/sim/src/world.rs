@@ -1,17 +1,21 @@
 //! Builds the nodes, lets an engine run them, and sums up what became of it.
 
 use crate::delay::DelayHistogram;
-use crate::engine::{EventClass, Key, MAX_WINDOW, Node, Oracle, Outbox, Pause, Window, Windowed};
+use crate::engine::{EventClass, Key, MAX_LINKS, MAX_WINDOW, Node, Oracle, Outbox, Pause, Window, Windowed};
 use crate::host::{FlowSampler, Host};
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::Switch;
-use farspan_fabric::{PacketId, Packets, Port};
+use farspan_fabric::{PacketId, Packets, Port, PortConfig};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// Below it a window holds too little to be worth its while, and at zero there is none: the oracle runs instead, with
+/// the same outcome.
+const MIN_WINDOW: Duration = Duration::from_ns(1);
 
 /// Events between two reports of progress.
 const BUDGET: u64 = 1 << 18;
@@ -62,15 +66,20 @@ enum Engine {
 
 impl Engine {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
-        let ends: Vec<u32> = spec.network.links.iter().map(|link| link.to.0).collect();
+        let links = &spec.network.links;
+        let ends: Vec<u32> = links.iter().map(|link| link.to.0).collect();
         // The lookahead: no message arrives sooner than the shortest link lets it.
-        let lookahead = spec.network.links.iter().map(|link| link.delay).min().unwrap_or(MAX_WINDOW);
+        let lookahead = links.iter().map(|link| link.delay).min().unwrap_or(MAX_WINDOW);
+        let degree =
+            (0..spec.network.nodes.len() as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
         let window = match kind {
-            EngineKind::Oracle => return Self::Oracle(Oracle::new(ends)),
-            EngineKind::Windowed => lookahead,
-            EngineKind::QuarterWindow => lookahead / 4,
+            EngineKind::Oracle => Duration::ZERO,
+            EngineKind::Windowed => lookahead.min(MAX_WINDOW),
+            EngineKind::QuarterWindow => lookahead.min(MAX_WINDOW) / 4,
         };
-        let window = window.min(MAX_WINDOW).max(Duration::from_ps(1));
+        if window < MIN_WINDOW || degree > Some(MAX_LINKS) {
+            return Self::Oracle(Oracle::new(ends));
+        }
         Self::Windowed(Windowed::new(spec.network.nodes.len(), &ends, window))
     }
 
@@ -117,6 +126,11 @@ impl World {
             };
             spec.network.ports_of(node).map(port).collect::<Vec<_>>()
         };
+        // A NIC takes a packet when it is free: it holds one, whatever it is said to hold in time-outs.
+        let nic = |node: NodeId| {
+            let (id, config) = (spec.network.first_port[node.index()], PortConfig::drop_tail(Bytes::MAX));
+            Port::new(&config, spec.network.links[id as usize].rate, PortId(id), spec.seed)
+        };
         let mut places = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let first_look = |interval| Key::new(Time::ZERO + interval, EventClass::Probe, 0, 0);
@@ -125,8 +139,7 @@ impl World {
                 if let Some(interval) = spec.probes.rate_interval.filter(|_| !sampler.is_empty()) {
                     engine.wake(node.0, first_look(interval));
                 }
-                let nic = ports(node).pop().expect("a host has one link");
-                Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic, sampler)))
+                Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic(node), sampler)))
             } else {
                 let mine = spec.network.ports_of(node);
                 let sampled: Vec<_> =
@@ -157,6 +170,9 @@ impl World {
                     let (period, next) = check.expect("a limit before the stop is a check");
                     if self.sum(|host| host.counters.measured_finished) == measured {
                         break (next, false);
+                    }
+                    if !progress(&self.progress(payload)) {
+                        break (next, true);
                     }
                     check = Some((period, next + period));
                 }
@@ -238,6 +254,10 @@ impl World {
                 .iter()
                 .for_each(|report| delivered[report.flow.index()] = Some(report.delivered_at));
         }
+        let mut in_network = vec![0; self.plan.flows.len()];
+        for packet in self.packets.iter().filter(|packet| !packet.control()) {
+            in_network[packet.flow.index()] += 1;
+        }
         let host = |id: HostId| match &self.places[id.index()] {
             Place::Host(host) => host,
             Place::Switch(_) => unreachable!("hosts come first"),
@@ -250,6 +270,7 @@ impl World {
             }
             .unwrap_or_default();
             let received = host(flow.dst).endpoint.receiver(id);
+            let arrived_packets = received.map_or(0, |r| r.arrived_packets);
             FlowOutcome {
                 src: flow.src,
                 dst: flow.dst,
@@ -264,7 +285,8 @@ impl World {
                 parity_bytes: Bytes::ZERO,
                 retransmitted_bytes: sent.retransmitted_bytes,
                 sent_packets: sent.sent_packets,
-                arrived_packets: received.map_or(0, |r| r.arrived_packets),
+                arrived_packets,
+                dropped_packets: sent.sent_packets - arrived_packets - in_network[id.index()],
                 marked_packets: received.map_or(0, |r| r.marked_packets),
                 trimmed_packets: 0,
                 timeouts: sent.timeouts,
@@ -355,9 +377,13 @@ fn digest(flows: &[FlowOutcome]) -> u64 {
             flow.retransmitted_bytes.get(),
             flow.sent_packets,
             flow.arrived_packets,
+            flow.dropped_packets,
             flow.marked_packets,
+            flow.trimmed_packets,
+            flow.parity_bytes.get(),
             flow.timeouts,
             flow.nacks,
+            flow.blocks_undecodable,
         ]
         .into_iter()
         .fold(hash, |hash, x| mix(hash ^ x).wrapping_add(0x9e37_79b9_7f4a_7c15))

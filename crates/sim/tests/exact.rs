@@ -5,8 +5,11 @@ mod common;
 use common::*;
 use farspan_fabric::Marker;
 use farspan_sim::{EngineKind, Outcome, Spec};
-use farspan_units::{Bytes, Duration, Purpose, Random, Time};
+use farspan_transport::WindowCheck;
+use farspan_transport::recovery::{Detection, Rto};
+use farspan_units::{Bytes, Duration, Purpose, Random, Rate, Time};
 use proptest::prelude::*;
+use std::sync::Arc;
 
 /// Random traffic over two small sites, with losses.
 fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
@@ -19,9 +22,16 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
         })
         .collect();
     let red = Marker::Step(Bytes::new(40_000));
+    // Every way to find losses and to check the window has its turn.
+    let mut chosen = (*scheme(control(control_name), balance)).clone();
+    let min = Duration::from_us(1);
+    chosen.recovery.rto =
+        [Rto::Path, Rto::Rfc6298 { min }, Rto::Fixed(Duration::from_us(300))][seed as usize % 3];
+    chosen.recovery.backoff = seed.is_multiple_of(2);
+    chosen.recovery.detection = [Detection::TimeoutOnly, Detection::Rack][seed as usize / 3 % 2];
+    chosen.window_check = [WindowCheck::Below, WindowCheck::Fits][seed as usize / 6 % 2];
     let network = two_sites(4, Duration::from_us(60));
-    let mut spec =
-        spec(network, ports(Bytes::new(60_000), &[red]), &scheme(control(control_name), balance), flows);
+    let mut spec = spec(network, ports(Bytes::new(60_000), &[red]), &Arc::new(chosen), flows);
     spec.jitter = Duration::from_ps(332_800);
     spec.port_jitter = spec.jitter;
     spec.seed = seed;
@@ -43,7 +53,7 @@ fn every_flow_ends_everything_is_conserved_and_the_network_is_empty() {
                 );
                 assert_eq!(flow.sent_bytes - flow.retransmitted_bytes, flow.size);
             }
-            let lost: u64 = outcome.flows.iter().map(|f| f.sent_packets - f.arrived_packets).sum();
+            let lost: u64 = outcome.flows.iter().map(|f| f.dropped_packets).sum();
             assert_eq!(lost, totals.dropped.packets, "only data is dropped, and each drop is some flow's");
             assert_eq!(outcome.flows.iter().map(|f| f.marked_packets).sum::<u64>(), totals.ecn_marked);
         }
@@ -75,22 +85,38 @@ fn seeds_pair_schemes_the_workload_and_the_hashes_stay() {
 
 #[test]
 fn simulations_side_by_side_do_not_see_each_other() {
-    let alone = (run(&busy(7, "rps", "unocc")), run(&busy(8, "unolb", "gemini")));
+    let mut long = busy(7, "rps", "unocc");
+    long.flows.iter_mut().for_each(|flow| flow.size = Bytes::new(1_000_000));
+    let alone = (run(&long), run(&busy(8, "unolb", "gemini")));
     let mut inner = None;
-    let outer = farspan_sim::run(&busy(7, "rps", "unocc"), EngineKind::Oracle, &mut |_| {
+    let outer = farspan_sim::run(&long, EngineKind::Windowed, &mut |_| {
         inner.get_or_insert_with(|| run(&busy(8, "unolb", "gemini")));
         true
     });
     let threads = std::thread::scope(|scope| {
-        let a = scope.spawn(|| run(&busy(7, "rps", "unocc")));
+        let a = scope.spawn(|| run(&long));
         let b = scope.spawn(|| run(&busy(8, "unolb", "gemini")));
         (a.join().expect("no panic"), b.join().expect("no panic"))
     });
     assert_eq!(outer, alone.0);
     assert_eq!(threads, alone);
-    if let Some(inner) = inner {
-        assert_eq!(inner, alone.1);
-    }
+    assert_eq!(inner.expect("the outer run is long enough to be looked at"), alone.1);
+}
+
+#[test]
+fn links_without_delay_run_under_every_engine() {
+    let mut spec = busy(5, "rps", "unocc");
+    spec.network.links.iter_mut().for_each(|link| link.delay = Duration::ZERO);
+    spec.jitter = Duration::ZERO;
+    assert!(run(&spec).flows.iter().all(|flow| flow.finish.is_some()));
+}
+
+#[test]
+fn more_links_than_a_window_can_number_run_under_every_engine() {
+    let network = star(2100, Rate::from_gbps(100), Duration::from_us(1));
+    let flows = (1..2100).map(|src| flow(src, 0, Bytes::new(100), Time::ZERO)).collect();
+    let spec = spec(network, ports(Bytes::MAX, &[]), &scheme(control("fixed_window"), "ecmp"), flows);
+    assert!(run(&spec).flows.iter().all(|flow| flow.finish.is_some()));
 }
 
 #[test]
@@ -112,6 +138,8 @@ fn a_run_stops_exactly_at_its_time_with_the_rest_in_the_network() {
     let outcome = run(&spec);
     assert_eq!(outcome.end, spec.stop.time);
     assert!(outcome.totals.conserved() && outcome.totals.in_network.packets > 0);
+    let dropped: u64 = outcome.flows.iter().map(|f| f.dropped_packets).sum();
+    assert_eq!(dropped, outcome.totals.dropped.packets, "packets under way are not lost");
     assert!(outcome.flows.iter().any(|f| f.finish.is_none()));
     assert!(outcome.flows.iter().filter_map(|f| f.finish).all(|t| t < spec.stop.time));
 }

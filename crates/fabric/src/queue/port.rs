@@ -97,7 +97,8 @@ impl Port {
         if self.byte_time != 0 {
             Duration::from_ps(self.byte_time * size.get())
         } else {
-            self.rate.transmission(size)
+            // Two packets of one link never arrive at one instant.
+            self.rate.transmission(size).max(Duration::from_ps(1))
         }
     }
 

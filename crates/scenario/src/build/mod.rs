@@ -168,13 +168,26 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
 
 /// The class's own time-out, or the scenario's.
 fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Recovery, Fault> {
-    let own = |key: &str| part.and_then(|part| part.0.get(key)).and_then(toml::Value::as_str);
-    let read = |key: &str, error: String| Fault::new(format!("{path}.{key}"), error, "");
-    let rule = match own("rto") {
+    let read = |key: &str, error: String| {
+        Fault::new(
+            format!("{path}.{key}"),
+            error,
+            "write it as under [transport], such as \"path\" or \"10ms\"",
+        )
+    };
+    let own = |key: &str| match part.and_then(|part| part.0.get(key)) {
+        None => Ok(None),
+        Some(toml::Value::String(text)) => Ok(Some(text.as_str())),
+        Some(other) => Err(read(key, format!("{other} is not text"))),
+    };
+    let rule = match own("rto")? {
         Some(text) => text.parse().map_err(|error| read("rto", error))?,
         None => given(scenario.transport.rto),
     };
-    let min = match own("rto_min") {
+    if matches!(rule, RtoRule::Value(time) if time.is_zero()) {
+        return Err(read("rto", "a time-out of zero".to_owned()));
+    }
+    let min = match own("rto_min")? {
         Some(text) => text
             .parse()
             .map_err(|error: farspan_units::ParseQuantityError| read("rto_min", error.to_string()))?,

@@ -8,7 +8,7 @@ use farspan_fabric::{Marker, MarkingPoint, Phantom, PortConfig, Red, Tier};
 use farspan_sim::ByTier;
 use farspan_units::{Bytes, Rate};
 
-/// The settings of each tier's ports. A host's NIC pulls from its flows and has neither limit nor marks.
+/// The settings of each tier's ports. A host's NIC pulls from its flows: it never refuses nor marks.
 pub(super) fn by_tier(
     scenario: &Scenario,
     intra: Option<PathFacts>,
@@ -21,6 +21,8 @@ pub(super) fn by_tier(
     let control_priority = given(scenario.transport.ack_priority);
     let port = |tier: Tier| -> Result<PortConfig, Fault> {
         let (buffer, rate) = match tier {
+            // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
+            Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
             Tier::HostUp => (Bytes::MAX, link_rate),
             Tier::Wan => {
                 let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);

@@ -2,11 +2,14 @@
 
 use crate::error::Fault;
 use crate::model::{Scenario, Topology, Transport};
+use crate::value::Jitter;
 use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 
 /// Delays: nothing on earth takes longer.
 const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
+/// Jitter stands for how inexact hosts and switches are, not for paths.
+const LARGEST_JITTER: Duration = Duration::from_ms(1);
 /// Send times travel in packets as 48 bits of picoseconds: 281 s.
 const LONGEST_RUN: Duration = Duration::from_ms(281_000);
 const SLOWEST: Rate = Rate::from_bps(1_000_000);
@@ -34,6 +37,12 @@ fn within<T: Copy + PartialOrd + Display>(
 pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     topology(&scenario.topology)?;
     transport(&scenario.transport)?;
+    let jitters = [("host.jitter", scenario.host.jitter), ("topology.jitter", scenario.topology.jitter)];
+    for (path, jitter) in jitters {
+        if let Some(Jitter::Value(jitter)) = jitter {
+            within(path, Some(jitter), Duration::ZERO, LARGEST_JITTER)?;
+        }
+    }
     within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)
 }
 

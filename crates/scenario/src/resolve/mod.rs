@@ -166,6 +166,7 @@ fn transport(written: Transport) -> Result<Transport, Fault> {
         start: Some(start),
         rto: Some(rto),
         rto_min: Some(written.rto_min.unwrap_or(Duration::from_ms(1))),
+        rto_nic: Some(written.rto_nic.unwrap_or(true)),
         ack_priority: Some(written.ack_priority.unwrap_or(true)),
         balance: Some(balance),
     })

@@ -193,8 +193,8 @@ fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Pha
     };
     thresholds("scheme.ports.phantom", phantom.min, phantom.max)?;
     let drain = phantom.drain.unwrap_or_default();
-    if !(drain > 0.0 && drain <= 1.0) {
-        let cure = "give a fraction of the link's rate above 0, at most 1, such as 0.9";
+    if !(0.001..=1.0).contains(&drain) {
+        let cure = "give a fraction of the link's rate from 0.001 to 1, such as 0.9";
         return Err(Fault::new("scheme.ports.phantom.drain", format!("a drain rate of {drain}"), cure));
     }
     Ok(phantom)

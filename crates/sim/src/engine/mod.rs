@@ -11,7 +11,7 @@ mod oracle;
 mod windowed;
 
 pub(crate) use oracle::Oracle;
-pub(crate) use windowed::{MAX_WINDOW, Window, Windowed};
+pub(crate) use windowed::{MAX_LINKS, MAX_WINDOW, Window, Windowed};
 
 use farspan_units::Time;
 

@@ -21,6 +21,8 @@ const NEAR: u64 = 2 * SLOT;
 const MSG_BITS: u32 = 32;
 /// Bits of the channel's rank among those that end at a node.
 const RANK_BITS: u32 = 11;
+/// Links that can end at one node.
+pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
 /// The longest window: its picoseconds take the remaining 21 bits.
 pub(crate) const MAX_WINDOW: Duration = Duration::from_ps((1 << (64 - MSG_BITS - RANK_BITS)) - 1);
 
@@ -260,6 +262,7 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     /// The window that holds `at`, and how far into it that is. Nearly always it is one of the next two.
     #[inline]
     fn place(&self, at: Time) -> (u64, u64) {
+        debug_assert!(at >= self.start, "nothing can be asked for in the past");
         let length = self.calendar.length;
         let ahead = at.as_ps() - self.start.as_ps();
         match ahead {
@@ -318,7 +321,10 @@ impl Windowed {
             End { node, rank: list.len() as u32 - 1 }
         };
         let ends: Vec<End> = (0..).zip(ends).map(end).collect();
-        assert!(channels.iter().all(|list| list.len() <= 1 << RANK_BITS), "a node has at most 2,048 links");
+        assert!(
+            channels.iter().all(|list| list.len() <= MAX_LINKS),
+            "at most {MAX_LINKS} links end at a node"
+        );
         Self {
             calendar: Calendar::new(window, nodes),
             ends,
