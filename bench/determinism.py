@@ -1,4 +1,5 @@
-"""Runs one scenario with every binary given, twice each, and asks for one digest; another seed must differ.
+"""Runs one scenario with every binary given, twice each and with both engines, and asks for one digest; another seed must
+differ.
 
 usage: determinism.py BINARY...
 """
@@ -9,14 +10,14 @@ import sys
 SCENARIO = ["uno/websearch", "--scheme", "uno-noec", "--set", "workload.flows=400"]
 
 
-def digests(binary, seed):
-    command = [binary, "run", *SCENARIO, "--seed", str(seed), "--json", "--quiet"]
+def digests(binary, seed, engine="windowed"):
+    command = [binary, "run", *SCENARIO, "--seed", str(seed), "--engine", engine, "--json", "--quiet"]
     document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return document["digest"], document["packet_digest"], document["packet_hops"]
 
 
 def main(binaries):
-    same = {digests(binary, 1) for binary in binaries for _ in range(2)}
+    same = {digests(binary, 1) for binary in binaries for _ in range(2)} | {digests(binaries[-1], 1, "oracle")}
     other = digests(binaries[0], 2)
     print(f"seed 1: {sorted(same)}; seed 2: {other}")
     if len(same) != 1:

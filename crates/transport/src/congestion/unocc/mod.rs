@@ -179,7 +179,7 @@ impl Unocc {
             self.increase(acked);
         } else {
             // Line 14: cwnd = cwnd x (1 - MD_ECN x MD_scale), MD_ECN = E x 4K / (K + BDP). The bound matters only
-            // between hosts much nearer than the farthest pair, where the gain alone exceeds 1.
+            // between hosts nearer than the farthest pair, where the gain alone exceeds 1/2.
             let cut = (e * self.path.md_gain * self.md_scale).min(LARGEST_CUT);
             self.cwnd = (self.cwnd * (1.0 - cut)).max(self.path.mss);
         }
