@@ -98,11 +98,10 @@ impl<M: Copy> Oracle<M> {
             if self.busy == 0 {
                 return Pause::Idle;
             }
-            match self.queue.peek() {
-                Some(entry) if entry.key.at() < until => {}
-                _ => return Pause::Reached,
-            }
-            let Some(Entry { key, node, msg }) = self.queue.pop() else { return Pause::Idle };
+            let Some(&Entry { key, node, msg }) = self.queue.peek().filter(|entry| entry.key.at() < until)
+            else {
+                return Pause::Reached;
+            };
             if key.class() != EventClass::Probe {
                 self.busy -= 1;
                 self.last = key.at();
@@ -113,21 +112,29 @@ impl<M: Copy> Oracle<M> {
         Pause::Budget
     }
 
-    /// Takes what a node asked for.
+    /// Takes what the node of the first event asked for. The first wish takes that event's place: most events lead to
+    /// one other, and one way down the queue is shorter than out and in again.
     fn collect(&mut self, now: Time, node: u32) {
-        for i in 0..self.outbox.sends.len() {
-            let (channel, at, msg) = self.outbox.sends[i];
-            debug_assert!(at >= now, "a message cannot arrive before it was sent");
-            let key = Key::new(at, EventClass::Arrival, channel, 0);
-            self.push(Entry { key, node: self.ends[channel as usize], msg: Some(msg) });
+        let mut first = true;
+        let Wishes { sends, wakes } = &mut self.outbox;
+        let sends = sends.drain(..).map(|(channel, at, msg)| Entry {
+            key: Key::new(at, EventClass::Arrival, channel, 0),
+            node: self.ends[channel as usize],
+            msg: Some(msg),
+        });
+        let wakes = wakes.drain(..).map(|key| Entry { key, node, msg: None });
+        for entry in sends.chain(wakes) {
+            debug_assert!(entry.key.at() >= now, "nothing can be asked for in the past");
+            self.busy += usize::from(entry.key.class() != EventClass::Probe);
+            if std::mem::take(&mut first) {
+                *self.queue.peek_mut().expect("the event under way is still there") = entry;
+            } else {
+                self.queue.push(entry);
+            }
         }
-        self.outbox.sends.clear();
-        for i in 0..self.outbox.wakes.len() {
-            let key = self.outbox.wakes[i];
-            debug_assert!(key.at() >= now, "an event cannot lie in the past");
-            self.push(Entry { key, node, msg: None });
+        if first {
+            self.queue.pop();
         }
-        self.outbox.wakes.clear();
     }
 }
 
