@@ -5,7 +5,6 @@
 
 mod fairness;
 mod fct;
-mod histogram;
 mod quantile;
 mod record;
 mod seeds;
@@ -14,7 +13,6 @@ mod table;
 
 pub use fairness::{Fairness, Member, jain};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
-pub use histogram::LogHistogram;
 pub use quantile::{Quantile, median, nearest_rank};
 pub use record::{Class, FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
