@@ -15,6 +15,11 @@ pub struct PacketId(u32);
 impl PacketId {
     /// No packet: the end of a list.
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    #[inline]
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == Self::NONE.0
+    }
 }
 
 impl From<u32> for PacketId {
@@ -61,6 +66,7 @@ impl Packet {
     /// # Panics
     /// If the size exceeds 65,535 bytes, the destination 24 bits or the kind 4 bits.
     #[must_use]
+    #[inline]
     pub fn new(flow: FlowId, to: HostId, size: Bytes, entropy: u16, control: bool, kind: u8) -> Self {
         assert!(to.0 < Self::MAX_HOSTS && kind < 16, "a destination has 24 bits and a kind 4");
         let size = u16::try_from(size.get()).expect("a packet has at most 65,535 bytes");
@@ -78,35 +84,42 @@ impl Packet {
 
     /// Where it goes.
     #[must_use]
+    #[inline]
     pub const fn to(&self) -> HostId {
         HostId(self.to_and_flags & (Self::MAX_HOSTS - 1))
     }
     /// Size on the wire.
     #[must_use]
+    #[inline]
     pub const fn size(&self) -> Bytes {
         Bytes::new(self.size as u64)
     }
     /// Whether it is an ACK or another control packet.
     #[must_use]
+    #[inline]
     pub const fn control(&self) -> bool {
         self.to_and_flags & Self::CONTROL != 0
     }
     /// Whether it carries a congestion mark.
     #[must_use]
+    #[inline]
     pub const fn ecn_ce(&self) -> bool {
         self.to_and_flags & Self::ECN_CE != 0
     }
     /// Marks it.
+    #[inline]
     pub const fn mark(&mut self) {
         self.to_and_flags |= Self::ECN_CE;
     }
     /// Whether a port cut its payload off.
     #[must_use]
+    #[inline]
     pub const fn trimmed(&self) -> bool {
         self.to_and_flags & Self::TRIMMED != 0
     }
     /// The driver's kind.
     #[must_use]
+    #[inline]
     pub const fn kind(&self) -> u8 {
         (self.to_and_flags >> Self::KIND_SHIFT) as u8
     }
@@ -133,6 +146,7 @@ impl Packets {
     ///
     /// # Panics
     /// If 2^32 - 1 packets are in flight.
+    #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         self.live += 1;
         self.live_bytes += packet.size();
@@ -150,6 +164,7 @@ impl Packets {
     }
 
     /// Takes a packet out.
+    #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
         let free = self.free;
         let slot = &mut self.slab[id.0 as usize];
@@ -193,12 +208,14 @@ impl Packets {
 
 impl core::ops::Index<PacketId> for Packets {
     type Output = Packet;
+    #[inline]
     fn index(&self, id: PacketId) -> &Packet {
         &self.slab[id.0 as usize]
     }
 }
 
 impl core::ops::IndexMut<PacketId> for Packets {
+    #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
         &mut self.slab[id.0 as usize]
     }

@@ -1,17 +1,17 @@
 //! A host: the one place where transport meets fabric.
 
 use crate::delay::DelayHistogram;
-use crate::engine::{EventClass, Key, Outbox, Window};
+use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
 use crate::switch::wake_at_completion;
-use farspan_fabric::{PacketId, Packets, Port};
+use farspan_fabric::{Completion, PacketId, Packets, Port};
 use farspan_transport::wire::Header;
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll, ReceiverReport, SenderReport};
 use farspan_units::random::mix;
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
@@ -39,8 +39,10 @@ pub(crate) struct Host {
     id: HostId,
     pub(crate) endpoint: Endpoint,
     nic: Nic,
-    /// Earliest wake asked for, by kind; later ones that no longer matter find nothing to do.
-    wakes: [Option<Time>; 2],
+    /// When the pacer releases a packet, while the NIC is free; [`Time::MAX`]: nothing waits for it.
+    release_at: Time,
+    /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
+    wakes: [Time; 2],
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
@@ -51,13 +53,14 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, nic: Port, sampled: FlowSampler) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, nic: (Port, Channel), sampled: FlowSampler) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
             endpoint: Endpoint::new(config),
             nic: Nic::new(plan, id, nic),
-            wakes: [None; 2],
+            release_at: Time::MAX,
+            wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
             delays: DelayHistogram::default(),
@@ -75,23 +78,70 @@ impl Host {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
+        let now = key.at();
         match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, packets),
+            (EventClass::Arrival, Some(id)) => self.receive(now, id, packets),
             (EventClass::Completion, _) => self.nic.complete(packets, out),
-            (EventClass::Start, _) => self.endpoint.submit(key.at(), self.plan.message(FlowId(key.id()))),
-            (EventClass::Timer, _) => self.timer(key),
+            (EventClass::Start, _) => self.start(now, FlowId(key.id())),
+            (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
         }
-        self.drain_events();
-        self.transmit(key.at(), packets, out);
-        self.rearm(key.at(), out);
+        if self.transmit(now, packets) {
+            wake_at_completion(self.nic.channel, &self.nic.port, out);
+        }
+        // A time-out that shrank with the RTT estimate may already have run out.
+        self.wake(TIMEOUT, self.timeout_at().max(now), out);
+        self.wake(PACER, self.release_at, out);
     }
 
-    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
-        while let Some((key, arrived)) = window.next() {
-            self.handle(key, arrived, packets, window);
+    /// The same, with the NIC's completions and the timers kept to itself. At one instant the NIC comes first, then what
+    /// arrives or was asked for, then the timers.
+    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        let asked = window.has_wakes();
+        let mut now = Time::ZERO;
+        loop {
+            let next = if asked { window.next_at() } else { window.next_arrival() };
+            let done = self.nic.port.done_at();
+            let timer = self.timeout_at().min(self.release_at).max(now);
+            let first = next.min(done).min(timer);
+            if first >= window.end() {
+                return done.min(timer);
+            }
+            now = first;
+            if done == now {
+                self.nic.complete(packets, window);
+            } else if next == now {
+                if !asked {
+                    let (_, id) = window.next_message().expect("the next event is a message");
+                    self.receive(now, id, packets);
+                } else if self.asked(packets, window) {
+                    continue;
+                }
+            } else if self.timeout_at() <= now {
+                self.timer(now, TIMEOUT);
+            } else {
+                self.timer(now, PACER);
+            }
+            self.transmit(now, packets);
+        }
+    }
+
+    /// The next event of those that arrive or were asked for; says whether it was only a look.
+    fn asked(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+        let (key, arrived) = window.next().expect("an event is there");
+        match (key.class(), arrived) {
+            (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, packets),
+            (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
+            _ => {
+                self.sample(key, window);
+                return true;
+            }
         }
         false
+    }
+
+    fn start(&mut self, now: Time, flow: FlowId) {
+        self.endpoint.submit(now, self.plan.message(flow));
     }
 
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
@@ -99,10 +149,10 @@ impl Host {
         let packet = packets.remove(id);
         let header = record::unpack(&packet, now, self.plan.header);
         let plan = &self.plan.flows[packet.flow.index()];
-        let mut place = u64::from(self.id.0) << 32 | u64::from(packet.flow.0);
-        place = mix(place ^ mix(now.as_ps() ^ u64::from(packet.words[0]).rotate_left(40)));
+        let place = u64::from(self.id.0) << 32 | u64::from(packet.flow.0);
         let marks = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
-        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(mix(place ^ marks));
+        let what = now.as_ps().rotate_left(24) ^ u64::from(packet.words[0]) ^ marks << 60;
+        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(mix(what ^ mix(place)));
         self.counters.arrived[usize::from(packet.control())].add(packet.size());
         let from = match header {
             Header::Data(data) => {
@@ -117,59 +167,66 @@ impl Host {
         if let Some(received) = self.endpoint.handle_packet(now, &incoming) {
             self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
         }
-    }
-
-    fn timer(&mut self, key: Key) {
-        let wake = &mut self.wakes[key.kind() as usize];
-        if *wake == Some(key.at()) {
-            *wake = None;
-        }
-        if key.kind() == TIMEOUT && self.endpoint.poll_timeout().is_some_and(|at| at <= key.at()) {
-            self.endpoint.handle_timeout(key.at());
-        }
-    }
-
-    fn drain_events(&mut self) {
         while let Some(event) = self.endpoint.poll_event() {
-            match event {
-                Event::Finished(report) => {
-                    self.counters.finished += 1;
-                    let measured = self.plan.flows[report.flow.index()].flow.measured;
-                    self.counters.measured_finished += u64::from(measured);
-                    self.finished.push(report);
-                }
-                Event::Delivered(report) => self.delivered.push(report),
-            }
+            self.note(event);
         }
     }
 
-    /// If the NIC is free, it takes the endpoint's next packet.
-    fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        if self.nic.port.next_completion().is_some() {
-            return;
+    fn note(&mut self, event: Event) {
+        match event {
+            Event::Finished(report) => {
+                self.counters.finished += 1;
+                let measured = self.plan.flows[report.flow.index()].flow.measured;
+                self.counters.measured_finished += u64::from(measured);
+                self.finished.push(report);
+            }
+            Event::Delivered(report) => self.delivered.push(report),
         }
+    }
+
+    fn timer(&mut self, now: Time, kind: u8) {
+        let wake = &mut self.wakes[kind as usize];
+        if *wake <= now {
+            *wake = Time::MAX;
+        }
+        if kind == TIMEOUT && self.timeout_at() <= now {
+            self.endpoint.handle_timeout(now);
+        }
+    }
+
+    /// When the endpoint wants [`Endpoint::handle_timeout`], or [`Time::MAX`].
+    #[inline]
+    fn timeout_at(&self) -> Time {
+        self.endpoint.poll_timeout().unwrap_or(Time::MAX)
+    }
+
+    /// If the NIC is free, it takes the endpoint's next packet; says whether it did.
+    #[inline]
+    fn transmit(&mut self, now: Time, packets: &mut Packets) -> bool {
+        if self.nic.port.done_at() != Time::MAX {
+            return false;
+        }
+        self.release_at = Time::MAX;
         match self.endpoint.poll_transmit(now) {
             Poll::Packet(transmit) => {
                 self.counters.sent[usize::from(transmit.control)].add(transmit.size);
                 self.counters.header_bytes += self.plan.header;
-                self.nic.start(now, record::pack(&transmit), packets, out);
+                let id = packets.insert(record::pack(&transmit));
+                self.nic.port.enqueue(now, id, packets);
+                true
             }
-            Poll::At(at) => self.wake(PACER, at.max(now), out),
-            Poll::Idle => {}
-        }
-    }
-
-    fn rearm(&mut self, now: Time, out: &mut impl Outbox<PacketId>) {
-        if let Some(at) = self.endpoint.poll_timeout() {
-            // A time-out that shrank with the RTT estimate may already have run out.
-            self.wake(TIMEOUT, at.max(now), out);
+            Poll::At(at) => {
+                self.release_at = at.max(now);
+                false
+            }
+            Poll::Idle => false,
         }
     }
 
     fn wake(&mut self, kind: u8, at: Time, out: &mut impl Outbox<PacketId>) {
         let earliest = &mut self.wakes[kind as usize];
-        if earliest.is_none_or(|asked| at < asked) {
-            *earliest = Some(at);
+        if at < *earliest {
+            *earliest = at;
             out.wake(Key::new(at, EventClass::Timer, self.id.0, kind));
         }
     }
@@ -194,35 +251,21 @@ impl Host {
 /// The host's uplink: it takes a packet only when it is free, and delivers data with jitter.
 struct Nic {
     port: Port,
-    id: PortId,
+    channel: Channel,
     delay: Duration,
     jitter: Jitter,
 }
 
 impl Nic {
-    fn new(plan: &Plan, host: HostId, port: Port) -> Self {
-        let id = PortId(plan.network.first_port[host.index()]);
-        let delay = plan.network.links[id.index()].delay;
-        Self { port, id, delay, jitter: Jitter::new(plan.jitter, plan.seed, u64::from(host.0)) }
+    fn new(plan: &Plan, host: HostId, (port, channel): (Port, Channel)) -> Self {
+        let delay = plan.network.links[channel.id as usize].delay;
+        Self { port, channel, delay, jitter: Jitter::new(plan.jitter, plan.seed, u64::from(host.0)) }
     }
 
-    fn start(
-        &mut self,
-        now: Time,
-        packet: farspan_fabric::Packet,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) {
-        let id = packets.insert(packet);
-        self.port.enqueue(now, id, packets);
-        wake_at_completion(self.id, &self.port, out);
-    }
-
+    #[inline]
     fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        let now = self.port.next_completion().expect("a completion follows a start");
-        let id = self.port.complete(packets);
-        let arrival = self.jitter.arrival(now + self.delay, !packets[id].control());
-        out.send(self.id.0, arrival, id);
+        let Completion { id, at, control, .. } = self.port.complete(packets);
+        out.send(self.channel, self.jitter.arrival(at + self.delay, !control), id);
     }
 }
 

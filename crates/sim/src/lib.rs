@@ -9,6 +9,7 @@ mod engine;
 mod host;
 mod jitter;
 mod outcome;
+mod parts;
 mod plan;
 mod record;
 mod spec;
@@ -17,4 +18,5 @@ mod world;
 
 pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
 pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Spec, Stop};
+pub use parts::threads;
 pub use world::run;

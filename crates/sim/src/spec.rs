@@ -36,7 +36,9 @@ pub enum InitialWindow {
 pub enum EngineKind {
     /// Windows of time, one node at a time: the fast one.
     Windowed,
-    /// The same with windows of a quarter of the length, which must change nothing.
+    /// The same on up to so many threads: one for a site, or for some pods. See [`crate::threads`].
+    Threads(u16),
+    /// One thread and windows of a quarter of the length, which must change nothing.
     QuarterWindow,
     /// One event queue, two events a hop: the reference.
     Oracle,
@@ -47,7 +49,7 @@ impl EngineKind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Windowed => "windowed",
+            Self::Windowed | Self::Threads(_) => "windowed",
             Self::QuarterWindow => "quarter-window",
             Self::Oracle => "oracle",
         }

@@ -1,22 +1,23 @@
 //! A switch: routes packets to ports, and owns the ports.
 
-use crate::engine::{EventClass, Key, Outbox, Window};
+use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
-use farspan_fabric::{Admission, PacketId, Packets, Port, RouteTable};
+use farspan_fabric::{Admission, Completion, PacketId, Packets, Port, RouteTable};
 use farspan_units::{Duration, NodeId, PortId, Time};
 use std::sync::Arc;
 
 /// A port of a switch and the link behind it.
 pub(crate) struct Egress {
     pub(crate) port: Port,
-    id: PortId,
+    channel: Channel,
     delay: Duration,
     jitter: Jitter,
 }
 
 impl Egress {
+    #[inline]
     fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
         let admission = self.port.enqueue(now, id, packets);
         if admission == Admission::Dropped {
@@ -25,18 +26,18 @@ impl Egress {
         admission
     }
 
+    #[inline]
     fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        let now = self.port.next_completion().expect("a completion follows a start");
-        let id = self.port.complete(packets);
-        let packet = &packets[id];
-        let backlogged = self.port.queued() >= packet.size();
-        let arrival = self.jitter.arrival(now + self.delay, backlogged && !packet.control());
-        out.send(self.id.0, arrival, id);
+        let Completion { id, at, control, backlogged } = self.port.complete(packets);
+        let arrival = self.jitter.arrival(at + self.delay, backlogged && !control);
+        out.send(self.channel, arrival, id);
     }
 
     /// Completes all that is due up to `until`.
+    #[inline]
     fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        while self.port.next_completion().is_some_and(|at| at <= until) {
+        // An idle port is done at the end of time, and nothing happens then.
+        while self.port.done_at() <= until {
             self.complete(packets, out);
         }
     }
@@ -54,11 +55,16 @@ pub(crate) struct Switch {
 }
 
 impl Switch {
-    pub(crate) fn new(plan: &Arc<Plan>, node: NodeId, ports: Vec<Port>, sampled: Vec<PortId>) -> Self {
+    pub(crate) fn new(
+        plan: &Arc<Plan>,
+        node: NodeId,
+        ports: Vec<(Port, Channel)>,
+        sampled: Vec<PortId>,
+    ) -> Self {
         let range = plan.network.ports_of(node);
-        let egress = |(port, id): (Port, u32)| Egress {
+        let egress = |((port, channel), id): ((Port, Channel), u32)| Egress {
             port,
-            id: PortId(id),
+            channel,
             delay: plan.network.links[id as usize].delay,
             jitter: Jitter::new(plan.port_jitter, plan.seed, 1 << 32 | u64::from(id)),
         };
@@ -72,7 +78,6 @@ impl Switch {
         }
     }
 
-    /// Handles one event.
     pub(crate) fn handle(
         &mut self,
         key: Key,
@@ -80,26 +85,28 @@ impl Switch {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
-        match (key.class(), arrived) {
+        let port = match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => {
                 let port = self.route(id, packets);
-                let egress = &mut self.ports[port];
-                if egress.admit(key.at(), id, packets) == Admission::Started {
-                    wake_at_completion(egress.id, &egress.port, out);
+                if self.ports[port].admit(key.at(), id, packets) != Admission::Started {
+                    return;
                 }
+                port
             }
             (EventClass::Completion, _) => {
-                let egress = &mut self.ports[(key.id() - self.first_port) as usize];
-                egress.complete(packets, out);
-                wake_at_completion(egress.id, &egress.port, out);
+                let port = (key.id() - self.first_port) as usize;
+                self.ports[port].complete(packets, out);
+                port
             }
-            _ => self.sample(key, out),
-        }
+            _ => return self.sample(key, out),
+        };
+        let egress = &self.ports[port];
+        wake_at_completion(egress.channel, &egress.port, out);
     }
 
-    /// Handles a window: completions are settled when a port is next looked at, and at the end. A completion in the
-    /// window reaches the next node after the window, so nothing is late.
-    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+    /// The same without completion events: a port is settled before each of its arrivals and before each look at it, and
+    /// the busy ports once more at the window's end. A completion in the window delivers after it, so none is late.
+    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         if window.has_wakes() {
             while let Some((key, arrived)) = window.next() {
                 match arrived {
@@ -115,12 +122,7 @@ impl Switch {
                 self.admit(at, id, packets, window);
             }
         }
-        let last = window.end() - Duration::from_ps(1);
-        let next = self.settle(last, packets, window);
-        if let Some(at) = next {
-            window.run_again(at);
-        }
-        next.is_some()
+        self.settle(window.end() - Duration::from_ps(1), packets, window)
     }
 
     /// Takes a packet in whose port may have completions due.
@@ -133,14 +135,9 @@ impl Switch {
         self.busy[port / 64] |= 1 << (port % 64);
     }
 
-    /// Completes all that is due up to `until` on busy ports; gives the earliest completion left.
-    fn settle(
-        &mut self,
-        until: Time,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) -> Option<Time> {
-        let mut earliest = None;
+    /// Completes all that is due up to `until` on busy ports; gives the earliest completion left, or [`Time::MAX`].
+    fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> Time {
+        let mut earliest = Time::MAX;
         for (word, busy) in self.busy.iter_mut().enumerate() {
             let mut bits = *busy;
             while bits != 0 {
@@ -148,15 +145,16 @@ impl Switch {
                 bits &= bits - 1;
                 let egress = &mut self.ports[word * 64 + bit as usize];
                 egress.settle(until, packets, out);
-                match egress.port.next_completion() {
-                    Some(at) => earliest = Some(earliest.map_or(at, |e: Time| e.min(at))),
-                    None => *busy &= !(1 << bit),
+                earliest = earliest.min(egress.port.done_at());
+                if egress.port.done_at() == Time::MAX {
+                    *busy &= !(1 << bit);
                 }
             }
         }
         earliest
     }
 
+    #[inline]
     fn route(&self, id: PacketId, packets: &Packets) -> usize {
         let packet = &packets[id];
         let leaf = self.plan.leaf_of[packet.to().index()];
@@ -180,9 +178,9 @@ impl Switch {
 }
 
 /// Asks for the completion of the packet in service, if there is one.
-pub(crate) fn wake_at_completion(id: PortId, port: &Port, out: &mut impl Outbox<PacketId>) {
+pub(crate) fn wake_at_completion(channel: Channel, port: &Port, out: &mut impl Outbox<PacketId>) {
     if let Some(at) = port.next_completion() {
-        out.wake(Key::new(at, EventClass::Completion, id.0, 0));
+        out.wake(Key::new(at, EventClass::Completion, channel.id, 0));
     }
 }
 

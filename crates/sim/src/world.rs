@@ -1,13 +1,17 @@
 //! Builds the nodes, lets an engine run them, and sums up what became of it.
 
 use crate::delay::DelayHistogram;
-use crate::engine::{EventClass, Key, MAX_LINKS, MAX_WINDOW, Node, Oracle, Outbox, Pause, Window, Windowed};
+use crate::engine::{
+    Cargo, EventClass, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Window,
+    Windowed,
+};
 use crate::host::{FlowSampler, Host};
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
+use crate::parts;
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::Switch;
-use farspan_fabric::{PacketId, Packets, Port, PortConfig};
+use farspan_fabric::{Packet, PacketId, Packets, Port, PortConfig, PortModel};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
 use std::collections::BTreeMap;
@@ -43,11 +47,23 @@ impl Node for Place {
         }
     }
 
-    fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+    fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         match self {
             Self::Host(host) => host.run(packets, window),
             Self::Switch(switch) => switch.run(packets, window),
         }
+    }
+}
+
+impl Cargo<PacketId> for Packets {
+    type Parcel = Packet;
+
+    fn pack(&mut self, id: PacketId) -> Packet {
+        self.remove(id)
+    }
+
+    fn unpack(&mut self, packet: Packet) -> PacketId {
+        self.insert(packet)
     }
 }
 
@@ -58,13 +74,21 @@ pub fn run(spec: &Spec, engine: EngineKind, progress: &mut dyn FnMut(&Progress) 
     World::new(spec, engine).run(spec, progress)
 }
 
-/// The engine of a run.
+/// The nodes, and the engine that drives them.
 enum Engine {
-    Windowed(Windowed),
-    Oracle(Oracle<PacketId>),
+    Windowed(Parallel<Place>),
+    Oracle { engine: Oracle<PacketId>, nodes: Vec<Place>, packets: Packets },
 }
 
-impl Engine {
+/// How a network is run.
+struct Drive {
+    map: Map,
+    /// Length of a window; zero: under the oracle.
+    window: Duration,
+    epoch: Duration,
+}
+
+impl Drive {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
         let links = &spec.network.links;
         let ends: Vec<u32> = links.iter().map(|link| link.to.0).collect();
@@ -72,28 +96,51 @@ impl Engine {
         let lookahead = links.iter().map(|link| link.delay).min().unwrap_or(MAX_WINDOW);
         let degree =
             (0..spec.network.nodes.len() as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
-        let window = match kind {
-            EngineKind::Oracle => Duration::ZERO,
-            EngineKind::Windowed => lookahead.min(MAX_WINDOW),
-            EngineKind::QuarterWindow => lookahead.min(MAX_WINDOW) / 4,
+        let (window, threads) = match kind {
+            EngineKind::Oracle => (Duration::ZERO, 1),
+            EngineKind::Windowed => (lookahead.min(MAX_WINDOW), 1),
+            EngineKind::Threads(threads) => (lookahead.min(MAX_WINDOW), threads),
+            EngineKind::QuarterWindow => (lookahead.min(MAX_WINDOW) / 4, 1),
         };
-        if window < MIN_WINDOW || degree > Some(MAX_LINKS) {
-            return Self::Oracle(Oracle::new(ends));
-        }
-        Self::Windowed(Windowed::new(spec.network.nodes.len(), &ends, window))
-    }
-
-    fn wake(&mut self, node: u32, key: Key) {
-        match self {
-            Self::Windowed(engine) => engine.wake(node, key),
-            Self::Oracle(engine) => engine.wake(node, key),
+        let oracle = window < MIN_WINDOW || degree > Some(MAX_LINKS);
+        let cut = parts::cut(&spec.network, if oracle { 1 } else { threads });
+        Self {
+            map: Map::new(&cut.part_of, &ends),
+            window: if oracle { Duration::ZERO } else { window },
+            epoch: cut.epoch,
         }
     }
 
-    fn run(&mut self, places: &mut [Place], packets: &mut Packets, until: Time) -> Pause {
+    /// An engine for nodes in the order of their ids.
+    fn engine(&self, nodes: Vec<Place>) -> Engine {
+        if self.window.is_zero() {
+            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: Packets::default() };
+        }
+        let part = |number| Part {
+            engine: Windowed::new(&self.map, number, self.window),
+            nodes: Vec::new(),
+            shared: Packets::default(),
+        };
+        let mut parts: Vec<_> = (0..self.map.sizes.len() as u16).map(part).collect();
+        for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {
+            parts[usize::from(part)].nodes.push(node);
+        }
+        Engine::Windowed(Parallel::new(parts, self.epoch, self.window))
+    }
+}
+
+impl Engine {
+    fn wake(&mut self, map: &Map, node: u32, key: Key) {
         match self {
-            Self::Windowed(engine) => engine.run(places, packets, until, BUDGET),
-            Self::Oracle(engine) => engine.run(places, packets, until, BUDGET),
+            Self::Windowed(engine) => engine.wake(map, node, key),
+            Self::Oracle { engine, .. } => engine.wake(node, key),
+        }
+    }
+
+    fn run(&mut self, until: Time) -> Pause {
+        match self {
+            Self::Windowed(engine) => engine.run(until, BUDGET),
+            Self::Oracle { engine, nodes, packets } => engine.run(nodes, packets, until, BUDGET),
         }
     }
 
@@ -101,7 +148,35 @@ impl Engine {
     const fn now(&self) -> Time {
         match self {
             Self::Windowed(engine) => engine.now(),
-            Self::Oracle(engine) => engine.last(),
+            Self::Oracle { engine, .. } => engine.last(),
+        }
+    }
+
+    fn node(&self, map: &Map, node: u32) -> &Place {
+        match self {
+            Self::Windowed(engine) => {
+                let (part, place) = map.places[node as usize];
+                &engine.parts[usize::from(part)].nodes[place as usize]
+            }
+            Self::Oracle { nodes, .. } => &nodes[node as usize],
+        }
+    }
+
+    fn node_mut(&mut self, map: &Map, node: u32) -> &mut Place {
+        match self {
+            Self::Windowed(engine) => {
+                let (part, place) = map.places[node as usize];
+                &mut engine.parts[usize::from(part)].nodes[place as usize]
+            }
+            Self::Oracle { nodes, .. } => &mut nodes[node as usize],
+        }
+    }
+
+    /// The packets under way, by part.
+    fn packets(&self) -> Vec<&Packets> {
+        match self {
+            Self::Windowed(engine) => engine.parts.iter().map(|part| &part.shared).collect(),
+            Self::Oracle { packets, .. } => vec![packets],
         }
     }
 }
@@ -109,51 +184,52 @@ impl Engine {
 /// A simulation under way.
 struct World {
     plan: Arc<Plan>,
-    places: Vec<Place>,
-    packets: Packets,
+    map: Map,
     engine: Engine,
 }
 
 impl World {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
         let plan = Arc::new(Plan::new(spec));
-        let mut engine = Engine::new(spec, kind);
+        let drive = Drive::new(spec, kind);
         let mut samplers = samplers(spec);
-        let ports = |node| {
-            let port = |id: u32| {
-                let link = &spec.network.links[id as usize];
-                Port::new(spec.ports.of(link.tier), link.rate, PortId(id), spec.seed)
-            };
-            spec.network.ports_of(node).map(port).collect::<Vec<_>>()
-        };
-        // A NIC takes a packet when it is free: it holds one, whatever it is said to hold in time-outs.
-        let nic = |node: NodeId| {
-            let (id, config) = (spec.network.first_port[node.index()], PortConfig::drop_tail(Bytes::MAX));
-            Port::new(&config, spec.network.links[id as usize].rate, PortId(id), spec.seed)
-        };
-        let mut places = Vec::with_capacity(spec.network.nodes.len());
+        let mut models = Models::default();
+        let mut first_looks = Vec::new();
+        let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
-            let first_look = |interval| Key::new(Time::ZERO + interval, EventClass::Probe, 0, 0);
-            places.push(if node.0 < spec.network.hosts {
+            let ports = spec.network.ports_of(node);
+            let port = |id| (models.port(spec, PortId(id)), drive.map.channels[id as usize]);
+            nodes.push(if node.0 < spec.network.hosts {
                 let sampler = samplers.remove(&node.0).unwrap_or_default();
-                if let Some(interval) = spec.probes.rate_interval.filter(|_| !sampler.is_empty()) {
-                    engine.wake(node.0, first_look(interval));
-                }
-                Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic(node), sampler)))
+                let look = spec.probes.rate_interval.filter(|_| !sampler.is_empty());
+                first_looks.extend(look.map(|interval| (node.0, interval)));
+                let nic = ports.map(port).next().expect("a host has a NIC");
+                Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic, sampler)))
             } else {
-                let mine = spec.network.ports_of(node);
-                let sampled: Vec<_> =
-                    spec.probes.queue_ports.iter().copied().filter(|port| mine.contains(&port.0)).collect();
-                if let Some(interval) = spec.probes.queue_interval.filter(|_| !sampled.is_empty()) {
-                    engine.wake(node.0, first_look(interval));
-                }
-                Place::Switch(Box::new(Switch::new(&plan, node, ports(node), sampled)))
+                let sampled = spec.probes.queue_ports.iter().copied().filter(|port| ports.contains(&port.0));
+                let sampled: Vec<_> = sampled.collect();
+                let look = spec.probes.queue_interval.filter(|_| !sampled.is_empty());
+                first_looks.extend(look.map(|interval| (node.0, interval)));
+                Place::Switch(Box::new(Switch::new(&plan, node, ports.map(port).collect(), sampled)))
             });
         }
-        for (id, flow) in (0..).zip(&plan.flows) {
-            engine.wake(flow.flow.src.0, Key::new(flow.flow.start, EventClass::Start, id, 0));
+        let mut engine = drive.engine(nodes);
+        for (node, interval) in first_looks {
+            engine.wake(&drive.map, node, Key::new(Time::ZERO + interval, EventClass::Probe, 0, 0));
         }
-        Self { plan, places, packets: Packets::default(), engine }
+        for (id, flow) in (0..).zip(&plan.flows) {
+            let start = Key::new(flow.flow.start, EventClass::Start, id, 0);
+            engine.wake(&drive.map, flow.flow.src.0, start);
+        }
+        Self { plan, map: drive.map, engine }
+    }
+
+    fn place(&self, node: u32) -> &Place {
+        self.engine.node(&self.map, node)
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        (0..self.map.places.len() as u32).map(|node| self.place(node))
     }
 
     fn run(mut self, spec: &Spec, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -162,7 +238,7 @@ impl World {
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
         let (end, interrupted) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
-            let pause = self.engine.run(&mut self.places, &mut self.packets, until);
+            let pause = self.engine.run(until);
             match pause {
                 Pause::Idle => break (self.last_arrival(), false),
                 Pause::Reached if until == spec.stop.time => break (until, false),
@@ -187,7 +263,7 @@ impl World {
     }
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.places.iter().filter_map(|place| match place {
+        self.places().filter_map(|place| match place {
             Place::Host(host) => Some(&**host),
             Place::Switch(_) => None,
         })
@@ -204,7 +280,7 @@ impl World {
     }
 
     fn ports(&self) -> impl Iterator<Item = &Port> {
-        self.places.iter().flat_map(|place| {
+        self.places().flat_map(|place| {
             let (nic, egress) = match place {
                 Place::Host(host) => (Some(host.port()), [].iter()),
                 Place::Switch(switch) => (None, switch.ports.iter()),
@@ -255,10 +331,11 @@ impl World {
                 .for_each(|report| delivered[report.flow.index()] = Some(report.delivered_at));
         }
         let mut in_network = vec![0; self.plan.flows.len()];
-        for packet in self.packets.iter().filter(|packet| !packet.control()) {
+        let packets = self.engine.packets();
+        for packet in packets.iter().flat_map(|packets| packets.iter()).filter(|packet| !packet.control()) {
             in_network[packet.flow.index()] += 1;
         }
-        let host = |id: HostId| match &self.places[id.index()] {
+        let host = |id: HostId| match self.place(id.0) {
             Place::Host(host) => host,
             Place::Switch(_) => unreachable!("hosts come first"),
         };
@@ -322,6 +399,8 @@ impl World {
     fn totals(&self, ports: &[PortOutcome]) -> Totals {
         let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
         let dropped = self.ports().map(|port| port.counters());
+        let packets = self.engine.packets();
+        let in_network = packets.iter().map(|p| Amount { packets: p.len() as u64, bytes: p.bytes() }).sum();
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
             sent: amount(|host| host.counters.sent[0]),
@@ -329,7 +408,7 @@ impl World {
             delivered: amount(|host| host.counters.arrived[0]),
             control_delivered: amount(|host| host.counters.arrived[1]),
             dropped: dropped.map(|c| Amount { packets: c.dropped, bytes: c.dropped_bytes }).sum(),
-            in_network: Amount { packets: self.packets.len() as u64, bytes: self.packets.bytes() },
+            in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: self.hosts().map(|host| host.counters.header_bytes).sum(),
@@ -339,8 +418,8 @@ impl World {
     /// All samples up to the end, by time, then probe, then id.
     fn samples(&mut self, end: Time) -> Vec<Sample> {
         let mut all = Vec::new();
-        for place in &mut self.places {
-            all.extend(match place {
+        for node in 0..self.map.places.len() as u32 {
+            all.extend(match self.engine.node_mut(&self.map, node) {
                 Place::Host(host) => host.take_samples(),
                 Place::Switch(switch) => switch.take_samples(),
             });
@@ -348,6 +427,29 @@ impl World {
         all.retain(|sample| sample.at <= end);
         all.sort_by_key(|sample| (sample.at, sample.probe, sample.id));
         all
+    }
+}
+
+/// The kinds of ports of a world: few, however many ports there are.
+#[derive(Default)]
+struct Models {
+    known: Vec<((farspan_fabric::Tier, farspan_units::Rate), Arc<PortModel>)>,
+}
+
+impl Models {
+    fn port(&mut self, spec: &Spec, id: PortId) -> Port {
+        let link = &spec.network.links[id.index()];
+        let kind = (link.tier, link.rate);
+        let known = self.known.iter().find(|(known, _)| *known == kind).map(|(_, model)| Arc::clone(model));
+        let model = known.unwrap_or_else(|| {
+            // A NIC takes a packet when it is free: it holds one, whatever it is said to hold in time-outs.
+            let nic = PortConfig::drop_tail(Bytes::MAX);
+            let config = if link.from.0 < spec.network.hosts { &nic } else { spec.ports.of(link.tier) };
+            let model = Arc::new(PortModel::new(config, link.rate));
+            self.known.push((kind, Arc::clone(&model)));
+            model
+        });
+        Port::new(&model, id, spec.seed)
     }
 }
 

@@ -54,6 +54,7 @@ impl Time {
     }
     /// The time since `earlier`, or zero if that lies in the future.
     #[must_use]
+    #[inline]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }

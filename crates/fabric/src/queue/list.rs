@@ -1,20 +1,23 @@
 //! First-in, first-out lists of packets, linked through the slab.
 
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Packet, PacketId, Packets};
 
 /// A queue of packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct List {
+    /// [`PacketId::NONE`]: the list is empty.
     head: PacketId,
+    /// Meaningless while the list is empty.
     tail: PacketId,
 }
 
 impl List {
     pub(super) const EMPTY: Self = Self { head: PacketId::NONE, tail: PacketId::NONE };
 
+    /// What follows the last packet in its record is left as it is: the list knows its end.
+    #[inline]
     pub(super) fn push(&mut self, id: PacketId, packets: &mut Packets) {
-        packets[id].next = PacketId::NONE;
-        if self.head == PacketId::NONE {
+        if self.is_empty() {
             self.head = id;
         } else {
             packets[self.tail].next = id;
@@ -22,12 +25,17 @@ impl List {
         self.tail = id;
     }
 
-    pub(super) fn pop(&mut self, packets: &Packets) -> Option<PacketId> {
-        if self.head == PacketId::NONE {
-            return None;
-        }
+    #[inline]
+    pub(super) const fn is_empty(&self) -> bool {
+        self.head.is_none()
+    }
+
+    /// Takes out the first packet of a list that has one; gives its record, too.
+    #[inline]
+    pub(super) fn pop<'a>(&mut self, packets: &'a Packets) -> (PacketId, &'a Packet) {
         let id = self.head;
-        self.head = packets[id].next;
-        Some(id)
+        let packet = &packets[id];
+        self.head = if id == self.tail { PacketId::NONE } else { packet.next };
+        (id, packet)
     }
 }

@@ -1,17 +1,20 @@
 //! Congestion marks: RED and step thresholds on the real queue, RED on a phantom counter.
 
-use crate::port_config::{Marker, PortConfig, Red};
+use crate::port_config::{Marker, Phantom, PortConfig, Red};
 use farspan_units::random::Random;
 use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// A quantity that RED compares, with its thresholds in the same unit.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Ramp {
     min: u64,
     max: u64,
 }
 
 impl Ramp {
+    /// Never marks.
+    const OFF: Self = Self { min: u64::MAX, max: u64::MAX };
+
     /// Never up to `min`, always above `max`, linear between (Uno section 5.1). Draws only on the slope.
     #[inline]
     fn marks(self, level: u64, random: &mut Random) -> bool {
@@ -25,57 +28,76 @@ impl Ramp {
     }
 }
 
-/// A phantom queue, kept as the instant at which it would be empty: no drift, no timer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PhantomQueue {
-    /// When the counter reaches zero if nothing is added.
-    empty_at: Time,
+/// How a phantom queue fills and drains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PhantomModel {
     /// Drain rate: a fraction of the link's.
     drain: Rate,
+    /// How long a byte takes to drain, in 2^-32 ps: exact to far below a picosecond a packet, without a division.
+    byte_time: u64,
     /// How long a full counter takes to drain.
     full: Duration,
-    /// Size of the last packet counted, and how long it takes to drain: nearly all packets have one size.
-    last: (Bytes, Duration),
     /// Whether refused packets count too.
     pub(super) count_dropped: bool,
 }
 
-impl PhantomQueue {
-    fn new(size: Bytes, drain: Rate, count_dropped: bool) -> Self {
-        let full = drain.transmission(size);
-        Self { empty_at: Time::ZERO, drain, full, last: (Bytes::ZERO, Duration::ZERO), count_dropped }
+impl PhantomModel {
+    fn new(config: &Phantom, rate: Rate) -> Self {
+        let drain = rate.mul_f64(config.drain);
+        let byte_time = (8_000_000_000_000_u128 << 32) / u128::from(drain.as_bps().max(1));
+        Self {
+            drain,
+            byte_time: u64::try_from(byte_time).unwrap_or(u64::MAX),
+            full: drain.transmission(config.size),
+            count_dropped: config.count_dropped,
+        }
     }
+
+    #[inline]
+    fn drain_time(&self, size: Bytes) -> Duration {
+        let time = u128::from(self.byte_time) * u128::from(size.get());
+        Duration::from_ps(((time + (1 << 31)) >> 32) as u64)
+    }
+}
+
+/// A phantom queue, kept as the instant at which it would be empty: no drift, no timer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PhantomQueue {
+    /// When the counter reaches zero if nothing is added.
+    empty_at: Time,
+}
+
+impl PhantomQueue {
+    pub(super) const EMPTY: Self = Self { empty_at: Time::ZERO };
 
     /// Counts a packet; the counter saturates at its size.
     #[inline]
-    pub(super) fn add(&mut self, now: Time, size: Bytes) {
-        if self.last.0 != size {
-            self.last = (size, self.drain.transmission(size));
-        }
-        let lag = self.empty_at.since(now) + self.last.1;
-        self.empty_at = now + lag.min(self.full);
+    pub(super) fn add(&mut self, now: Time, size: Bytes, model: &PhantomModel) {
+        let lag = self.lag(now) + model.drain_time(size);
+        self.empty_at = now + lag.min(model.full);
     }
 
+    #[inline]
     fn lag(&self, now: Time) -> Duration {
         self.empty_at.since(now)
     }
 
     /// The counter, in bytes.
-    pub(super) fn level(&self, now: Time) -> Bytes {
-        self.drain.bytes_in(self.lag(now))
+    pub(super) fn level(&self, now: Time, model: &PhantomModel) -> Bytes {
+        model.drain.bytes_in(self.lag(now))
     }
 }
 
-/// The markers of one port, thresholds ready for comparison.
-#[derive(Clone, Copy, Debug)]
+/// The markers of a port, thresholds ready for comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
-    pub(super) phantom: Option<PhantomQueue>,
+    pub(super) phantom: Option<PhantomModel>,
     /// On the real queue, in bytes.
-    queue: Option<Ramp>,
+    queue: Ramp,
     /// A step on the real queue, in bytes.
-    step: Option<Ramp>,
+    step: Ramp,
     /// On the phantom queue, in picoseconds of draining.
-    phantom_ramp: Option<Ramp>,
+    phantom_ramp: Ramp,
 }
 
 impl Marking {
@@ -83,37 +105,39 @@ impl Marking {
     /// If a port has two markers of one kind, or a phantom marker without a phantom queue: a configuration error that
     /// the scenario refuses earlier.
     pub(super) fn new(config: &PortConfig, rate: Rate) -> Self {
-        let phantom =
-            config.phantom.map(|p| PhantomQueue::new(p.size, rate.mul_f64(p.drain), p.count_dropped));
-        let mut marking = Self { phantom, queue: None, step: None, phantom_ramp: None };
+        let phantom = config.phantom.map(|phantom| PhantomModel::new(&phantom, rate));
+        let mut marking = Self { phantom, queue: Ramp::OFF, step: Ramp::OFF, phantom_ramp: Ramp::OFF };
         for marker in &config.markers {
             let slot = match marker {
                 Marker::Queue(_) => &mut marking.queue,
                 Marker::Step(_) => &mut marking.step,
                 Marker::Phantom(_) => &mut marking.phantom_ramp,
             };
-            assert!(slot.is_none(), "one marker of each kind");
-            *slot = Some(match *marker {
+            assert!(*slot == Ramp::OFF, "one marker of each kind");
+            *slot = match *marker {
                 Marker::Queue(red) => Ramp { min: red.min.get(), max: red.max.get() },
                 Marker::Step(k) => Ramp { min: k.get(), max: k.get() },
                 Marker::Phantom(Red { min, max }) => {
                     let drain = phantom.expect("a phantom marker looks at a phantom queue").drain;
                     Ramp { min: drain.transmission(min).as_ps(), max: drain.transmission(max).as_ps() }
                 }
-            });
+            };
         }
         marking
     }
 
     /// Whether the state of the queues now marks a data packet: any marker does.
     #[inline]
-    pub(super) fn marks(&self, now: Time, queued: Bytes, random: &mut Random) -> bool {
-        let real = self.queue.is_some_and(|ramp| ramp.marks(queued.get(), random))
-            || self.step.is_some_and(|ramp| ramp.marks(queued.get(), random));
-        real || match (self.phantom_ramp, &self.phantom) {
-            (Some(ramp), Some(phantom)) => ramp.marks(phantom.lag(now).as_ps(), random),
-            _ => false,
-        }
+    pub(super) fn marks(
+        &self,
+        now: Time,
+        queued: Bytes,
+        phantom: PhantomQueue,
+        random: &mut Random,
+    ) -> bool {
+        self.queue.marks(queued.get(), random)
+            || self.step.marks(queued.get(), random)
+            || self.phantom_ramp.marks(phantom.lag(now).as_ps(), random)
     }
 }
 
@@ -121,6 +145,12 @@ impl Marking {
 mod tests {
     use super::*;
     use farspan_units::Purpose;
+
+    /// Of a port of 100 Gb/s that drains at nine tenths.
+    fn model(size: u64) -> PhantomModel {
+        let config = Phantom { size: Bytes::new(size), drain: 0.9, count_dropped: false };
+        PhantomModel::new(&config, Rate::from_gbps(100))
+    }
 
     #[test]
     fn red_marks_with_the_linear_probability_within_three_sigma() {
@@ -142,28 +172,28 @@ mod tests {
     fn a_phantom_queue_follows_its_closed_form() {
         // Packets of 4,160 B every 332.8 ns (100 Gb/s) into a counter that drains at 90 Gb/s: after n packets it holds
         // n x 4160 - 90 Gb/s x (n - 1) x 332.8 ns.
-        let mut phantom = PhantomQueue::new(Bytes::new(25_000_000), Rate::from_gbps(90), false);
+        let (mut phantom, model) = (PhantomQueue::EMPTY, model(25_000_000));
         let gap = Duration::from_ps(332_800);
         for n in 1..=10_000_u64 {
             let now = Time::ZERO + gap * (n - 1);
-            phantom.add(now, Bytes::new(4160));
+            phantom.add(now, Bytes::new(4160), &model);
             let expected = n as f64 * 4160.0 - 90e9 / 8.0 * (gap * (n - 1)).as_secs_f64();
-            let level = phantom.level(now).as_f64();
+            let level = phantom.level(now, &model).as_f64();
             assert!((level - expected).abs() <= 1.0 + n as f64 * 0.006, "{n}: {level} against {expected}");
         }
-        let full = phantom.level(Time::ZERO + gap * 9999);
+        let full = phantom.level(Time::ZERO + gap * 9999, &model);
         let later = Time::ZERO + gap * 9999 + Duration::from_us(100);
-        let drained = full.get() - phantom.level(later).get();
+        let drained = full.get() - phantom.level(later, &model).get();
         assert!(drained.abs_diff(1_125_000) <= 1, "100 us at 90 Gb/s drain 1,125,000 B, not {drained}");
     }
 
     #[test]
     fn a_phantom_queue_saturates_and_empties() {
-        let mut phantom = PhantomQueue::new(Bytes::new(10_000), Rate::from_gbps(90), false);
+        let (mut phantom, model) = (PhantomQueue::EMPTY, model(10_000));
         for _ in 0..100 {
-            phantom.add(Time::ZERO, Bytes::new(4160));
+            phantom.add(Time::ZERO, Bytes::new(4160), &model);
         }
-        assert!(phantom.level(Time::ZERO).get().abs_diff(10_000) <= 1);
-        assert_eq!(phantom.level(Time::ZERO + Duration::from_us(1)), Bytes::ZERO);
+        assert!(phantom.level(Time::ZERO, &model).get().abs_diff(10_000) <= 1);
+        assert_eq!(phantom.level(Time::ZERO + Duration::from_us(1), &model), Bytes::ZERO);
     }
 }

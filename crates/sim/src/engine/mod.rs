@@ -7,11 +7,16 @@
 //!
 //! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
 
+mod calendar;
 mod oracle;
+mod parallel;
+mod sort;
 mod windowed;
 
+pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
 pub(crate) use oracle::Oracle;
-pub(crate) use windowed::{MAX_LINKS, MAX_WINDOW, Window, Windowed};
+pub(crate) use parallel::{Parallel, Part};
+pub(crate) use windowed::{Window, Windowed};
 
 use farspan_units::Time;
 
@@ -65,23 +70,81 @@ impl Key {
     }
 }
 
+/// A channel as the engines address it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Channel {
+    /// The channel's number.
+    pub(crate) id: u32,
+    /// The node at its end, counted within its part.
+    node: u32,
+    /// The part of the world that the node belongs to: what one thread runs.
+    part: u16,
+    /// Place among the channels that end at the node, in order of their ids.
+    rank: u16,
+}
+
+/// Where the nodes are, and the channels between them.
+pub(crate) struct Map {
+    /// Part of each node, and its place there; nodes of a part keep their order.
+    pub(crate) places: Vec<(u16, u32)>,
+    /// How many nodes each part has.
+    pub(crate) sizes: Vec<u32>,
+    /// By id.
+    pub(crate) channels: Vec<Channel>,
+}
+
+impl Map {
+    /// `part_of[n]` is the part of node `n`, and `ends[c]` the node at the end of channel `c`.
+    pub(crate) fn new(part_of: &[u16], ends: &[u32]) -> Self {
+        let parts = part_of.iter().max().map_or(1, |&last| usize::from(last) + 1);
+        let mut sizes = vec![0; parts];
+        let place = |&part: &u16| {
+            let size: &mut u32 = &mut sizes[usize::from(part)];
+            *size += 1;
+            (part, *size - 1)
+        };
+        let places: Vec<(u16, u32)> = part_of.iter().map(place).collect();
+        let mut degree = vec![0_u32; part_of.len()];
+        let channel = |(id, &end): (u32, &u32)| {
+            let ((part, node), degree) = (places[end as usize], &mut degree[end as usize]);
+            *degree += 1;
+            // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
+            Channel { id, node, part, rank: (*degree - 1) as u16 }
+        };
+        let channels = (0..).zip(ends).map(channel).collect();
+        Self { places, sizes, channels }
+    }
+}
+
 /// What a node asks of the engine while it handles events.
 pub(crate) trait Outbox<M> {
     /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away, and no two
     /// messages of one channel arrive at one instant.
-    fn send(&mut self, channel: u32, at: Time, msg: M);
+    fn send(&mut self, channel: Channel, at: Time, msg: M);
 
     /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
     /// that no longer matter.
     fn wake(&mut self, key: Key);
 }
 
+/// Memory that the nodes of one part share to put messages in: never state that decides anything.
+pub(crate) trait Cargo<M> {
+    /// A message on its way to another part.
+    type Parcel: Send;
+
+    /// Takes a message out.
+    fn pack(&mut self, msg: M) -> Self::Parcel;
+
+    /// Puts a message in.
+    fn unpack(&mut self, parcel: Self::Parcel) -> M;
+}
+
 /// A part of the world that owns its state.
-pub(crate) trait Node {
+pub(crate) trait Node: Send {
     /// What travels between nodes.
-    type Msg: Copy;
-    /// What the nodes of one thread share: memory to put messages in, never state that decides anything.
-    type Shared;
+    type Msg: Copy + From<u32> + Into<u32> + Send;
+    /// What the nodes of one part share.
+    type Shared: Cargo<Self::Msg> + Send;
 
     /// Handles one event; events come in the total order. `msg` is there for [`EventClass::Arrival`].
     fn handle(
@@ -92,9 +155,10 @@ pub(crate) trait Node {
         out: &mut impl Outbox<Self::Msg>,
     );
 
-    /// Handles all events of a window. The outcome is that of handling them one by one; a node that can settle its own
-    /// completions lazily need not ask for them. Gives whether something of the node's own is still under way.
-    fn run(&mut self, shared: &mut Self::Shared, window: &mut Window<'_, Self::Msg>) -> bool;
+    /// Handles all events of a window. The outcome is that of handling them one by one; a node that keeps its own next
+    /// event need not ask for it with [`Outbox::wake`], but gives its time, or [`Time::MAX`] if nothing of its own is
+    /// under way: it will be run again then.
+    fn run(&mut self, shared: &mut Self::Shared, window: &mut Window<'_, Self::Msg>) -> Time;
 }
 
 /// Why an engine paused.

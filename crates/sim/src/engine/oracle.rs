@@ -1,6 +1,6 @@
 //! The reference: one queue, two events a hop, no cleverness.
 
-use super::{EventClass, Key, Node, Outbox, Pause};
+use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause};
 use farspan_units::Time;
 use std::collections::BinaryHeap;
 
@@ -38,8 +38,8 @@ struct Wishes<M> {
 }
 
 impl<M> Outbox<M> for Wishes<M> {
-    fn send(&mut self, channel: u32, at: Time, msg: M) {
-        self.sends.push((channel, at, msg));
+    fn send(&mut self, channel: Channel, at: Time, msg: M) {
+        self.sends.push((channel.id, at, msg));
     }
 
     fn wake(&mut self, key: Key) {
@@ -60,8 +60,9 @@ pub(crate) struct Oracle<M> {
 }
 
 impl<M: Copy> Oracle<M> {
-    /// An engine for nodes that are joined by channels; `ends[c]` is the node at the end of channel `c`.
-    pub(crate) fn new(ends: Vec<u32>) -> Self {
+    /// An engine for the nodes of a map of one part.
+    pub(crate) fn new(map: &Map) -> Self {
+        let ends = map.channels.iter().map(|channel| channel.node).collect();
         Self {
             queue: BinaryHeap::new(),
             ends,
@@ -141,6 +142,7 @@ impl<M: Copy> Oracle<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Cargo;
     use farspan_units::Duration;
 
     /// Notes what it sees; answers each message after 10 ps until it has seen enough.
@@ -162,15 +164,28 @@ mod tests {
             if let Some(n) = msg
                 && n < self.answers
             {
-                out.send(key.id() ^ 1, key.at() + Duration::from_ps(10), n + 1);
+                let channels = Map::new(&[0, 0], &[1, 0]).channels;
+                out.send(channels[key.id() as usize ^ 1], key.at() + Duration::from_ps(10), n + 1);
             }
         }
 
-        fn run(&mut self, shared: &mut (), window: &mut crate::engine::Window<'_, u32>) -> bool {
+        fn run(&mut self, shared: &mut (), window: &mut crate::engine::Window<'_, u32>) -> Time {
             while let Some((key, msg)) = window.next() {
                 self.handle(key, msg, shared, window);
             }
-            false
+            Time::MAX
+        }
+    }
+
+    impl Cargo<u32> for () {
+        type Parcel = u32;
+
+        fn pack(&mut self, msg: u32) -> u32 {
+            msg
+        }
+
+        fn unpack(&mut self, parcel: u32) -> u32 {
+            parcel
         }
     }
 
@@ -180,7 +195,7 @@ mod tests {
 
     #[test]
     fn events_of_one_instant_come_by_class_then_id_whatever_the_order_of_insertion() {
-        let mut oracle = Oracle::<u32>::new(vec![]);
+        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &[]));
         let mut nodes = [Echo::default()];
         for (class, id) in [
             (EventClass::Timer, 0),
@@ -201,7 +216,7 @@ mod tests {
 
     #[test]
     fn messages_travel_and_probes_alone_do_not_keep_a_run_alive() {
-        let mut oracle = Oracle::new(vec![1, 0]);
+        let mut oracle = Oracle::new(&Map::new(&[0, 0], &[1, 0]));
         let mut nodes = [Echo { answers: 5, ..Echo::default() }, Echo { answers: 5, ..Echo::default() }];
         oracle.wake(0, Key::new(at(0), EventClass::Probe, 0, 0));
         oracle.push(Entry { key: Key::new(at(10), EventClass::Arrival, 0, 0), node: 1, msg: Some(0) });
@@ -213,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_exclusive_and_a_budget_is_kept() {
-        let mut oracle = Oracle::<u32>::new(vec![]);
+        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &[]));
         let mut nodes = [Echo::default()];
         for ps in [1, 2, 3, 4] {
             oracle.wake(0, Key::new(at(ps), EventClass::Timer, 0, 0));

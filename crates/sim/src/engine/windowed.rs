@@ -2,192 +2,17 @@
 //!
 //! Nothing that happens in a window reaches another node before the window ends, as long as the window is no longer than
 //! the lookahead. So each node that has something to do runs once a window: its messages are gathered and sorted as plain
-//! integers, merged with the node's own events, and handled as a batch while the node's state is in cache.
+//! integers, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty
+//! stretches are skipped.
 //!
-//! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in a coarse calendar, whose slots are
-//! filed into the near windows when their time comes. Empty stretches are skipped.
+//! One such engine runs one part of the world; what its nodes send to other parts it puts aside (see
+//! [`super::Parallel`]).
 
-use super::{EventClass, Key, Node, Outbox, Pause};
+use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
+use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause, sort};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
-
-/// Windows in a coarse slot of the calendar.
-const SLOT: u64 = 64;
-/// Windows that are filed one by one: those of the current slot and of the next; a power of two.
-const NEAR: u64 = 2 * SLOT;
-
-/// Bits of a message in a packed key.
-const MSG_BITS: u32 = 32;
-/// Bits of the channel's rank among those that end at a node.
-const RANK_BITS: u32 = 11;
-/// Links that can end at one node.
-pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
-/// The longest window: its picoseconds take the remaining 21 bits.
-pub(crate) const MAX_WINDOW: Duration = Duration::from_ps((1 << (64 - MSG_BITS - RANK_BITS)) - 1);
-
-/// No chunk.
-const NONE: u32 = u32::MAX;
-/// Keys in a chunk: with its link, two cache lines.
-const CHUNK: usize = 15;
-
-/// Some messages of one (window, node).
-#[derive(Clone, Copy)]
-struct Chunk {
-    keys: [u64; CHUNK],
-    len: u32,
-    next: u32,
-}
-
-/// The end of a channel.
-#[derive(Clone, Copy)]
-struct End {
-    node: u32,
-    /// Place among the channels that end at the node, in order of their ids.
-    rank: u32,
-}
-
-/// Something for a window beyond the near ones; a wake-up has no key, since the node's own heap holds it.
-struct Far {
-    window: u64,
-    node: u32,
-    key: Option<u64>,
-}
-
-/// Messages and wake-ups under way.
-struct Calendar {
-    /// Length of a window, ps.
-    length: u64,
-    nodes: usize,
-    /// First chunk by (window modulo [`NEAR`], node).
-    heads: Vec<u32>,
-    /// One bit a node that has something to do, by window modulo [`NEAR`].
-    active: Vec<u64>,
-    /// Words of a row of `active`.
-    row: usize,
-    chunks: Vec<Chunk>,
-    free: u32,
-    /// By coarse slot (window / [`SLOT`]).
-    far: BTreeMap<u64, Vec<Far>>,
-    /// The first window that is not a near one; a multiple of [`SLOT`].
-    near_end: u64,
-    /// Messages under way.
-    messages: usize,
-}
-
-impl Calendar {
-    fn new(length: Duration, nodes: usize) -> Self {
-        let row = nodes.div_ceil(64);
-        Self {
-            length: length.as_ps(),
-            nodes,
-            heads: vec![NONE; NEAR as usize * nodes],
-            active: vec![0; NEAR as usize * row],
-            row,
-            chunks: Vec::new(),
-            free: NONE,
-            far: BTreeMap::new(),
-            near_end: NEAR,
-            messages: 0,
-        }
-    }
-
-    const fn window(&self, at: Time) -> u64 {
-        at.as_ps() / self.length
-    }
-
-    fn activate(&mut self, window: u64, node: u32) {
-        if window >= self.near_end {
-            self.far.entry(window / SLOT).or_default().push(Far { window, node, key: None });
-            return;
-        }
-        let row = (window % NEAR) as usize * self.row;
-        self.active[row + (node / 64) as usize] |= 1 << (node % 64);
-    }
-
-    #[inline]
-    fn file(&mut self, window: u64, node: u32, key: u64) {
-        if window < self.near_end {
-            let head = self.heads[(window % NEAR) as usize * self.nodes + node as usize];
-            if let Some(chunk) = self.chunks.get_mut(head as usize)
-                && let Some(place) = chunk.keys.get_mut(chunk.len as usize)
-            {
-                *place = key;
-                chunk.len += 1;
-                return;
-            }
-        }
-        self.file_slowly(window, node, key);
-    }
-
-    /// Files a message that needs a fresh chunk or lies far ahead.
-    #[cold]
-    fn file_slowly(&mut self, window: u64, node: u32, key: u64) {
-        if window >= self.near_end {
-            self.far.entry(window / SLOT).or_default().push(Far { window, node, key: Some(key) });
-            return;
-        }
-        let near = (window % NEAR) as usize;
-        self.active[near * self.row + (node / 64) as usize] |= 1 << (node % 64);
-        let head = &mut self.heads[near * self.nodes + node as usize];
-        let mut fresh = Chunk { keys: [0; CHUNK], len: 1, next: *head };
-        fresh.keys[0] = key;
-        if self.free == NONE {
-            *head = self.chunks.len() as u32;
-            self.chunks.push(fresh);
-        } else {
-            *head = self.free;
-            let place = &mut self.chunks[self.free as usize];
-            self.free = place.next;
-            *place = fresh;
-        }
-    }
-
-    /// Takes the messages of (window, node), unsorted.
-    fn gather(&mut self, window: u64, node: u32, into: &mut Vec<u64>) {
-        let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
-        let mut at = std::mem::replace(head, NONE);
-        while at != NONE {
-            let chunk = &mut self.chunks[at as usize];
-            into.extend_from_slice(&chunk.keys[..chunk.len as usize]);
-            let next = std::mem::replace(&mut chunk.next, self.free);
-            self.free = at;
-            at = next;
-        }
-    }
-
-    /// The first window from `from` on in which a node has something to do; files coarse slots as they come near.
-    fn next_active(&mut self, from: u64) -> Option<u64> {
-        // Windows before the near ones are over.
-        let mut window = from.max(self.near_end.saturating_sub(NEAR));
-        loop {
-            while window < self.near_end {
-                if window.is_multiple_of(SLOT) && self.near_end - window < NEAR {
-                    self.approach(window / SLOT + 1);
-                }
-                let row = (window % NEAR) as usize * self.row;
-                if self.active[row..row + self.row].iter().any(|&bits| bits != 0) {
-                    return Some(window);
-                }
-                window += 1;
-            }
-            let (&slot, _) = self.far.first_key_value()?;
-            window = slot * SLOT;
-            self.approach(slot);
-        }
-    }
-
-    /// Makes the windows up to the end of a coarse slot near ones.
-    fn approach(&mut self, slot: u64) {
-        self.near_end = (slot + 1) * SLOT;
-        for far in self.far.remove(&slot).unwrap_or_default() {
-            match far.key {
-                Some(key) => self.file(far.window, far.node, key),
-                None => self.activate(far.window, far.node),
-            }
-        }
-    }
-}
+use std::collections::BinaryHeap;
 
 /// What a node sees of a window: its events in order, and a way to speak.
 pub(crate) struct Window<'a, M> {
@@ -197,17 +22,14 @@ pub(crate) struct Window<'a, M> {
     start: Time,
     /// The window's end; events at or after it wait.
     end: Time,
-    node: u32,
+    part: u16,
     /// The messages before the end, in order.
     keys: &'a [u64],
     taken: usize,
     channels: &'a [u32],
-    wakes: &'a mut BinaryHeap<Reverse<Key>>,
-    /// Wake-ups under way that are not probes, over all nodes.
-    pending: &'a mut usize,
-    ends: &'a [End],
+    wakes: &'a mut Wakes,
     calendar: &'a mut Calendar,
-    messages: std::marker::PhantomData<M>,
+    remote: &'a mut Vec<(Channel, Time, M)>,
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
@@ -216,16 +38,23 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         self.end
     }
 
-    /// Whether the node has events of its own in this window.
+    /// Whether the node has asked for events in this window.
     pub(crate) fn has_wakes(&self) -> bool {
-        self.wakes.peek().is_some_and(|Reverse(key)| key.at() < self.end)
+        self.wakes.next() < self.end
     }
 
+    #[inline]
     const fn at(&self, packed: u64) -> Time {
-        Time::from_ps(self.start.as_ps() + (packed >> (MSG_BITS + RANK_BITS)))
+        Time::from_ps(self.start.as_ps() + (packed >> TIME_SHIFT))
     }
 
-    /// The next message; for nodes without [events of their own](Self::has_wakes).
+    /// When the next message arrives; [`Time::MAX`] if none is left in the window.
+    #[inline]
+    pub(crate) fn next_arrival(&self) -> Time {
+        self.keys.get(self.taken).map_or(Time::MAX, |&packed| self.at(packed))
+    }
+
+    /// The next message; for nodes without [events that they asked for](Self::has_wakes).
     #[inline]
     pub(crate) fn next_message(&mut self) -> Option<(Time, M)> {
         let &packed = self.keys.get(self.taken)?;
@@ -233,30 +62,24 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         Some((self.at(packed), M::from(packed as u32)))
     }
 
-    /// The next event before the window's end, in the total order.
+    /// When the next event comes of those that arrive or were asked for; [`Time::MAX`] if none is left in the window.
+    pub(crate) fn next_at(&self) -> Time {
+        let wake = Some(self.wakes.next()).filter(|&at| at < self.end);
+        self.next_arrival().min(wake.unwrap_or(Time::MAX))
+    }
+
+    /// The next event of those that arrive or were asked for, in the total order.
     pub(crate) fn next(&mut self) -> Option<(Key, Option<M>)> {
         let message = self.keys.get(self.taken).map(|&packed| {
-            let rank = (packed >> MSG_BITS) & ((1 << RANK_BITS) - 1);
-            Key::new(self.at(packed), EventClass::Arrival, self.channels[rank as usize], 0)
+            Key::new(self.at(packed), EventClass::Arrival, self.channels[rank(packed)], 0)
         });
-        if let Some(&Reverse(key)) = self.wakes.peek()
-            && key.at() < self.end
-            && message.is_none_or(|first| key < first)
-        {
-            self.wakes.pop();
-            *self.pending -= usize::from(key.class() != EventClass::Probe);
+        if let Some(key) = self.wakes.take_before(self.end, message) {
             return Some((key, None));
         }
         let key = message?;
         let msg = M::from(self.keys[self.taken] as u32);
         self.taken += 1;
         Some((key, Some(msg)))
-    }
-
-    /// Asks to be run in the window that holds `at`, without an event.
-    pub(crate) fn run_again(&mut self, at: Time) {
-        let (window, _) = self.place(at);
-        self.calendar.activate(window, self.node);
     }
 
     /// The window that holds `at`, and how far into it that is. Nearly always it is one of the next two.
@@ -275,66 +98,106 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
 
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline]
-    fn send(&mut self, channel: u32, at: Time, msg: M) {
-        let End { node, rank } = self.ends[channel as usize];
+    fn send(&mut self, channel: Channel, at: Time, msg: M) {
+        if channel.part != self.part {
+            self.remote.push((channel, at, msg));
+            return;
+        }
         let (window, offset) = self.place(at);
-        let key = offset << (MSG_BITS + RANK_BITS) | u64::from(rank) << MSG_BITS | u64::from(msg.into());
-        self.calendar.messages += 1;
-        self.calendar.file(window, node, key);
+        self.calendar.file(window, channel.node, pack(offset, channel.rank, msg.into()));
     }
 
     fn wake(&mut self, key: Key) {
-        *self.pending += usize::from(key.class() != EventClass::Probe);
-        self.wakes.push(Reverse(key));
-        if key.at() >= self.end {
-            let (window, _) = self.place(key.at());
-            self.calendar.activate(window, self.node);
-        }
+        self.wakes.push(key);
     }
 }
 
-/// An engine that runs one node at a time over windows.
-pub(crate) struct Windowed {
-    calendar: Calendar,
-    ends: Vec<End>,
-    /// The channels that end at each node, by rank.
-    channels: Vec<Vec<u32>>,
-    wakes: Vec<BinaryHeap<Reverse<Key>>>,
+/// What one node waits for.
+struct Wakes {
+    /// Events that it asked for.
+    asked: BinaryHeap<Reverse<Key>>,
+    /// Those of them that are not probes.
     pending: usize,
-    /// Nodes with something of their own under way, such as a transmission.
-    busy: Vec<bool>,
-    busy_count: usize,
-    /// Everything before has been handled.
-    now: Time,
-    keys: Vec<u64>,
+    /// Its own next event, which it keeps to itself.
+    own: Time,
+    /// A window later than the next one is booked for this time; [`Time::MAX`]: none is.
+    booked: Time,
 }
 
-impl Windowed {
-    /// An engine for nodes that are joined by channels; `ends[c]` is the node at the end of channel `c`. `window` must not
-    /// exceed the lookahead nor [`MAX_WINDOW`].
-    pub(crate) fn new(nodes: usize, ends: &[u32], window: Duration) -> Self {
+impl Wakes {
+    const fn new() -> Self {
+        Self { asked: BinaryHeap::new(), pending: 0, own: Time::MAX, booked: Time::MAX }
+    }
+
+    fn push(&mut self, key: Key) {
+        self.pending += usize::from(key.class() != EventClass::Probe);
+        self.asked.push(Reverse(key));
+    }
+
+    /// When the first event that was asked for comes, or [`Time::MAX`].
+    #[inline]
+    fn next(&self) -> Time {
+        self.asked.peek().map_or(Time::MAX, |Reverse(key)| key.at())
+    }
+
+    /// Takes out the first event, if it comes before `end` and before `message`.
+    fn take_before(&mut self, end: Time, message: Option<Key>) -> Option<Key> {
+        let &Reverse(key) = self.asked.peek()?;
+        if key.at() >= end || message.is_some_and(|first| first < key) {
+            return None;
+        }
+        self.asked.pop();
+        self.pending -= usize::from(key.class() != EventClass::Probe);
+        Some(key)
+    }
+
+    /// Whether something is under way that may lead to something else.
+    const fn is_waiting(&self) -> bool {
+        self.pending > 0 || self.own.as_ps() != Time::MAX.as_ps()
+    }
+}
+
+/// An engine that runs the nodes of one part, one at a time over windows.
+pub(crate) struct Windowed<M> {
+    part: u16,
+    calendar: Calendar,
+    /// The channels that end at each node, by rank.
+    channels: Vec<Vec<u32>>,
+    wakes: Vec<Wakes>,
+    /// Nodes that wait for something of their own.
+    waiting: usize,
+    /// Everything before has been handled.
+    now: Time,
+    /// Messages to other parts.
+    pub(super) remote: Vec<(Channel, Time, M)>,
+    keys: Vec<u64>,
+    spare: Vec<u64>,
+    /// How far to shift a key to sort it.
+    shift: u32,
+}
+
+impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
+    /// An engine for the nodes of `part`. `window` must not exceed the lookahead nor [`MAX_WINDOW`], and no node may
+    /// have more than [`super::MAX_LINKS`] channels.
+    pub(crate) fn new(map: &Map, part: u16, window: Duration) -> Self {
         assert!(!window.is_zero() && window <= MAX_WINDOW, "a window has a length, and at most {MAX_WINDOW}");
+        let nodes = map.sizes[usize::from(part)] as usize;
         let mut channels: Vec<Vec<u32>> = vec![Vec::new(); nodes];
-        let end = |(channel, &node): (u32, &u32)| {
-            let list = &mut channels[node as usize];
-            list.push(channel);
-            End { node, rank: list.len() as u32 - 1 }
-        };
-        let ends: Vec<End> = (0..).zip(ends).map(end).collect();
-        assert!(
-            channels.iter().all(|list| list.len() <= MAX_LINKS),
-            "at most {MAX_LINKS} links end at a node"
-        );
+        for channel in map.channels.iter().filter(|channel| channel.part == part) {
+            channels[channel.node as usize].push(channel.id);
+        }
+        let calendar = Calendar::new(window, nodes);
         Self {
-            calendar: Calendar::new(window, nodes),
-            ends,
+            part,
+            shift: sort::shift(calendar.key_bits()),
+            calendar,
             channels,
-            wakes: (0..nodes).map(|_| BinaryHeap::new()).collect(),
-            pending: 0,
-            busy: vec![false; nodes],
-            busy_count: 0,
+            wakes: (0..nodes).map(|_| Wakes::new()).collect(),
+            waiting: 0,
             now: Time::ZERO,
+            remote: Vec::new(),
             keys: Vec::new(),
+            spare: Vec::new(),
         }
     }
 
@@ -343,109 +206,164 @@ impl Windowed {
         self.now
     }
 
-    /// Hands `node` an event of its own.
+    /// Hands `node` of this part an event of its own.
     pub(crate) fn wake(&mut self, node: u32, key: Key) {
-        self.pending += usize::from(key.class() != EventClass::Probe);
-        self.wakes[node as usize].push(Reverse(key));
-        let window = self.calendar.window(key.at());
-        self.calendar.activate(window, node);
+        let wakes = &mut self.wakes[node as usize];
+        self.waiting -= usize::from(wakes.is_waiting());
+        let is_first = key.at() < wakes.next();
+        wakes.push(key);
+        self.waiting += usize::from(wakes.is_waiting());
+        // When the first has come, the next is booked.
+        if is_first {
+            self.calendar.activate(self.calendar.window(key.at()), node);
+        }
+    }
+
+    /// Takes a message from another part.
+    pub(super) fn deliver(&mut self, channel: Channel, at: Time, msg: M) {
+        debug_assert!(at >= self.now && channel.part == self.part, "a message comes in time and to the right part");
+        let (length, at) = (self.calendar.length, at.as_ps());
+        let key = pack(at % length, channel.rank, msg.into());
+        self.calendar.file(at / length, channel.node, key);
+    }
+
+    /// Whether nothing is left to happen here but probes, unless a message comes from another part.
+    pub(super) const fn is_idle(&self) -> bool {
+        self.waiting + self.calendar.messages == 0
+    }
+
+    /// Nothing happens here before.
+    pub(super) fn earliest(&self) -> Time {
+        let window = self.calendar.earliest(self.calendar.window(self.now));
+        Time::from_ps(window.saturating_mul(self.calendar.length)).max(self.now)
     }
 
     /// Handles events before `until`, pausing after about `budget` of them.
-    pub(crate) fn run<N>(
-        &mut self,
-        nodes: &mut [N],
-        shared: &mut N::Shared,
-        until: Time,
-        budget: u64,
-    ) -> Pause
+    pub(crate) fn run<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, until: Time, budget: u64) -> Pause
     where
-        N: Node,
-        N::Msg: From<u32> + Into<u32>,
+        N: Node<Msg = M>,
     {
         let mut left = budget;
-        loop {
-            if self.pending + self.calendar.messages + self.busy_count == 0 {
+        while left > 0 {
+            if self.is_idle() {
                 return Pause::Idle;
             }
-            let Some(window) = self.calendar.next_active(self.calendar.window(self.now)) else {
-                return Pause::Idle;
-            };
-            let start = Time::from_ps(window * self.calendar.length);
-            if start >= until {
+            let Some(handled) = self.advance(nodes, shared, until) else {
                 return Pause::Reached;
-            }
-            let end = (start + Duration::from_ps(self.calendar.length)).min(until);
-            left = left.saturating_sub(self.run_window(nodes, shared, window, end));
-            self.now = end;
-            if left == 0 {
-                return Pause::Budget;
-            }
+            };
+            left = left.saturating_sub(handled);
         }
+        Pause::Budget
+    }
+
+    /// Handles all events before `until`, also when only probes are left; gives about how many there were.
+    pub(super) fn run_through<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, until: Time) -> u64
+    where
+        N: Node<Msg = M>,
+    {
+        let mut handled = 0;
+        while let Some(more) = self.advance(nodes, shared, until) {
+            handled += more;
+        }
+        handled
+    }
+
+    /// Runs the next window in which anything happens before `until`, up to there; gives about how many events there
+    /// were, or `None` if there is no such window.
+    fn advance<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, until: Time) -> Option<u64>
+    where
+        N: Node<Msg = M>,
+    {
+        if self.now >= until {
+            return None;
+        }
+        let limit = until.as_ps().div_ceil(self.calendar.length);
+        let Some(window) = self.calendar.next_active(self.calendar.window(self.now), limit) else {
+            self.now = until;
+            return None;
+        };
+        let end = self.calendar.start(window + 1).min(until);
+        let handled = self.run_window(nodes, shared, window, end);
+        self.now = end;
+        Some(handled)
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
     fn run_window<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, window: u64, end: Time) -> u64
     where
-        N: Node,
-        N::Msg: From<u32> + Into<u32>,
+        N: Node<Msg = M>,
     {
-        let start = Time::from_ps(window * self.calendar.length);
-        let whole = end == start + Duration::from_ps(self.calendar.length);
-        let (row, mut handled) = ((window % NEAR) as usize * self.calendar.row, 0);
-        for word in 0..self.calendar.row {
-            let mut bits = std::mem::take(&mut self.calendar.active[row + word]);
+        let mut handled = 0;
+        for word in 0..self.calendar.words() {
+            let mut bits = self.calendar.take_active(window, word);
             while bits != 0 {
                 let node = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                self.keys.clear();
-                self.calendar.gather(window, node, &mut self.keys);
-                self.keys.sort_unstable();
-                let due = if whole {
-                    self.keys.len()
-                } else {
-                    let limit = end.since(start).as_ps() << (MSG_BITS + RANK_BITS);
-                    self.keys.partition_point(|&key| key < limit)
-                };
-                let mut view = Window {
-                    index: window,
-                    start,
-                    end,
-                    node,
-                    keys: &self.keys[..due],
-                    taken: 0,
-                    channels: &self.channels[node as usize],
-                    wakes: &mut self.wakes[node as usize],
-                    pending: &mut self.pending,
-                    ends: &self.ends,
-                    calendar: &mut self.calendar,
-                    messages: std::marker::PhantomData,
-                };
-                let busy = nodes[node as usize].run(shared, &mut view);
-                let taken = view.taken;
-                let was_busy = std::mem::replace(&mut self.busy[node as usize], busy);
-                self.busy_count = self.busy_count + usize::from(busy) - usize::from(was_busy);
-                self.calendar.messages -= taken;
-                handled += taken as u64 + 1;
-                if !whole {
-                    self.put_back(window, node, taken);
-                }
+                handled += self.run_node(&mut nodes[node as usize], node, shared, window, end) + 1;
             }
         }
         handled
     }
 
-    /// What a shortened window left over stays in it.
-    fn put_back(&mut self, window: u64, node: u32, taken: usize) {
-        let keys = std::mem::take(&mut self.keys);
-        for &key in &keys[taken..] {
-            self.calendar.file(window, node, key);
-        }
-        self.keys = keys;
-        if let Some(&Reverse(key)) = self.wakes[node as usize].peek()
-            && self.calendar.window(key.at()) == window
-        {
+    fn run_node<N>(&mut self, state: &mut N, node: u32, shared: &mut N::Shared, window: u64, end: Time) -> u64
+    where
+        N: Node<Msg = M>,
+    {
+        self.keys.clear();
+        self.calendar.gather(window, node, &mut self.keys);
+        sort::sort(&mut self.keys, &mut self.spare, self.shift);
+        let start = self.calendar.start(window);
+        let due = if end == self.calendar.start(window + 1) {
+            self.keys.len()
+        } else {
+            let limit = end.since(start).as_ps() << TIME_SHIFT;
+            self.keys.partition_point(|&key| key < limit)
+        };
+        let wakes = &mut self.wakes[node as usize];
+        let was_waiting = wakes.is_waiting();
+        let mut view = Window {
+            index: window,
+            start,
+            end,
+            part: self.part,
+            keys: &self.keys[..due],
+            taken: 0,
+            channels: &self.channels[node as usize],
+            wakes,
+            calendar: &mut self.calendar,
+            remote: &mut self.remote,
+        };
+        let own = state.run(shared, &mut view);
+        debug_assert_eq!(view.taken, due, "a node handles all messages of its window");
+        wakes.own = own;
+        self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
+        self.book(window, node, own);
+        for i in due..self.keys.len() {
+            self.calendar.file(window, node, self.keys[i]);
             self.calendar.activate(window, node);
         }
+        due as u64
+    }
+
+    /// Sees to it that the node runs when something of its own comes up. One booking far ahead is enough: when it comes
+    /// up early, the next is made.
+    #[inline]
+    fn book(&mut self, window: u64, node: u32, own: Time) {
+        let wakes = &mut self.wakes[node as usize];
+        let next = own.min(wakes.next());
+        if wakes.booked < self.calendar.start(window + 1) {
+            wakes.booked = Time::MAX;
+        }
+        if next >= wakes.booked {
+            return;
+        }
+        let after_next = self.calendar.start(window + 2);
+        let at = if next < after_next {
+            window + u64::from(next >= self.calendar.start(window + 1))
+        } else {
+            wakes.booked = next;
+            self.calendar.window(next)
+        };
+        self.calendar.activate(at, node);
     }
 }

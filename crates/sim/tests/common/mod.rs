@@ -107,7 +107,7 @@ pub fn sample_rates(spec: &mut Spec, interval: Duration) {
 pub fn run(spec: &Spec) -> Outcome {
     let run = |engine| farspan_sim::run(spec, engine, &mut |_| true);
     let oracle = run(EngineKind::Oracle);
-    for engine in [EngineKind::Windowed, EngineKind::QuarterWindow] {
+    for engine in [EngineKind::Windowed, EngineKind::QuarterWindow, EngineKind::Threads(2)] {
         let other = run(engine);
         assert_eq!(fingerprint(&oracle), fingerprint(&other), "{engine:?}");
         assert!(oracle == other, "{engine:?}: equal digests, but something else differs");

@@ -17,14 +17,14 @@ fn ack(packets: &mut Packets) -> PacketId {
 }
 
 fn port(config: &PortConfig) -> Port {
-    Port::new(config, GBPS_100, PortId(0), 1)
+    Port::new(&Arc::new(PortModel::new(config, GBPS_100)), PortId(0), 1)
 }
 
 /// Completes everything and gives (time, packet) in order.
 fn drain(port: &mut Port, packets: &mut Packets) -> Vec<(Time, PacketId)> {
     let mut out = vec![];
     while let Some(at) = port.next_completion() {
-        out.push((at, port.complete(packets)));
+        out.push((at, port.complete(packets).id));
     }
     out
 }
@@ -164,7 +164,7 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
 }
 
 fn packets_gone(port: &mut Port, packets: &mut Packets) {
-    let id = port.complete(packets);
+    let id = port.complete(packets).id;
     packets.remove(id);
 }
 

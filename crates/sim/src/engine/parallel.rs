@@ -1,0 +1,318 @@
+//! Several parts of the world, each on a thread of its own: conservative and exact.
+//!
+//! What a part does in an epoch no longer than the shortest channel between parts reaches another part after the epoch.
+//! So all parts run an epoch independently, exchange messages at a barrier, and agree on the next epoch from what each
+//! of them has ahead; idle stretches are skipped. Which thread runs when never shows in the outcome.
+//!
+//! Threads that share too few cores wait for each other more than they compute. So now and then a stretch is run on one
+//! thread instead, and the faster way is kept until the next try.
+
+use super::{Channel, Map, Node, Pause, Windowed};
+use farspan_units::{Duration, Time};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+/// Looks at the barrier before a thread goes to sleep: about two microseconds.
+const SPINS: u32 = 60;
+/// Every so many stretches the other way of running is tried.
+const TRY_EVERY: u32 = 16;
+
+/// A message between parts.
+type Mail<N> = (Channel, Time, <<N as Node>::Shared as super::Cargo<<N as Node>::Msg>>::Parcel);
+
+/// Nodes that one thread runs.
+pub(crate) struct Part<N: Node> {
+    pub(crate) engine: Windowed<N::Msg>,
+    pub(crate) nodes: Vec<N>,
+    pub(crate) shared: N::Shared,
+}
+
+/// An engine of one part or several.
+pub(crate) struct Parallel<N: Node> {
+    pub(crate) parts: Vec<Part<N>>,
+    /// The longest epoch: the shortest delay of a channel between parts.
+    epoch: Duration,
+    window: Duration,
+    /// Everything before has been handled.
+    now: Time,
+    pace: Pace,
+}
+
+/// What the parts tell each other at the end of an epoch.
+struct Board<N: Node> {
+    parts: usize,
+    /// By (parity of the epoch, from, to).
+    mail: Vec<Mutex<Vec<Mail<N>>>>,
+    /// By (parity of the epoch, part): when something happens there next, ps.
+    next: Vec<AtomicU64>,
+    /// By (parity of the epoch, part): whether anything but probes is left there.
+    idle: Vec<AtomicBool>,
+    /// By (parity of the epoch, part): events handled.
+    handled: Vec<AtomicU64>,
+    barrier: Barrier,
+}
+
+impl<N: Node> Board<N> {
+    fn new(parts: usize) -> Self {
+        let number = |_| AtomicU64::new(0);
+        Self {
+            parts,
+            mail: (0..2 * parts * parts).map(|_| Mutex::new(Vec::new())).collect(),
+            next: (0..2 * parts).map(number).collect(),
+            idle: (0..2 * parts).map(|_| AtomicBool::new(false)).collect(),
+            handled: (0..2 * parts).map(number).collect(),
+            barrier: Barrier::new(parts),
+        }
+    }
+
+    fn mail(&self, parity: usize, from: usize, to: usize) -> std::sync::MutexGuard<'_, Vec<Mail<N>>> {
+        let place = (parity * self.parts + from) * self.parts + to;
+        self.mail[place].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts up what `part` has done in an epoch, and what it has ahead.
+    fn post(&self, parity: usize, part: usize, state: &mut Part<N>, handled: u64) {
+        let (mut next, mut idle) = (state.engine.earliest(), state.engine.is_idle());
+        let mut remote = std::mem::take(&mut state.engine.remote);
+        for (channel, at, msg) in remote.drain(..) {
+            next = next.min(at);
+            idle = false;
+            let parcel = super::Cargo::pack(&mut state.shared, msg);
+            self.mail(parity, part, usize::from(channel.part)).push((channel, at, parcel));
+        }
+        state.engine.remote = remote;
+        let place = parity * self.parts + part;
+        self.next[place].store(next.as_ps(), Ordering::Release);
+        self.idle[place].store(idle, Ordering::Release);
+        self.handled[place].store(handled, Ordering::Release);
+    }
+
+    /// Takes in what the others sent to `part`.
+    fn collect(&self, parity: usize, part: usize, state: &mut Part<N>) {
+        for from in 0..self.parts {
+            for (channel, at, parcel) in self.mail(parity, from, part).drain(..) {
+                let msg = super::Cargo::unpack(&mut state.shared, parcel);
+                state.engine.deliver(channel, at, msg);
+            }
+        }
+    }
+
+    /// What all parts conclude from the board, alike.
+    fn conclude(&self, parity: usize) -> Summary {
+        let range = parity * self.parts..(parity + 1) * self.parts;
+        let number = |a: &AtomicU64| a.load(Ordering::Acquire);
+        Summary {
+            next: Time::from_ps(self.next[range.clone()].iter().map(number).min().unwrap_or(u64::MAX)),
+            idle: self.idle[range.clone()].iter().all(|a| a.load(Ordering::Acquire)),
+            handled: self.handled[range].iter().map(number).sum(),
+        }
+    }
+}
+
+/// Where all parts together stand.
+#[derive(Clone, Copy)]
+struct Summary {
+    next: Time,
+    idle: bool,
+    handled: u64,
+}
+
+/// From where on, until when, and how far at most.
+#[derive(Clone, Copy)]
+struct Stretch {
+    epoch: Duration,
+    window: Duration,
+    until: Time,
+    budget: u64,
+}
+
+impl Stretch {
+    /// The end of the epoch that begins at `start`: at a window's end if there is one in reach.
+    fn end(&self, start: Time) -> Time {
+        let (latest, window) = ((start + self.epoch).as_ps(), self.window.as_ps());
+        let whole = latest - latest % window;
+        Time::from_ps(if whole > start.as_ps() { whole } else { latest }).min(self.until)
+    }
+
+    /// Why to pause after an epoch up to `end`, if at all.
+    fn pause(&self, summary: Summary, end: Time, handled: u64) -> Option<Pause> {
+        match summary {
+            Summary { idle: true, .. } => Some(Pause::Idle),
+            _ if end >= self.until => Some(Pause::Reached),
+            _ if handled >= self.budget => Some(Pause::Budget),
+            _ => None,
+        }
+    }
+}
+
+impl<N: Node> Parallel<N> {
+    /// An engine whose parts are those of `map`; `epoch`: the shortest delay of a channel between parts.
+    pub(crate) fn new(parts: Vec<Part<N>>, epoch: Duration, window: Duration) -> Self {
+        Self { parts, epoch, window, now: Time::ZERO, pace: Pace::default() }
+    }
+
+    /// Everything before has been handled.
+    pub(crate) const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Hands a node an event of its own.
+    pub(crate) fn wake(&mut self, map: &Map, node: u32, key: super::Key) {
+        let (part, place) = map.places[node as usize];
+        self.parts[usize::from(part)].engine.wake(place, key);
+    }
+
+    /// Handles events before `until`, pausing after about `budget` of them.
+    pub(crate) fn run(&mut self, until: Time, budget: u64) -> Pause {
+        if let [Part { engine, nodes, shared }] = &mut self.parts[..] {
+            let pause = engine.run(nodes, shared, until, budget);
+            self.now = engine.now();
+            return pause;
+        }
+        let stretch = Stretch { epoch: self.epoch, window: self.window, until, budget };
+        let clock = self.pace.start();
+        let (pause, now, handled) = if self.pace.in_parallel() {
+            run_threads(&mut self.parts, self.now, stretch)
+        } else {
+            run_in_turn(&mut self.parts, self.now, stretch)
+        };
+        self.pace.note(clock, handled);
+        self.now = now;
+        pause
+    }
+}
+
+/// Runs a stretch with a thread for each part.
+fn run_threads<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> (Pause, Time, u64) {
+    let board = Board::<N>::new(parts.len());
+    let start = first_start(parts, from);
+    let Some((first, others)) = parts.split_first_mut() else { return (Pause::Idle, from, 0) };
+    std::thread::scope(|scope| {
+        for (number, part) in (1..).zip(others) {
+            let board = &board;
+            scope.spawn(move || run_part(number, part, board, start, stretch));
+        }
+        run_part(0, first, &board, start, stretch)
+    })
+}
+
+/// When the first epoch of a stretch begins.
+fn first_start<N: Node>(parts: &[Part<N>], from: Time) -> Time {
+    parts.iter().map(|part| part.engine.earliest()).min().map_or(from, |next| next.max(from))
+}
+
+/// Runs one part over the epochs of a stretch.
+fn run_part<N: Node>(
+    number: usize,
+    part: &mut Part<N>,
+    board: &Board<N>,
+    mut start: Time,
+    stretch: Stretch,
+) -> (Pause, Time, u64) {
+    let mut total = 0;
+    for epoch in 0.. {
+        let (parity, end) = (epoch % 2, stretch.end(start));
+        let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end);
+        board.post(parity, number, part, handled);
+        board.barrier.wait();
+        board.collect(parity, number, part);
+        let summary = board.conclude(parity);
+        total += summary.handled;
+        if let Some(pause) = stretch.pause(summary, end, total) {
+            return (pause, end, total);
+        }
+        start = summary.next.max(end);
+    }
+    unreachable!("a stretch ends")
+}
+
+/// Runs a stretch on this thread alone, one part after the other.
+fn run_in_turn<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> (Pause, Time, u64) {
+    let board = Board::<N>::new(parts.len());
+    let (mut start, mut total) = (first_start(parts, from), 0);
+    loop {
+        let end = stretch.end(start);
+        for (number, part) in parts.iter_mut().enumerate() {
+            let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end);
+            board.post(0, number, part, handled);
+        }
+        parts.iter_mut().enumerate().for_each(|(number, part)| board.collect(0, number, part));
+        let summary = board.conclude(0);
+        total += summary.handled;
+        if let Some(pause) = stretch.pause(summary, end, total) {
+            return (pause, end, total);
+        }
+        start = summary.next.max(end);
+    }
+}
+
+/// Where threads wait for each other: they look for a moment, then sleep.
+struct Barrier {
+    threads: usize,
+    arrived: AtomicUsize,
+    round: AtomicU64,
+    sleep: Mutex<()>,
+    wake: Condvar,
+}
+
+impl Barrier {
+    const fn new(threads: usize) -> Self {
+        Self {
+            threads,
+            arrived: AtomicUsize::new(0),
+            round: AtomicU64::new(0),
+            sleep: Mutex::new(()),
+            wake: Condvar::new(),
+        }
+    }
+
+    fn wait(&self) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.arrived.store(0, Ordering::Release);
+            let guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+            self.round.store(round + 1, Ordering::Release);
+            drop(guard);
+            return self.wake.notify_all();
+        }
+        for _ in 0..SPINS {
+            if self.round.load(Ordering::Acquire) != round {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        let mut guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+        while self.round.load(Ordering::Acquire) == round {
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// How fast each way of running is.
+#[derive(Default)]
+struct Pace {
+    /// Stretches so far.
+    stretches: u32,
+    /// Nanoseconds an event on one thread and on several; zero: not tried yet.
+    cost: [f64; 2],
+}
+
+impl Pace {
+    fn in_parallel(&self) -> bool {
+        let [serial, parallel] = self.cost;
+        let best = serial == 0.0 || parallel <= serial;
+        // The first stretch is parallel, the second is not, and from then on a try is rare.
+        best ^ (self.stretches % TRY_EVERY == 1)
+    }
+
+    #[allow(clippy::disallowed_methods, reason = "how fast a run goes may depend on the clock; what it gives may not")]
+    fn start(&self) -> std::time::Instant {
+        std::time::Instant::now()
+    }
+
+    fn note(&mut self, start: std::time::Instant, handled: u64) {
+        let cost = start.elapsed().as_nanos() as f64 / handled.max(1) as f64;
+        self.cost[usize::from(self.in_parallel())] = cost;
+        self.stretches += 1;
+    }
+}
