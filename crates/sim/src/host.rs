@@ -2,16 +2,15 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{Channel, EventClass, Key, Outbox, Window};
-use crate::jitter::Jitter;
+use crate::nic::Nic;
 use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
-use crate::switch::wake_at_completion;
-use farspan_fabric::{Completion, PacketId, Packets, Port};
+use farspan_fabric::{PacketId, Packets};
 use farspan_transport::wire::Header;
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll, ReceiverReport, SenderReport};
 use farspan_units::random::mix;
-use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
@@ -38,7 +37,9 @@ pub(crate) struct Host {
     plan: Arc<Plan>,
     id: HostId,
     pub(crate) endpoint: Endpoint,
-    nic: Nic,
+    pub(crate) nic: Nic,
+    /// Whether the NIC has a packet that has not left.
+    sending: bool,
     /// When the pacer releases a packet, while the NIC is free; [`Time::MAX`]: nothing waits for it.
     release_at: Time,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
@@ -53,12 +54,13 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, nic: (Port, Channel), sampled: FlowSampler) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel, sampled: FlowSampler) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
             endpoint: Endpoint::new(config),
-            nic: Nic::new(plan, id, nic),
+            nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
+            sending: false,
             release_at: Time::MAX,
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
@@ -81,35 +83,36 @@ impl Host {
         let now = key.at();
         match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => self.receive(now, id, packets),
-            (EventClass::Completion, _) => self.nic.complete(packets, out),
+            (EventClass::Completion, _) => self.sending = false,
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
             (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
         }
-        if self.transmit(now, packets) {
-            wake_at_completion(self.nic.channel, &self.nic.port, out);
+        if self.transmit(now, packets, out) {
+            out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
         self.wake(TIMEOUT, self.timeout_at().max(now), out);
         self.wake(PACER, self.release_at, out);
     }
 
-    /// The same, with the NIC's completions and the timers kept to itself. At one instant the NIC comes first, then what
+    /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
     /// arrives or was asked for, then the timers.
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         let asked = window.has_wakes();
         let mut now = Time::ZERO;
         loop {
             let next = if asked { window.next_at() } else { window.next_arrival() };
-            let done = self.nic.port.done_at();
+            // Once the NIC is found free, nothing changes before something else happens.
+            let free = if self.sending { self.nic.free_at() } else { Time::MAX };
             let timer = self.timeout_at().min(self.release_at).max(now);
-            let first = next.min(done).min(timer);
+            let first = next.min(free).min(timer);
             if first >= window.end() {
-                return done.min(timer);
+                return free.min(timer);
             }
             now = first;
-            if done == now {
-                self.nic.complete(packets, window);
+            if free == now {
+                self.sending = false;
             } else if next == now {
                 if !asked {
                     let (_, id) = window.next_message().expect("the next event is a message");
@@ -122,7 +125,7 @@ impl Host {
             } else {
                 self.timer(now, PACER);
             }
-            self.transmit(now, packets);
+            self.transmit(now, packets, window);
         }
     }
 
@@ -202,8 +205,8 @@ impl Host {
 
     /// If the NIC is free, it takes the endpoint's next packet; says whether it did.
     #[inline]
-    fn transmit(&mut self, now: Time, packets: &mut Packets) -> bool {
-        if self.nic.port.done_at() != Time::MAX {
+    fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
+        if self.sending {
             return false;
         }
         self.release_at = Time::MAX;
@@ -211,16 +214,13 @@ impl Host {
             Poll::Packet(transmit) => {
                 self.counters.sent[usize::from(transmit.control)].add(transmit.size);
                 self.counters.header_bytes += self.plan.header;
-                let id = packets.insert(record::pack(&transmit));
-                self.nic.port.enqueue(now, id, packets);
-                true
+                self.nic.send(now, record::pack(&transmit), packets, out);
+                self.sending = true;
             }
-            Poll::At(at) => {
-                self.release_at = at.max(now);
-                false
-            }
-            Poll::Idle => false,
+            Poll::At(at) => self.release_at = at.max(now),
+            Poll::Idle => {}
         }
+        self.sending
     }
 
     fn wake(&mut self, kind: u8, at: Time, out: &mut impl Outbox<PacketId>) {
@@ -238,34 +238,9 @@ impl Host {
         }
     }
 
-    pub(crate) fn port(&self) -> &Port {
-        &self.nic.port
-    }
-
     /// Samples taken, in order of time.
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.sampler.samples)
-    }
-}
-
-/// The host's uplink: it takes a packet only when it is free, and delivers data with jitter.
-struct Nic {
-    port: Port,
-    channel: Channel,
-    delay: Duration,
-    jitter: Jitter,
-}
-
-impl Nic {
-    fn new(plan: &Plan, host: HostId, (port, channel): (Port, Channel)) -> Self {
-        let delay = plan.network.links[channel.id as usize].delay;
-        Self { port, channel, delay, jitter: Jitter::new(plan.jitter, plan.seed, u64::from(host.0)) }
-    }
-
-    #[inline]
-    fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        let Completion { id, at, control, .. } = self.port.complete(packets);
-        out.send(self.channel, self.jitter.arrival(at + self.delay, !control), id);
     }
 }
 

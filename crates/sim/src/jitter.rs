@@ -9,26 +9,25 @@ use farspan_units::{Duration, Purpose, Random, Time};
 /// The jitter of one link.
 #[derive(Clone, Debug)]
 pub(crate) struct Jitter {
-    /// The largest delay; zero: off.
-    max: Duration,
     random: Random,
     /// When the last packet arrives: the next one must not come before.
     last: Time,
 }
 
 impl Jitter {
-    /// Jitter up to `max`; `entity` keeps the draws of links apart.
-    pub(crate) const fn new(max: Duration, seed: u64, entity: u64) -> Self {
-        Self { max, random: Random::new(seed, Purpose::Jitter, entity), last: Time::ZERO }
+    /// `entity` keeps the draws of links apart.
+    pub(crate) const fn new(seed: u64, entity: u64) -> Self {
+        Self { random: Random::new(seed, Purpose::Jitter, entity), last: Time::ZERO }
     }
 
-    /// When a packet arrives that would arrive at `at`; `vary`: whether it may be late, or just keeps the order.
+    /// When a packet arrives that would arrive at `at`, late by up to `max` (the same for all packets; zero: off);
+    /// `vary`: whether it may be late, or just keeps the order. Call in the order in which packets leave.
     #[inline]
-    pub(crate) fn arrival(&mut self, at: Time, vary: bool) -> Time {
-        if self.max.is_zero() {
+    pub(crate) fn arrival(&mut self, at: Time, max: Duration, vary: bool) -> Time {
+        if max.is_zero() {
             return at;
         }
-        let late = if vary { self.random.below(self.max.as_ps() + 1) } else { 0 };
+        let late = if vary { self.random.below(max.as_ps() + 1) } else { 0 };
         // Two packets of one link never arrive at one instant.
         self.last = (at + Duration::from_ps(late)).max(self.last + Duration::from_ps(1));
         self.last
@@ -42,12 +41,12 @@ mod tests {
     #[test]
     fn packets_keep_their_order_and_their_mean_rate() {
         let packet = Duration::from_ps(332_800);
-        let mut jitter = Jitter::new(packet, 1, 0);
+        let mut jitter = Jitter::new(1, 0);
         let mut last = Time::ZERO;
         let mut late = 0;
         for n in 0..100_000 {
             let at = Time::ZERO + packet * n;
-            let arrival = jitter.arrival(at, true);
+            let arrival = jitter.arrival(at, packet, true);
             assert!(arrival > last && arrival.since(at) <= packet);
             late += arrival.since(at).as_ps();
             last = arrival;
@@ -59,16 +58,17 @@ mod tests {
 
     #[test]
     fn without_jitter_nothing_changes() {
-        let mut jitter = Jitter::new(Duration::ZERO, 1, 0);
-        assert_eq!(jitter.arrival(Time::from_ps(5), true), Time::from_ps(5));
+        let mut jitter = Jitter::new(1, 0);
+        assert_eq!(jitter.arrival(Time::from_ps(5), Duration::ZERO, true), Time::from_ps(5));
     }
 
     #[test]
     fn a_packet_that_does_not_vary_still_waits_for_the_one_before() {
-        let mut jitter = Jitter::new(Duration::from_ns(100), 1, 0);
-        let first = jitter.arrival(Time::from_ps(0), true);
+        const MAX: Duration = Duration::from_ns(100);
+        let mut jitter = Jitter::new(1, 0);
+        let first = jitter.arrival(Time::from_ps(0), MAX, true);
         assert!(first > Time::from_ps(10), "the draw under this seed");
-        assert_eq!(jitter.arrival(Time::from_ps(10), false), first + Duration::from_ps(1));
-        assert_eq!(jitter.arrival(Time::from_ps(1_000_000), false), Time::from_ps(1_000_000));
+        assert_eq!(jitter.arrival(Time::from_ps(10), MAX, false), first + Duration::from_ps(1));
+        assert_eq!(jitter.arrival(Time::from_ps(1_000_000), MAX, false), Time::from_ps(1_000_000));
     }
 }

@@ -8,6 +8,7 @@ mod delay;
 mod engine;
 mod host;
 mod jitter;
+mod nic;
 mod outcome;
 mod parts;
 mod plan;
@@ -17,6 +18,6 @@ mod switch;
 mod world;
 
 pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
-pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Spec, Stop};
 pub use parts::threads;
+pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Spec, Stop};
 pub use world::run;

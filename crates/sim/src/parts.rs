@@ -52,7 +52,8 @@ fn by_pod(network: &Network, parts: u16) -> Vec<u16> {
 
 /// The pod of each host, ToR and aggregation switch: what hangs together without core and border switches.
 fn pods(network: &Network) -> Vec<Option<u32>> {
-    let inside = |node: usize| matches!(network.nodes[node].kind, NodeKind::Host | NodeKind::Tor | NodeKind::Agg);
+    let inside =
+        |node: usize| matches!(network.nodes[node].kind, NodeKind::Host | NodeKind::Tor | NodeKind::Agg);
     let (mut pods, mut count) = (vec![None; network.nodes.len()], 0);
     for first in 0..network.nodes.len() {
         if !inside(first) || pods[first].is_some() {

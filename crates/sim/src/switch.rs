@@ -12,33 +12,52 @@ use std::sync::Arc;
 pub(crate) struct Egress {
     pub(crate) port: Port,
     channel: Channel,
-    delay: Duration,
     jitter: Jitter,
+    /// When the packet in service arrives at the far end, known when its service begins.
+    arrival: Time,
 }
 
 impl Egress {
+    /// A packet arrives that the port must hold; everything due has been done.
     #[inline]
-    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, jitter: Duration) -> Admission {
         let admission = self.port.enqueue(now, id, packets);
-        if admission == Admission::Dropped {
-            packets.remove(id);
+        match admission {
+            Admission::Started => self.start(jitter),
+            Admission::Dropped => drop(packets.remove(id)),
+            Admission::Queued => {}
         }
         admission
     }
 
+    /// The service of a packet has begun, if one is in service.
     #[inline]
-    fn complete(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        let Completion { id, at, control, backlogged } = self.port.complete(packets);
-        let arrival = self.jitter.arrival(at + self.delay, backlogged && !control);
-        out.send(self.channel, arrival, id);
+    fn start(&mut self, jitter: Duration) {
+        if let Some((done, varies)) = self.port.in_service() {
+            self.arrival = self.jitter.arrival(done + self.port.model().delay(), jitter, varies);
+        }
     }
 
-    /// Completes all that is due up to `until`.
+    /// Does what is due at the port.
     #[inline]
-    fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        // An idle port is done at the end of time, and nothing happens then.
-        while self.port.done_at() <= until {
-            self.complete(packets, out);
+    fn advance(&mut self, packets: &mut Packets, jitter: Duration, out: &mut impl Outbox<PacketId>) {
+        if let Some(Completion { id, .. }) = self.port.advance(packets) {
+            out.send(self.channel, self.arrival, id);
+        }
+        self.start(jitter);
+    }
+
+    /// Does all that is due up to `until`.
+    #[inline]
+    fn settle(
+        &mut self,
+        until: Time,
+        packets: &mut Packets,
+        jitter: Duration,
+        out: &mut impl Outbox<PacketId>,
+    ) {
+        while self.port.next_at() <= until {
+            self.advance(packets, jitter, out);
         }
     }
 }
@@ -65,8 +84,8 @@ impl Switch {
         let egress = |((port, channel), id): ((Port, Channel), u32)| Egress {
             port,
             channel,
-            delay: plan.network.links[id as usize].delay,
-            jitter: Jitter::new(plan.port_jitter, plan.seed, 1 << 32 | u64::from(id)),
+            jitter: Jitter::new(plan.seed, 1 << 32 | u64::from(id)),
+            arrival: Time::MAX,
         };
         Self {
             routes: plan.routes().tables[node.index()].clone(),
@@ -88,14 +107,15 @@ impl Switch {
         let port = match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => {
                 let port = self.route(id, packets);
-                if self.ports[port].admit(key.at(), id, packets) != Admission::Started {
+                if self.ports[port].admit(key.at(), id, packets, self.plan.port_jitter) != Admission::Started
+                {
                     return;
                 }
                 port
             }
             (EventClass::Completion, _) => {
                 let port = (key.id() - self.first_port) as usize;
-                self.ports[port].complete(packets, out);
+                self.ports[port].advance(packets, self.plan.port_jitter, out);
                 port
             }
             _ => return self.sample(key, out),
@@ -125,28 +145,32 @@ impl Switch {
         self.settle(window.end() - Duration::from_ps(1), packets, window)
     }
 
-    /// Takes a packet in whose port may have completions due.
+    /// Takes a packet in whose port may have something due.
     #[inline]
-    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
+    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         let port = self.route(id, packets);
-        let egress = &mut self.ports[port];
-        egress.settle(now, packets, out);
-        egress.admit(now, id, packets);
+        let (egress, jitter) = (&mut self.ports[port], self.plan.port_jitter);
+        egress.settle(now, packets, jitter, window);
+        if let Some(done) = egress.port.pass(now, &packets[id], window.until()) {
+            let arrival = egress.jitter.arrival(done + egress.port.model().delay(), jitter, false);
+            return window.send(egress.channel, arrival, id);
+        }
+        egress.admit(now, id, packets, jitter);
         self.busy[port / 64] |= 1 << (port % 64);
     }
 
-    /// Completes all that is due up to `until` on busy ports; gives the earliest completion left, or [`Time::MAX`].
+    /// Does all that is due up to `until` on busy ports; gives when the next is due, or [`Time::MAX`].
     fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> Time {
-        let mut earliest = Time::MAX;
+        let (mut earliest, jitter) = (Time::MAX, self.plan.port_jitter);
         for (word, busy) in self.busy.iter_mut().enumerate() {
             let mut bits = *busy;
             while bits != 0 {
                 let bit = bits.trailing_zeros();
                 bits &= bits - 1;
                 let egress = &mut self.ports[word * 64 + bit as usize];
-                egress.settle(until, packets, out);
-                earliest = earliest.min(egress.port.done_at());
-                if egress.port.done_at() == Time::MAX {
+                egress.settle(until, packets, jitter, out);
+                earliest = earliest.min(egress.port.next_at());
+                if egress.port.next_at() == Time::MAX {
                     *busy &= !(1 << bit);
                 }
             }
@@ -179,8 +203,8 @@ impl Switch {
 
 /// Asks for the completion of the packet in service, if there is one.
 pub(crate) fn wake_at_completion(channel: Channel, port: &Port, out: &mut impl Outbox<PacketId>) {
-    if let Some(at) = port.next_completion() {
-        out.wake(Key::new(at, EventClass::Completion, channel.id, 0));
+    if port.next_at() != Time::MAX {
+        out.wake(Key::new(port.next_at(), EventClass::Completion, channel.id, 0));
     }
 }
 

@@ -6,14 +6,15 @@ use crate::engine::{
     Windowed,
 };
 use crate::host::{FlowSampler, Host};
+use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
 use crate::parts;
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::Switch;
-use farspan_fabric::{Packet, PacketId, Packets, Port, PortConfig, PortModel};
+use farspan_fabric::{Packet, PacketId, Packets, Port, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
-use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -198,18 +199,18 @@ impl World {
         let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
-            let port = |id| (models.port(spec, PortId(id)), drive.map.channels[id as usize]);
             nodes.push(if node.0 < spec.network.hosts {
                 let sampler = samplers.remove(&node.0).unwrap_or_default();
                 let look = spec.probes.rate_interval.filter(|_| !sampler.is_empty());
                 first_looks.extend(look.map(|interval| (node.0, interval)));
-                let nic = ports.map(port).next().expect("a host has a NIC");
+                let nic = drive.map.channels[ports.start as usize];
                 Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic, sampler)))
             } else {
                 let sampled = spec.probes.queue_ports.iter().copied().filter(|port| ports.contains(&port.0));
                 let sampled: Vec<_> = sampled.collect();
                 let look = spec.probes.queue_interval.filter(|_| !sampled.is_empty());
                 first_looks.extend(look.map(|interval| (node.0, interval)));
+                let port = |id| (models.port(spec, PortId(id)), drive.map.channels[id as usize]);
                 Place::Switch(Box::new(Switch::new(&plan, node, ports.map(port).collect(), sampled)))
             });
         }
@@ -279,13 +280,14 @@ impl World {
         self.hosts().map(of).sum()
     }
 
-    fn ports(&self) -> impl Iterator<Item = &Port> {
+    /// All ports by id.
+    fn ports(&self) -> impl Iterator<Item = Line<'_>> {
         self.places().flat_map(|place| {
             let (nic, egress) = match place {
-                Place::Host(host) => (Some(host.port()), [].iter()),
+                Place::Host(host) => (Some(Line::Nic(&host.nic)), [].iter()),
                 Place::Switch(switch) => (None, switch.ports.iter()),
             };
-            nic.into_iter().chain(egress.map(|e| &e.port))
+            nic.into_iter().chain(egress.map(|egress| Line::Port(&egress.port)))
         })
     }
 
@@ -295,14 +297,14 @@ impl World {
             finished: self.sum(|host| host.counters.finished),
             flows: self.plan.flows.len() as u64,
             fraction: self.sum(|host| host.counters.delivered_bytes.get()) as f64 / payload.as_f64().max(1.0),
-            packet_hops: self.ports().map(|port| port.counters().sent_packets).sum(),
+            packet_hops: self.ports().map(|port| port.counters(Time::MAX).sent_packets).sum(),
         }
     }
 
     fn outcome(mut self, end: Time, interrupted: bool) -> Outcome {
         let flows = self.flow_outcomes(end);
         let ports = self.port_outcomes(end);
-        let totals = self.totals(&ports);
+        let totals = self.totals(&ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
         let mut delays = DelayHistogram::default();
         self.hosts().for_each(|host| delays.merge(&host.delays));
@@ -375,8 +377,8 @@ impl World {
     }
 
     fn port_outcomes(&self, end: Time) -> Vec<PortOutcome> {
-        let outcome = |(id, port): (u32, &Port)| {
-            let c = port.counters();
+        let outcome = |(id, port): (u32, Line<'_>)| {
+            let c = port.counters(end);
             PortOutcome {
                 name: self.plan.network.port_name(PortId(id)),
                 sent_bytes: c.sent_bytes,
@@ -396,9 +398,9 @@ impl World {
         (0..).zip(self.ports()).map(outcome).collect()
     }
 
-    fn totals(&self, ports: &[PortOutcome]) -> Totals {
+    fn totals(&self, ports: &[PortOutcome], end: Time) -> Totals {
         let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
-        let dropped = self.ports().map(|port| port.counters());
+        let dropped = self.ports().map(|port| port.counters(end));
         let packets = self.engine.packets();
         let in_network = packets.iter().map(|p| Amount { packets: p.len() as u64, bytes: p.bytes() }).sum();
         Totals {
@@ -430,22 +432,50 @@ impl World {
     }
 }
 
-/// The kinds of ports of a world: few, however many ports there are.
+/// What sends into a link.
+#[derive(Clone, Copy)]
+enum Line<'a> {
+    Nic(&'a Nic),
+    Port(&'a Port),
+}
+
+impl Line<'_> {
+    /// What had left before `end`.
+    fn counters(self, end: Time) -> PortCounters {
+        match self {
+            Self::Nic(nic) => nic.counters(end),
+            Self::Port(port) => *port.counters(),
+        }
+    }
+
+    fn busy_until(self, now: Time) -> Duration {
+        match self {
+            Self::Nic(nic) => nic.busy_until(now),
+            Self::Port(port) => port.busy_until(now),
+        }
+    }
+
+    fn mean_queue(self, now: Time) -> f64 {
+        match self {
+            Self::Nic(nic) => nic.mean_queue(now),
+            Self::Port(port) => port.mean_queue(now),
+        }
+    }
+}
+
+/// The kinds of switch ports of a world: few, however many ports there are.
 #[derive(Default)]
 struct Models {
-    known: Vec<((farspan_fabric::Tier, farspan_units::Rate), Arc<PortModel>)>,
+    known: Vec<((Tier, Rate, Duration), Arc<PortModel>)>,
 }
 
 impl Models {
     fn port(&mut self, spec: &Spec, id: PortId) -> Port {
         let link = &spec.network.links[id.index()];
-        let kind = (link.tier, link.rate);
+        let kind = (link.tier, link.rate, link.delay);
         let known = self.known.iter().find(|(known, _)| *known == kind).map(|(_, model)| Arc::clone(model));
         let model = known.unwrap_or_else(|| {
-            // A NIC takes a packet when it is free: it holds one, whatever it is said to hold in time-outs.
-            let nic = PortConfig::drop_tail(Bytes::MAX);
-            let config = if link.from.0 < spec.network.hosts { &nic } else { spec.ports.of(link.tier) };
-            let model = Arc::new(PortModel::new(config, link.rate));
+            let model = Arc::new(PortModel::new(spec.ports.of(link.tier), link.rate, link.delay));
             self.known.push((kind, Arc::clone(&model)));
             model
         });

@@ -21,6 +21,7 @@ impl Ramp {
         level > self.min && (level > self.max || self.marks_on_slope(level, random))
     }
 
+    #[cold]
     fn marks_on_slope(self, level: u64, random: &mut Random) -> bool {
         // P(mark) = (level - min) / (max - min), compared as integers.
         let draw = random.bits() >> 32;
@@ -128,13 +129,7 @@ impl Marking {
 
     /// Whether the state of the queues now marks a data packet: any marker does.
     #[inline]
-    pub(super) fn marks(
-        &self,
-        now: Time,
-        queued: Bytes,
-        phantom: PhantomQueue,
-        random: &mut Random,
-    ) -> bool {
+    pub(super) fn marks(&self, now: Time, queued: Bytes, phantom: PhantomQueue, random: &mut Random) -> bool {
         self.queue.marks(queued.get(), random)
             || self.step.marks(queued.get(), random)
             || self.phantom_ramp.marks(phantom.lag(now).as_ps(), random)

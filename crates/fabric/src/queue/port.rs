@@ -32,19 +32,18 @@ pub struct PortCounters {
     pub dropped_bytes: Bytes,
     /// Packets marked.
     pub marked: u64,
-    /// Time spent sending, the packet in service in full.
-    pub busy: Duration,
     /// Largest data queue, the packet in service included.
     pub max_queue: Bytes,
 }
 
-/// What ports of one kind have in common: the link's rate and everything that was configured. Ports share it, so that
-/// what each of them holds for itself stays small.
+/// What ports of one kind have in common: their links and everything that was configured. Ports share it, so that what
+/// each of them holds for itself stays small.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortModel {
     /// Picoseconds a byte if that is exact, else 0.
     byte_time: u64,
     rate: Rate,
+    delay: Duration,
     buffer: Bytes,
     marking: Marking,
     marks_at_enqueue: bool,
@@ -52,22 +51,30 @@ pub struct PortModel {
 }
 
 impl PortModel {
-    /// Ports of `config` on links of `rate`.
+    /// Ports of `config` on links of `rate` whose far end is `delay` away.
     ///
     /// # Panics
     /// If the rate is zero or the markers contradict each other; scenarios are checked earlier.
     #[must_use]
-    pub fn new(config: &PortConfig, rate: Rate) -> Self {
+    pub fn new(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
         assert!(!rate.is_zero(), "a link moves something");
         let second = 8_000_000_000_000_u64;
         Self {
             byte_time: if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 },
             rate,
+            delay,
             buffer: config.buffer,
             marking: Marking::new(config, rate),
             marks_at_enqueue: config.marking_point == MarkingPoint::Enqueue,
             control_priority: config.control_priority,
         }
+    }
+
+    /// How far away the link's far end is: propagation, and processing there.
+    #[must_use]
+    #[inline]
+    pub const fn delay(&self) -> Duration {
+        self.delay
     }
 
     #[inline]
@@ -97,15 +104,18 @@ impl Serving {
 
 /// An egress port.
 ///
-/// It owns its state and never looks elsewhere. Drive it in time order: [`Port::enqueue`] on arrivals,
-/// [`Port::complete`] at each [`Port::next_completion`]. At one instant a completion comes before an arrival.
+/// It owns its state and never looks elsewhere. Drive it in time order: [`Port::enqueue`] on arrivals, [`Port::advance`]
+/// at each [`Port::next_at`]. At one instant what is due comes before an arrival.
 #[derive(Clone, Debug)]
 pub struct Port {
     /// Bytes in the data queue, integrated over time, less `data_bytes` x now: a packet that enters subtracts its size x
     /// time and one that leaves adds it. Modulo 2^128.
     queue_integral: u128,
-    /// When the last bit of the packet in service leaves; [`Time::MAX`]: the port is idle.
-    done_at: Time,
+    /// When something is due: the last bit of the packet in service leaves, or the transmitter is free for the packet
+    /// that waits; [`Time::MAX`]: nothing is.
+    next_at: Time,
+    /// When the transmitter has sent the packet in service and all that [`Port::pass`] let pass.
+    free_at: Time,
     serving: Serving,
     control: List,
     data: List,
@@ -123,7 +133,8 @@ impl Port {
     pub fn new(model: &Arc<PortModel>, id: PortId, seed: u64) -> Self {
         Self {
             queue_integral: 0,
-            done_at: Time::MAX,
+            next_at: Time::MAX,
+            free_at: Time::ZERO,
             serving: Serving::NONE,
             control: List::EMPTY,
             data: List::EMPTY,
@@ -135,24 +146,50 @@ impl Port {
         }
     }
 
-    /// A packet arrives. Everything due at or before `now` must have been completed.
+    /// A packet arrives. Everything due at or before `now` must have been done.
     #[inline]
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
-        debug_assert!(self.done_at > now, "a completion is overdue");
+        debug_assert!(self.next_at > now, "something is overdue");
         let packet = &mut packets[id];
         let (size, control) = (packet.size(), packet.control());
         let in_data = !(control && self.model.control_priority);
         if in_data && !self.admit(now, packet, size, control) {
             return Admission::Dropped;
         }
-        if self.done_at == Time::MAX {
-            let serving = Serving { id, size: size.get() as u16, control, in_data };
-            self.serve(now, serving);
-            return Admission::Started;
+        if self.next_at == Time::MAX {
+            if self.free_at <= now {
+                self.serve(now, Serving { id, size: size.get() as u16, control, in_data });
+                return Admission::Started;
+            }
+            self.next_at = self.free_at;
         }
         let list = if in_data { &mut self.data } else { &mut self.control };
         list.push(id, packets);
         Admission::Queued
+    }
+
+    /// A packet arrives that goes first and whose departure nothing can change any more: gives when its last bit leaves.
+    /// The port is then done with it. `None` if it must be [queued](Self::enqueue): it is data, control packets do not
+    /// go first or already wait, or it would not have left before `horizon`, when someone may look at the counters.
+    #[inline]
+    pub fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
+        debug_assert!(self.next_at > now, "something is overdue");
+        if !(packet.control() && self.model.control_priority && self.control.is_empty()) {
+            return None;
+        }
+        let time = self.model.transmission(packet.size());
+        let at = self.free_at.max(now) + time;
+        if at >= horizon {
+            return None;
+        }
+        self.free_at = at;
+        // Only a packet that waits for the transmitter is held up: one in service is not.
+        if self.serving.id.is_none() && self.next_at != Time::MAX {
+            self.next_at = at;
+        }
+        self.counters.sent_bytes += packet.size();
+        self.counters.sent_packets += 1;
+        Some(at)
     }
 
     /// Counts a packet into the data queue, if there is room for it.
@@ -189,33 +226,49 @@ impl Port {
     #[inline]
     fn serve(&mut self, now: Time, serving: Serving) {
         let time = self.model.transmission(Bytes::new(u64::from(serving.size)));
-        self.counters.busy += time;
         self.serving = serving;
-        self.done_at = now + time;
+        self.next_at = now + time;
+        self.free_at = self.next_at;
     }
 
-    /// When the packet in service has left, if there is one.
+    /// When something is due; [`Time::MAX`] if nothing is.
     #[must_use]
     #[inline]
-    pub const fn next_completion(&self) -> Option<Time> {
-        if self.done_at.as_ps() == Time::MAX.as_ps() { None } else { Some(self.done_at) }
+    pub const fn next_at(&self) -> Time {
+        self.next_at
     }
 
-    /// When the packet in service has left; [`Time::MAX`] if there is none.
-    #[must_use]
-    #[inline]
-    pub const fn done_at(&self) -> Time {
-        self.done_at
-    }
-
-    /// Completes the packet in service, at [`Port::next_completion`], and starts the next: control first, then data.
+    /// Does what is due at [`Port::next_at`]: completes the packet in service, which it gives back, and starts the next
+    /// one if the transmitter is free: control first, then data.
     ///
     /// # Panics
-    /// If nothing is in service.
+    /// If nothing is due, ever.
     #[inline]
-    pub fn complete(&mut self, packets: &mut Packets) -> Completion {
-        let (Serving { id, size, control, in_data }, now) = (self.serving, self.done_at);
-        assert!(now != Time::MAX, "a completion follows a start");
+    pub fn advance(&mut self, packets: &mut Packets) -> Option<Completion> {
+        let now = self.next_at;
+        let completion = self.complete(now, packets);
+        let in_data = self.control.is_empty();
+        let list = if in_data { &mut self.data } else { &mut self.control };
+        if list.is_empty() {
+            self.next_at = Time::MAX;
+        } else if self.free_at > now {
+            self.next_at = self.free_at;
+        } else {
+            let (id, packet) = list.pop(packets);
+            let size = packet.size().get() as u16;
+            self.serve(now, Serving { id, size, control: packet.control(), in_data });
+        }
+        completion
+    }
+
+    #[inline]
+    fn complete(&mut self, now: Time, packets: &mut Packets) -> Option<Completion> {
+        let Serving { id, size, control, in_data } = self.serving;
+        if id.is_none() {
+            assert!(now != Time::MAX, "something is due");
+            return None;
+        }
+        self.serving.id = PacketId::NONE;
         let size = Bytes::new(u64::from(size));
         self.counters.sent_bytes += size;
         self.counters.sent_packets += 1;
@@ -231,22 +284,17 @@ impl Port {
                 self.counters.marked += 1;
             }
         }
-        self.serve_next(now, packets);
-        Completion { id, at: now, control, backlogged: self.data_bytes >= size }
+        Some(Completion { id, at: now })
     }
 
+    /// The packet in service, if there is one: when it leaves, and whether it is data that leaves at least as much data
+    /// behind as it takes away.
+    #[must_use]
     #[inline]
-    fn serve_next(&mut self, now: Time, packets: &Packets) {
-        let in_data = self.control.is_empty();
-        let list = if in_data { &mut self.data } else { &mut self.control };
-        if list.is_empty() {
-            self.done_at = Time::MAX;
-            return;
-        }
-        let (id, packet) = list.pop(packets);
-        let serving =
-            Serving { id, size: packet.size().get() as u16, control: packet.control(), in_data };
-        self.serve(now, serving);
+    pub fn in_service(&self) -> Option<(Time, bool)> {
+        let Serving { id, size, control, .. } = self.serving;
+        let backlogged = self.data_bytes.get() >= 2 * u64::from(size);
+        (!id.is_none()).then_some((self.next_at, backlogged && !control))
     }
 
     /// Bytes in the data queue, the packet in service included.
@@ -270,7 +318,16 @@ impl Port {
     /// Time spent sending up to `now`: the packet in service counts as far as it has come.
     #[must_use]
     pub fn busy_until(&self, now: Time) -> Duration {
-        self.counters.busy.saturating_sub(self.next_completion().map_or(Duration::ZERO, |at| at.since(now)))
+        let serving = if self.serving.id.is_none() { 0 } else { u64::from(self.serving.size) };
+        let begun = self.counters.sent_bytes + Bytes::new(serving);
+        self.model.transmission(begun).saturating_sub(self.free_at.since(now))
+    }
+
+    /// What the port has in common with others of its kind.
+    #[must_use]
+    #[inline]
+    pub fn model(&self) -> &PortModel {
+        &self.model
     }
 
     /// Time-weighted mean of the data queue from the start to `now`, in bytes.
@@ -290,10 +347,6 @@ pub struct Completion {
     pub id: PacketId,
     /// When its last bit left.
     pub at: Time,
-    /// Whether it is a control packet.
-    pub control: bool,
-    /// Whether it leaves at least as much data behind as it takes away.
-    pub backlogged: bool,
 }
 
 /// Bytes times picoseconds.

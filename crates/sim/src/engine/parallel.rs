@@ -212,7 +212,7 @@ fn run_part<N: Node>(
     let mut total = 0;
     for epoch in 0.. {
         let (parity, end) = (epoch % 2, stretch.end(start));
-        let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end);
+        let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end, stretch.until);
         board.post(parity, number, part, handled);
         board.barrier.wait();
         board.collect(parity, number, part);
@@ -233,7 +233,7 @@ fn run_in_turn<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> 
     loop {
         let end = stretch.end(start);
         for (number, part) in parts.iter_mut().enumerate() {
-            let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end);
+            let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end, stretch.until);
             board.post(0, number, part, handled);
         }
         parts.iter_mut().enumerate().for_each(|(number, part)| board.collect(0, number, part));
@@ -305,7 +305,10 @@ impl Pace {
         best ^ (self.stretches % TRY_EVERY == 1)
     }
 
-    #[allow(clippy::disallowed_methods, reason = "how fast a run goes may depend on the clock; what it gives may not")]
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "how fast a run goes may depend on the clock; what it gives may not"
+    )]
     fn start(&self) -> std::time::Instant {
         std::time::Instant::now()
     }

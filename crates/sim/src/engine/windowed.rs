@@ -22,6 +22,8 @@ pub(crate) struct Window<'a, M> {
     start: Time,
     /// The window's end; events at or after it wait.
     end: Time,
+    /// Until when the engine runs before someone may look at the nodes.
+    until: Time,
     part: u16,
     /// The messages before the end, in order.
     keys: &'a [u64],
@@ -36,6 +38,12 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     /// Where the window ends.
     pub(crate) const fn end(&self) -> Time {
         self.end
+    }
+
+    /// Nobody looks at the nodes before: what is bound to happen by then may be counted now.
+    #[inline]
+    pub(crate) const fn until(&self) -> Time {
+        self.until
     }
 
     /// Whether the node has asked for events in this window.
@@ -70,9 +78,10 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
 
     /// The next event of those that arrive or were asked for, in the total order.
     pub(crate) fn next(&mut self) -> Option<(Key, Option<M>)> {
-        let message = self.keys.get(self.taken).map(|&packed| {
-            Key::new(self.at(packed), EventClass::Arrival, self.channels[rank(packed)], 0)
-        });
+        let message = self
+            .keys
+            .get(self.taken)
+            .map(|&packed| Key::new(self.at(packed), EventClass::Arrival, self.channels[rank(packed)], 0));
         if let Some(key) = self.wakes.take_before(self.end, message) {
             return Some((key, None));
         }
@@ -221,7 +230,10 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
     /// Takes a message from another part.
     pub(super) fn deliver(&mut self, channel: Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.now && channel.part == self.part, "a message comes in time and to the right part");
+        debug_assert!(
+            at >= self.now && channel.part == self.part,
+            "a message comes in time and to the right part"
+        );
         let (length, at) = (self.calendar.length, at.as_ps());
         let key = pack(at % length, channel.rank, msg.into());
         self.calendar.file(at / length, channel.node, key);
@@ -239,7 +251,13 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     }
 
     /// Handles events before `until`, pausing after about `budget` of them.
-    pub(crate) fn run<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, until: Time, budget: u64) -> Pause
+    pub(crate) fn run<N>(
+        &mut self,
+        nodes: &mut [N],
+        shared: &mut N::Shared,
+        until: Time,
+        budget: u64,
+    ) -> Pause
     where
         N: Node<Msg = M>,
     {
@@ -248,7 +266,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             if self.is_idle() {
                 return Pause::Idle;
             }
-            let Some(handled) = self.advance(nodes, shared, until) else {
+            let Some(handled) = self.advance(nodes, shared, until, until) else {
                 return Pause::Reached;
             };
             left = left.saturating_sub(handled);
@@ -256,40 +274,53 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         Pause::Budget
     }
 
-    /// Handles all events before `until`, also when only probes are left; gives about how many there were.
-    pub(super) fn run_through<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, until: Time) -> u64
+    /// Handles all events before `end`, also when only probes are left; gives about how many there were. Nobody looks at
+    /// the nodes before `until`.
+    pub(super) fn run_through<N>(
+        &mut self,
+        nodes: &mut [N],
+        shared: &mut N::Shared,
+        end: Time,
+        until: Time,
+    ) -> u64
     where
         N: Node<Msg = M>,
     {
         let mut handled = 0;
-        while let Some(more) = self.advance(nodes, shared, until) {
+        while let Some(more) = self.advance(nodes, shared, end, until) {
             handled += more;
         }
         handled
     }
 
-    /// Runs the next window in which anything happens before `until`, up to there; gives about how many events there
+    /// Runs the next window in which anything happens before `limit`, up to there; gives about how many events there
     /// were, or `None` if there is no such window.
-    fn advance<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, until: Time) -> Option<u64>
+    fn advance<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, limit: Time, until: Time) -> Option<u64>
     where
         N: Node<Msg = M>,
     {
-        if self.now >= until {
+        if self.now >= limit {
             return None;
         }
-        let limit = until.as_ps().div_ceil(self.calendar.length);
-        let Some(window) = self.calendar.next_active(self.calendar.window(self.now), limit) else {
-            self.now = until;
+        let windows = limit.as_ps().div_ceil(self.calendar.length);
+        let Some(window) = self.calendar.next_active(self.calendar.window(self.now), windows) else {
+            self.now = limit;
             return None;
         };
-        let end = self.calendar.start(window + 1).min(until);
-        let handled = self.run_window(nodes, shared, window, end);
+        let end = self.calendar.start(window + 1).min(limit);
+        let handled = self.run_window(nodes, shared, window, [end, until]);
         self.now = end;
         Some(handled)
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
-    fn run_window<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, window: u64, end: Time) -> u64
+    fn run_window<N>(
+        &mut self,
+        nodes: &mut [N],
+        shared: &mut N::Shared,
+        window: u64,
+        [end, until]: [Time; 2],
+    ) -> u64
     where
         N: Node<Msg = M>,
     {
@@ -299,13 +330,20 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             while bits != 0 {
                 let node = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                handled += self.run_node(&mut nodes[node as usize], node, shared, window, end) + 1;
+                handled += self.run_node(&mut nodes[node as usize], node, shared, window, [end, until]) + 1;
             }
         }
         handled
     }
 
-    fn run_node<N>(&mut self, state: &mut N, node: u32, shared: &mut N::Shared, window: u64, end: Time) -> u64
+    fn run_node<N>(
+        &mut self,
+        state: &mut N,
+        node: u32,
+        shared: &mut N::Shared,
+        window: u64,
+        [end, until]: [Time; 2],
+    ) -> u64
     where
         N: Node<Msg = M>,
     {
@@ -325,6 +363,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             index: window,
             start,
             end,
+            until,
             part: self.part,
             keys: &self.keys[..due],
             taken: 0,

@@ -17,14 +17,14 @@ fn ack(packets: &mut Packets) -> PacketId {
 }
 
 fn port(config: &PortConfig) -> Port {
-    Port::new(&Arc::new(PortModel::new(config, GBPS_100)), PortId(0), 1)
+    Port::new(&Arc::new(PortModel::new(config, GBPS_100, Duration::from_us(1))), PortId(0), 1)
 }
 
 /// Completes everything and gives (time, packet) in order.
 fn drain(port: &mut Port, packets: &mut Packets) -> Vec<(Time, PacketId)> {
     let mut out = vec![];
-    while let Some(at) = port.next_completion() {
-        out.push((at, port.complete(packets).id));
+    while port.next_at() != Time::MAX {
+        out.extend(port.advance(packets).map(|done| (done.at, done.id)));
     }
     out
 }
@@ -40,7 +40,7 @@ fn packets_leave_in_order_one_transmission_apart() {
     assert_eq!(left.iter().map(|x| x.1).collect::<Vec<_>>(), ids);
     assert_eq!(left[2].0, Time::from_ps(3 * 332_800));
     assert_eq!(port.counters().sent_bytes, Bytes::new(3 * 4160));
-    assert_eq!(port.counters().busy, Duration::from_ps(3 * 332_800));
+    assert_eq!(port.busy_until(left[2].0), Duration::from_ps(3 * 332_800));
 }
 
 #[test]
@@ -141,20 +141,20 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
         let mut waited = 0_u128;
         let mut complete =
             |port: &mut Port, packets: &mut Packets, arrivals: &mut alloc::collections::VecDeque<Time>| {
-                let at = port.next_completion().unwrap();
+                let at = port.next_at();
                 packets_gone(port, packets);
                 waited += u128::from((at - service).since(arrivals.pop_front().unwrap()).as_ps());
             };
         for _ in 0..n {
             now += service.mul_f64(random.exponential() / rho);
-            while port.next_completion().is_some_and(|at| at <= now) {
+            while port.next_at() <= now {
                 complete(&mut port, &mut packets, &mut arrivals);
             }
             let id = data(&mut packets, 4160);
             port.enqueue(now, id, &mut packets);
             arrivals.push_back(now);
         }
-        while port.next_completion().is_some() {
+        while port.next_at() != Time::MAX {
             complete(&mut port, &mut packets, &mut arrivals);
         }
         let mean = waited as f64 / f64::from(n) / service.as_ps() as f64;
@@ -164,8 +164,8 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
 }
 
 fn packets_gone(port: &mut Port, packets: &mut Packets) {
-    let id = port.complete(packets).id;
-    packets.remove(id);
+    let done = port.advance(packets).expect("a packet is in service");
+    packets.remove(done.id);
 }
 
 #[test]
@@ -183,6 +183,47 @@ fn the_mean_queue_is_weighted_by_time() {
 
 proptest! {
     #[test]
+    fn letting_control_packets_pass_changes_nothing_but_the_work(
+        steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..40_000_000,
+    ) {
+        let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
+        let config = PortConfig {
+            phantom: Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true }),
+            markers: vec![Marker::Queue(red), Marker::Phantom(red)],
+            ..PortConfig::drop_tail(Bytes::new(10 * 4160))
+        };
+        let horizon = Time::from_ps(horizon);
+        // By port: the packets in the order in which they left, with time and mark; counters; mean queue.
+        let run = |passes: bool| {
+            let (mut packets, mut port, mut now, mut left) = (Packets::default(), port(&config), Time::ZERO, vec![]);
+            for (number, &(gap, control)) in (0..).zip(&steps) {
+                now += Duration::from_ps(gap);
+                while port.next_at() <= now {
+                    left.extend(port.advance(&mut packets).map(|done| (done.at, done.id)));
+                }
+                let size = if control { 64 } else { 4160 };
+                let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
+                let id = packets.insert(packet);
+                match passes.then(|| port.pass(now, &packets[id], horizon)).flatten() {
+                    Some(at) => left.push((at, id)),
+                    None if port.enqueue(now, id, &mut packets) == Admission::Dropped => drop(packets.remove(id)),
+                    None => {}
+                }
+            }
+            while port.next_at() != Time::MAX {
+                left.extend(port.advance(&mut packets).map(|done| (done.at, done.id)));
+            }
+            left.sort_unstable_by_key(|&(at, ..)| at);
+            let seen: Vec<_> = left.iter().map(|&(at, id)| {
+                let packet = &packets[id];
+                (at, packet.flow, packet.ecn_ce())
+            }).collect();
+            (seen, *port.counters(), port.mean_queue(now + Duration::from_ms(1)), port.busy_until(now))
+        };
+        prop_assert_eq!(run(true), run(false));
+    }
+
+    #[test]
     fn packets_and_bytes_are_conserved(
         steps in proptest::collection::vec((0_u64..2_000_000, 64_u64..9000, any::<bool>()), 1..300),
         buffer in 10_000_u64..100_000,
@@ -192,7 +233,7 @@ proptest! {
         let (mut offered, mut left) = (Bytes::ZERO, 0_u64);
         for &(gap, size, control) in &steps {
             now += Duration::from_ps(gap);
-            while port.next_completion().is_some_and(|at| at <= now) {
+            while port.next_at() <= now {
                 packets_gone(&mut port, &mut packets);
                 left += 1;
             }
@@ -203,7 +244,7 @@ proptest! {
             }
             prop_assert!(port.queued() <= Bytes::new(buffer));
         }
-        while port.next_completion().is_some() {
+        while port.next_at() != Time::MAX {
             packets_gone(&mut port, &mut packets);
             left += 1;
         }
