@@ -1,12 +1,13 @@
 //! Shortest-path routes and per-switch salted ECMP.
 
 use crate::network::{Network, NodeKind};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use farspan_units::random::{self, Random, mix};
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Purpose};
 
 /// The ports of one switch towards one destination: `count` entries of the table's members from `first`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Group {
     first: u32,
     count: u32,
@@ -41,6 +42,22 @@ impl RouteTable {
         let hash = mix(self.salt ^ (u64::from(flow.0) << 16 | u64::from(entropy)));
         let pick = ((hash >> 32) * u64::from(group.count)) >> 32;
         Some(self.members[group.first as usize + pick as usize])
+    }
+
+    /// The group of these ports. A switch leads most leaves to the same ports: those that were added last are not kept
+    /// twice, which keeps the table small enough to stay in the cache.
+    fn group(&mut self, ports: impl Iterator<Item = PortId>) -> Group {
+        let old = self.members.len();
+        self.members.extend(ports);
+        let count = self.members.len() - old;
+        let (before, new) = self.members.split_at(old);
+        let first = if before.ends_with(new) {
+            self.members.truncate(old);
+            old - count
+        } else {
+            old
+        };
+        Group { first: first as u32, count: count as u32 }
     }
 }
 
@@ -88,9 +105,10 @@ impl Routes {
                 salt: Random::new(seed, Purpose::Ecmp, random::entity(&node.name)).at(0),
             })
             .collect();
+        let mut beyond = BTreeMap::new();
         for (number, &leaf) in (0..).zip(&leaves) {
             tables[leaf.index()].own = Some(own_hosts(network, leaf, number));
-            add_groups(network, leaf, &mut tables);
+            add_groups(network, leaf, &mut beyond, &mut tables);
         }
         Self { leaf_of, tables }
     }
@@ -128,11 +146,40 @@ fn own_hosts(network: &Network, leaf: NodeId, number: u32) -> (u32, HostId, Vec<
     (number, first, ports)
 }
 
-/// Breadth-first from a leaf: every switch gets the ports that lead one link closer to it.
-fn add_groups(network: &Network, leaf: NodeId, tables: &mut [RouteTable]) {
+/// The switches next to a leaf switch.
+fn next_to(network: &Network, leaf: NodeId) -> Vec<NodeId> {
+    let ends = network.ports_of(leaf).map(|port| network.links[port as usize].to);
+    let mut switches: Vec<_> = ends.filter(|to| to.0 >= network.hosts).collect();
+    switches.sort_unstable();
+    switches.dedup();
+    switches
+}
+
+/// Gives every switch its group towards `leaf`. `beyond` keeps, by the switches next to a leaf, the groups of all the
+/// others: the leaves of a pod share them, so that there is one search a pod.
+fn add_groups(
+    network: &Network,
+    leaf: NodeId,
+    beyond: &mut BTreeMap<Vec<NodeId>, Vec<Group>>,
+    tables: &mut [RouteTable],
+) {
+    let entries = next_to(network, leaf);
+    let groups = beyond.entry(entries.clone()).or_insert_with(|| towards(network, &entries, tables));
+    let switches = tables.iter_mut().skip(network.hosts as usize);
+    switches.zip(groups).for_each(|(table, group)| table.groups.push(*group));
+    for entry in entries {
+        let direct = |port: &PortId| network.links[port.index()].to == leaf;
+        let table = &mut tables[entry.index()];
+        let group = table.group(network.ports_of(entry).map(PortId).filter(direct));
+        *table.groups.last_mut().expect("it has just got one") = group;
+    }
+}
+
+/// Breadth-first from `entries`: every switch gets the ports that lead one link closer to the nearest of them.
+fn towards(network: &Network, entries: &[NodeId], tables: &mut [RouteTable]) -> Vec<Group> {
     let mut distance = alloc::vec![u32::MAX; network.nodes.len()];
-    let mut queue = alloc::collections::VecDeque::from([leaf]);
-    distance[leaf.index()] = 0;
+    let mut queue: alloc::collections::VecDeque<_> = entries.iter().copied().collect();
+    entries.iter().for_each(|entry| distance[entry.index()] = 0);
     while let Some(node) = queue.pop_front() {
         for port in network.ports_of(node) {
             // Links come in pairs, so the neighbours one can reach are those one can be reached from.
@@ -143,17 +190,14 @@ fn add_groups(network: &Network, leaf: NodeId, tables: &mut [RouteTable]) {
             }
         }
     }
-    for (node, table) in tables.iter_mut().enumerate().skip(network.hosts as usize) {
-        let first = table.members.len() as u32;
+    let group = |(node, table): (usize, &mut RouteTable)| {
         let closer = |port: &PortId| {
-            let to = network.links[port.index()].to;
-            to.0 >= network.hosts
-                && distance[to.index()] != u32::MAX
-                && distance[to.index()] + 1 == distance[node]
+            let to = distance[network.links[port.index()].to.index()];
+            to != u32::MAX && to + 1 == distance[node]
         };
-        table.members.extend(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer));
-        table.groups.push(Group { first, count: table.members.len() as u32 - first });
-    }
+        table.group(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer))
+    };
+    tables.iter_mut().enumerate().skip(network.hosts as usize).map(group).collect()
 }
 
 impl Walk {

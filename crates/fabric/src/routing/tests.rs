@@ -141,3 +141,55 @@ fn star_and_oversubscribed_trees_are_connected() {
         }
     }
 }
+
+/// The links from each node to `leaf`, without passing through hosts.
+fn distances(network: &Network, leaf: NodeId) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; network.nodes.len()];
+    distance[leaf.index()] = 0;
+    for _ in &network.nodes {
+        for link in network.links.iter().filter(|link| link.from.0 >= network.hosts) {
+            let through = distance[link.to.index()].saturating_add(1);
+            distance[link.from.index()] = distance[link.from.index()].min(through);
+        }
+    }
+    distance
+}
+
+#[test]
+fn a_group_is_every_port_that_leads_one_link_closer() {
+    let small = FatTree { k: 4, ..tree() };
+    let sites = DualFatTree {
+        site: small.clone(),
+        core_border_links: 2,
+        wan_links: 3,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay: Duration::from_us(5),
+    };
+    let thin = FatTree { oversubscription: [2, 1], ..small.clone() };
+    for network in [small.build().unwrap(), sites.build().unwrap(), thin.build().unwrap()] {
+        let routes = Routes::new(&network, 1);
+        for host in 0..network.hosts {
+            let leaf = network.links[network.first_port[host as usize] as usize].to;
+            let distance = distances(&network, leaf);
+            for node in (network.hosts..network.nodes.len() as u32).map(NodeId).filter(|node| *node != leaf) {
+                let table = &routes.tables[node.index()];
+                let Group { first, count } = table.groups[routes.leaf_of[host as usize] as usize];
+                let group = &table.members[first as usize..(first + count) as usize];
+                let far = |port: u32| distance[network.links[port as usize].to.index()];
+                let closer = network.ports_of(node).filter(|&port| far(port) < distance[node.index()]);
+                assert_eq!(group, closer.map(PortId).collect::<Vec<_>>(), "{} to host {host}", node.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_grow_with_the_ports_of_a_switch_not_with_leaves_times_ports() {
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    assert!(routes.tables[..256].iter().all(|table| table.groups.is_empty()), "hosts have no routes");
+    for (node, table) in routes.tables.iter().enumerate().skip(256) {
+        let ports = network.ports_of(NodeId(node as u32)).len();
+        assert!(table.members.len() <= 2 * ports, "{} of {ports} ports at node {node}", table.members.len());
+    }
+}
