@@ -6,11 +6,17 @@ use alloc::vec::Vec;
 use farspan_units::random::{self, Random, mix};
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Purpose};
 
-/// The ports of one switch towards one destination: `count` entries of the table's members from `first`.
+/// The ports of one switch towards one destination: `count` consecutive ones from `first`, or as many entries of the
+/// table's members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Group {
     first: u32,
+    /// With [`Group::LISTED`] if `first` is a place among the members.
     count: u32,
+}
+
+impl Group {
+    const LISTED: u32 = 1 << 31;
 }
 
 /// The routes of one switch: a group of equal-cost ports for every leaf switch (the one a host hangs off).
@@ -19,8 +25,12 @@ pub struct RouteTable {
     /// By leaf.
     groups: Vec<Group>,
     members: Vec<PortId>,
-    /// This switch's own leaf number, and the ports to its hosts, from the lowest host on.
-    own: Option<(u32, HostId, Vec<PortId>)>,
+    /// This switch's own leaf number, or [`u32::MAX`].
+    own_leaf: u32,
+    /// The lowest of its hosts.
+    own_first: HostId,
+    /// The ports to its hosts, from the lowest host on.
+    own: Vec<PortId>,
     /// Hashed with (flow, entropy).
     salt: u64,
 }
@@ -29,35 +39,40 @@ impl RouteTable {
     /// The port for a packet to `to`, whose leaf is `leaf`: the hash of (salt, flow, entropy) picks among equal-cost
     /// ports. `None` if there is no path.
     #[must_use]
+    #[inline(always)]
     pub fn port(&self, to: HostId, leaf: u32, flow: FlowId, entropy: u16) -> Option<PortId> {
-        if let Some((own, first, ports)) = &self.own
-            && *own == leaf
-        {
-            return Some(ports[(to.0 - first.0) as usize]);
+        if leaf == self.own_leaf {
+            return Some(self.own[(to.0 - self.own_first.0) as usize]);
         }
-        let group = self.groups[leaf as usize];
-        if group.count == 0 {
-            return None;
+        let Group { first, count } = self.groups[leaf as usize];
+        if count <= 1 {
+            return (count == 1).then_some(PortId(first));
         }
         let hash = mix(self.salt ^ (u64::from(flow.0) << 16 | u64::from(entropy)));
-        let pick = ((hash >> 32) * u64::from(group.count)) >> 32;
-        Some(self.members[group.first as usize + pick as usize])
+        let pick = |count: u32| (((hash >> 32) * u64::from(count)) >> 32) as u32;
+        if count & Group::LISTED == 0 {
+            return Some(PortId(first + pick(count)));
+        }
+        Some(self.members[(first + pick(count & !Group::LISTED)) as usize])
     }
 
     /// The group of these ports. A switch leads most leaves to the same ports: those that were added last are not kept
-    /// twice, which keeps the table small enough to stay in the cache.
+    /// twice, and consecutive ones not at all, which keeps the table small enough to stay in the cache.
     fn group(&mut self, ports: impl Iterator<Item = PortId>) -> Group {
         let old = self.members.len();
         self.members.extend(ports);
-        let count = self.members.len() - old;
         let (before, new) = self.members.split_at(old);
-        let first = if before.ends_with(new) {
+        let count = new.len() as u32;
+        if new.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0) {
+            let first = new.first().map_or(0, |port| port.0);
             self.members.truncate(old);
-            old - count
-        } else {
-            old
-        };
-        Group { first: first as u32, count: count as u32 }
+            return Group { first, count };
+        }
+        let is_kept = before.ends_with(new);
+        if is_kept {
+            self.members.truncate(old);
+        }
+        Group { first: self.members.len() as u32 - count, count: count | Group::LISTED }
     }
 }
 
@@ -101,13 +116,16 @@ impl Routes {
             .map(|node| RouteTable {
                 groups: Vec::new(),
                 members: Vec::new(),
-                own: None,
+                own_leaf: u32::MAX,
+                own_first: HostId(0),
+                own: Vec::new(),
                 salt: Random::new(seed, Purpose::Ecmp, random::entity(&node.name)).at(0),
             })
             .collect();
         let mut beyond = BTreeMap::new();
         for (number, &leaf) in (0..).zip(&leaves) {
-            tables[leaf.index()].own = Some(own_hosts(network, leaf, number));
+            let table = &mut tables[leaf.index()];
+            (table.own_leaf, table.own_first, table.own) = own_hosts(network, leaf, number);
             add_groups(network, leaf, &mut beyond, &mut tables);
         }
         Self { leaf_of, tables }

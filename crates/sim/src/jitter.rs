@@ -22,7 +22,7 @@ impl Jitter {
 
     /// When a packet arrives that would arrive at `at`, late by up to `max` (the same for all packets; zero: off);
     /// `vary`: whether it may be late, or just keeps the order. Call in the order in which packets leave.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrival(&mut self, at: Time, max: Duration, vary: bool) -> Time {
         if max.is_zero() {
             return at;

@@ -19,7 +19,7 @@ pub(crate) struct Egress {
 
 impl Egress {
     /// A packet arrives that the port must hold; everything due has been done.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, jitter: Duration) -> Admission {
         let admission = self.port.enqueue(now, id, packets);
         match admission {
@@ -31,7 +31,7 @@ impl Egress {
     }
 
     /// The service of a packet has begun, if one is in service.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, jitter: Duration) {
         if let Some((done, varies)) = self.port.in_service() {
             self.arrival = self.jitter.arrival(done + self.port.model().delay(), jitter, varies);
@@ -39,7 +39,7 @@ impl Egress {
     }
 
     /// Does what is due at the port.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, packets: &mut Packets, jitter: Duration, out: &mut impl Outbox<PacketId>) {
         if let Some(Completion { id, .. }) = self.port.advance(packets) {
             out.send(self.channel, self.arrival, id);
@@ -48,7 +48,7 @@ impl Egress {
     }
 
     /// Does all that is due up to `until`.
-    #[inline]
+    #[inline(always)]
     fn settle(
         &mut self,
         until: Time,
@@ -130,7 +130,7 @@ impl Switch {
         if window.has_wakes() {
             while let Some((key, arrived)) = window.next() {
                 match arrived {
-                    Some(id) => self.admit(key.at(), id, packets, window),
+                    Some(id) => self.admit_one(key.at(), id, packets, window),
                     None => {
                         self.settle(key.at(), packets, window);
                         self.sample(key, window);
@@ -146,7 +146,7 @@ impl Switch {
     }
 
     /// Takes a packet in whose port may have something due.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         let port = self.route(id, packets);
         let (egress, jitter) = (&mut self.ports[port], self.plan.port_jitter);
@@ -157,6 +157,12 @@ impl Switch {
         }
         egress.admit(now, id, packets, jitter);
         self.busy[port / 64] |= 1 << (port % 64);
+    }
+
+    /// The same, out of the way of the usual loop.
+    #[cold]
+    fn admit_one(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+        self.admit(now, id, packets, window);
     }
 
     /// Does all that is due up to `until` on busy ports; gives when the next is due, or [`Time::MAX`].
@@ -178,7 +184,7 @@ impl Switch {
         earliest
     }
 
-    #[inline]
+    #[inline(always)]
     fn route(&self, id: PacketId, packets: &Packets) -> usize {
         let packet = &packets[id];
         let leaf = self.plan.leaf_of[packet.to().index()];

@@ -128,7 +128,7 @@ impl Marking {
     }
 
     /// Whether the state of the queues now marks a data packet: any marker does.
-    #[inline]
+    #[inline(always)]
     pub(super) fn marks(&self, now: Time, queued: Bytes, phantom: PhantomQueue, random: &mut Random) -> bool {
         self.queue.marks(queued.get(), random)
             || self.step.marks(queued.get(), random)

@@ -147,7 +147,7 @@ impl Port {
     }
 
     /// A packet arrives. Everything due at or before `now` must have been done.
-    #[inline]
+    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
         debug_assert!(self.next_at > now, "something is overdue");
         let packet = &mut packets[id];
@@ -171,7 +171,7 @@ impl Port {
     /// A packet arrives that goes first and whose departure nothing can change any more: gives when its last bit leaves.
     /// The port is then done with it. `None` if it must be [queued](Self::enqueue): it is data, control packets do not
     /// go first or already wait, or it would not have left before `horizon`, when someone may look at the counters.
-    #[inline]
+    #[inline(always)]
     pub fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.next_at > now, "something is overdue");
         if !(packet.control() && self.model.control_priority && self.control.is_empty()) {
@@ -193,7 +193,7 @@ impl Port {
     }
 
     /// Counts a packet into the data queue, if there is room for it.
-    #[inline]
+    #[inline(always)]
     fn admit(&mut self, now: Time, packet: &mut Packet, size: Bytes, control: bool) -> bool {
         let model = &*self.model;
         let after = self.data_bytes + size;
@@ -223,7 +223,7 @@ impl Port {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn serve(&mut self, now: Time, serving: Serving) {
         let time = self.model.transmission(Bytes::new(u64::from(serving.size)));
         self.serving = serving;
@@ -243,7 +243,7 @@ impl Port {
     ///
     /// # Panics
     /// If nothing is due, ever.
-    #[inline]
+    #[inline(always)]
     pub fn advance(&mut self, packets: &mut Packets) -> Option<Completion> {
         let now = self.next_at;
         let completion = self.complete(now, packets);
@@ -261,7 +261,7 @@ impl Port {
         completion
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self, now: Time, packets: &mut Packets) -> Option<Completion> {
         let Serving { id, size, control, in_data } = self.serving;
         if id.is_none() {

@@ -3,6 +3,7 @@
 //! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in coarse slots, which are filed
 //! into the near windows when their time comes.
 
+use super::sort::Sorter;
 use farspan_units::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -61,6 +62,8 @@ struct Far {
 pub(super) struct Calendar {
     /// Length of a window, ps.
     pub(super) length: u64,
+    /// 2^64 / length, rounded up: a multiplication by it divides by the length.
+    reciprocal: u64,
     nodes: usize,
     /// First chunk by (window modulo [`NEAR`], node).
     heads: Vec<u32>,
@@ -79,10 +82,14 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
+    /// A window is shorter than 2^21 ps.
+    const LENGTH_BITS: u32 = 64 - TIME_SHIFT;
+
     pub(super) fn new(length: Duration, nodes: usize) -> Self {
         let row = nodes.div_ceil(64);
         Self {
             length: length.as_ps(),
+            reciprocal: (1_u128 << 64).div_ceil(u128::from(length.as_ps())) as u64,
             nodes,
             heads: vec![NONE; NEAR as usize * nodes],
             active: vec![0; NEAR as usize * row],
@@ -98,6 +105,17 @@ impl Calendar {
     /// The window that holds `at`.
     pub(super) const fn window(&self, at: Time) -> u64 {
         at.as_ps() / self.length
+    }
+
+    /// A stretch as a number of windows and the rest.
+    #[inline(always)]
+    pub(super) fn split(&self, ps: u64) -> (u64, u64) {
+        // Exact as long as ps x length < 2^64, since the reciprocal is less than 2^-64 too large.
+        if ps >> (64 - Self::LENGTH_BITS) != 0 {
+            return (ps / self.length, ps % self.length);
+        }
+        let windows = ((u128::from(ps) * u128::from(self.reciprocal)) >> 64) as u64;
+        (windows, ps - windows * self.length)
     }
 
     /// When a window begins.
@@ -122,7 +140,7 @@ impl Calendar {
     }
 
     /// Files a message for `node` in `window`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn file(&mut self, window: u64, node: u32, key: u64) {
         self.messages += 1;
         if window < self.near_end {
@@ -163,13 +181,15 @@ impl Calendar {
 
     /// Takes the messages of (window, node), unsorted; they no longer count as under way.
     #[inline]
-    pub(super) fn gather(&mut self, window: u64, node: u32, into: &mut Vec<u64>) {
+    pub(super) fn gather(&mut self, window: u64, node: u32, into: &mut Sorter) {
+        into.clear();
         let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
         let mut at = std::mem::replace(head, NONE);
         while at != NONE {
             let chunk = &mut self.chunks[at as usize];
-            into.extend_from_slice(&chunk.keys[..chunk.len as usize]);
-            self.messages -= chunk.len as usize;
+            let keys = &chunk.keys[..chunk.len as usize];
+            into.extend(keys);
+            self.messages -= keys.len();
             let next = std::mem::replace(&mut chunk.next, self.free);
             self.free = at;
             at = next;

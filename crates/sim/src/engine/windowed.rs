@@ -9,7 +9,8 @@
 //! [`super::Parallel`]).
 
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
-use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause, sort};
+use super::sort::Sorter;
+use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -91,29 +92,21 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         Some((key, Some(msg)))
     }
 
-    /// The window that holds `at`, and how far into it that is. Nearly always it is one of the next two.
-    #[inline]
-    fn place(&self, at: Time) -> (u64, u64) {
-        debug_assert!(at >= self.start, "nothing can be asked for in the past");
-        let length = self.calendar.length;
-        let ahead = at.as_ps() - self.start.as_ps();
-        match ahead {
-            _ if ahead < length => (self.index, ahead),
-            _ if ahead < 2 * length => (self.index + 1, ahead - length),
-            _ => (self.index + ahead / length, ahead % length),
-        }
+    #[cold]
+    fn send_away(&mut self, channel: Channel, at: Time, msg: M) {
+        self.remote.push((channel, at, msg));
     }
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
-    #[inline]
+    #[inline(always)]
     fn send(&mut self, channel: Channel, at: Time, msg: M) {
+        debug_assert!(at >= self.end, "a message arrives after the window");
         if channel.part != self.part {
-            self.remote.push((channel, at, msg));
-            return;
+            return self.send_away(channel, at, msg);
         }
-        let (window, offset) = self.place(at);
-        self.calendar.file(window, channel.node, pack(offset, channel.rank, msg.into()));
+        let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
+        self.calendar.file(self.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
     }
 
     fn wake(&mut self, key: Key) {
@@ -179,10 +172,7 @@ pub(crate) struct Windowed<M> {
     now: Time,
     /// Messages to other parts.
     pub(super) remote: Vec<(Channel, Time, M)>,
-    keys: Vec<u64>,
-    spare: Vec<u64>,
-    /// How far to shift a key to sort it.
-    shift: u32,
+    sorter: Sorter,
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
@@ -198,15 +188,13 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         let calendar = Calendar::new(window, nodes);
         Self {
             part,
-            shift: sort::shift(calendar.key_bits()),
+            sorter: Sorter::new(calendar.key_bits()),
             calendar,
             channels,
             wakes: (0..nodes).map(|_| Wakes::new()).collect(),
             waiting: 0,
             now: Time::ZERO,
             remote: Vec::new(),
-            keys: Vec::new(),
-            spare: Vec::new(),
         }
     }
 
@@ -347,15 +335,14 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     where
         N: Node<Msg = M>,
     {
-        self.keys.clear();
-        self.calendar.gather(window, node, &mut self.keys);
-        sort::sort(&mut self.keys, &mut self.spare, self.shift);
+        self.calendar.gather(window, node, &mut self.sorter);
+        let keys = self.sorter.sort();
         let start = self.calendar.start(window);
         let due = if end == self.calendar.start(window + 1) {
-            self.keys.len()
+            keys.len()
         } else {
             let limit = end.since(start).as_ps() << TIME_SHIFT;
-            self.keys.partition_point(|&key| key < limit)
+            keys.partition_point(|&key| key < limit)
         };
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();
@@ -365,7 +352,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             end,
             until,
             part: self.part,
-            keys: &self.keys[..due],
+            keys: &keys[..due],
             taken: 0,
             channels: &self.channels[node as usize],
             wakes,
@@ -377,8 +364,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
         self.book(window, node, own);
-        for i in due..self.keys.len() {
-            self.calendar.file(window, node, self.keys[i]);
+        for &key in &self.sorter.sorted()[due..] {
+            self.calendar.file(window, node, key);
             self.calendar.activate(window, node);
         }
         due as u64
