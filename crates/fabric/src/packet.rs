@@ -63,13 +63,13 @@ impl Packet {
 
     /// A packet without driver words. `kind` (0 to 15) is the driver's; control packets go first where a port says so.
     ///
-    /// # Panics
-    /// If the size exceeds 65,535 bytes, the destination 24 bits or the kind 4 bits.
+    /// The size must fit 16 bits, the destination 24 and the kind 4.
     #[must_use]
     #[inline]
     pub fn new(flow: FlowId, to: HostId, size: Bytes, entropy: u16, control: bool, kind: u8) -> Self {
-        assert!(to.0 < Self::MAX_HOSTS && kind < 16, "a destination has 24 bits and a kind 4");
-        let size = u16::try_from(size.get()).expect("a packet has at most 65,535 bytes");
+        debug_assert!(to.0 < Self::MAX_HOSTS && kind < 16, "a destination has 24 bits and a kind 4");
+        debug_assert!(size.get() <= u64::from(u16::MAX), "a packet has at most 65,535 bytes");
+        let size = size.get() as u16;
         let flags = if control { Self::CONTROL } else { 0 } | u32::from(kind) << Self::KIND_SHIFT;
         Self {
             next: PacketId::NONE,
@@ -131,13 +131,11 @@ impl Packet {
 pub struct Packets {
     slab: Vec<Packet>,
     free: PacketId,
-    live: usize,
-    live_bytes: Bytes,
 }
 
 impl Default for Packets {
     fn default() -> Self {
-        Self { slab: Vec::new(), free: PacketId::NONE, live: 0, live_bytes: Bytes::ZERO }
+        Self { slab: Vec::new(), free: PacketId::NONE }
     }
 }
 
@@ -148,8 +146,6 @@ impl Packets {
     /// If 2^32 - 1 packets are in flight.
     #[inline]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        self.live += 1;
-        self.live_bytes += packet.size();
         if self.free != PacketId::NONE {
             let id = self.free;
             let slot = &mut self.slab[id.0 as usize];
@@ -171,8 +167,6 @@ impl Packets {
         let packet = *slot;
         slot.next = free;
         self.free = id;
-        self.live -= 1;
-        self.live_bytes -= packet.size();
         packet
     }
 
@@ -187,22 +181,16 @@ impl Packets {
         self.slab.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
     }
 
-    /// How many packets there are.
+    /// How many packets there are; walks the free list as [`Self::iter`] does.
     #[must_use]
-    pub const fn len(&self) -> usize {
-        self.live
-    }
-
-    /// Their size on the wire.
-    #[must_use]
-    pub const fn bytes(&self) -> Bytes {
-        self.live_bytes
+    pub fn len(&self) -> usize {
+        self.iter().count()
     }
 
     /// Whether there are none.
     #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.live == 0
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) struct DelayHistogram {
 }
 
 impl DelayHistogram {
+    #[inline]
     fn bucket(ns: u64) -> usize {
         if ns < 1 << SUB_BITS {
             return ns as usize;
@@ -30,6 +31,7 @@ impl DelayHistogram {
         ((sub + 1) << exponent) - 1
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, delay: Duration) {
         let bucket = Self::bucket(delay.as_ns());
         if bucket >= self.counts.len() {

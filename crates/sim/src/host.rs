@@ -25,7 +25,6 @@ pub(crate) struct HostCounters {
     /// Data, then control packets.
     pub(crate) arrived: [Amount; 2],
     pub(crate) marked: u64,
-    pub(crate) header_bytes: Bytes,
     pub(crate) delivered_bytes: Bytes,
     pub(crate) arrivals_hash: u64,
     pub(crate) finished: u64,
@@ -38,10 +37,6 @@ pub(crate) struct Host {
     id: HostId,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Nic,
-    /// Whether the NIC has a packet that has not left.
-    sending: bool,
-    /// When the pacer releases a packet, while the NIC is free; [`Time::MAX`]: nothing waits for it.
-    release_at: Time,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
     /// When a packet last reached this host.
@@ -60,8 +55,6 @@ impl Host {
             id,
             endpoint: Endpoint::new(config),
             nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
-            sending: false,
-            release_at: Time::MAX,
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
@@ -83,7 +76,8 @@ impl Host {
         let now = key.at();
         match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => self.receive(now, id, packets),
-            (EventClass::Completion, _) => self.sending = false,
+            // The NIC is free.
+            (EventClass::Completion, _) => {}
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
             (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
@@ -93,7 +87,9 @@ impl Host {
         }
         // A time-out that shrank with the RTT estimate may already have run out.
         self.wake(TIMEOUT, self.timeout_at().max(now), out);
-        self.wake(PACER, self.release_at, out);
+        if self.nic.free_at() <= now {
+            self.wake(PACER, self.endpoint.next_transmit(), out);
+        }
     }
 
     /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
@@ -103,16 +99,16 @@ impl Host {
         let mut now = Time::ZERO;
         loop {
             let next = if asked { window.next_at() } else { window.next_arrival() };
-            // Once the NIC is found free, nothing changes before something else happens.
-            let free = if self.sending { self.nic.free_at() } else { Time::MAX };
-            let timer = self.timeout_at().min(self.release_at).max(now);
-            let first = next.min(free).min(timer);
+            let free = self.nic.free_at();
+            let transmit = self.endpoint.next_transmit().max(free);
+            let timeout = self.timeout_at().max(now);
+            let first = next.min(transmit).min(timeout);
             if first >= window.end() {
-                return free.min(timer);
+                return transmit.min(timeout);
             }
             now = first;
-            if free == now {
-                self.sending = false;
+            if transmit == now && free == now {
+                // The NIC has become free, and a packet waits for it.
             } else if next == now {
                 if !asked {
                     let (_, id) = window.next_message().expect("the next event is a message");
@@ -120,10 +116,8 @@ impl Host {
                 } else if self.asked(packets, window) {
                     continue;
                 }
-            } else if self.timeout_at() <= now {
+            } else if timeout == now {
                 self.timer(now, TIMEOUT);
-            } else {
-                self.timer(now, PACER);
             }
             self.transmit(now, packets, window);
         }
@@ -152,10 +146,10 @@ impl Host {
         let packet = packets.remove(id);
         let header = record::unpack(&packet, now, self.plan.header);
         let plan = &self.plan.flows[packet.flow.index()];
-        let place = u64::from(self.id.0) << 32 | u64::from(packet.flow.0);
-        let marks = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
-        let what = now.as_ps().rotate_left(24) ^ u64::from(packet.words[0]) ^ marks << 60;
-        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(mix(what ^ mix(place)));
+        let what = u64::from(packet.kind()) << 60 | u64::from(packet.ecn_ce()) << 59;
+        let which = u64::from(packet.flow.0) << 27 ^ u64::from(packet.words[0]);
+        let hash = mix(now.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ which ^ what);
+        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(hash);
         self.counters.arrived[usize::from(packet.control())].add(packet.size());
         let from = match header {
             Header::Data(data) => {
@@ -206,21 +200,13 @@ impl Host {
     /// If the NIC is free, it takes the endpoint's next packet; says whether it did.
     #[inline]
     fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        if self.sending {
+        if self.nic.free_at() > now || self.endpoint.next_transmit() > now {
             return false;
         }
-        self.release_at = Time::MAX;
-        match self.endpoint.poll_transmit(now) {
-            Poll::Packet(transmit) => {
-                self.counters.sent[usize::from(transmit.control)].add(transmit.size);
-                self.counters.header_bytes += self.plan.header;
-                self.nic.send(now, record::pack(&transmit), packets, out);
-                self.sending = true;
-            }
-            Poll::At(at) => self.release_at = at.max(now),
-            Poll::Idle => {}
-        }
-        self.sending
+        let Poll::Packet(transmit) = self.endpoint.poll_transmit(now) else { return false };
+        self.counters.sent[usize::from(transmit.control)].add(transmit.size);
+        self.nic.send(now, record::pack(&transmit), packets, out);
+        true
     }
 
     fn wake(&mut self, kind: u8, at: Time, out: &mut impl Outbox<PacketId>) {

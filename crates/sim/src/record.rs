@@ -15,6 +15,7 @@ const ACK_ECN: u8 = 2;
 const TIME_BITS: u32 = 48;
 
 /// Packs what an endpoint wants to send.
+#[inline]
 pub(crate) fn pack(transmit: &Transmit) -> Packet {
     let record = |kind| {
         Packet::new(
@@ -43,6 +44,7 @@ pub(crate) fn pack(transmit: &Transmit) -> Packet {
 }
 
 /// Unpacks a header at `now`; `header` is the size of every packet's header.
+#[inline]
 pub(crate) fn unpack(packet: &Packet, now: Time, header: Bytes) -> Header {
     let low = u64::from(packet.halves[0]) << 32 | u64::from(packet.words[2]);
     let sent_at = latest_before(now, low);
@@ -68,6 +70,7 @@ pub(crate) fn unpack(packet: &Packet, now: Time, header: Bytes) -> Header {
 }
 
 /// The latest time up to `now` whose low bits are `low`.
+#[inline]
 fn latest_before(now: Time, low: u64) -> Time {
     let span = 1_u64 << TIME_BITS;
     let candidate = (now.as_ps() & !(span - 1)) | low;

@@ -402,7 +402,8 @@ impl World {
         let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
         let dropped = self.ports().map(|port| port.counters(end));
         let packets = self.engine.packets();
-        let in_network = packets.iter().map(|p| Amount { packets: p.len() as u64, bytes: p.bytes() }).sum();
+        let under_way = packets.iter().flat_map(|packets| packets.iter());
+        let in_network = under_way.map(|packet| Amount { packets: 1, bytes: packet.size() }).sum();
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
             sent: amount(|host| host.counters.sent[0]),
@@ -413,7 +414,7 @@ impl World {
             in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
-            header_bytes: self.hosts().map(|host| host.counters.header_bytes).sum(),
+            header_bytes: self.plan.header * amount(|host| host.counters.sent[0] + host.counters.sent[1]).packets,
         }
     }
 

@@ -127,6 +127,7 @@ struct Live {
 
 impl Live {
     /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
+    #[inline]
     fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
         if let Some(at) = self.sender.control_timer() {
             timers.arm(&mut self.armed, at, key, Kind::Control);
@@ -202,6 +203,7 @@ impl Endpoint {
     }
 
     /// Takes a packet that has arrived; returns the payload that came for the first time.
+    #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
         match &packet.header {
             Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
@@ -212,6 +214,7 @@ impl Endpoint {
         }
     }
 
+    #[inline]
     fn on_data(&mut self, now: Time, from: HostId, data: &wire::Data, ecn_ce: bool) -> Option<Received> {
         let len = u64::from(data.len);
         let is_last = data.seq.checked_add(1) == Some(data.packets);
@@ -219,7 +222,7 @@ impl Endpoint {
             return None;
         }
         let flow = data.flow;
-        let key = match self.receivers.key(flow) {
+        let key = match self.receivers.find(flow) {
             Some(key) => key,
             None if self.delivered.contains_key(&flow) => {
                 self.acknowledge_duplicate(from, data, ecn_ce);
@@ -253,9 +256,10 @@ impl Endpoint {
         self.control.push_back((from, ack, entropy));
     }
 
+    #[inline]
     fn on_ack(&mut self, now: Time, from: HostId, ack: &wire::Ack) {
         // An ACK of a flow that has finished says nothing new.
-        let Some(key) = self.senders.key(ack.flow) else { return };
+        let Some(key) = self.senders.find(ack.flow) else { return };
         let Some(live) = self.senders.get_mut(key) else { return };
         if live.sender.to() != from {
             return;
@@ -296,6 +300,7 @@ impl Endpoint {
 
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
+    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
         if let Some((to, ack, entropy)) = self.control.pop_front() {
             return Poll::Packet(Transmit {
@@ -323,14 +328,24 @@ impl Endpoint {
         self.schedule.next_release(|key| senders.get(key).is_some()).map_or(Poll::Idle, Poll::At)
     }
 
+    /// No packet leaves before this time, unless something happens: a driver need not poll before. [`Time::ZERO`]: one may
+    /// leave at once; [`Time::MAX`]: none waits.
+    #[must_use]
+    #[inline]
+    pub fn next_transmit(&self) -> Time {
+        if self.control.is_empty() { self.schedule.first() } else { Time::ZERO }
+    }
+
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:
     /// [`Poll::At`] says when to ask for the next packet.
     #[must_use]
+    #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.timers.next()
     }
 
     /// The next event, in the order in which they happened.
+    #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }

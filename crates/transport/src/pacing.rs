@@ -24,11 +24,13 @@ impl Pacer {
     }
 
     /// When the next packet may leave; may lie in the past.
+    #[inline]
     pub(crate) const fn next(&self) -> Time {
         self.next
     }
 
     /// A packet of `wire` bytes leaves at `now`; `rate`: as in [`crate::congestion::Decision::pacing_rate`].
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, wire: Bytes, rate: Option<Rate>) {
         self.next = match rate {
             Some(rate) if rate < self.line_rate => self.next.saturating_add(rate.transmission(wire)).max(now),

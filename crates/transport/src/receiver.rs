@@ -56,6 +56,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// An arrival; every arrival is acknowledged.
+    #[inline]
     fn count(&mut self, ecn_ce: bool) {
         self.arrived = self.arrived.saturating_add(1);
         self.marked = self.marked.saturating_add(u32::from(ecn_ce));
@@ -70,6 +71,7 @@ impl Tally {
     }
 
     /// The entropy of the ACK of the latest arrival: ACKs of a flow go round over 256 of them, whatever the scheme.
+    #[inline]
     pub(crate) fn ack_entropy(&self, start: u8) -> Entropy {
         Entropy::from(start.wrapping_add(self.arrived as u8))
     }
@@ -91,6 +93,7 @@ pub(crate) fn ack_entropy_start(seed: u64, flow: FlowId) -> u8 {
     Random::new(seed, Purpose::Control, u64::from(flow.0)).at(0) as u8
 }
 
+#[inline]
 fn acknowledge(data: &wire::Data, cumulative: u32, ecn_ce: bool) -> wire::Ack {
     let wire::Data { flow, seq, sent_at, entropy, .. } = *data;
     wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce }
@@ -123,6 +126,7 @@ impl Receiver {
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
+    #[inline]
     pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
         let is_ours = data.packets == self.tally.packets && data.seq < data.packets;
         if !is_ours || data.seq.saturating_sub(self.cumulative) > REACH {
@@ -138,6 +142,7 @@ impl Receiver {
     }
 
     /// Notes a packet at or above `cumulative`; returns whether it is new.
+    #[inline]
     fn insert(&mut self, seq: u32) -> bool {
         if seq == self.cumulative {
             self.cumulative += 1;
@@ -148,11 +153,13 @@ impl Receiver {
     }
 
     /// Whether the whole message has arrived.
+    #[inline]
     pub(crate) const fn is_complete(&self) -> bool {
         self.cumulative == self.tally.packets
     }
 
     /// The counts so far.
+    #[inline]
     pub(crate) const fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -184,6 +191,7 @@ impl Bitmap {
     }
 
     /// Sets the bit of `seq`, given that none below `floor` is set; returns whether it was clear.
+    #[inline]
     fn insert(&mut self, floor: u32, seq: u32) -> bool {
         let words = (seq / 64 - floor / 64) as usize + 1;
         if words > self.words.len() {
@@ -204,6 +212,7 @@ impl Bitmap {
     }
 
     /// Clears the run of set bits that starts at `from`; returns its length.
+    #[inline]
     fn take_run(&mut self, from: u32) -> u32 {
         let mut at = from;
         while self.set > 0 {

@@ -19,6 +19,7 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// A flow that stands in neither place may send from `at` on.
+    #[inline]
     pub(crate) fn add(&mut self, now: Time, at: Time, key: Key) {
         if at <= now {
             self.ready.push_back(key);
@@ -28,6 +29,7 @@ impl Schedule {
     }
 
     /// Takes out the flow whose turn it is. It may have ended, or its window may have closed since.
+    #[inline]
     pub(crate) fn next(&mut self, now: Time) -> Option<Key> {
         while let Some(&Reverse((at, key))) = self.paced.peek()
             && at <= now
@@ -38,7 +40,17 @@ impl Schedule {
         self.ready.pop_front()
     }
 
+    /// No flow has its turn before; [`Time::ZERO`]: one may have it now, [`Time::MAX`]: there is none.
+    #[inline]
+    pub(crate) fn first(&self) -> Time {
+        if !self.ready.is_empty() {
+            return Time::ZERO;
+        }
+        self.paced.peek().map_or(Time::MAX, |&Reverse((at, _))| at)
+    }
+
     /// When the first paced flow that `is_live` may send; forgets those before it that are not.
+    #[inline]
     pub(crate) fn next_release(&mut self, is_live: impl Fn(Key) -> bool) -> Option<Time> {
         while let Some(&Reverse((at, key))) = self.paced.peek() {
             if is_live(key) {

@@ -96,6 +96,7 @@ pub(crate) struct DataPacket {
 
 impl DataPacket {
     /// As the driver wants it.
+    #[inline]
     pub(crate) fn into_transmit(self, to: HostId, header: Bytes) -> Transmit {
         Transmit {
             to,
@@ -229,16 +230,19 @@ impl Sender {
     }
 
     /// Where the message goes.
+    #[inline]
     pub(crate) const fn to(&self) -> HostId {
         self.to
     }
 
     /// Whether every packet is acknowledged.
+    #[inline]
     pub(crate) const fn is_finished(&self) -> bool {
         self.sent.base() == self.packets
     }
 
     /// When the control wants its timer.
+    #[inline]
     pub(crate) const fn control_timer(&self) -> Option<Time> {
         self.decision.next_timer
     }
@@ -250,14 +254,17 @@ impl Sender {
 
     /// When the next packet may leave (may lie in the past); `None` while there is nothing to send or the window is
     /// closed.
+    #[inline]
     pub(crate) fn next_send(&self) -> Option<Time> {
         (self.has_data() && self.window_is_open()).then_some(self.pacer.next())
     }
 
+    #[inline]
     const fn has_data(&self) -> bool {
         self.sent.has_lost() || self.sent.next() < self.packets
     }
 
+    #[inline]
     fn window_is_open(&self) -> bool {
         match self.window_check {
             WindowCheck::Below => self.in_flight < self.decision.cwnd,
@@ -266,17 +273,20 @@ impl Sender {
     }
 
     /// The payload of packet `seq` as a range of the message.
+    #[inline]
     fn range(&self, seq: u32) -> Range<u64> {
         let start = u64::from(seq) * self.mss.get();
         start..(start + self.mss.get()).min(self.size.get())
     }
 
+    #[inline]
     fn len(&self, seq: u32) -> Bytes {
         let range = self.range(seq);
         Bytes::new(range.end - range.start)
     }
 
     /// The next packet leaves now, lost ones first. [`Self::next_send`] must have allowed it.
+    #[inline]
     pub(crate) fn transmit(&mut self, now: Time) -> DataPacket {
         let entropy = self.balancer.entropy(now, &mut self.random);
         let again = if self.sent.has_lost() { self.sent.resend(now, entropy) } else { None };
@@ -323,6 +333,7 @@ impl Sender {
     }
 
     /// An ACK arrived. Returns whether the time-out may have become shorter.
+    #[inline]
     pub(crate) fn on_ack(&mut self, now: Time, ack: &wire::Ack) -> bool {
         if ack.seq >= self.sent.next() || ack.sent_at > now {
             // Not an ACK of anything that was sent.
@@ -362,6 +373,7 @@ impl Sender {
         rto_shrank
     }
 
+    #[inline]
     fn update_rtt(&mut self, rtt: Duration) -> bool {
         self.rtt.update(rtt);
         let Rto::Rfc6298 { min } = self.rto_policy else { return false };
@@ -370,6 +382,7 @@ impl Sender {
     }
 
     /// Acknowledges the packet that the ACK is for; gives its send record if this transmission was its last.
+    #[inline]
     fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> Option<SendRecord> {
         let was_spurious = match self.acknowledge(ack.seq) {
             Outcome::Known => return None,
@@ -391,6 +404,7 @@ impl Sender {
         Some(records.ring[records.index(ack.seq)])
     }
 
+    #[inline]
     fn acknowledge(&mut self, seq: u32) -> Outcome {
         let outcome = self.sent.acknowledge(seq);
         if outcome == Outcome::Known {

@@ -52,12 +52,17 @@ pub(crate) struct Table<T> {
     slots: Vec<Option<(FlowId, T)>>,
     free: Vec<u32>,
     index: FlowMap<u32>,
+    /// Slots found last, by the low bits of the flow's number: a host hears from few flows at a time.
+    recent: [u32; RECENT],
 }
+
+/// How many slots a table remembers; a power of two.
+const RECENT: usize = 8;
 
 impl<T> Table<T> {
     /// An empty table.
     pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), index: HashMap::with_hasher(Fixed) }
+        Self { slots: Vec::new(), free: Vec::new(), index: HashMap::with_hasher(Fixed), recent: [0; RECENT] }
     }
 
     /// Adds a flow.
@@ -77,7 +82,21 @@ impl<T> Table<T> {
         self.index.get(&flow).map(|&slot| Key { flow, slot })
     }
 
+    /// The key of a flow, faster if it was asked for lately.
+    #[inline]
+    pub(crate) fn find(&mut self, flow: FlowId) -> Option<Key> {
+        let recent = &mut self.recent[flow.0 as usize & (RECENT - 1)];
+        if let Some(Some((found, _))) = self.slots.get(*recent as usize)
+            && *found == flow
+        {
+            return Some(Key { flow, slot: *recent });
+        }
+        *recent = *self.index.get(&flow)?;
+        Some(Key { flow, slot: *recent })
+    }
+
     /// The value behind a key; `None` if the flow was removed.
+    #[inline]
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         match &mut self.slots[key.slot as usize] {
             Some((flow, value)) if *flow == key.flow => Some(value),
@@ -86,6 +105,7 @@ impl<T> Table<T> {
     }
 
     /// The value behind a key; `None` if the flow was removed.
+    #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<&T> {
         match &self.slots[key.slot as usize] {
             Some((flow, value)) if *flow == key.flow => Some(value),

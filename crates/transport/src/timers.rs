@@ -59,6 +59,7 @@ pub(crate) struct Timers {
 
 impl Timers {
     /// Sees to it that the timer comes up at `at` or before; `armed` are the live entries of the flow.
+    #[inline]
     pub(crate) fn arm(&mut self, armed: &mut Armed, at: Time, key: Key, kind: Kind) {
         let live = &mut armed[kind as usize];
         if at < *live {
@@ -68,6 +69,7 @@ impl Timers {
     }
 
     /// When the first entry comes up.
+    #[inline]
     pub(crate) fn next(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse(due)| due.at)
     }

@@ -42,11 +42,13 @@ impl Cell {
     const TIME_BITS: u32 = 58;
     const TIME: u64 = (1 << Self::TIME_BITS) - 1;
 
+    #[inline]
     const fn new(state: State, timeouts: u32, sent_at: Time) -> Self {
         let timeouts = if timeouts < MAX_TIMEOUTS { timeouts } else { MAX_TIMEOUTS };
         Self((state as u64) << 62 | (timeouts as u64) << Self::TIME_BITS | sent_at.as_ps() & Self::TIME)
     }
 
+    #[inline]
     const fn state(self) -> State {
         match self.0 >> 62 {
             0 => State::Acked,
@@ -61,6 +63,7 @@ impl Cell {
     }
 
     /// The send time, which is not after `newest`.
+    #[inline]
     const fn sent_at(self, newest: Time) -> Time {
         Time::from_ps(newest.as_ps() - (newest.as_ps().wrapping_sub(self.0) & Self::TIME))
     }
@@ -147,16 +150,19 @@ impl SentMap {
     }
 
     /// The oldest packet that is not acknowledged; equal to [`Self::next`] if all are.
+    #[inline]
     pub(crate) const fn base(&self) -> u32 {
         self.base
     }
 
     /// The first packet that was never sent.
+    #[inline]
     pub(crate) const fn next(&self) -> u32 {
         self.next
     }
 
     /// Whether a packet waits to be sent again.
+    #[inline]
     pub(crate) const fn has_lost(&self) -> bool {
         self.lost_packets > 0
     }
@@ -175,6 +181,7 @@ impl SentMap {
     }
 
     /// The next packet leaves for the first time; gives its number.
+    #[inline]
     pub(crate) fn send_new(&mut self, now: Time, entropy: Entropy) -> u32 {
         if (self.next - self.base) as usize == self.ring.len() {
             self.grow();
@@ -204,6 +211,7 @@ impl SentMap {
         None
     }
 
+    #[inline]
     fn record(&mut self, seq: u32, cell: Cell, now: Time, entropy: Entropy) {
         debug_assert!(now >= self.newest, "time moved backwards");
         self.newest = now;
@@ -230,6 +238,7 @@ impl SentMap {
     }
 
     /// Packet `seq`, which was sent, is acknowledged. [`Self::advance`] must follow.
+    #[inline]
     pub(crate) fn acknowledge(&mut self, seq: u32) -> Outcome {
         if seq < self.base {
             return Outcome::Known;
@@ -248,6 +257,7 @@ impl SentMap {
     }
 
     /// Forgets the acknowledged packets at the front.
+    #[inline]
     pub(crate) fn advance(&mut self) {
         while self.base < self.next && self.cell(self.base).state() == State::Acked {
             self.base += 1;
