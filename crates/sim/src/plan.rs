@@ -15,14 +15,14 @@ pub(crate) struct FlowPlan {
     pub(crate) ideal_fct: Duration,
     /// Propagation and processing, one way.
     propagation: Duration,
-    /// Serialisation over all links of the way, picoseconds a byte.
-    byte_time: f64,
+    /// Serialisation over all links of the way, 2^-16 picoseconds a byte.
+    byte_time: u64,
 }
 
 impl FlowPlan {
     /// One-way delay of a packet of `size` through an empty network.
     pub(crate) fn one_way(&self, size: Bytes) -> Duration {
-        self.propagation + Duration::from_ps((self.byte_time * size.as_f64()) as u64)
+        self.propagation + Duration::from_ps((self.byte_time * size.get()) >> 16)
     }
 }
 
@@ -114,7 +114,7 @@ impl Plan {
             class: self.class(flow.src, flow.dst),
             ideal_fct: message + self.ack_time(&walk),
             propagation: walk.delay(&self.network),
-            byte_time: rates.map(|rate| 8e12 / rate.as_bps() as f64).sum(),
+            byte_time: rates.map(|rate| (8_000_000_000_000 << 16) / rate.as_bps().max(1)).sum(),
         }
     }
 

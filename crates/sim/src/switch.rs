@@ -38,10 +38,16 @@ impl Egress {
         }
     }
 
-    /// Does what is due at the port.
+    /// Does what is due first at the port, given that nothing arrives up to `until` any more.
     #[inline(always)]
-    fn advance(&mut self, packets: &mut Packets, jitter: Duration, out: &mut impl Outbox<PacketId>) {
-        if let Some(Completion { id, .. }) = self.port.advance(packets) {
+    fn advance(
+        &mut self,
+        until: Time,
+        packets: &mut Packets,
+        jitter: Duration,
+        out: &mut impl Outbox<PacketId>,
+    ) {
+        if let Some(Completion { id, .. }) = self.port.advance(until, packets) {
             out.send(self.channel, self.arrival, id);
         }
         self.start(jitter);
@@ -57,7 +63,7 @@ impl Egress {
         out: &mut impl Outbox<PacketId>,
     ) {
         while self.port.next_at() <= until {
-            self.advance(packets, jitter, out);
+            self.advance(until, packets, jitter, out);
         }
     }
 }
@@ -115,7 +121,7 @@ impl Switch {
             }
             (EventClass::Completion, _) => {
                 let port = (key.id() - self.first_port) as usize;
-                self.ports[port].advance(packets, self.plan.port_jitter, out);
+                self.ports[port].advance(key.at(), packets, self.plan.port_jitter, out);
                 port
             }
             _ => return self.sample(key, out),
@@ -138,7 +144,7 @@ impl Switch {
                 }
             }
         } else {
-            while let Some((at, id)) = window.next_message() {
+            for (at, id) in window.messages() {
                 self.admit(at, id, packets, window);
             }
         }

@@ -21,7 +21,6 @@ impl Ramp {
         level > self.min && (level > self.max || self.marks_on_slope(level, random))
     }
 
-    #[cold]
     fn marks_on_slope(self, level: u64, random: &mut Random) -> bool {
         // P(mark) = (level - min) / (max - min), compared as integers.
         let draw = random.bits() >> 32;
@@ -93,6 +92,8 @@ impl PhantomQueue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
     pub(super) phantom: Option<PhantomModel>,
+    /// Up to so many bytes in the real queue, nothing that looks at it marks.
+    quiet: u64,
     /// On the real queue, in bytes.
     queue: Ramp,
     /// A step on the real queue, in bytes.
@@ -107,7 +108,8 @@ impl Marking {
     /// the scenario refuses earlier.
     pub(super) fn new(config: &PortConfig, rate: Rate) -> Self {
         let phantom = config.phantom.map(|phantom| PhantomModel::new(&phantom, rate));
-        let mut marking = Self { phantom, queue: Ramp::OFF, step: Ramp::OFF, phantom_ramp: Ramp::OFF };
+        let (queue, step, phantom_ramp) = (Ramp::OFF, Ramp::OFF, Ramp::OFF);
+        let mut marking = Self { phantom, quiet: u64::MAX, queue, step, phantom_ramp };
         for marker in &config.markers {
             let slot = match marker {
                 Marker::Queue(_) => &mut marking.queue,
@@ -124,15 +126,21 @@ impl Marking {
                 }
             };
         }
+        marking.quiet = marking.queue.min.min(marking.step.min);
         marking
     }
 
     /// Whether the state of the queues now marks a data packet: any marker does.
     #[inline(always)]
     pub(super) fn marks(&self, now: Time, queued: Bytes, phantom: PhantomQueue, random: &mut Random) -> bool {
-        self.queue.marks(queued.get(), random)
-            || self.step.marks(queued.get(), random)
-            || self.phantom_ramp.marks(phantom.lag(now).as_ps(), random)
+        let lag = phantom.lag(now).as_ps();
+        (queued.get() > self.quiet || lag > self.phantom_ramp.min) && self.marks_now(queued.get(), lag, random)
+    }
+
+    fn marks_now(&self, queued: u64, lag: u64, random: &mut Random) -> bool {
+        self.queue.marks(queued, random)
+            || self.step.marks(queued, random)
+            || self.phantom_ramp.marks(lag, random)
     }
 }
 

@@ -88,18 +88,42 @@ impl PortModel {
     }
 }
 
-/// The packet in service: what a completion needs to know without looking at the record.
+/// The packet in service: what a completion needs to know without looking at the record. One word: id in 32 bits, size in
+/// 16, flags above.
 #[derive(Clone, Copy, Debug)]
-struct Serving {
-    id: PacketId,
-    size: u16,
-    control: bool,
-    /// Whether it counts in the data queue.
-    in_data: bool,
-}
+struct Serving(u64);
 
 impl Serving {
-    const NONE: Self = Self { id: PacketId::NONE, size: 0, control: false, in_data: false };
+    const NONE: Self = Self(u32::MAX as u64);
+    const CONTROL: u64 = 1 << 48;
+    const IN_DATA: u64 = 1 << 49;
+
+    /// `in_data`: whether it counts in the data queue.
+    #[inline(always)]
+    fn new(id: PacketId, packet: &Packet, in_data: bool) -> Self {
+        let control = u64::from(packet.control()) * Self::CONTROL;
+        Self(u64::from(u32::from(id)) | packet.size().get() << 32 | control | u64::from(in_data) * Self::IN_DATA)
+    }
+
+    const fn is_none(self) -> bool {
+        self.0 == Self::NONE.0
+    }
+
+    fn id(self) -> PacketId {
+        PacketId::from(self.0 as u32)
+    }
+
+    const fn size(self) -> Bytes {
+        Bytes::new((self.0 >> 32) & 0xffff)
+    }
+
+    const fn control(self) -> bool {
+        self.0 & Self::CONTROL != 0
+    }
+
+    const fn in_data(self) -> bool {
+        self.0 & Self::IN_DATA != 0
+    }
 }
 
 /// An egress port.
@@ -158,7 +182,8 @@ impl Port {
         }
         if self.next_at == Time::MAX {
             if self.free_at <= now {
-                self.serve(now, Serving { id, size: size.get() as u16, control, in_data });
+                let serving = Serving::new(id, &packets[id], in_data);
+                self.serve(now, serving);
                 return Admission::Started;
             }
             self.next_at = self.free_at;
@@ -184,7 +209,7 @@ impl Port {
         }
         self.free_at = at;
         // Only a packet that waits for the transmitter is held up: one in service is not.
-        if self.serving.id.is_none() && self.next_at != Time::MAX {
+        if self.serving.is_none() && self.next_at != Time::MAX {
             self.next_at = at;
         }
         self.counters.sent_bytes += packet.size();
@@ -197,19 +222,16 @@ impl Port {
     fn admit(&mut self, now: Time, packet: &mut Packet, size: Bytes, control: bool) -> bool {
         let model = &*self.model;
         let after = self.data_bytes + size;
-        let fits = after <= model.buffer;
+        if after > model.buffer {
+            self.refuse(now, size, control);
+            return false;
+        }
         if let Some(phantom) = &model.marking.phantom
             && !control
-            && (fits || phantom.count_dropped)
         {
             self.phantom.add(now, size, phantom);
         }
         let c = &mut self.counters;
-        if !fits {
-            c.dropped += 1;
-            c.dropped_bytes += size;
-            return false;
-        }
         self.queue_integral = self.queue_integral.wrapping_sub(byte_time(size, now));
         c.max_queue = c.max_queue.max(after);
         self.data_bytes = after;
@@ -223,9 +245,21 @@ impl Port {
         true
     }
 
+    #[cold]
+    fn refuse(&mut self, now: Time, size: Bytes, control: bool) {
+        if let Some(phantom) = &self.model.marking.phantom
+            && !control
+            && phantom.count_dropped
+        {
+            self.phantom.add(now, size, phantom);
+        }
+        self.counters.dropped += 1;
+        self.counters.dropped_bytes += size;
+    }
+
     #[inline(always)]
     fn serve(&mut self, now: Time, serving: Serving) {
-        let time = self.model.transmission(Bytes::new(u64::from(serving.size)));
+        let time = self.model.transmission(serving.size());
         self.serving = serving;
         self.next_at = now + time;
         self.free_at = self.next_at;
@@ -239,45 +273,46 @@ impl Port {
     }
 
     /// Does what is due at [`Port::next_at`]: completes the packet in service, which it gives back, and starts the next
-    /// one if the transmitter is free: control first, then data.
+    /// one, control first, then data, if the transmitter is free by `until`. Nothing may arrive at or before `until` any
+    /// more.
     ///
     /// # Panics
     /// If nothing is due, ever.
     #[inline(always)]
-    pub fn advance(&mut self, packets: &mut Packets) -> Option<Completion> {
+    pub fn advance(&mut self, until: Time, packets: &mut Packets) -> Option<Completion> {
         let now = self.next_at;
+        debug_assert!(now <= until, "nothing is due yet");
         let completion = self.complete(now, packets);
         let in_data = self.control.is_empty();
         let list = if in_data { &mut self.data } else { &mut self.control };
         if list.is_empty() {
             self.next_at = Time::MAX;
-        } else if self.free_at > now {
+        } else if self.free_at > until {
             self.next_at = self.free_at;
         } else {
             let (id, packet) = list.pop(packets);
-            let size = packet.size().get() as u16;
-            self.serve(now, Serving { id, size, control: packet.control(), in_data });
+            self.serve(self.free_at, Serving::new(id, packet, in_data));
         }
         completion
     }
 
     #[inline(always)]
     fn complete(&mut self, now: Time, packets: &mut Packets) -> Option<Completion> {
-        let Serving { id, size, control, in_data } = self.serving;
-        if id.is_none() {
+        let serving = self.serving;
+        if serving.is_none() {
             assert!(now != Time::MAX, "something is due");
             return None;
         }
-        self.serving.id = PacketId::NONE;
-        let size = Bytes::new(u64::from(size));
+        self.serving = Serving::NONE;
+        let (id, size) = (serving.id(), serving.size());
         self.counters.sent_bytes += size;
         self.counters.sent_packets += 1;
-        if in_data {
+        if serving.in_data() {
             self.queue_integral = self.queue_integral.wrapping_add(byte_time(size, now));
             self.data_bytes -= size;
             let model = &*self.model;
             if !model.marks_at_enqueue
-                && !control
+                && !serving.control()
                 && model.marking.marks(now, self.data_bytes, self.phantom, &mut self.random)
             {
                 packets[id].mark();
@@ -290,11 +325,10 @@ impl Port {
     /// The packet in service, if there is one: when it leaves, and whether it is data that leaves at least as much data
     /// behind as it takes away.
     #[must_use]
-    #[inline]
+    #[inline(always)]
     pub fn in_service(&self) -> Option<(Time, bool)> {
-        let Serving { id, size, control, .. } = self.serving;
-        let backlogged = self.data_bytes.get() >= 2 * u64::from(size);
-        (!id.is_none()).then_some((self.next_at, backlogged && !control))
+        let varies = !self.serving.control() && self.data_bytes >= self.serving.size() * 2;
+        (!self.serving.is_none()).then_some((self.next_at, varies))
     }
 
     /// Bytes in the data queue, the packet in service included.
@@ -318,8 +352,7 @@ impl Port {
     /// Time spent sending up to `now`: the packet in service counts as far as it has come.
     #[must_use]
     pub fn busy_until(&self, now: Time) -> Duration {
-        let serving = if self.serving.id.is_none() { 0 } else { u64::from(self.serving.size) };
-        let begun = self.counters.sent_bytes + Bytes::new(serving);
+        let begun = self.counters.sent_bytes + self.serving.size();
         self.model.transmission(begun).saturating_sub(self.free_at.since(now))
     }
 

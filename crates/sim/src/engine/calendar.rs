@@ -77,8 +77,10 @@ pub(super) struct Calendar {
     far: BTreeMap<u64, Vec<Far>>,
     /// The first window that is not a near one; a multiple of [`SLOT`].
     near_end: u64,
-    /// Messages under way.
-    pub(super) messages: usize,
+    /// Chunks that hold messages.
+    chunks_in_use: usize,
+    /// Messages beyond the near windows.
+    far_messages: usize,
 }
 
 impl Calendar {
@@ -98,7 +100,8 @@ impl Calendar {
             free: NONE,
             far: BTreeMap::new(),
             near_end: NEAR,
-            messages: 0,
+            chunks_in_use: 0,
+            far_messages: 0,
         }
     }
 
@@ -139,32 +142,45 @@ impl Calendar {
         self.active[row + (node / 64) as usize] |= 1 << (node % 64);
     }
 
-    /// Files a message for `node` in `window`.
-    #[inline(always)]
-    pub(super) fn file(&mut self, window: u64, node: u32, key: u64) {
-        self.messages += 1;
-        if window < self.near_end {
-            let head = self.heads[(window % NEAR) as usize * self.nodes + node as usize];
-            if let Some(chunk) = self.chunks.get_mut(head as usize)
-                && let Some(place) = chunk.keys.get_mut(chunk.len as usize)
-            {
-                *place = key;
-                chunk.len += 1;
-                return;
-            }
-        }
-        self.file_slowly(window, node, key);
+    /// Whether no message is under way.
+    pub(super) const fn is_empty(&self) -> bool {
+        self.chunks_in_use + self.far_messages == 0
     }
 
-    /// Files a message that needs a fresh chunk or lies far ahead.
-    #[cold]
-    fn file_slowly(&mut self, window: u64, node: u32, key: u64) {
+    /// Where the rows of a window and of the three after it begin among the heads; all of them are near.
+    pub(super) fn rows(&self, window: u64) -> [u32; 4] {
+        debug_assert!(window + 4 <= self.near_end, "the next windows are near");
+        std::array::from_fn(|ahead| ((window + ahead as u64) % NEAR) as u32 * self.nodes as u32)
+    }
+
+    /// Files a message at a place among the heads, if there is a chunk with room.
+    #[inline(always)]
+    pub(super) fn file_quickly(&mut self, place: usize, key: u64) -> bool {
+        if let Some(&head) = self.heads.get(place)
+            && let Some(chunk) = self.chunks.get_mut(head as usize)
+            && let Some(room) = chunk.keys.get_mut(chunk.len as usize)
+        {
+            *room = key;
+            chunk.len += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Files a message for `node` in `window`.
+    pub(super) fn file(&mut self, window: u64, node: u32, key: u64) {
         if window >= self.near_end {
             self.far.entry(window / SLOT).or_default().push(Far { window, node, key: Some(key) });
+            self.far_messages += 1;
             return;
         }
+        let place = (window % NEAR) as usize * self.nodes + node as usize;
+        if self.file_quickly(place, key) {
+            return;
+        }
+        self.chunks_in_use += 1;
         self.activate(window, node);
-        let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
+        let head = &mut self.heads[place];
         let next = *head;
         if self.free == NONE {
             *head = self.chunks.len() as u32;
@@ -179,21 +195,40 @@ impl Calendar {
         }
     }
 
-    /// Takes the messages of (window, node), unsorted; they no longer count as under way.
+    /// Takes the messages of (window, node) and sorts them; they no longer count as under way.
     #[inline]
-    pub(super) fn gather(&mut self, window: u64, node: u32, into: &mut Sorter) {
-        into.clear();
+    pub(super) fn gather(&mut self, window: u64, node: u32, sorter: &mut Sorter) {
         let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
-        let mut at = std::mem::replace(head, NONE);
-        while at != NONE {
-            let chunk = &mut self.chunks[at as usize];
-            let keys = &chunk.keys[..chunk.len as usize];
-            into.extend(keys);
-            self.messages -= keys.len();
-            let next = std::mem::replace(&mut chunk.next, self.free);
-            self.free = at;
-            at = next;
+        let first = std::mem::replace(head, NONE);
+        if first == NONE {
+            return sorter.few(&[]);
         }
+        let chunk = &mut self.chunks[first as usize];
+        if chunk.next == NONE && chunk.len as usize <= Sorter::FEW {
+            sorter.few(&chunk.keys[..chunk.len as usize]);
+            chunk.next = self.free;
+            self.free = first;
+            self.chunks_in_use -= 1;
+            return;
+        }
+        sorter.clear();
+        let (mut at, mut last) = (first, NONE);
+        while at != NONE {
+            let chunk = &self.chunks[at as usize];
+            sorter.count(&chunk.keys[..chunk.len as usize]);
+            self.chunks_in_use -= 1;
+            (last, at) = (at, chunk.next);
+        }
+        sorter.prepare();
+        at = first;
+        while at != NONE {
+            let chunk = &self.chunks[at as usize];
+            sorter.deal(&chunk.keys[..chunk.len as usize]);
+            at = chunk.next;
+        }
+        sorter.finish();
+        self.chunks[last as usize].next = self.free;
+        self.free = first;
     }
 
     /// The nodes that have something to do in a near window, 64 at a time: their number in the row, and one bit each,
@@ -249,7 +284,7 @@ impl Calendar {
         for far in self.far.remove(&slot).unwrap_or_default() {
             match far.key {
                 Some(key) => {
-                    self.messages -= 1;
+                    self.far_messages -= 1;
                     self.file(far.window, far.node, key);
                 }
                 None => self.activate(far.window, far.node),

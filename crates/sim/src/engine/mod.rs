@@ -83,6 +83,14 @@ pub(crate) struct Channel {
     rank: u16,
 }
 
+impl Channel {
+    /// The node among those of `part`, or more than there can be if it belongs to another.
+    #[inline(always)]
+    const fn place(self, part: u16) -> usize {
+        self.node as usize | ((self.part ^ part) as usize) << 32
+    }
+}
+
 /// Where the nodes are, and the channels between them.
 pub(crate) struct Map {
     /// Part of each node, and its place there; nodes of a part keep their order.

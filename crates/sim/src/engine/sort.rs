@@ -1,19 +1,17 @@
 //! Puts the keys of one (window, node) in order.
 
-/// Up to so many keys, insertion alone is fastest.
-const FEW: usize = 8;
 /// Beyond so many, buckets hold too many for insertion.
 const MANY: usize = 256;
 /// Buckets that more keys are dealt to first.
 const BUCKETS: usize = 32;
 
-/// Room to sort in, used again and again.
+/// Room to sort in, used again and again: all keys are [counted](Self::count), then [dealt](Self::deal) to buckets.
 pub(super) struct Sorter {
+    /// Only the first `len` places count.
     keys: Vec<u64>,
-    /// Room to deal to; only the first `keys.len()` places count.
-    dealt: Vec<u64>,
-    /// Whether the keys in order are those that were dealt.
-    is_dealt: bool,
+    len: usize,
+    /// How many keys each bucket gets; then, where its next key goes.
+    next: [u32; BUCKETS],
     /// The bits of a key from here on count up to [`BUCKETS`].
     shift: u32,
 }
@@ -22,61 +20,80 @@ impl Sorter {
     /// For keys of so many significant bits, spread evenly over the highest of them.
     pub(super) const fn new(bits: u32) -> Self {
         let shift = bits.saturating_sub(BUCKETS.ilog2());
-        Self { keys: Vec::new(), dealt: Vec::new(), is_dealt: false, shift }
+        Self { keys: Vec::new(), len: 0, next: [0; BUCKETS], shift }
+    }
+
+    /// Up to so many keys, insertion alone is fastest.
+    pub(super) const FEW: usize = 8;
+
+    /// Sorts up to [`Self::FEW`] keys.
+    #[inline]
+    pub(super) fn few(&mut self, keys: &[u64]) {
+        self.len = keys.len();
+        if self.keys.len() < Self::FEW {
+            self.keys.resize(Self::FEW, 0);
+        }
+        for (place, &key) in self.keys.iter_mut().zip(keys) {
+            *place = key;
+        }
+        insertion(&mut self.keys[..keys.len()]);
     }
 
     /// Forgets all keys.
     #[inline]
     pub(super) fn clear(&mut self) {
-        self.keys.clear();
-        self.is_dealt = false;
+        (self.len, self.next) = (0, [0; BUCKETS]);
     }
 
-    /// Adds keys.
+    /// Counts keys that are to be dealt.
     #[inline]
-    pub(super) fn extend(&mut self, keys: &[u64]) {
-        self.keys.extend_from_slice(keys);
-    }
-
-    /// Sorts the keys: a deal to buckets, then insertion over what is nearly in order.
-    #[inline]
-    pub(super) fn sort(&mut self) -> &[u64] {
-        match self.keys.len() {
-            0..=FEW => insertion(&mut self.keys),
-            ..=MANY => self.deal(),
-            _ => self.keys.sort_unstable(),
-        }
-        self.sorted()
-    }
-
-    /// The keys in order, once [sorted](Self::sort).
-    pub(super) fn sorted(&self) -> &[u64] {
-        if self.is_dealt { &self.dealt[..self.keys.len()] } else { &self.keys }
-    }
-
-    fn deal(&mut self) {
+    pub(super) fn count(&mut self, keys: &[u64]) {
+        self.len += keys.len();
         let shift = self.shift;
-        let bucket = |key: u64| (key >> shift) as usize & (BUCKETS - 1);
-        let mut next = [0_u32; BUCKETS];
-        for &key in &self.keys {
-            next[bucket(key)] += 1;
+        for &key in keys {
+            self.next[bucket(key, shift)] += 1;
+        }
+    }
+
+    /// All keys have been counted.
+    #[inline]
+    pub(super) fn prepare(&mut self) {
+        if self.keys.len() < self.len {
+            self.keys.resize(self.len.next_power_of_two(), 0);
         }
         let mut sum = 0;
-        for place in &mut next {
+        for place in &mut self.next {
             sum += std::mem::replace(place, sum);
         }
-        if self.dealt.len() < self.keys.len() {
-            self.dealt.resize(MANY, 0);
-        }
-        let dealt = &mut self.dealt[..self.keys.len()];
-        for &key in &self.keys {
-            let place = &mut next[bucket(key)];
-            dealt[*place as usize] = key;
+    }
+
+    /// Deals keys that have been counted.
+    #[inline]
+    pub(super) fn deal(&mut self, keys: &[u64]) {
+        let (shift, sorted) = (self.shift, &mut self.keys[..]);
+        for &key in keys {
+            let place = &mut self.next[bucket(key, shift)];
+            sorted[*place as usize] = key;
             *place += 1;
         }
-        insertion(dealt);
-        self.is_dealt = true;
     }
+
+    /// All keys have been dealt: puts what is nearly in order in order.
+    #[inline]
+    pub(super) fn finish(&mut self) {
+        let keys = &mut self.keys[..self.len];
+        if keys.len() > MANY { keys.sort_unstable() } else { insertion(keys) }
+    }
+
+    /// The keys in order, once [finished](Self::finish).
+    pub(super) fn sorted(&self) -> &[u64] {
+        &self.keys[..self.len]
+    }
+}
+
+#[inline(always)]
+const fn bucket(key: u64, shift: u32) -> usize {
+    (key >> shift) as usize & (BUCKETS - 1)
 }
 
 #[inline]
@@ -108,9 +125,18 @@ mod tests {
             expected.sort_unstable();
             let mut sorter = Sorter::new(bits);
             for _ in 0..2 {
+                if keys.len() <= Sorter::FEW {
+                    sorter.few(&keys);
+                    prop_assert_eq!(sorter.sorted(), &expected[..]);
+                }
                 sorter.clear();
-                sorter.extend(&keys);
-                prop_assert_eq!(sorter.sort(), &expected[..]);
+                let (some, others) = keys.split_at(keys.len() / 3);
+                sorter.count(others);
+                sorter.count(some);
+                sorter.prepare();
+                sorter.deal(some);
+                sorter.deal(others);
+                sorter.finish();
                 prop_assert_eq!(sorter.sorted(), &expected[..]);
             }
         }

@@ -26,6 +26,8 @@ pub(crate) struct Window<'a, M> {
     /// Until when the engine runs before someone may look at the nodes.
     until: Time,
     part: u16,
+    /// See [`Calendar::rows`].
+    rows: [u32; 4],
     /// The messages before the end, in order.
     keys: &'a [u64],
     taken: usize,
@@ -35,7 +37,7 @@ pub(crate) struct Window<'a, M> {
     remote: &'a mut Vec<(Channel, Time, M)>,
 }
 
-impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
+impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     /// Where the window ends.
     pub(crate) const fn end(&self) -> Time {
         self.end
@@ -61,6 +63,14 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     #[inline]
     pub(crate) fn next_arrival(&self) -> Time {
         self.keys.get(self.taken).map_or(Time::MAX, |&packed| self.at(packed))
+    }
+
+    /// All messages, which are then taken; for nodes without [events that they asked for](Self::has_wakes).
+    #[inline]
+    pub(crate) fn messages(&mut self) -> impl Iterator<Item = (Time, M)> + use<'a, M> {
+        let (keys, start) = (self.keys, self.start.as_ps());
+        self.taken = keys.len();
+        keys.iter().map(move |&packed| (Time::from_ps(start + (packed >> TIME_SHIFT)), M::from(packed as u32)))
     }
 
     /// The next message; for nodes without [events that they asked for](Self::has_wakes).
@@ -92,9 +102,15 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         Some((key, Some(msg)))
     }
 
+    /// Sends to another part, far ahead, or with a fresh chunk.
     #[cold]
-    fn send_away(&mut self, channel: Channel, at: Time, msg: M) {
-        self.remote.push((channel, at, msg));
+    #[inline(never)]
+    fn send_slowly(&mut self, channel: Channel, at: Time, msg: M) {
+        if channel.part != self.part {
+            return self.remote.push((channel, at, msg));
+        }
+        let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
+        self.calendar.file(self.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
     }
 }
 
@@ -102,11 +118,17 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: Channel, at: Time, msg: M) {
         debug_assert!(at >= self.end, "a message arrives after the window");
-        if channel.part != self.part {
-            return self.send_away(channel, at, msg);
-        }
         let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
-        self.calendar.file(self.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
+        // Nodes of other parts have no place here.
+        if let Some(&row) = self.rows.get(windows as usize)
+            && self.calendar.file_quickly(
+                row as usize + channel.place(self.part),
+                pack(offset, channel.rank, msg.into()),
+            )
+        {
+            return;
+        }
+        self.send_slowly(channel, at, msg);
     }
 
     fn wake(&mut self, key: Key) {
@@ -229,7 +251,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
     /// Whether nothing is left to happen here but probes, unless a message comes from another part.
     pub(super) const fn is_idle(&self) -> bool {
-        self.waiting + self.calendar.messages == 0
+        self.waiting == 0 && self.calendar.is_empty()
     }
 
     /// Nothing happens here before.
@@ -336,7 +358,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         N: Node<Msg = M>,
     {
         self.calendar.gather(window, node, &mut self.sorter);
-        let keys = self.sorter.sort();
+        let keys = self.sorter.sorted();
         let start = self.calendar.start(window);
         let due = if end == self.calendar.start(window + 1) {
             keys.len()
@@ -352,6 +374,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             end,
             until,
             part: self.part,
+            rows: self.calendar.rows(window),
             keys: &keys[..due],
             taken: 0,
             channels: &self.channels[node as usize],

@@ -24,7 +24,7 @@ fn port(config: &PortConfig) -> Port {
 fn drain(port: &mut Port, packets: &mut Packets) -> Vec<(Time, PacketId)> {
     let mut out = vec![];
     while port.next_at() != Time::MAX {
-        out.extend(port.advance(packets).map(|done| (done.at, done.id)));
+        out.extend(port.advance(port.next_at(), packets).map(|done| (done.at, done.id)));
     }
     out
 }
@@ -164,7 +164,7 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
 }
 
 fn packets_gone(port: &mut Port, packets: &mut Packets) {
-    let done = port.advance(packets).expect("a packet is in service");
+    let done = port.advance(port.next_at(), packets).expect("a packet is in service");
     packets.remove(done.id);
 }
 
@@ -199,7 +199,7 @@ proptest! {
             for (number, &(gap, control)) in (0..).zip(&steps) {
                 now += Duration::from_ps(gap);
                 while port.next_at() <= now {
-                    left.extend(port.advance(&mut packets).map(|done| (done.at, done.id)));
+                    left.extend(port.advance(now, &mut packets).map(|done| (done.at, done.id)));
                 }
                 let size = if control { 64 } else { 4160 };
                 let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
@@ -211,7 +211,7 @@ proptest! {
                 }
             }
             while port.next_at() != Time::MAX {
-                left.extend(port.advance(&mut packets).map(|done| (done.at, done.id)));
+                left.extend(port.advance(port.next_at(), &mut packets).map(|done| (done.at, done.id)));
             }
             left.sort_unstable_by_key(|&(at, ..)| at);
             let seen: Vec<_> = left.iter().map(|&(at, id)| {
