@@ -6,10 +6,9 @@ use crate::nic::Nic;
 use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
-use farspan_fabric::{PacketId, Packets};
+use farspan_fabric::{Packet, PacketId, Packets};
 use farspan_transport::wire::Header;
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll, ReceiverReport, SenderReport};
-use farspan_units::random::mix;
 use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
 
@@ -144,24 +143,21 @@ impl Host {
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         self.last_arrival = now;
         let packet = packets.remove(id);
-        let header = record::unpack(&packet, now, self.plan.header);
+        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(arrival_hash(now, &packet));
+        let (control, ecn_ce) = (packet.control(), packet.ecn_ce());
+        self.counters.arrived[usize::from(control)].add(packet.size());
         let plan = &self.plan.flows[packet.flow.index()];
-        let what = u64::from(packet.kind()) << 60 | u64::from(packet.ecn_ce()) << 59;
-        let which = u64::from(packet.flow.0) << 27 ^ u64::from(packet.words[0]);
-        let hash = mix(now.as_ps().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ which ^ what);
-        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(hash);
-        self.counters.arrived[usize::from(packet.control())].add(packet.size());
+        let header = record::unpack(&packet, now, self.plan.header);
         let from = match header {
             Header::Data(data) => {
-                self.counters.marked += u64::from(packet.ecn_ce());
+                self.counters.marked += u64::from(ecn_ce);
                 let delay = now.since(data.sent_at).saturating_sub(plan.one_way(packet.size()));
                 self.delays.add(delay);
                 plan.flow.src
             }
             Header::Ack(_) => plan.flow.dst,
         };
-        let incoming = Incoming { from, header, ecn_ce: packet.ecn_ce() };
-        if let Some(received) = self.endpoint.handle_packet(now, &incoming) {
+        if let Some(received) = self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce }) {
             self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
         }
         while let Some(event) = self.endpoint.poll_event() {
@@ -228,6 +224,16 @@ impl Host {
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.sampler.samples)
     }
+}
+
+/// A hash of an arrival, to be summed up whatever the order: time, flow, packet, kind and mark.
+#[inline]
+fn arrival_hash(now: Time, packet: &Packet) -> u64 {
+    let what = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+    let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
+    let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
+        * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
+    (product >> 64) as u64 ^ product as u64
 }
 
 /// Looks at some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.

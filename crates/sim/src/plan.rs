@@ -30,7 +30,7 @@ impl FlowPlan {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) network: Network,
-    pub(crate) leaf_of: Vec<u32>,
+    pub(crate) leaf_of: Arc<[u32]>,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) mss: Bytes,
     pub(crate) header: Bytes,
@@ -52,7 +52,7 @@ impl Plan {
         let buffers = spec.network.links.iter().map(|link| spec.ports.of(link.tier).buffer).collect();
         let mut plan = Self {
             network: spec.network.clone(),
-            leaf_of: routes.leaf_of.clone(),
+            leaf_of: routes.leaf_of.as_slice().into(),
             flows: Vec::new(),
             mss: spec.mss,
             header: spec.header,

@@ -49,32 +49,31 @@ pub(crate) fn unpack(packet: &Packet, now: Time, header: Bytes) -> Header {
     let low = u64::from(packet.halves[0]) << 32 | u64::from(packet.words[2]);
     let sent_at = latest_before(now, low);
     let [seq, second, _] = packet.words;
-    match packet.kind() {
-        DATA => Header::Data(Data {
+    if packet.kind() == DATA {
+        return Header::Data(Data {
             flow: packet.flow,
             seq,
             packets: second,
             len: (packet.size() - header).get() as u16,
             sent_at,
             entropy: packet.entropy,
-        }),
-        kind => Header::Ack(Ack {
-            flow: packet.flow,
-            seq,
-            cumulative: second,
-            sent_at,
-            entropy: packet.halves[1],
-            ecn_ce: kind == ACK_ECN,
-        }),
+        });
     }
+    Header::Ack(Ack {
+        flow: packet.flow,
+        seq,
+        cumulative: second,
+        sent_at,
+        entropy: packet.halves[1],
+        ecn_ce: packet.kind() == ACK_ECN,
+    })
 }
 
 /// The latest time up to `now` whose low bits are `low`.
 #[inline]
 fn latest_before(now: Time, low: u64) -> Time {
-    let span = 1_u64 << TIME_BITS;
-    let candidate = (now.as_ps() & !(span - 1)) | low;
-    Time::from_ps(if candidate > now.as_ps() { candidate.saturating_sub(span) } else { candidate })
+    let age = now.as_ps().wrapping_sub(low) & ((1 << TIME_BITS) - 1);
+    Time::from_ps(now.as_ps().saturating_sub(age))
 }
 
 #[cfg(test)]

@@ -70,8 +70,11 @@ impl Egress {
 
 /// A switch.
 pub(crate) struct Switch {
-    plan: Arc<Plan>,
     routes: RouteTable,
+    /// Of each host.
+    leaf_of: Arc<[u32]>,
+    jitter: Duration,
+    queue_interval: Option<Duration>,
     first_port: u32,
     pub(crate) ports: Vec<Egress>,
     /// One bit a port that is sending; kept only where completions are settled lazily.
@@ -99,7 +102,9 @@ impl Switch {
             busy: vec![0; range.len().div_ceil(64)],
             ports: ports.into_iter().zip(range).map(egress).collect(),
             sampler: PortSampler::new(sampled),
-            plan: Arc::clone(plan),
+            leaf_of: Arc::clone(&plan.leaf_of),
+            jitter: plan.port_jitter,
+            queue_interval: plan.queue_interval,
         }
     }
 
@@ -113,15 +118,14 @@ impl Switch {
         let port = match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => {
                 let port = self.route(id, packets);
-                if self.ports[port].admit(key.at(), id, packets, self.plan.port_jitter) != Admission::Started
-                {
+                if self.ports[port].admit(key.at(), id, packets, self.jitter) != Admission::Started {
                     return;
                 }
                 port
             }
             (EventClass::Completion, _) => {
                 let port = (key.id() - self.first_port) as usize;
-                self.ports[port].advance(key.at(), packets, self.plan.port_jitter, out);
+                self.ports[port].advance(key.at(), packets, self.jitter, out);
                 port
             }
             _ => return self.sample(key, out),
@@ -155,7 +159,7 @@ impl Switch {
     #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         let port = self.route(id, packets);
-        let (egress, jitter) = (&mut self.ports[port], self.plan.port_jitter);
+        let (egress, jitter) = (&mut self.ports[port], self.jitter);
         egress.settle(now, packets, jitter, window);
         if let Some(done) = egress.port.pass(now, &packets[id], window.until()) {
             let arrival = egress.jitter.arrival(done + egress.port.model().delay(), jitter, false);
@@ -167,13 +171,19 @@ impl Switch {
 
     /// The same, out of the way of the usual loop.
     #[cold]
-    fn admit_one(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+    fn admit_one(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        window: &mut Window<'_, PacketId>,
+    ) {
         self.admit(now, id, packets, window);
     }
 
     /// Does all that is due up to `until` on busy ports; gives when the next is due, or [`Time::MAX`].
     fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> Time {
-        let (mut earliest, jitter) = (Time::MAX, self.plan.port_jitter);
+        let (mut earliest, jitter) = (Time::MAX, self.jitter);
         for (word, busy) in self.busy.iter_mut().enumerate() {
             let mut bits = *busy;
             while bits != 0 {
@@ -193,7 +203,7 @@ impl Switch {
     #[inline(always)]
     fn route(&self, id: PacketId, packets: &Packets) -> usize {
         let packet = &packets[id];
-        let leaf = self.plan.leaf_of[packet.to().index()];
+        let leaf = self.leaf_of[packet.to().index()];
         let port = self.routes.port(packet.to(), leaf, packet.flow, packet.entropy);
         (port.expect("the generated topologies are connected").0 - self.first_port) as usize
     }
@@ -202,7 +212,7 @@ impl Switch {
         let ports = &self.ports;
         let first = self.first_port;
         self.sampler.sample(key, |port| &ports[(port.0 - first) as usize].port);
-        if let Some(interval) = self.plan.queue_interval {
+        if let Some(interval) = self.queue_interval {
             out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
         }
     }

@@ -414,7 +414,8 @@ impl World {
             in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
-            header_bytes: self.plan.header * amount(|host| host.counters.sent[0] + host.counters.sent[1]).packets,
+            header_bytes: self.plan.header
+                * amount(|host| host.counters.sent[0] + host.counters.sent[1]).packets,
         }
     }
 

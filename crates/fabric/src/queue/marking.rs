@@ -134,7 +134,8 @@ impl Marking {
     #[inline(always)]
     pub(super) fn marks(&self, now: Time, queued: Bytes, phantom: PhantomQueue, random: &mut Random) -> bool {
         let lag = phantom.lag(now).as_ps();
-        (queued.get() > self.quiet || lag > self.phantom_ramp.min) && self.marks_now(queued.get(), lag, random)
+        (queued.get() > self.quiet || lag > self.phantom_ramp.min)
+            && self.marks_now(queued.get(), lag, random)
     }
 
     fn marks_now(&self, queued: u64, lag: u64, random: &mut Random) -> bool {

@@ -70,7 +70,8 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     pub(crate) fn messages(&mut self) -> impl Iterator<Item = (Time, M)> + use<'a, M> {
         let (keys, start) = (self.keys, self.start.as_ps());
         self.taken = keys.len();
-        keys.iter().map(move |&packed| (Time::from_ps(start + (packed >> TIME_SHIFT)), M::from(packed as u32)))
+        keys.iter()
+            .map(move |&packed| (Time::from_ps(start + (packed >> TIME_SHIFT)), M::from(packed as u32)))
     }
 
     /// The next message; for nodes without [events that they asked for](Self::has_wakes).
@@ -121,10 +122,9 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
         let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
         // Nodes of other parts have no place here.
         if let Some(&row) = self.rows.get(windows as usize)
-            && self.calendar.file_quickly(
-                row as usize + channel.place(self.part),
-                pack(offset, channel.rank, msg.into()),
-            )
+            && self
+                .calendar
+                .file_quickly(row as usize + channel.place(self.part), pack(offset, channel.rank, msg.into()))
         {
             return;
         }
