@@ -97,9 +97,9 @@ pub struct RunArgs {
     /// Several seeds, both ends included
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     pub seeds: Option<Seeds>,
-    /// Threads of the engine; this release uses one
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub threads: u32,
+    /// Most threads of the windowed engine; it takes no more than there are sites or pods. The result is the same
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: u16,
     /// Engine: windowed (fast) or oracle (plain); both give the same result
     #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
     pub engine: EngineKind,
@@ -141,6 +141,14 @@ fn seeds(text: &str) -> Result<Seeds, String> {
         return Err(format!("too many or too large: give at most {MOST_SEEDS} seeds"));
     }
     Ok(seeds)
+}
+
+/// The engine on up to so many threads.
+pub const fn threaded(engine: EngineKind, threads: u16) -> EngineKind {
+    match engine {
+        EngineKind::Windowed if threads > 1 => EngineKind::Threads(threads),
+        other => other,
+    }
 }
 
 fn engine(text: &str) -> Result<EngineKind, String> {

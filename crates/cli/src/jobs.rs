@@ -24,8 +24,8 @@ pub struct Done {
     pub flows: Vec<FlowRecord>,
 }
 
-/// Runs the jobs, as many at a time as there are cores, and gives their results in order. After Ctrl-C those under way
-/// end early, marked partial, and the others are left out.
+/// Runs the jobs, as many at a time as there are cores for their threads, and gives their results in order. After Ctrl-C
+/// those under way end early, marked partial, and the others are left out.
 pub fn run_all(jobs: &[Job], engine: EngineKind, quiet: bool) -> Result<Vec<Done>, Failure> {
     let display = Display::new(jobs.len(), quiet);
     let next = AtomicUsize::new(0);
@@ -42,8 +42,10 @@ pub fn run_all(jobs: &[Job], engine: EngineKind, quiet: bool) -> Result<Vec<Done
         }
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if let EngineKind::Threads(threads) = engine { usize::from(threads) } else { 1 };
+    let at_a_time = cores / threads;
     std::thread::scope(|scope| {
-        for _ in 1..cores.min(jobs.len()) {
+        for _ in 1..at_a_time.min(jobs.len()) {
             scope.spawn(worker);
         }
         worker();
@@ -57,12 +59,16 @@ fn run_one(job: &Job, index: usize, engine: EngineKind, display: &Display) -> Re
     if index == 0 {
         world.warnings.iter().for_each(|warning| eprintln!("farspan: warning: {warning}"));
     }
-    let mut results =
-        farspan_scenario::run(&job.resolved, &world, engine, &mut |progress| display.update(index, progress));
+    let mut ready = None;
+    let mut results = farspan_scenario::run(&job.resolved, &world, engine, &mut |progress| {
+        ready.get_or_insert_with(|| began.elapsed());
+        display.update(index, progress)
+    });
     display.finished(index);
     let summary = &mut results.summary;
     summary.commit = option_env!("FARSPAN_COMMIT").unwrap_or("unknown").to_owned();
     summary.wall_time_s = began.elapsed().as_secs_f64();
+    summary.setup_time_s = ready.unwrap_or_default().as_secs_f64();
     summary.peak_rss_bytes = peak_rss();
     if let Some(folder) = &job.out {
         results.save(folder)?;

@@ -1,6 +1,6 @@
 //! `farspan run`.
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, threaded};
 use crate::format::{NONE, Table, bytes, number, percent, seconds, time, with_prefix};
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
@@ -11,9 +11,6 @@ use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    if args.threads > 1 {
-        eprintln!("farspan: note: this release runs the engine on one thread; the result is the same");
-    }
     let resolved = args.scenario.request(args.seed).resolve()?;
     let jobs: Vec<Job> = match args.seeds {
         None => vec![Job { out: args.out.clone(), resolved }],
@@ -25,9 +22,17 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             .collect(),
     };
     // Bad input must show before anything is written.
-    World::build(&jobs[0].resolved)?;
+    let world = World::build(&jobs[0].resolved)?;
+    let threads = world.threads(threaded(args.engine, args.threads));
+    if threads < args.threads && !args.quiet {
+        eprintln!(
+            "farspan: note: this runs on {threads} of {} threads; the result is the same",
+            args.threads
+        );
+    }
+    drop(world);
     catch_interrupts();
-    let done = run_all(&jobs, args.engine, args.quiet)?;
+    let done = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
     let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
     warn_of_unfinished(&summaries);
     if args.seeds.is_some() {

@@ -222,3 +222,19 @@ fn an_interrupted_run_leaves_readable_partial_results() {
     assert_eq!(serde_json::from_str::<Value>(&saved).unwrap()["partial"], true);
     assert!(folder.0.join("result/flows.parquet").is_file());
 }
+
+#[test]
+fn threads_change_no_result_and_are_counted() {
+    let run = |more: &[&str]| {
+        let base = ["run", "uno/permutation", "--set", "topology.k=4"];
+        document(&[&base[..], &SMALL, more].concat())
+    };
+    let (one, two) = (run(&[]), run(&["--threads", "2"]));
+    assert_eq!((&one["threads"], &two["threads"]), (&Value::from(1), &Value::from(2)));
+    for key in ["digest", "packet_digest", "packet_hops", "bytes", "queues"] {
+        assert_eq!(one[key], two[key], "{key}");
+    }
+    let oracle = run(&["--threads", "2", "--engine", "oracle"]);
+    assert_eq!((&oracle["threads"], &oracle["digest"]), (&Value::from(1), &one["digest"]));
+    assert!(one["setup_time_s"].as_f64() < one["wall_time_s"].as_f64());
+}

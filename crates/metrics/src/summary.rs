@@ -31,6 +31,8 @@ pub struct Summary {
     pub sim_time_s: f64,
     /// Time the run took.
     pub wall_time_s: f64,
+    /// Of it, the time until the world stood and the first event could happen.
+    pub setup_time_s: f64,
     /// Packets (data, ACK, control) that finished transmission on a link.
     pub packet_hops: u64,
     /// Largest resident memory of the process.
@@ -247,6 +249,7 @@ mod tests {
             threads: 1,
             sim_time_s: 0.5,
             wall_time_s: 1.0,
+            setup_time_s: 0.25,
             packet_hops: 7,
             peak_rss_bytes: 1,
             digest: "00".into(),
@@ -286,7 +289,7 @@ mod tests {
 
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
-        wall_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
+        wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
         offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";

@@ -70,7 +70,8 @@ impl Cargo<PacketId> for Packets {
 
 /// Runs a world to its end.
 ///
-/// `progress` is called now and then; when it returns `false` the run stops and the outcome is marked interrupted.
+/// `progress` is called once when the world stands, and then now and then; when it returns `false` the run stops and
+/// the outcome is marked interrupted.
 pub fn run(spec: &Spec, engine: EngineKind, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     World::new(spec, engine).run(spec, progress)
 }
@@ -237,6 +238,8 @@ impl World {
         let measured = spec.flows.iter().filter(|flow| flow.measured).count() as u64;
         let payload: Bytes = spec.flows.iter().map(|flow| flow.size).sum();
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
+        // The world stands; a wish to stop is heard at the next call.
+        progress(&self.progress(payload));
         let (end, interrupted) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
             let pause = self.engine.run(until);

@@ -10,7 +10,7 @@ use crate::names;
 use crate::resolve::Resolved;
 use crate::value::{FirstWindow, Jitter, Part, PortChoice, RtoRule};
 use farspan_fabric::{Network, Routes, Tier};
-use farspan_sim::{Flow, InitialWindow, Probes, Spec, Stop};
+use farspan_sim::{EngineKind, Flow, InitialWindow, Probes, Spec, Stop};
 use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -307,6 +307,15 @@ fn warnings(scenario: &Scenario, intra: Option<PathFacts>, inter: Option<PathFac
 }
 
 impl World {
+    /// How many threads a run under `engine` takes.
+    #[must_use]
+    pub fn threads(&self, engine: EngineKind) -> u16 {
+        match engine {
+            EngineKind::Threads(most) => farspan_sim::threads(&self.spec.network, most),
+            EngineKind::Windowed | EngineKind::QuarterWindow | EngineKind::Oracle => 1,
+        }
+    }
+
     /// Intra or inter.
     #[must_use]
     pub fn class(&self, flow: &farspan_workload::Flow) -> Class {
