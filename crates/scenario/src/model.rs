@@ -227,7 +227,8 @@ pub struct Workload {
     pub flow_size: Option<Bytes>,
     /// When this part starts. Default: 0us.
     pub start: Option<Duration>,
-    /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix.
+    /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix. Permutation: "intra", a
+    /// permutation inside each site. Default: one over all hosts.
     #[schemars(schema_with = "class_schema")]
     pub class: Option<Class>,
     /// Poisson: a built-in distribution, a CSV file (size_bytes,cdf), or { intra = ..., inter = ... }.

@@ -180,7 +180,7 @@ impl Source {
 pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
         WorkloadKind::Incast => &["tag", "receiver", "senders", "flow_size", "start"],
-        WorkloadKind::Permutation => &["tag", "flow_size", "start"],
+        WorkloadKind::Permutation => &["tag", "class", "flow_size", "start"],
         WorkloadKind::Poisson => &[
             "tag",
             "class",

@@ -2,6 +2,7 @@
 
 use crate::{Flow, Sites};
 use farspan_units::{Bytes, HostId, Purpose, Random, Time};
+use std::ops::Range;
 
 /// Why a pattern cannot be laid over the hosts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -90,11 +91,37 @@ pub fn permutation(
     seed: u64,
 ) -> Result<Vec<Flow>, PatternError> {
     check(&[], sites, flow_size)?;
-    let hosts: Vec<HostId> = (0..sites.hosts()).map(HostId).collect();
+    let mut random = Random::new(seed, Purpose::Pattern, u64::from(part));
+    permuted(0..sites.hosts(), flow_size, start, &mut random)
+}
+
+/// As [`permutation`], but one inside each site.
+///
+/// # Errors
+/// If a site has fewer than two hosts or the size is zero.
+pub fn site_permutations(
+    sites: &Sites,
+    flow_size: Bytes,
+    start: Time,
+    part: u32,
+    seed: u64,
+) -> Result<Vec<Flow>, PatternError> {
+    check(&[], sites, flow_size)?;
+    let mut random = Random::new(seed, Purpose::Pattern, u64::from(part));
+    let flows = (0..sites.count()).map(|site| permuted(sites.range(site), flow_size, start, &mut random));
+    Ok(flows.collect::<Result<Vec<_>, _>>()?.concat())
+}
+
+fn permuted(
+    hosts: Range<u32>,
+    flow_size: Bytes,
+    start: Time,
+    random: &mut Random,
+) -> Result<Vec<Flow>, PatternError> {
     if hosts.len() < 2 {
         return Err(PatternError::TooFewHosts { pattern: "permutation", hosts: hosts.len(), needed: 2 });
     }
-    let mut random = Random::new(seed, Purpose::Pattern, u64::from(part));
+    let hosts: Vec<HostId> = hosts.map(HostId).collect();
     let mut to = hosts.clone();
     while hosts.iter().zip(&to).any(|(src, dst)| src == dst) {
         random.shuffle(&mut to);
@@ -181,6 +208,18 @@ mod tests {
         assert_eq!(to(0, 1), to(0, 1));
         assert_ne!(to(0, 1), to(0, 2));
         assert_ne!(to(0, 1), to(1, 1));
+    }
+
+    #[test]
+    fn permutations_of_sites_stay_inside_them() {
+        let sites = Sites::new(vec![0..5, 5..20]).unwrap();
+        let flows = site_permutations(&sites, SIZE, Time::ZERO, 0, 1).unwrap();
+        assert!(flows.iter().all(|f| f.src != f.dst && sites.site_of(f.src) == sites.site_of(f.dst)));
+        let mut received: Vec<u32> = flows.iter().map(|f| f.dst.0).collect();
+        received.sort_unstable();
+        assert_eq!(received, (0..20).collect::<Vec<_>>());
+        let lone = Sites::new(vec![0..5, 5..6]).unwrap();
+        assert!(site_permutations(&lone, SIZE, Time::ZERO, 0, 1).is_err());
     }
 
     proptest! {

@@ -76,7 +76,9 @@ impl Draw<'_> {
                     .map_err(|error| incast_fault(&path, receiver, &error))?
             }
             WorkloadKind::Permutation => {
-                workload::permutation(self.sites, given(part.flow_size), start, number, seed)
+                let pattern =
+                    if part.class.is_some() { workload::site_permutations } else { workload::permutation };
+                pattern(self.sites, given(part.flow_size), start, number, seed)
                     .map_err(|error| pattern_fault(&path, "flow_size", &error))?
             }
             WorkloadKind::Poisson => {

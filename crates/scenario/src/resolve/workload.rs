@@ -47,6 +47,10 @@ impl Context<'_> {
             }
             WorkloadKind::Permutation => {
                 need(path, "flow_size", "a size, such as \"1MB\"", part.flow_size.is_some())?;
+                if part.class == Some(Class::Inter) {
+                    let cure = "give \"intra\", or leave class out for a permutation of all hosts";
+                    return Err(Fault::new(format!("{path}.class"), "a permutation between the sites", cure));
+                }
                 Ok(part)
             }
             WorkloadKind::Flows => {
