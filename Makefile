@@ -19,4 +19,4 @@ lint:
 
 # Instructions per packet-hop under callgrind (needs valgrind).
 instructions: release
-	python3 bench/instructions.py target/release/farspan
+	python3 bench/instructions.py target/release/farspan --probes

@@ -1,7 +1,12 @@
 """Instructions per packet-hop, endpoints included: the difference of two run lengths under callgrind, so that start-up
-does not count. Independent of the machine's load.
+does not count. Independent of the machine's load. Full ports (priorities, RED, phantom queues) and plain ones (one queue)
+on the permutation of a fat tree of radix 8; and what probes every 10 us add.
 
-usage: instructions.py BINARY [--scheme NAME] [--engine oracle|windowed] [--limit N]
+usage: instructions.py BINARY [--engine NAME]... [--ports full|fifo]... [--probes] [--limit WHAT=N]... [--set PATH=VALUE]...
+
+WHAT is full, fifo (of the windowed engine), ENGINE:full, ENGINE:fifo, or probes: the most instructions a packet-hop, or
+for probes the largest ratio of full ports with them to those without. With nothing but limits, only what has one is
+measured; with nothing at all, both ports under both engines.
 """
 import argparse
 import json
@@ -10,29 +15,72 @@ import subprocess
 import sys
 import tempfile
 
+SCENARIOS = {"full": "bench/fat-tree", "fifo": "bench/fat-tree-fifo"}
+SIZES = ("256KiB", "1MiB")
+PROBES = ["probes.rate_interval=10us", "probes.queue_interval=10us"]
 
-def measure(binary, scheme, engine, size):
-    """(instructions, packet-hops) of one permutation."""
+
+def measure(binary, ports, engine, changes):
+    """(instructions, packet-hops) of one run."""
     with tempfile.TemporaryDirectory() as folder:
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", binary, "run", "uno/permutation"]
-        command += ["--scheme", scheme, "--engine", engine, "--json", "--quiet", "--set", f"workload.flow_size={size}"]
-        run = subprocess.run(command, check=True, capture_output=True, text=True)
-    instructions = int(re.search(r"Collected : (\d+)", run.stderr)[1])
-    return instructions, json.loads(run.stdout)["packet_hops"]
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out", binary, "run", SCENARIOS[ports]]
+        command += ["--engine", engine, "--json", "--quiet"]
+        command += [word for change in changes for word in ("--set", change)]
+        run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit {run.returncode}\n{run.stderr[-1000:]}")
+    return int(re.search(r"Collected : (\d+)", run.stderr)[1]), json.loads(run.stdout)["packet_hops"]
+
+
+def per_hop(binary, ports, engine, changes):
+    """Instructions of a longer run beyond those of a shorter one, by their packet-hops; and those packet-hops."""
+    short, long = (measure(binary, ports, engine, [*changes, f"workload.flow_size={size}"]) for size in SIZES)
+    hops = long[1] - short[1]
+    return (long[0] - short[0]) / hops, hops
+
+
+def limits(words):
+    found = {}
+    for word in words:
+        what, _, number = word.partition("=")
+        engine, _, ports = what.rpartition(":")
+        if ports not in ([*SCENARIOS, "probes"] if not engine else SCENARIOS):
+            sys.exit(f"--limit {word}: write full=N, fifo=N, ENGINE:full=N, ENGINE:fifo=N or probes=RATIO")
+        try:
+            found[what if engine or ports == "probes" else f"windowed:{ports}"] = float(number)
+        except ValueError:
+            sys.exit(f"--limit {word}: {number!r} is not a number")
+    return found
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("binary")
-    p.add_argument("--scheme", default="uno-noec")
-    p.add_argument("--engine", default="oracle", choices=["oracle", "windowed"])
-    p.add_argument("--limit", type=float, default=1400)
+    p.add_argument("--engine", action="append", default=[], choices=["windowed", "oracle"])
+    p.add_argument("--ports", action="append", default=[], choices=[*SCENARIOS])
+    p.add_argument("--probes", action="store_true", help="also full ports with probes, windowed")
+    p.add_argument("--limit", action="append", default=[], metavar="WHAT=N")
+    p.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="changes")
     a = p.parse_args()
-    short, long = (measure(a.binary, a.scheme, a.engine, size) for size in ("256KiB", "1MiB"))
-    per_hop = (long[0] - short[0]) / (long[1] - short[1])
-    print(json.dumps({"scheme": a.scheme, "engine": a.engine, "packet_hops": long[1] - short[1], "instructions_per_hop": round(per_hop, 1)}))
-    if per_hop > a.limit:
-        sys.exit(f"{per_hop:.0f} instructions a packet-hop, more than {a.limit:.0f}")
+    limit = limits(a.limit)
+    engines, ports = a.engine or ["windowed", "oracle"], a.ports or [*SCENARIOS]
+    everything = a.engine or a.ports or not limit
+    asked = [f"{engine}:{port}" for engine in engines for port in ports] if everything else []
+    asked += ["probes"] * a.probes + [*limit]
+    asked = sorted({*asked, *(["windowed:full"] if "probes" in asked else [])}, key=lambda what: (what == "probes", what))
+    results = {}
+    for what in asked:
+        engine, port = ("windowed", "full") if what == "probes" else what.split(":")
+        count, hops = per_hop(a.binary, port, engine, a.changes + PROBES * (what == "probes"))
+        line = {"engine": engine, "ports": port, "packet_hops": hops, "instructions_per_hop": round(count, 1)}
+        results[what] = count
+        if what == "probes":
+            results[what] = count / results["windowed:full"]
+            line |= {"probes": "10us", "ratio_to_off": round(results[what], 4)}
+        print(json.dumps(line), flush=True)
+    broken = [f"{what}: {results[what]:.4g}, more than {most:g}" for what, most in limit.items() if results[what] > most]
+    if broken:
+        sys.exit("\n".join(broken))
 
 
 main()

@@ -28,6 +28,8 @@ pub enum Command {
     New(NewArgs),
     /// Print the JSON Schema of scenarios
     Schema,
+    /// Measure how fast this machine runs a part of farspan
+    Bench(BenchArgs),
     /// Commands of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -40,7 +42,6 @@ const PLANNED: &[&str] = &[
     "import",
     "reproduce",
     "sweep",
-    "bench",
     "keygen",
     "send",
     "recv",
@@ -52,7 +53,7 @@ const PLANNED: &[&str] = &[
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
-    let available = ["demo", "run", "list", "check", "new", "schema"];
+    let available = ["demo", "run", "list", "check", "new", "schema", "bench"];
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 
@@ -199,6 +200,56 @@ pub struct NewArgs {
     /// The file to write; it must not exist
     #[arg(default_value = "scenario.toml")]
     pub file: PathBuf,
+}
+
+/// Arguments of `bench`.
+#[derive(Args, Debug)]
+pub struct BenchArgs {
+    /// What to measure.
+    #[command(subcommand)]
+    pub part: BenchPart,
+}
+
+/// What to measure.
+#[derive(Subcommand, Debug)]
+pub enum BenchPart {
+    /// Packet-hops a second of the simulator, each scenario in a process of its own
+    Sim(BenchSimArgs),
+    /// Parts of later releases, and unknown ones.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
+}
+
+/// The message for a benchmark that is not there.
+pub fn unknown_bench(words: &[String]) -> String {
+    let planned = ["coding", "congestion", "udp"];
+    unknown_name("benchmark", words.first().map_or("", String::as_str), &["sim"], &planned)
+}
+
+/// Arguments of `bench sim`.
+#[derive(Args, Debug)]
+pub struct BenchSimArgs {
+    /// Only benchmarks with this in their name; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
+    /// Rounds; of each benchmark the median run counts
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Most threads of the engine: each benchmark runs on one, and on as many more as its engine can use
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+    /// Engine: windowed (fast) or oracle (plain)
+    #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
+    pub engine: EngineKind,
+    /// Changes a key of every benchmark's scenario, such as workload.flow_size=1MiB; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 #[cfg(test)]

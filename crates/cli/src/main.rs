@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bench;
 mod check;
 mod demo;
 mod format;
@@ -12,7 +13,7 @@ mod output;
 mod progress;
 mod run;
 
-use args::{Cli, Command};
+use args::{BenchPart, Cli, Command};
 use clap::Parser;
 use farspan_scenario::ScenarioError;
 use std::process::ExitCode;
@@ -51,6 +52,10 @@ fn main() -> ExitCode {
             output::json(&farspan_scenario::schema());
             Ok(())
         }
+        Command::Bench(bench) => match bench.part {
+            BenchPart::Sim(sim) => bench::sim(&sim),
+            BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
+        },
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
     };
     let (message, code) = match result {

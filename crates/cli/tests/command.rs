@@ -224,6 +224,41 @@ fn an_interrupted_run_leaves_readable_partial_results() {
 }
 
 #[test]
+fn a_benchmark_is_a_run_in_a_process_of_its_own() {
+    let only = ["--only", "fat_tree_k8_permutation_fifo", "--quiet", "--json"];
+    let small = ["--set", "topology.k=4", "--set", "workload.flow_size=64KiB", "--repeat", "3"];
+    let measured = document(&[&["bench", "sim"], &only[..], &small].concat());
+    let measured = measured["benchmarks"].as_array().unwrap();
+    let what: Vec<_> =
+        measured.iter().map(|b| (b["name"].as_str().unwrap(), b["threads"].as_u64().unwrap())).collect();
+    let (off, on) = ("fat_tree_k8_permutation_fifo", "fat_tree_k8_permutation_fifo_probes");
+    assert_eq!(what, [(off, 1), (off, 2), (on, 1), (on, 2)]);
+    let run =
+        document(&["run", "bench/fat-tree-fifo", "--set", "topology.k=4", SMALL[0], SMALL[1], "--json"]);
+    for benchmark in measured {
+        assert_eq!(benchmark["packet_hops"], run["packet_hops"]);
+        let number = |key: &str| benchmark[key].as_f64().unwrap();
+        let rate = number("packet_hops") / number("wall_time_s");
+        assert!((number("packet_hops_per_s") / rate - 1.0).abs() < 1e-9);
+        assert!((number("ns_per_hop") * rate / 1e9 - 1.0).abs() < 1e-9);
+        assert!(number("peak_rss_bytes") > 0.0 && number("setup_time_s") > 0.0);
+    }
+}
+
+#[test]
+fn benchmarks_that_are_not_there_say_what_is() {
+    for (arguments, said) in [
+        (&["bench", "coding"][..], "available: sim"),
+        (&["bench", "sim", "--only", "fat_tree_k9"], "did you mean \"fat_tree_k8"),
+        (&["bench", "sim", "--set", "workload.flow_sizes=1MiB"], "did you mean \"flow_size\""),
+    ] {
+        let output = farspan(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn threads_change_no_result_and_are_counted() {
     let run = |more: &[&str]| {
         let base = ["run", "uno/permutation", "--set", "topology.k=4"];

@@ -18,6 +18,10 @@ macro_rules! built_in {
 }
 
 built_in!(
+    "bench/fat-tree",
+    "bench/fat-tree-fifo",
+    "bench/two-sites",
+    "bench/two-sites-fifo",
     "uno/incast-inter",
     "uno/incast-intra",
     "uno/incast-mixed",

@@ -40,7 +40,8 @@ fn every_scenario_builds_under_every_profile() {
             for scheme in ["uno-noec", "gemini", "dctcp", "fixed_window"] {
                 let world =
                     World::build(&request(scenario.name, scheme, profile).resolve().unwrap()).unwrap();
-                assert_eq!(world.spec.network.hosts, 256, "{}", scenario.name);
+                let hosts = if scenario.name.starts_with("bench/fat-tree") { 128 } else { 256 };
+                assert_eq!(world.spec.network.hosts, hosts, "{}", scenario.name);
                 assert_eq!(world.warnings, [] as [&str; 0], "{}", scenario.name);
             }
         }
@@ -75,8 +76,6 @@ fn every_knob_of_the_interface_works() {
     let common = [
         "topology.k=4",
         "topology.link_rate=200Gbps",
-        "topology.wan.rtt=4ms",
-        "topology.wan.links=4",
         "topology.buffer=2MiB",
         "topology.oversubscription=2",
         "probes.rate_interval=3ms",
@@ -84,7 +83,12 @@ fn every_knob_of_the_interface_works() {
         "host.jitter=0ns",
         "stop.time=5s",
     ];
+    let two_sites = ["topology.wan.rtt=4ms", "topology.wan.links=4"];
     let own: &[(&str, &[&str])] = &[
+        ("bench/fat-tree", &["workload.flow_size=4MiB"]),
+        ("bench/fat-tree-fifo", &["workload.flow_size=4MiB"]),
+        ("bench/two-sites", &["workload.flow_size=4MiB", "workload.flows=10", "workload.load=0.1"]),
+        ("bench/two-sites-fifo", &["workload.flow_size=4MiB", "workload.flows=10", "workload.load=0.1"]),
         ("uno/incast-mixed", &["workload.flow_size=4MiB"]),
         ("uno/incast-inter", &["workload.flow_size=4MiB"]),
         ("uno/incast-intra", &["workload.flow_size=4MiB"]),
@@ -98,7 +102,8 @@ fn every_knob_of_the_interface_works() {
     assert_eq!(own.len(), BUILT_IN.len());
     for (scenario, own) in own {
         let untouched = Request::new(scenario).resolve().unwrap();
-        for knob in common.iter().chain(*own) {
+        let two_sites = two_sites.iter().filter(|_| !scenario.starts_with("bench/fat-tree"));
+        for knob in common.iter().chain(two_sites).chain(*own) {
             // A smaller tree has no host 240.
             let smaller = *knob == "topology.k=4" && scenario.contains("incast");
             let mut set = vec![*knob];
@@ -177,6 +182,29 @@ fn the_paper_profile_is_what_the_controls_take_by_default() {
         let written: farspan_transport::congestion::Config = toml::Value::Table(part.0).try_into().unwrap();
         assert_eq!(written, farspan_transport::congestion::Config::by_name(name).unwrap());
     }
+}
+
+#[test]
+fn the_ports_that_are_measured_differ_in_all_that_costs() {
+    let toml = |scenario| Request::new(scenario).resolve().unwrap().to_toml();
+    for (full, plain) in
+        [("bench/fat-tree", "bench/fat-tree-fifo"), ("bench/two-sites", "bench/two-sites-fifo")]
+    {
+        let (full, plain) = (toml(full), toml(plain));
+        assert!(full.contains("ack_priority = true") && full.contains("marking = \"red+phantom\""), "{full}");
+        assert!(plain.contains("ack_priority = false") && plain.contains("marking = \"red\""), "{plain}");
+        assert!(!plain.contains("phantom") && plain.contains("pacing = \"off\""), "{plain}");
+    }
+}
+
+#[test]
+fn a_permutation_can_stay_inside_each_site() {
+    let world = World::build(&Request::new("bench/two-sites").resolve().unwrap()).unwrap();
+    let (inside, between): (Vec<&farspan_workload::Flow>, Vec<_>) =
+        world.workload.flows.iter().partition(|flow| world.class(flow) == farspan_transport::Class::Intra);
+    assert_eq!((inside.len(), between.len()), (256, 100));
+    let error = with("bench/two-sites", &["workload[0].class=inter"]).resolve().unwrap_err().to_string();
+    assert!(error.contains("a permutation between the sites") && error.contains("\"intra\""), "{error}");
 }
 
 #[test]
