@@ -1,0 +1,290 @@
+"""Runs the public htsim simulators and farspan in turn on one machine and on the same traffic; docs/src/peers.md says how
+to build them and how to read the numbers.
+
+usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count-hops] [--work DIR] [-o FILE.json]
+
+DIR is a checkout of ultraethernet/uet-htsim or Broadcom/csg-htsim, built. Needs GNU time, and valgrind for --count-hops.
+"""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+
+MTU, HEADER, BUFFER = 4096, 64, 176128
+LINK_BPS = 100e9
+SENDERS = 32
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Traffic on a fat tree of radix `k`, thinned by `over` at the ToR and at the aggregation switch."""
+    name: str
+    k: int
+    pattern: str
+    size: int
+    over: tuple = (1, 1)
+
+    @property
+    def hosts(self):
+        return self.k**3 // 4
+
+    def flows(self):
+        """(source, destination): a permutation without fixed points, or senders drawn for host 0."""
+        draw = random.Random(7)
+        if self.pattern == "incast":
+            return [(src, 0) for src in draw.sample(range(1, self.hosts), SENDERS)]
+        to = list(range(self.hosts))
+        while any(src == dst for src, dst in enumerate(to)):
+            draw.shuffle(to)
+        return list(enumerate(to))
+
+    def links(self, src, dst):
+        rack = self.k // 2
+        return 2 if src // rack == dst // rack else 4 if src // rack**2 == dst // rack**2 else 6
+
+    def mean_links(self):
+        return statistics.fmean(self.links(*flow) for flow in self.flows())
+
+    def ideal_us(self):
+        """What the narrowest link needs, about."""
+        share = SENDERS if self.pattern == "incast" else self.over[0] * self.over[1]
+        return self.size * 8 * share / LINK_BPS * 1e6
+
+
+MIB = 1 << 20
+SCENARIOS = [
+    Scenario("permutation-128", 8, "permutation", 4 * MIB),
+    Scenario("permutation-128-8to1", 8, "permutation", 4 * MIB, (4, 2)),
+    Scenario("incast-128", 8, "incast", 2 * MIB),
+    Scenario("permutation-1024", 16, "permutation", 2 * MIB),
+    Scenario("permutation-1024-8to1", 16, "permutation", 2 * MIB, (4, 2)),
+]
+
+
+def write_inputs(s, work):
+    """The same flows and tree in each simulator's format."""
+    flows, half = s.flows(), s.k // 2
+    lines = [f"{src}->{dst} id {i} start 0 size {s.size}" for i, (src, dst) in enumerate(flows, 1)]
+    cm = [f"Nodes {s.hosts}", f"Connections {len(flows)}", *lines]
+    (work / f"{s.name}.cm").write_text("\n".join(cm) + "\n")
+    csv = [f"{src},{dst},{s.size},0" for src, dst in flows]
+    (work / f"{s.name}.csv").write_text("\n".join(["src,dst,size_bytes,start_ns", *csv]) + "\n")
+    topo = [f"Nodes {s.hosts}", "Tiers 3", f"Podsize {half * half}"]
+    for tier, (down, up) in enumerate([(half, half // s.over[0]), (half, half // s.over[1]), (s.k, None)]):
+        topo += ["", f"Tier {tier}", "Downlink_speed_Gbps 100", f"Radix_Down {down}"]
+        topo += [f"Radix_Up {up}", f"Oversubscribed {s.over[tier]}"] if up else []
+        topo += ["Downlink_Latency_ns 1000", "Switch_Latency_ns 0"] + (["Bundle 1"] if tier else [])
+    (work / f"{s.name}.topo").write_text("\n".join(topo) + "\n")
+    (work / f"{s.name}.toml").write_text(f"""
+[topology]
+kind = "fat_tree"
+k = {s.k}
+link_rate = "100Gbps"
+link_delay = "1us"
+buffer = "{BUFFER}B"
+oversubscription = [{s.over[0]}, {s.over[1]}]
+[transport]
+payload = "{MTU - HEADER}B"
+header = "{HEADER}B"
+[scheme]
+name = "unocc+rps"
+[[workload]]
+kind = "flows"
+file = "{s.name}.csv"
+""")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A simulator: its binary, its arguments for a scenario, and what its output says."""
+    name: str
+    binary: pathlib.Path
+    arguments: object
+    read: object
+
+
+def read_farspan(text, _scenario):
+    run = json.loads(text)
+    return {"hops": run["packet_hops"], "finished": run["flows"]["finished"], "max_fct_us": run["fct"]["all"]["max_us"]}
+
+
+def ends(text):
+    times = [float(t) for t in re.findall(r"^Flow .* finished at ([\d.e+]+)", text, re.MULTILINE)]
+    return {"finished": len(times), "max_fct_us": max(times, default=None)}
+
+
+def read_uet(text, scenario):
+    """Every packet that it counts crosses all links of its path: new and repeated data, trimmed or not, ACKs, NACKs."""
+    counts = re.search(r"New: (\d+) Rtx: (\d+) RTS: (\d+) Bounced: \d+ ACKs: (\d+) NACKs: (\d+) Pulls: (\d+)", text)
+    packets = sum(map(int, counts.groups())) if counts else 0
+    return {"hops": round(packets * scenario.mean_links()), **ends(text)}
+
+
+def read_csg(text, _scenario):
+    """It does not count its pulls: packet-hops are known only by --count-hops."""
+    return {"hops": None, **ends(text)}
+
+
+def ndp_arguments(s, work):
+    paths = ["-strat", "perm"] if s.over == (1, 1) else ["-strat", "ecmp_host", "-paths", "64", "-oversubscribed_cc"]
+    # Its timers keep it busy until the end, which therefore comes right after the last flow; see learn_end.
+    known = end_file(s, work)
+    end = known.read_text() if known.is_file() else str(round(5 * s.ideal_us() + 1000))
+    words = ["-nodes", str(s.hosts), *paths, "-mtu", str(MTU), "-q", "8", "-cwnd", "50", "-end", end, "-o", "csg.log"]
+    return [*words, "-tm", f"{s.name}.cm", "-topo", f"{s.name}.topo"]
+
+
+def end_file(s, work):
+    return work / f"{s.name}.end"
+
+
+def learn_end(tool, s, work, timeout):
+    """A run of NDP that is not counted, to learn when its last flow ends."""
+    if tool.arguments is ndp_arguments and not end_file(s, work).is_file():
+        first = run(tool, s, work, timeout)
+        if not first["failed"]:
+            end_file(s, work).write_text(str(round(first["max_fct_us"]) + 10))
+
+
+def uet_arguments(s, _work):
+    words = ["-mtu", str(MTU), "-sender_cc_only", "-load_balancing_algo", "oblivious", "-end", "1000000", "-o", "uet.log"]
+    return [*words, "-tm", f"{s.name}.cm", "-topo", f"{s.name}.topo"]
+
+
+def tools(a):
+    found = [Tool("farspan", a.farspan, lambda s, _work: ["run", f"{s.name}.toml", "--json", "--quiet"], read_farspan)]
+    if a.uet:
+        found.append(Tool("uet-htsim", a.uet / "htsim/sim/datacenter/htsim_uec", uet_arguments, read_uet))
+    if a.csg:
+        found.append(Tool("csg-htsim", a.csg / "sim/datacenter/htsim_ndp", ndp_arguments, read_csg))
+    for tool in found:
+        if not tool.binary.is_file():
+            sys.exit(f"{tool.name}: there is no {tool.binary}; docs/src/peers.md says how to build it")
+    return found
+
+
+def run(tool, scenario, work, timeout):
+    """One run: CPU seconds and memory from the system, the rest from its output. GNU time stands between, so that the
+    memory of this script does not count as that of its child."""
+    out, usage = work / "out.txt", work / "usage.txt"
+    command = [shutil.which("time"), "-o", usage.resolve(), "-f", "%M", "timeout", str(timeout), tool.binary.resolve()]
+    command += tool.arguments(scenario, work)
+    with out.open("w") as file:
+        child = subprocess.Popen(command, cwd=work, stdout=file, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    text = out.read_text(errors="replace")
+    if child.returncode != 0:
+        return {"failed": f"no end after {timeout} s" if child.returncode == 124 else f"exit {child.returncode}: {text[-300:]}"}
+    result = tool.read(text, scenario)
+    wrong = None if result["finished"] == len(scenario.flows()) else f"{result['finished']} flows finished"
+    memory = int(usage.read_text().split()[-1]) * 1024
+    return {"cpu_s": used.ru_utime + used.ru_stime, "rss_bytes": memory, "failed": wrong, **result}
+
+
+def count_hops(tool, scenario, work):
+    """Packets that left a queue: callgrind counts the calls, and the program stays as it is. Kept for the next time."""
+    digest = hashlib.sha256(tool.binary.read_bytes() + repr(scenario).encode()).hexdigest()[:16]
+    kept = work / f"hops-{digest}.json"
+    if not kept.is_file():
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={work.resolve() / 'calls'}", tool.binary.resolve()]
+        command += tool.arguments(scenario, work)
+        subprocess.run(command, cwd=work, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        names, hops, callee = {}, 0, None
+        for line in (work / "calls").open():
+            if found := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line):
+                names.setdefault(found[2], found[3])
+                callee = found[2] if found[1] else callee
+            elif found := re.match(r"calls=(\d+)", line):
+                if re.match(r"\w*Queue::completeService\(\)", names[callee] or ""):
+                    hops += int(found[1])
+        kept.write_text(json.dumps(hops))
+    return json.loads(kept.read_text())
+
+
+def summarize(runs, counted, scenario):
+    good = [r for r in runs if not r["failed"]]
+    if not good:
+        return {"failed": runs[0]["failed"]}
+    cpu = statistics.median(r["cpu_s"] for r in good)
+    hops = counted or good[0]["hops"]
+    return {
+        "runs": len(good), "cpu_s": cpu, "cpu_s_range": [min(r["cpu_s"] for r in good), max(r["cpu_s"] for r in good)],
+        "hops": hops, "hops_counted": bool(counted), "hops_per_cpu_s": hops / cpu if hops else None,
+        "bytes_per_cpu_s": scenario.size * good[0]["finished"] / cpu,
+        "rss_bytes": statistics.median(r["rss_bytes"] for r in good), "max_fct_us": good[0]["max_fct_us"],
+        "estimate_over_count": good[0]["hops"] / counted if counted and good[0]["hops"] else None,
+    }
+
+
+def table(results):
+    head = ["scenario", "simulator", "CPU s (range)", "packet-hops", "hops / CPU s", "bytes / CPU s", "peak memory", "max FCT"]
+    rows = [head, ["---"] * len(head)]
+    million = lambda x: "-" if x is None else f"{x / 1e6:.4g} M"
+    for scenario, result in results.items():
+        for tool, r in result["tools"].items():
+            if "failed" in r:
+                rows.append([scenario, tool, r["failed"]] + ["-"] * 5)
+                continue
+            low, high = r["cpu_s_range"]
+            cells = [f"{r['cpu_s']:.2f} ({low:.2f} to {high:.2f})", million(r["hops"]), million(r["hops_per_cpu_s"])]
+            cells += [million(r["bytes_per_cpu_s"]) + "B", f"{r['rss_bytes'] / 1e6:.1f} MB", f"{r['max_fct_us']:.0f} us"]
+            rows.append([scenario, tool, *cells])
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    lines += ["", "| farspan over | scenario | hops / CPU s | bytes / CPU s | memory of the other |", "|---|---|---|---|---|"]
+    for scenario, result in results.items():
+        ours = result["tools"]["farspan"]
+        for tool, r in result["tools"].items():
+            if tool == "farspan" or "failed" in r or "failed" in ours:
+                continue
+            hops = f"{ours['hops_per_cpu_s'] / r['hops_per_cpu_s']:.1f}" if r["hops_per_cpu_s"] else "-"
+            rest = [f"{ours['bytes_per_cpu_s'] / r['bytes_per_cpu_s']:.1f}", f"{r['rss_bytes'] / ours['rss_bytes']:.1f}"]
+            lines.append("| " + " | ".join([tool, scenario, hops, *rest]) + " |")
+    loads = ", ".join(f"{name} {r['load_average'][0]:.1f} to {r['load_average'][1]:.1f}" for name, r in results.items())
+    return "\n".join([*lines, "", f"Load average of the last minute, before and after: {loads}."])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("farspan", type=pathlib.Path)
+    p.add_argument("--uet", type=pathlib.Path, metavar="DIR")
+    p.add_argument("--csg", type=pathlib.Path, metavar="DIR")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--only", action="append", default=[], choices=[s.name for s in SCENARIOS])
+    p.add_argument("--count-hops", action="store_true", help="count the peers' packet-hops under callgrind; slow, kept")
+    p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("out/peers"))
+    p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
+    p.add_argument("-o", type=pathlib.Path, metavar="FILE.json")
+    a = p.parse_args()
+    if not shutil.which("time"):
+        sys.exit("GNU time is not here: apt-get install time")
+    a.work.mkdir(parents=True, exist_ok=True)
+    all_tools, results = tools(a), {}
+    for s in (s for s in SCENARIOS if not a.only or s.name in a.only):
+        write_inputs(s, a.work)
+        for tool in all_tools:
+            learn_end(tool, s, a.work, a.timeout)
+        runs, before = {tool.name: [] for tool in all_tools}, os.getloadavg()[0]
+        for number in range(a.rounds):
+            turn = number % len(all_tools)
+            for tool in all_tools[turn:] + all_tools[:turn]:
+                runs[tool.name].append(run(tool, s, a.work, a.timeout))
+                print(f"{s.name} round {number + 1}: {tool.name} {runs[tool.name][-1]}", file=sys.stderr)
+        after = os.getloadavg()[0]
+        counted = {t.name: count_hops(t, s, a.work) for t in all_tools if a.count_hops and t.name != "farspan"}
+        summary = {name: summarize(r, counted.get(name), s) for name, r in runs.items()}
+        results[s.name] = {"load_average": [before, after], "tools": summary, "runs": runs}
+    print(table(results))
+    if a.o:
+        a.o.write_text(json.dumps(results, indent=1) + "\n")
+
+
+main()
