@@ -80,6 +80,8 @@ pub(crate) struct Switch {
     /// One bit a port that is sending; kept only where completions are settled lazily.
     busy: Vec<u64>,
     sampler: PortSampler,
+    /// The ports of a window's packets.
+    ways: Vec<u32>,
 }
 
 impl Switch {
@@ -105,6 +107,7 @@ impl Switch {
             leaf_of: Arc::clone(&plan.leaf_of),
             jitter: plan.port_jitter,
             queue_interval: plan.queue_interval,
+            ways: Vec::new(),
         }
     }
 
@@ -148,17 +151,29 @@ impl Switch {
                 }
             }
         } else {
-            for (at, id) in window.messages() {
-                self.admit(at, id, packets, window);
+            // Ways first: lookups that do not wait for each other hide how far away the records are.
+            let messages = window.messages();
+            let mut ways = std::mem::take(&mut self.ways);
+            ways.clear();
+            ways.extend(messages.clone().map(|(_, id)| self.route(id, packets) as u32));
+            for ((at, id), &port) in messages.zip(&ways) {
+                self.admit(at, id, port as usize, packets, window);
             }
+            self.ways = ways;
         }
         self.settle(window.end() - Duration::from_ps(1), packets, window)
     }
 
     /// Takes a packet in whose port may have something due.
     #[inline(always)]
-    fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
-        let port = self.route(id, packets);
+    fn admit(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        port: usize,
+        packets: &mut Packets,
+        window: &mut Window<'_, PacketId>,
+    ) {
         let (egress, jitter) = (&mut self.ports[port], self.jitter);
         egress.settle(now, packets, jitter, window);
         if let Some(done) = egress.port.pass(now, &packets[id], window.until()) {
@@ -178,7 +193,7 @@ impl Switch {
         packets: &mut Packets,
         window: &mut Window<'_, PacketId>,
     ) {
-        self.admit(now, id, packets, window);
+        self.admit(now, id, self.route(id, packets), packets, window);
     }
 
     /// Does all that is due up to `until` on busy ports; gives when the next is due, or [`Time::MAX`].

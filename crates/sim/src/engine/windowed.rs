@@ -67,7 +67,7 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
 
     /// All messages, which are then taken; for nodes without [events that they asked for](Self::has_wakes).
     #[inline]
-    pub(crate) fn messages(&mut self) -> impl Iterator<Item = (Time, M)> + use<'a, M> {
+    pub(crate) fn messages(&mut self) -> impl Iterator<Item = (Time, M)> + Clone + use<'a, M> {
         let (keys, start) = (self.keys, self.start.as_ps());
         self.taken = keys.len();
         keys.iter()
