@@ -16,7 +16,7 @@ pub(super) struct Builder {
 }
 
 impl Builder {
-    /// Adds `count` nodes of a kind to a site and gives the first.
+    /// Adds `count` nodes of a kind to a site and gives the first of them.
     pub(super) fn add(&mut self, kind: NodeKind, count: u32, site: u32) -> NodeId {
         let first = NodeId(self.network.nodes.len() as u32);
         let word = match kind {
@@ -34,7 +34,8 @@ impl Builder {
         if kind == NodeKind::Host {
             self.network.hosts += count;
         }
-        *self.first.entry((kind, site)).or_insert(first)
+        self.first.entry((kind, site)).or_insert(first);
+        first
     }
 
     /// The `i`-th node of a kind at a site.

@@ -51,6 +51,30 @@ fn names_are_numbered_through_the_sites() {
 }
 
 #[test]
+fn the_sides_of_a_dumbbell_meet_over_its_bottleneck_alone() {
+    for two_sites in [false, true] {
+        let network = Dumbbell {
+            hosts_per_side: 3,
+            link_rate: Rate::from_gbps(100),
+            link_delay: Duration::from_us(1),
+            switch_delay: Duration::ZERO,
+            bottleneck_rate: Rate::from_gbps(10),
+            bottleneck_delay: Duration::from_us(5),
+            two_sites,
+        }
+        .build()
+        .unwrap();
+        assert_eq!(count(&network, NodeKind::Tor), 2);
+        let bottleneck = network.port_named("tor0->tor1#0").expect("the link between the switches");
+        let routes = crate::Routes::new(&network, 1);
+        for (from, to) in [(0, 3), (2, 5), (0, 1)] {
+            let walk = routes.walk(&network, farspan_units::HostId(from), farspan_units::HostId(to));
+            assert_eq!(walk.links.contains(&bottleneck), (from < 3) != (to < 3), "{from} to {to}");
+        }
+    }
+}
+
+#[test]
 fn ports_of_a_node_stand_together() {
     let network = dual(4).build().unwrap();
     for node in 0..network.nodes.len() as u32 {

@@ -129,7 +129,7 @@ struct Stretch {
 impl Stretch {
     /// The end of the epoch that begins at `start`: at a window's end if there is one in reach.
     fn end(&self, start: Time) -> Time {
-        let (latest, window) = ((start + self.epoch).as_ps(), self.window.as_ps());
+        let (latest, window) = (start.saturating_add(self.epoch).as_ps(), self.window.as_ps());
         let whole = latest - latest % window;
         Time::from_ps(if whole > start.as_ps() { whole } else { latest }).min(self.until)
     }
