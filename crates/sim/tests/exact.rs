@@ -145,6 +145,18 @@ fn a_run_stops_exactly_at_its_time_with_the_rest_in_the_network() {
 }
 
 #[test]
+fn time_outs_that_no_longer_matter_do_not_make_a_run_longer() {
+    let mut spec = busy(2, "rps", "unocc");
+    let end = run(&spec).end;
+    for late in [Duration::from_ps(1), Duration::from_us(250)] {
+        spec.stop.time = end + late;
+        assert_eq!(run(&spec).end, end);
+        spec.stop.when_measured_end = Some(Duration::from_ps(end.as_ps() + 1));
+        assert_eq!(run(&spec).end, end);
+    }
+}
+
+#[test]
 fn a_run_can_end_when_the_measured_flows_have_while_others_go_on() {
     let mut spec = busy(4, "rps", "unocc");
     spec.flows.iter_mut().skip(20).for_each(|flow| flow.measured = false);
