@@ -103,16 +103,51 @@ pub fn sample_rates(spec: &mut Spec, interval: Duration) {
     spec.probes.rate_flows = (0..spec.flows.len() as u32).map(FlowId).collect();
 }
 
+/// Everything that must come out as the oracle does.
+pub const OTHERS: [EngineKind; 3] = [EngineKind::Windowed, EngineKind::QuarterWindow, EngineKind::Threads(2)];
+
 /// Runs a spec with every engine and window, and asks for equal outcomes, to the last field.
 pub fn run(spec: &Spec) -> Outcome {
+    equal_under_all(spec).unwrap_or_else(|what| panic!("{what}"))
+}
+
+/// The oracle's outcome, if every other engine has the same.
+///
+/// # Errors
+/// The engine, and the first field that differs.
+pub fn equal_under_all(spec: &Spec) -> Result<Outcome, String> {
     let run = |engine| farspan_sim::run(spec, engine, &mut |_| true);
     let oracle = run(EngineKind::Oracle);
-    for engine in [EngineKind::Windowed, EngineKind::QuarterWindow, EngineKind::Threads(2)] {
-        let other = run(engine);
-        assert_eq!(fingerprint(&oracle), fingerprint(&other), "{engine:?}");
-        assert!(oracle == other, "{engine:?}: equal digests, but something else differs");
+    for engine in OTHERS {
+        if let Some(what) = difference(&oracle, &run(engine)) {
+            return Err(format!("oracle and {engine:?}: {what}"));
+        }
     }
-    oracle
+    Ok(oracle)
+}
+
+/// The first field that differs, with both values.
+pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
+    fn of<T: PartialEq + std::fmt::Debug>(what: &str, a: &[T], b: &[T]) -> Option<String> {
+        let n = a.iter().zip(b).position(|(a, b)| a != b)?;
+        let (a, b) = (format!("{:#?}", a[n]), format!("{:#?}", b[n]));
+        let line = a.lines().zip(b.lines()).position(|(a, b)| a != b)?;
+        // A value may fill several lines: its field stands before.
+        let field = a.lines().take(line + 1).filter(|text| text.contains(": ")).last().unwrap_or_default();
+        let value = |text: &str| text.lines().nth(line).unwrap_or_default().trim().to_owned();
+        Some(format!("{what} {n}: {}: {} and {}", field.trim(), value(&a), value(&b)))
+    }
+    if a == b {
+        return None;
+    }
+    let sums = of("sums", &[(a.totals, a.end, a.packet_delay_p99)], &[(b.totals, b.end, b.packet_delay_p99)]);
+    let parts = of("flow", &a.flows, &b.flows).or_else(|| of("port", &a.ports, &b.ports));
+    let rest = || {
+        let short = |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.interrupted);
+        of("samples, digests, interruption", &[short(a)], &[short(b)])
+    };
+    let found = parts.or(sums).or_else(|| of("sample", &a.samples, &b.samples)).or_else(rest);
+    Some(found.unwrap_or_else(|| "something differs".to_owned()))
 }
 
 pub fn fingerprint(outcome: &Outcome) -> (u64, u64, u64, Time) {

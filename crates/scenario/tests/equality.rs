@@ -1,0 +1,55 @@
+//! Every built-in scenario, small, comes out equal under every engine.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+#[path = "../../sim/tests/common/mod.rs"]
+mod common;
+
+use farspan_scenario::{BUILT_IN, Request, World};
+
+/// What makes a scenario small.
+const SMOKE: &[(&str, &[&str])] = &[
+    ("uno/incast-inter", &["workload.flow_size=2MiB"]),
+    ("uno/incast-intra", &["workload.flow_size=2MiB"]),
+    ("uno/incast-mixed", &["workload.flow_size=2MiB"]),
+    ("uno/permutation", &["workload.flow_size=128KiB"]),
+    // Arrivals go on until the last measured flow has ended: few and short ones.
+    (
+        "uno/steady",
+        &[
+            "topology.k=4",
+            "topology.wan.rtt=100us",
+            "workload[0].sizes=google-rpc",
+            "workload[1].sizes=google-rpc",
+            "workload[0].load=0.1",
+            "workload[0].flows=2000",
+            "workload[1].flows=100",
+            "measure.warmup=20us",
+            "stop.time=1ms",
+        ],
+    ),
+    ("uno/websearch", &["workload.flows=100"]),
+];
+const SCHEMES: &[&str] = &["uno-noec", "gemini", "dctcp"];
+
+#[test]
+fn built_in_scenarios_come_out_equal_under_every_engine() {
+    for scenario in BUILT_IN {
+        let small = SMOKE.iter().find(|(name, _)| *name == scenario.name);
+        let (name, set) = small.unwrap_or_else(|| panic!("give {} a small size here", scenario.name));
+        for scheme in SCHEMES {
+            let request = Request {
+                scheme: Some((*scheme).to_owned()),
+                set: set.iter().map(|text| (*text).to_owned()).collect(),
+                ..Request::new(name)
+            };
+            let world = World::build(&request.resolve().unwrap()).unwrap();
+            let outcome = common::equal_under_all(&world.spec)
+                .unwrap_or_else(|what| panic!("{name} under {scheme}: {what}"));
+            println!("{name} {scheme}: {} packet-hops", outcome.totals.packet_hops);
+
+            assert!(outcome.totals.packet_hops > 10_000, "{name}: hardly anything happens");
+            let mut flows = world.spec.flows.iter().zip(&outcome.flows);
+            assert!(flows.all(|(flow, outcome)| outcome.finish.is_some() || !flow.measured), "{name}");
+        }
+    }
+}

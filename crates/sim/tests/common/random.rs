@@ -1,0 +1,452 @@
+//! Random small worlds, and what happened in them: one seed names one world.
+
+use crate::common::tree;
+use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use farspan_fabric::{Marker, MarkingPoint, Network, Phantom, PortConfig, Red, Tier};
+use farspan_sim::{ByTier, Flow, InitialWindow, Outcome, Probes, Spec, Stop};
+use farspan_transport::congestion::{self, Pacing};
+use farspan_transport::recovery::{self, Detection, Rto};
+use farspan_transport::{Scheme, WindowCheck, balance};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The world of a seed.
+pub fn random_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 1));
+    let network = network(&mut draw);
+    let (mss, header) = (Bytes::new(draw.spread(200, 9000)), Bytes::new(draw.pick(&[64, 64, 40, 1])));
+    let base = Base::of(&network, mss + header);
+    let flows = flows(&mut draw, &network, mss, base);
+    let last_start = flows.iter().map(|flow| flow.start).max().expect("there is a flow");
+    let span = last_start.since(Time::ZERO) + base.rtt * 4;
+    let scheme = scheme(&mut draw, base);
+    let inter = if draw.one_in(2) { scheme.clone() } else { self::scheme(&mut draw, base) };
+    let (jitter, port_jitter) = (jitter(&mut draw, base), jitter(&mut draw, base));
+    Spec {
+        ports: ports(&mut draw, mss + header),
+        initial_window: match draw.below(3) {
+            0 => InitialWindow::Bdp,
+            1 => InitialWindow::Iw10,
+            _ => InitialWindow::Bytes(Bytes::new(draw.spread(1, 200_000))),
+        },
+        probes: probes(&mut draw, &network, flows.len(), span),
+        stop: stop(&mut draw, span, last_start, base, &flows, mss + header),
+        network,
+        flows,
+        intra: Arc::new(scheme),
+        inter: Arc::new(inter),
+        mss,
+        header,
+        jitter,
+        port_jitter,
+        seed,
+    }
+}
+
+/// Draws of one world.
+struct Draw(Random);
+
+impl Draw {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0.below(n)
+    }
+
+    fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+
+    /// Between `low` and `high`, every size of number alike.
+    fn spread(&mut self, low: u64, high: u64) -> u64 {
+        let high = high.max(low);
+        let ratio = high as f64 / low as f64;
+        ((low as f64 * ratio.powf(self.0.uniform())) as u64).clamp(low, high)
+    }
+
+    fn time(&mut self, low: Duration, high: Duration) -> Duration {
+        Duration::from_ps(self.spread(low.as_ps().max(1), high.as_ps().max(1)))
+    }
+
+    /// Rates whose byte time is a whole number of picoseconds, and others.
+    fn rate(&mut self) -> Rate {
+        match self.below(6) {
+            0 | 1 => Rate::from_gbps(100),
+            2 => Rate::from_gbps(25),
+            3 => Rate::from_gbps(400),
+            4 => Rate::from_gbps(self.pick(&[3, 30, 70, 300])),
+            _ => Rate::from_bps(self.spread(1_000_000_000, 400_000_000_000)),
+        }
+    }
+
+    /// Delays up to some microseconds: round ones, longer ones than any window, and now and then none.
+    fn delay(&mut self) -> Duration {
+        match self.below(12) {
+            0..5 => Duration::from_us(1),
+            5 | 6 => Duration::from_ns(500),
+            7 => Duration::from_ns(2500),
+            8 if self.one_in(3) => Duration::ZERO,
+            _ => self.time(Duration::from_ns(5), Duration::from_us(4)),
+        }
+    }
+}
+
+/// What the size of things in a world is reckoned from.
+#[derive(Clone, Copy)]
+struct Base {
+    /// Time of a full packet on the slowest link.
+    packet: Duration,
+    /// About the longest round trip.
+    rtt: Duration,
+}
+
+impl Base {
+    fn of(network: &Network, mtu: Bytes) -> Self {
+        let slowest = network.links.iter().map(|link| link.rate.as_bps()).min().expect("there is a link");
+        let packet = Rate::from_bps(slowest).transmission(mtu);
+        let mut way = BTreeMap::new();
+        for link in &network.links {
+            let delay: &mut Duration = way.entry(link.tier).or_default();
+            *delay = (*delay).max(link.delay);
+        }
+        let delay: Duration = way.values().map(|&delay| delay * 4).sum();
+        Self { packet, rtt: delay + packet * 8 }
+    }
+}
+
+fn network(draw: &mut Draw) -> Network {
+    let (link_rate, link_delay) = (draw.rate(), draw.delay());
+    let delays = [Duration::ZERO, Duration::ZERO, Duration::from_ns(100), draw.delay() / 3];
+    let switch_delay = draw.pick(&delays);
+    let oversubscription = [draw.pick(&[1, 1, 2]), draw.pick(&[1, 1, 2])];
+    let site = FatTree { link_rate, link_delay, switch_delay, oversubscription, ..tree(4) };
+    let wan_delay = match draw.below(3) {
+        0 => link_delay,
+        1 => draw.time(Duration::from_us(1), Duration::from_us(60)),
+        _ => draw.time(Duration::from_us(100), Duration::from_ms(3)),
+    };
+    let network = match draw.below(6) {
+        0 => site.build(),
+        1 | 2 => {
+            let (core_border_links, wan_links) = (1 + draw.below(2) as u32, 1 + draw.below(3) as u32);
+            DualFatTree { site, core_border_links, wan_links, wan_rate: draw.rate(), wan_delay }.build()
+        }
+        3 => {
+            let two_sites = draw.one_in(2);
+            Dumbbell {
+                hosts_per_side: 1 + draw.below(8) as u32,
+                link_rate,
+                link_delay,
+                switch_delay,
+                bottleneck_rate: draw.rate(),
+                bottleneck_delay: if two_sites { wan_delay } else { link_delay },
+                two_sites,
+            }
+            .build()
+        }
+        _ => {
+            let hosts = match draw.below(4) {
+                0 => draw.spread(64, 100),
+                1 => draw.spread(2, 16),
+                _ => draw.spread(17, 40),
+            };
+            Star { switch_delay, hosts: vec![(link_rate, link_delay); hosts as usize] }.build()
+        }
+    };
+    let mut network = network.expect("the parameters are valid");
+    if draw.one_in(3) {
+        let (rates, delays) = (draw.one_in(2), draw.one_in(2));
+        for link in &mut network.links {
+            link.rate = if rates { draw.rate() } else { link.rate };
+            link.delay += if delays { Duration::from_ps(draw.below(1_000_000)) } else { Duration::ZERO };
+        }
+    }
+    network
+}
+
+/// Who sends what to whom, and when: a few thousand packet-hops.
+fn flows(draw: &mut Draw, network: &Network, mss: Bytes, base: Base) -> Vec<Flow> {
+    let hosts = u64::from(network.hosts);
+    let count = if draw.one_in(2) { draw.spread(1, 20) } else { draw.spread(20, 100) };
+    let packets = draw.spread(50, 4000);
+    let (shape, to) = (draw.pick(&[0, 0, 1, 1, 2, 3, 3]), draw.below(hosts));
+    let mut order: Vec<u64> = (0..hosts).collect();
+    draw.0.shuffle(&mut order);
+    let instants: Vec<Duration> =
+        (0..4).map(|_| Duration::from_ps(draw.below(base.rtt.as_ps() * 2))).collect();
+    let (timing, spread) = (draw.below(5), base.rtt * (1 + draw.below(6)));
+    let even = draw.one_in(2).then(|| Bytes::new(1 + draw.below(mss.get() * (packets / count).max(1))));
+    let idle = draw.one_in(4).then(|| draw.time(base.rtt, Duration::from_ms(200)));
+    let everything_measured = draw.one_in(2);
+    let flow = |n: u64| {
+        let (src, dst) = match shape {
+            // Incast; a permutation; many flows between one pair; any.
+            0 => ((to + 1 + n % (hosts - 1)) % hosts, to),
+            1 => (order[(n % hosts) as usize], order[((n + 1) % hosts) as usize]),
+            2 => (order[0], order[1]),
+            _ => {
+                let src = draw.below(hosts);
+                (src, (src + 1 + draw.below(hosts - 1)) % hosts)
+            }
+        };
+        let mean = (packets as f64 / count as f64).max(1.0) * mss.as_f64();
+        let size = even.unwrap_or_else(|| match draw.below(4) {
+            0 => Bytes::new(1 + draw.below(mss.get())),
+            1 => mss * (1 + draw.below(4)),
+            _ => Bytes::new(1 + (mean * draw.0.exponential().min(4.0)) as u64),
+        });
+        let mut start = match timing {
+            0 | 1 => Duration::ZERO,
+            2 => draw.pick(&instants),
+            _ => Duration::from_ps(draw.below(spread.as_ps())),
+        };
+        if let Some(idle) = idle.filter(|_| n > 0 && (n + 1) * 4 > count * 3) {
+            start += base.rtt * 50 + idle;
+        }
+        let measured = everything_measured || draw.one_in(2);
+        let (src, dst) = (HostId(src as u32), HostId(dst as u32));
+        Flow { src, dst, size, start: Time::ZERO + start, measured }
+    };
+    (0..count).map(flow).collect()
+}
+
+fn scheme(draw: &mut Draw, base: Base) -> Scheme {
+    let mut congestion = congestion::Config::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
+    let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
+    match &mut congestion {
+        congestion::Config::Unocc(config) => config.pacing = pacing,
+        congestion::Config::Gemini(config) => config.pacing = pacing,
+        congestion::Config::Dctcp(config) => config.pacing = pacing,
+        congestion::Config::FixedWindow(config) => {
+            config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
+        }
+    }
+    let mut balance = balance::Config::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
+    if let balance::Config::Unolb(config) = &mut balance {
+        config.subflows = draw.pick(&[1, 3, 10]);
+        config.reroute = draw.pick(&[balance::unolb::Reroute::Recent, balance::unolb::Reroute::Fresh]);
+    }
+    let rto = match draw.below(3) {
+        0 => Rto::Path,
+        1 => Rto::Rfc6298 { min: draw.time(Duration::from_us(1), base.rtt * 4) },
+        // Below a round trip, time-outs are spurious.
+        _ => Rto::Fixed(draw.time(base.rtt / 4, base.rtt * 8).max(base.packet * 4)),
+    };
+    Scheme {
+        congestion,
+        balance,
+        recovery: recovery::Config {
+            rto,
+            backoff: !draw.one_in(4),
+            detection: draw.pick(&[Detection::TimeoutOnly, Detection::Rack]),
+        },
+        window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
+    }
+}
+
+fn ports(draw: &mut Draw, mtu: Bytes) -> ByTier {
+    let same = port(draw, mtu);
+    let alike = draw.one_in(2);
+    ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(
+        |_| if alike { same.clone() } else { port(draw, mtu) },
+    ))
+}
+
+fn port(draw: &mut Draw, mtu: Bytes) -> PortConfig {
+    // A buffer below a packet lets nothing through.
+    let buffer = match draw.below(8) {
+        0..3 => mtu * draw.spread(1, 4) + Bytes::new(draw.below(mtu.get())),
+        3..6 => mtu * draw.spread(4, 60),
+        6 => Bytes::MAX,
+        _ => mtu,
+    };
+    let mut level = |packets| Bytes::new(draw.below(mtu.get() * packets));
+    let (min, width, step) = (level(12), level(12), level(20));
+    let (phantom_min, phantom_width, size) = (level(20), level(60), level(200) + mtu);
+    let count_dropped = draw.one_in(2);
+    let phantom =
+        draw.one_in(2).then(|| Phantom { size, drain: draw.pick(&[0.5, 0.9, 0.95, 1.0]), count_dropped });
+    let red = |min: Bytes, width: Bytes| Red { min, max: min + width };
+    let candidates = [
+        Some(Marker::Queue(red(min, width))),
+        Some(Marker::Step(step)),
+        phantom.map(|_| Marker::Phantom(red(phantom_min, phantom_width))),
+    ];
+    PortConfig {
+        phantom,
+        markers: candidates.into_iter().flatten().filter(|_| draw.one_in(2)).collect(),
+        marking_point: draw.pick(&[MarkingPoint::Enqueue, MarkingPoint::Dequeue]),
+        control_priority: draw.one_in(2),
+        ..PortConfig::drop_tail(buffer)
+    }
+}
+
+fn jitter(draw: &mut Draw, base: Base) -> Duration {
+    match draw.below(4) {
+        0 | 1 => Duration::ZERO,
+        2 => base.packet,
+        _ => draw.time(Duration::from_ps(1), base.packet * 10),
+    }
+}
+
+fn probes(draw: &mut Draw, network: &Network, flows: usize, span: Duration) -> Probes {
+    // Round ones meet other events at one instant.
+    let mut interval = || {
+        let interval =
+            if draw.one_in(2) { Duration::from_us(1) } else { draw.time(Duration::from_ns(300), span) };
+        draw.one_in(2).then_some(interval.max(Duration::from_us((span / 200).as_ns() / 1000)))
+    };
+    let (rate_interval, queue_interval) = (interval(), interval());
+    let every = 1 + draw.below(3) as usize;
+    Probes {
+        rate_interval,
+        rate_flows: (0..flows as u32).step_by(every).map(FlowId).collect(),
+        queue_interval,
+        queue_ports: (0..network.links.len() as u32).step_by(every * 4).map(PortId).collect(),
+    }
+}
+
+/// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured flows have ended.
+fn stop(draw: &mut Draw, span: Duration, last_start: Time, base: Base, flows: &[Flow], mtu: Bytes) -> Stop {
+    let packets: u64 = flows.iter().map(|flow| flow.size.pieces(mtu)).sum();
+    let limit = last_start + base.rtt * 20 + base.packet * packets * 4;
+    match draw.below(4) {
+        0 => Stop { time: Time::ZERO + draw.time(base.packet * 4, span), when_measured_end: None },
+        1 => Stop { time: limit, when_measured_end: Some(draw.time(span / 200, span / 4)) },
+        _ => Stop { time: limit, when_measured_end: None },
+    }
+}
+
+/// What the gate must see: each occurs in the worlds of the range that is always run.
+pub const FEATURES: &[&str] = &[
+    "data dropped",
+    "control dropped",
+    "marked on arrival",
+    "marked on departure",
+    "marked by a phantom queue alone",
+    "marked by a step alone",
+    "marked by red alone",
+    "time-outs",
+    "losses found without a time-out",
+    "spurious retransmissions",
+    "no jitter at all",
+    "byte times that are no whole picoseconds",
+    "arrivals at one node at one instant",
+    "more arrivals in a window than a chunk holds",
+    "flows of one host that start at one instant",
+    "links longer than the near windows",
+    "links longer than any window",
+    "links without delay",
+    "an idle stretch before a flow starts",
+    "stopped in a window with packets under way",
+    "looked for the end in the middle of windows",
+    "ended with unmeasured flows left",
+    "more than 64 nodes",
+    "more than 64 ports of a switch",
+    "rates sampled",
+    "queues sampled",
+    "schemes that differ by class, both at work",
+    "two threads, cut between sites",
+    "two threads, cut between pods",
+    "at rest before a look for the end",
+];
+
+/// Windows that an engine files one by one, at most.
+const NEAR: u64 = 128;
+/// No window is longer.
+const LONGEST: Duration = Duration::from_ps(1 << 21);
+
+/// Which of [`FEATURES`] a run has seen.
+pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
+    let (links, flows, totals) = (&spec.network.links, &outcome.flows, &outcome.totals);
+    let shortest = links.iter().map(|link| link.delay).min().expect("there is a link");
+    let window = shortest.min(LONGEST).max(Duration::from_ps(1));
+    let near = window * NEAR;
+    let crossed = links.iter().zip(&outcome.ports).filter(|(_, port)| port.sent_packets > 0);
+    let lost: u64 = flows.iter().map(|flow| flow.dropped_packets).sum();
+    let configs =
+        crossed.clone().filter(|(_, port)| port.marked_packets > 0).map(|(link, _)| spec.ports.of(link.tier));
+    let marked_at = |point| configs.clone().any(|config| config.marking_point == point);
+    let marked_by = |is: fn(&Marker) -> bool| configs.clone().any(|config| config.markers.iter().all(is));
+    let cut = |at: Duration| at.as_ps() % window.as_ps() != 0;
+    let exact = |rate: Rate| 8_000_000_000_000_u64.is_multiple_of(rate.as_bps());
+    let both = |class| flows.iter().any(|flow| flow.class == class && flow.arrived_packets > 0);
+    let at_once = most_at_once(spec);
+    let cuts = farspan_sim::threads(&spec.network, 2) == 2 && !shortest.is_zero();
+    let two_sites = spec.network.nodes.iter().any(|node| node.site > 0);
+    let has = [
+        lost > 0,
+        totals.dropped.packets > lost,
+        marked_at(MarkingPoint::Enqueue),
+        marked_at(MarkingPoint::Dequeue),
+        marked_by(|marker| matches!(marker, Marker::Phantom(_))),
+        marked_by(|marker| matches!(marker, Marker::Step(_))),
+        marked_by(|marker| matches!(marker, Marker::Queue(_))),
+        flows.iter().any(|flow| flow.timeouts > 0),
+        flows.iter().any(|flow| flow.timeouts == 0 && !flow.retransmitted_bytes.is_zero()),
+        flows.iter().any(|flow| flow.arrived_packets > flow.size.pieces(spec.mss)),
+        spec.jitter.is_zero() && spec.port_jitter.is_zero(),
+        crossed.clone().any(|(link, _)| !exact(link.rate)),
+        at_once > 1,
+        at_once > 15,
+        (1..spec.flows.len()).any(|n| {
+            spec.flows[..n]
+                .iter()
+                .any(|flow| (flow.src, flow.start) == (spec.flows[n].src, spec.flows[n].start))
+        }),
+        crossed.clone().any(|(link, _)| link.delay > near),
+        shortest > LONGEST,
+        crossed.clone().any(|(link, _)| link.delay.is_zero()),
+        waits_for_a_flow(outcome, near),
+        outcome.end == spec.stop.time && cut(outcome.end.since(Time::ZERO)) && totals.in_network.packets > 0,
+        spec.stop
+            .when_measured_end
+            .is_some_and(|period| cut(period) && outcome.end > Time::ZERO + period * 3),
+        spec.stop.when_measured_end.is_some()
+            && outcome.end < spec.stop.time
+            && flows.iter().any(|flow| flow.finish.is_none()),
+        spec.network.nodes.len() > 64,
+        spec.network.first_port.windows(2).any(|pair| pair[1] - pair[0] > 64),
+        outcome.samples.iter().any(|sample| sample.probe == farspan_sim::ProbeKind::Rate),
+        outcome.samples.iter().any(|sample| sample.probe == farspan_sim::ProbeKind::Queue),
+        spec.intra != spec.inter
+            && both(farspan_transport::Class::Intra)
+            && both(farspan_transport::Class::Inter),
+        cuts && two_sites,
+        cuts && !two_sites,
+        spec.stop.when_measured_end.is_some() && flows.iter().all(|flow| flow.finish.is_some()),
+    ];
+    assert_eq!(has.len(), FEATURES.len());
+    FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()
+}
+
+/// How many first packets reach one switch at one instant: those of the flows that start first, one a host, into an empty
+/// network.
+fn most_at_once(spec: &Spec) -> usize {
+    if !spec.jitter.is_zero() {
+        return 0;
+    }
+    let first = spec.flows.iter().map(|flow| flow.start).min();
+    let mut hosts = BTreeMap::new();
+    for flow in spec.flows.iter().filter(|flow| Some(flow.start) == first && flow.start < spec.stop.time) {
+        hosts.entry(flow.src).or_insert(flow.size.min(spec.mss) + spec.header);
+    }
+    let mut arrivals: BTreeMap<_, usize> = BTreeMap::new();
+    for (host, size) in hosts {
+        let link = &spec.network.links[spec.network.first_port[host.index()] as usize];
+        *arrivals.entry((link.to, link.rate.transmission(size) + link.delay)).or_default() += 1;
+    }
+    arrivals.into_values().max().unwrap_or(0)
+}
+
+/// Whether a flow starts long after all that started before it have ended.
+fn waits_for_a_flow(outcome: &Outcome, near: Duration) -> bool {
+    outcome.flows.iter().any(|flow| {
+        let before = || outcome.flows.iter().filter(|other| other.start < flow.start);
+        let ended = before().all(|other| other.finish.is_some_and(|at| at + near < flow.start));
+        flow.arrived_packets > 0 && before().next().is_some() && ended
+    })
+}
