@@ -145,6 +145,8 @@ pub struct Port {
     next_at: Time,
     /// When the transmitter has sent the packet in service and all that [`Port::pass`] let pass.
     free_at: Time,
+    /// Transmission times of all packets up to `free_at`: each is rounded, so that they do not follow from the bytes.
+    busy: Duration,
     serving: Serving,
     control: List,
     data: List,
@@ -164,6 +166,7 @@ impl Port {
             queue_integral: 0,
             next_at: Time::MAX,
             free_at: Time::ZERO,
+            busy: Duration::ZERO,
             serving: Serving::NONE,
             control: List::EMPTY,
             data: List::EMPTY,
@@ -213,6 +216,7 @@ impl Port {
             return None;
         }
         self.free_at = at;
+        self.busy += time;
         // Only a packet that waits for the transmitter is held up: one in service is not.
         if self.serving.is_none() && self.next_at != Time::MAX {
             self.next_at = at;
@@ -266,6 +270,7 @@ impl Port {
     fn serve(&mut self, now: Time, serving: Serving) {
         let time = self.model.transmission(serving.size());
         self.serving = serving;
+        self.busy += time;
         self.next_at = now + time;
         self.free_at = self.next_at;
     }
@@ -357,8 +362,7 @@ impl Port {
     /// Time spent sending up to `now`: the packet in service counts as far as it has come.
     #[must_use]
     pub fn busy_until(&self, now: Time) -> Duration {
-        let begun = self.counters.sent_bytes + self.serving.size();
-        self.model.transmission(begun).saturating_sub(self.free_at.since(now))
+        self.busy.saturating_sub(self.free_at.since(now))
     }
 
     /// What the port has in common with others of its kind.
