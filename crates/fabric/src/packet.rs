@@ -155,6 +155,10 @@ impl Packets {
         }
         let id =
             u32::try_from(self.slab.len()).ok().filter(|&i| i != u32::MAX).expect("fewer than 2^32 packets");
+        if self.slab.len() == self.slab.capacity() {
+            // Twice as much room, as a vector takes, could double what a packet costs.
+            self.slab.reserve_exact(self.slab.len() / 8 + 64);
+        }
         self.slab.push(packet);
         PacketId(id)
     }

@@ -51,12 +51,17 @@ struct Chunk {
     keys: [u64; CHUNK],
 }
 
-/// Something for a window beyond the near ones; a wake-up has no key, since the node knows what it waits for.
+/// Something for a window beyond the near ones.
 struct Far {
-    window: u64,
+    /// The message, or [`WAKE_UP`].
+    key: u64,
     node: u32,
-    key: Option<u64>,
+    /// The window's place in its slot.
+    place: u32,
 }
+
+/// No message: the node knows what it waits for. No key has all bits set, since no packet has the number 2^32 - 1.
+const WAKE_UP: u64 = u64::MAX;
 
 /// Messages and wake-ups under way.
 pub(super) struct Calendar {
@@ -135,8 +140,7 @@ impl Calendar {
     #[inline]
     pub(super) fn activate(&mut self, window: u64, node: u32) {
         if window >= self.near_end {
-            self.far.entry(window / SLOT).or_default().push(Far { window, node, key: None });
-            return;
+            return self.file_far(window, node, WAKE_UP);
         }
         let row = (window % NEAR) as usize * self.row;
         self.active[row + (node / 64) as usize] |= 1 << (node % 64);
@@ -170,9 +174,8 @@ impl Calendar {
     /// Files a message for `node` in `window`.
     pub(super) fn file(&mut self, window: u64, node: u32, key: u64) {
         if window >= self.near_end {
-            self.far.entry(window / SLOT).or_default().push(Far { window, node, key: Some(key) });
             self.far_messages += 1;
-            return;
+            return self.file_far(window, node, key);
         }
         let place = (window % NEAR) as usize * self.nodes + node as usize;
         if self.file_quickly(place, key) {
@@ -193,6 +196,11 @@ impl Calendar {
             self.free = chunk.next;
             (chunk.len, chunk.next, chunk.keys[0]) = (1, next, key);
         }
+    }
+
+    fn file_far(&mut self, window: u64, node: u32, key: u64) {
+        let place = (window % SLOT) as u32;
+        self.far.entry(window / SLOT).or_default().push(Far { key, node, place });
     }
 
     /// Takes the messages of (window, node) and sorts them; they no longer count as under way.
@@ -282,12 +290,12 @@ impl Calendar {
     fn approach(&mut self, slot: u64) {
         self.near_end = (slot + 1) * SLOT;
         for far in self.far.remove(&slot).unwrap_or_default() {
-            match far.key {
-                Some(key) => {
-                    self.far_messages -= 1;
-                    self.file(far.window, far.node, key);
-                }
-                None => self.activate(far.window, far.node),
+            let window = slot * SLOT + u64::from(far.place);
+            if far.key == WAKE_UP {
+                self.activate(window, far.node);
+            } else {
+                self.far_messages -= 1;
+                self.file(window, far.node, far.key);
             }
         }
     }
