@@ -3,12 +3,13 @@
 use crate::delay::DelayHistogram;
 use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::nic::Nic;
-use crate::outcome::{Amount, ProbeKind, Sample, SampleId};
+use crate::outcome::{Amount, FlowOutcome, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
+use crate::rows::Rows;
 use farspan_fabric::{Packet, PacketId, Packets};
 use farspan_transport::wire::Header;
-use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll, ReceiverReport, SenderReport};
+use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll};
 use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
 
@@ -42,8 +43,10 @@ pub(crate) struct Host {
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
     pub(crate) delays: DelayHistogram,
-    pub(crate) finished: Vec<SenderReport>,
-    pub(crate) delivered: Vec<ReceiverReport>,
+    /// By flow that it sent and that has ended: flow, when, packets sent, payload sent again, time-outs, NACKs.
+    finished: Rows<6>,
+    /// By flow that has arrived: flow, when.
+    delivered: Rows<2>,
     sampler: FlowSampler,
 }
 
@@ -58,8 +61,8 @@ impl Host {
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
             delays: DelayHistogram::default(),
-            finished: Vec::new(),
-            delivered: Vec::new(),
+            finished: Rows::default(),
+            delivered: Rows::default(),
             sampler: sampled,
             plan: Arc::clone(plan),
         }
@@ -171,9 +174,25 @@ impl Host {
                 self.counters.finished += 1;
                 let measured = self.plan.flows[report.flow.index()].flow.measured;
                 self.counters.measured_finished += u64::from(measured);
-                self.finished.push(report);
+                let c = report.counters;
+                debug_assert_eq!(
+                    c.sent_bytes,
+                    report.size + c.retransmitted_bytes,
+                    "each byte is sent once, and then again"
+                );
+                let (flow, at) = (u64::from(report.flow.0), report.finished_at.as_ps());
+                self.finished.push([
+                    flow,
+                    at,
+                    c.sent_packets,
+                    c.retransmitted_bytes.get(),
+                    c.timeouts,
+                    c.nacks,
+                ]);
             }
-            Event::Delivered(report) => self.delivered.push(report),
+            Event::Delivered(report) => {
+                self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()]);
+            }
         }
     }
 
@@ -217,6 +236,22 @@ impl Host {
         self.sampler.sample(key.at(), &self.endpoint, &self.plan);
         if let Some(interval) = self.plan.rate_interval {
             out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
+        }
+    }
+
+    /// Adds what it knows of flows that have ended.
+    pub(crate) fn complete(&self, flows: &mut [FlowOutcome]) {
+        for [flow, at, sent_packets, retransmitted, timeouts, nacks] in self.finished.iter() {
+            let flow = &mut flows[flow as usize];
+            flow.started = true;
+            flow.finish = Some(Time::from_ps(at));
+            flow.sent_packets = sent_packets;
+            flow.retransmitted_bytes = Bytes::new(retransmitted);
+            flow.sent_bytes = flow.size + flow.retransmitted_bytes;
+            (flow.timeouts, flow.nacks) = (timeouts, nacks);
+        }
+        for [flow, at] in self.delivered.iter() {
+            flows[flow as usize].delivered = Some(Time::from_ps(at));
         }
     }
 

@@ -13,6 +13,7 @@ mod outcome;
 mod parts;
 mod plan;
 mod record;
+mod rows;
 mod spec;
 mod switch;
 mod world;

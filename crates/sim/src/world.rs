@@ -336,56 +336,51 @@ impl World {
     }
 
     fn flow_outcomes(&self, end: Time) -> Vec<FlowOutcome> {
-        let mut finish = vec![None; self.plan.flows.len()];
-        let mut delivered = vec![None; self.plan.flows.len()];
-        for host in self.hosts() {
-            host.finished.iter().for_each(|report| finish[report.flow.index()] = Some(report));
-            host.delivered
-                .iter()
-                .for_each(|report| delivered[report.flow.index()] = Some(report.delivered_at));
+        let ids = (0..).map(FlowId);
+        let mut flows: Vec<_> =
+            ids.zip(&self.plan.flows).map(|(id, plan)| self.flow_under_way(id, plan, end)).collect();
+        self.hosts().for_each(|host| host.complete(&mut flows));
+        for flow in &mut flows {
+            flow.dropped_packets = flow.sent_packets - flow.arrived_packets;
         }
-        let mut in_network = vec![0; self.plan.flows.len()];
         let packets = self.engine.packets();
         for packet in packets.iter().flat_map(|packets| packets.iter()).filter(|packet| !packet.control()) {
-            in_network[packet.flow.index()] += 1;
+            flows[packet.flow.index()].dropped_packets -= 1;
         }
+        flows
+    }
+
+    /// What is known of a flow but for its end.
+    fn flow_under_way(&self, id: FlowId, plan: &crate::plan::FlowPlan, end: Time) -> FlowOutcome {
         let host = |id: HostId| match self.place(id.0) {
             Place::Host(host) => host,
             Place::Switch(_) => unreachable!("hosts come first"),
         };
-        let outcome = |(id, plan): (u32, &crate::plan::FlowPlan)| {
-            let (id, flow) = (FlowId(id), &plan.flow);
-            let sent = match finish[id.index()] {
-                Some(report) => Some(report.counters),
-                None => host(flow.src).endpoint.sender(id).map(|view| view.counters),
-            }
-            .unwrap_or_default();
-            let received = host(flow.dst).endpoint.receiver(id);
-            let arrived_packets = received.map_or(0, |r| r.arrived_packets);
-            FlowOutcome {
-                src: flow.src,
-                dst: flow.dst,
-                class: plan.class,
-                size: flow.size,
-                start: flow.start,
-                started: flow.start < end || finish[id.index()].is_some(),
-                finish: finish[id.index()].map(|report| report.finished_at),
-                delivered: delivered[id.index()],
-                ideal_fct: plan.ideal_fct,
-                sent_bytes: sent.sent_bytes,
-                parity_bytes: Bytes::ZERO,
-                retransmitted_bytes: sent.retransmitted_bytes,
-                sent_packets: sent.sent_packets,
-                arrived_packets,
-                dropped_packets: sent.sent_packets - arrived_packets - in_network[id.index()],
-                marked_packets: received.map_or(0, |r| r.marked_packets),
-                trimmed_packets: 0,
-                timeouts: sent.timeouts,
-                nacks: sent.nacks,
-                blocks_undecodable: 0,
-            }
-        };
-        (0..).zip(&self.plan.flows).map(outcome).collect()
+        let flow = &plan.flow;
+        let sent = host(flow.src).endpoint.sender(id).map(|view| view.counters).unwrap_or_default();
+        let received = host(flow.dst).endpoint.receiver(id);
+        FlowOutcome {
+            src: flow.src,
+            dst: flow.dst,
+            class: plan.class,
+            size: flow.size,
+            start: flow.start,
+            started: flow.start < end,
+            finish: None,
+            delivered: None,
+            ideal_fct: plan.ideal_fct,
+            sent_bytes: sent.sent_bytes,
+            parity_bytes: Bytes::ZERO,
+            retransmitted_bytes: sent.retransmitted_bytes,
+            sent_packets: sent.sent_packets,
+            arrived_packets: received.map_or(0, |r| r.arrived_packets),
+            dropped_packets: 0,
+            marked_packets: received.map_or(0, |r| r.marked_packets),
+            trimmed_packets: 0,
+            timeouts: sent.timeouts,
+            nacks: sent.nacks,
+            blocks_undecodable: 0,
+        }
     }
 
     fn port_outcomes(&self, end: Time) -> Vec<PortOutcome> {

@@ -12,10 +12,11 @@
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
 use crate::balance::Entropy;
-use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView, Tally};
+use crate::delivered::Delivered;
+use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView};
-use crate::table::{Fixed, FlowMap, Key, Table};
+use crate::table::{Key, Table};
 use crate::timers::{Armed, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
 use crate::{Path, Scheme};
@@ -150,7 +151,7 @@ pub struct Endpoint {
     timers: Timers,
     receivers: Table<Receiver>,
     /// What stays of receivers that are complete.
-    delivered: FlowMap<Tally>,
+    delivered: Delivered,
     /// ACKs that wait for the NIC.
     control: VecDeque<(HostId, wire::Ack, Entropy)>,
     events: VecDeque<Event>,
@@ -170,7 +171,7 @@ impl Endpoint {
             schedule: Schedule::default(),
             timers: Timers::default(),
             receivers: Table::new(),
-            delivered: FlowMap::with_hasher(Fixed),
+            delivered: Delivered::default(),
             control: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -224,7 +225,7 @@ impl Endpoint {
         let flow = data.flow;
         let key = match self.receivers.find(flow) {
             Some(key) => key,
-            None if self.delivered.contains_key(&flow) => {
+            None if self.delivered.contains(flow) => {
                 self.acknowledge_duplicate(from, data, ecn_ce);
                 return None;
             }
@@ -250,7 +251,7 @@ impl Endpoint {
     }
 
     fn acknowledge_duplicate(&mut self, from: HostId, data: &wire::Data, ecn_ce: bool) {
-        let Some(tally) = self.delivered.get_mut(&data.flow) else { return };
+        let Some(tally) = self.delivered.get_mut(data.flow) else { return };
         let Some(ack) = tally.on_duplicate(data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
         self.control.push_back((from, ack, entropy));
@@ -361,7 +362,7 @@ impl Endpoint {
     pub fn receiver(&self, flow: FlowId) -> Option<ReceiverView> {
         match self.receivers.key(flow) {
             Some(key) => self.receivers.get(key).map(|receiver| receiver.tally().view(flow, false)),
-            None => self.delivered.get(&flow).map(|tally| tally.view(flow, true)),
+            None => self.delivered.get(flow).map(|tally| tally.view(flow, true)),
         }
     }
 }

@@ -39,6 +39,7 @@ extern crate std;
 
 pub mod balance;
 pub mod congestion;
+mod delivered;
 mod endpoint;
 mod pacing;
 mod path;

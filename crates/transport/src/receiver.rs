@@ -76,6 +76,11 @@ impl Tally {
         Entropy::from(start.wrapping_add(self.arrived as u8))
     }
 
+    #[cfg(test)]
+    pub(crate) fn of_packets(packets: u32) -> Self {
+        Self { packets, ..Self::default() }
+    }
+
     /// For probes.
     pub(crate) fn view(&self, flow: FlowId, is_complete: bool) -> ReceiverView {
         ReceiverView {

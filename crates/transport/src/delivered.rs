@@ -1,0 +1,76 @@
+//! What stays of receivers that are complete: a small record each, found by flow, so that late duplicates are answered.
+
+use crate::receiver::Tally;
+use crate::table::Fixed;
+use alloc::vec::Vec;
+use core::hash::BuildHasher;
+use farspan_units::FlowId;
+use hashbrown::HashTable;
+
+/// The records in order of completion, 24 bytes each, and an index of 6 to 12 bytes a record.
+#[derive(Debug, Default)]
+pub(crate) struct Delivered {
+    records: Vec<(FlowId, Tally)>,
+    index: HashTable<u32>,
+}
+
+impl Delivered {
+    /// Keeps the record of a flow that has none.
+    pub(crate) fn insert(&mut self, flow: FlowId, tally: Tally) {
+        let place = self.records.len();
+        if place == self.records.capacity() {
+            // Records are many and stay: an eighth more is enough room, and twice as much would be most of the cost.
+            self.records.reserve_exact(place / 8 + 1);
+        }
+        self.records.push((flow, tally));
+        let records = &self.records;
+        self.index.insert_unique(hash(flow), place as u32, |&place| hash(records[place as usize].0));
+    }
+
+    fn place(&self, flow: FlowId) -> Option<usize> {
+        let is_it = |&place: &u32| self.records[place as usize].0 == flow;
+        self.index.find(hash(flow), is_it).map(|&place| place as usize)
+    }
+
+    /// Whether a flow is complete.
+    pub(crate) fn contains(&self, flow: FlowId) -> bool {
+        self.place(flow).is_some()
+    }
+
+    /// The record of a flow that is complete.
+    pub(crate) fn get(&self, flow: FlowId) -> Option<&Tally> {
+        self.place(flow).map(|place| &self.records[place].1)
+    }
+
+    /// The record of a flow that is complete.
+    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut Tally> {
+        self.place(flow).map(|place| &mut self.records[place].1)
+    }
+}
+
+fn hash(flow: FlowId) -> u64 {
+    Fixed.hash_one(flow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Data;
+    use farspan_units::Time;
+
+    #[test]
+    fn each_flow_has_its_own_record_however_many_there_are() {
+        let mut delivered = Delivered::default();
+        let flows = || (0..5000).map(|n| FlowId(n * 7919));
+        flows().for_each(|flow| delivered.insert(flow, Tally::of_packets(flow.0)));
+        for flow in flows() {
+            let data = Data { flow, seq: 0, packets: flow.0, len: 1, sent_at: Time::ZERO, entropy: 0 };
+            let tally = delivered.get_mut(flow).expect("it is there");
+            assert_eq!(tally.on_duplicate(&data, false).is_some(), flow.0 > 0, "the record is this flow's");
+            let arrived = delivered.get(flow).expect("it is there").view(flow, true).arrived_packets;
+            assert_eq!(arrived, u64::from(flow.0 > 0));
+        }
+        assert!(!delivered.contains(FlowId(1)));
+        assert_eq!(size_of::<(FlowId, Tally)>(), 24);
+    }
+}
