@@ -371,7 +371,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         crossed.clone().filter(|(_, port)| port.marked_packets > 0).map(|(link, _)| spec.ports.of(link.tier));
     let marked_at = |point| configs.clone().any(|config| config.marking_point == point);
     let marked_by = |is: fn(&Marker) -> bool| configs.clone().any(|config| config.markers.iter().all(is));
-    let cut = |at: Duration| at.as_ps() % window.as_ps() != 0;
+    let cut = |at: Duration| !at.as_ps().is_multiple_of(window.as_ps());
     let exact = |rate: Rate| 8_000_000_000_000_u64.is_multiple_of(rate.as_bps());
     let both = |class| flows.iter().any(|flow| flow.class == class && flow.arrived_packets > 0);
     let at_once = most_at_once(spec);

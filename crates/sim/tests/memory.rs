@@ -1,0 +1,292 @@
+//! What packets, flows and ports cost in memory, counted by the allocator.
+//!
+//! Costs are marginal: what twice as many of a thing take more than once as many, over the number added. Bytes asked of the
+//! allocator count, its own overhead does not.
+
+mod common;
+
+use common::*;
+use farspan_fabric::Port;
+use farspan_fabric::topology::Dumbbell;
+use farspan_sim::{EngineKind, FlowOutcome, InitialWindow, Spec};
+use farspan_transport::wire::Header;
+use farspan_transport::{
+    Class, Endpoint, EndpointConfig, Incoming, Message, Path, Poll, Scheme, Transmit, balance, congestion,
+};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use std::cell::Cell;
+use std::sync::Arc;
+
+#[allow(unsafe_code, reason = "only an allocator can count what is allocated")]
+mod counting {
+    use super::{Cell, change};
+    use std::alloc::{GlobalAlloc, Layout, System};
+
+    thread_local! {
+        /// Bytes that this thread holds, and the most it held since the count was last set.
+        pub static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
+    }
+
+    /// The system's allocator; each thread counts for itself, so that tests side by side do not see each other.
+    struct Counting;
+
+    // SAFETY: every call goes on to the system's allocator as it came, and counting allocates nothing.
+    unsafe impl GlobalAlloc for Counting {
+        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+            change(layout.size() as isize);
+            // SAFETY: the caller's promises are passed on.
+            unsafe { System.alloc(layout) }
+        }
+
+        unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+            change(-(layout.size() as isize));
+            // SAFETY: the caller's promises are passed on.
+            unsafe { System.dealloc(pointer, layout) }
+        }
+
+        unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+            change(size as isize - layout.size() as isize);
+            // SAFETY: the caller's promises are passed on.
+            unsafe { System.realloc(pointer, layout, size) }
+        }
+    }
+
+    #[global_allocator]
+    static COUNTING: Counting = Counting;
+}
+
+fn change(bytes: isize) {
+    // A thread that ends has no count any more.
+    let _ = counting::HELD.try_with(|held| {
+        let (now, most) = held.get();
+        held.set((now + bytes, most.max(now + bytes)));
+    });
+}
+
+/// Bytes that what `build` gives holds.
+fn held<T>(build: impl FnOnce() -> T) -> f64 {
+    let before = counting::HELD.get().0;
+    let value = build();
+    let after = counting::HELD.get().0;
+    drop(value);
+    (after - before) as f64
+}
+
+/// The most bytes held at once while `run` runs, and what it gives.
+fn peak<T>(run: impl FnOnce() -> T) -> (f64, T) {
+    let before = counting::HELD.get().0;
+    counting::HELD.set((before, before));
+    let value = run();
+    ((counting::HELD.get().1 - before) as f64, value)
+}
+
+/// What one more costs, from `n` to `2 n`.
+fn marginal(n: u32, bytes: impl Fn(u32) -> f64) -> f64 {
+    (bytes(2 * n) - bytes(n)) / f64::from(n)
+}
+
+fn path() -> Path {
+    let line_rate = Rate::from_gbps(100);
+    let base_rtt = Duration::from_us(10);
+    Path {
+        class: Class::Intra,
+        base_rtt,
+        line_rate,
+        bdp: line_rate.bytes_in(base_rtt),
+        intra_base_rtt: base_rtt,
+        hops: 6,
+        max_queueing: Duration::from_us(100),
+        mss: MSS,
+        header: HEADER,
+    }
+}
+
+fn endpoint(host: u32) -> Endpoint {
+    Endpoint::new(EndpointConfig { host: HostId(host), seed: 1, mss: MSS, header: HEADER })
+}
+
+/// A message of `packets` packets to host 1, all of which may be in flight at once.
+fn message(flow: u32, packets: u64, scheme: &Arc<Scheme>) -> Message {
+    let size = MSS * packets;
+    Message {
+        flow: FlowId(flow),
+        to: HostId(1),
+        size,
+        path: path(),
+        initial_cwnd: size,
+        scheme: Arc::clone(scheme),
+    }
+}
+
+/// Lets `endpoint` send what it may, pacing waited for.
+fn send_all(endpoint: &mut Endpoint, mut each: impl FnMut(Time, Transmit)) {
+    let mut now = Time::ZERO;
+    loop {
+        match endpoint.poll_transmit(now) {
+            Poll::Packet(packet) => each(now, packet),
+            Poll::At(at) => now = at,
+            Poll::Idle => return,
+        }
+    }
+}
+
+fn deliver(to: &mut Endpoint, now: Time, from: u32, packet: &Transmit) {
+    to.handle_packet(now, &Incoming { from: HostId(from), header: packet.header, ecn_ce: false });
+    while to.poll_event().is_some() {}
+}
+
+/// `flows` messages of `packets` packets, all in flight at once; each packet is handed to `each`.
+fn in_flight(flows: u32, packets: u64, scheme: &Arc<Scheme>, each: impl FnMut(Time, Transmit)) -> Endpoint {
+    let mut sender = endpoint(0);
+    (0..flows).for_each(|flow| sender.submit(Time::ZERO, message(flow, packets, scheme)));
+    send_all(&mut sender, each);
+    sender
+}
+
+/// Both ends of `flows` messages of one packet that have ended one after the other.
+fn ended(flows: u32) -> [Endpoint; 2] {
+    let (mut ends, scheme) = ([endpoint(0), endpoint(1)], scheme(control("fixed_window"), "ecmp"));
+    for flow in 0..flows {
+        ends[0].submit(Time::ZERO, message(flow, 1, &scheme));
+        for (from, to) in [(0, 1), (1, 0)] {
+            let mut packets = Vec::new();
+            send_all(&mut ends[from], |_, packet| packets.push(packet));
+            packets.iter().for_each(|packet| deliver(&mut ends[to], Time::ZERO, from as u32, packet));
+        }
+        assert_eq!(ends[0].sender(FlowId(flow)), None);
+    }
+    ends
+}
+
+#[test]
+fn a_packet_in_flight_takes_64_bytes_at_most() {
+    // Through a pipe that holds them all: records, and messages under way; the sender's 8 bytes a packet are its own.
+    let scheme = scheme(control("fixed_window"), "ecmp");
+    let network = Dumbbell {
+        hosts_per_side: 1,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        bottleneck_rate: Rate::from_gbps(100),
+        bottleneck_delay: Duration::from_ms(20),
+        two_sites: true,
+    }
+    .build()
+    .expect("valid");
+    let bytes = |window: u32| {
+        let flows = vec![flow(0, 1, MSS * (2 * u64::from(window)), Time::ZERO)];
+        let mut spec = spec(network.clone(), ports(Bytes::MAX, &[]), &scheme, flows);
+        spec.initial_window = InitialWindow::Bytes(MSS * u64::from(window));
+        let (bytes, outcome) = peak(|| farspan_sim::run(&spec, EngineKind::Windowed, &mut |_| true));
+        assert!(outcome.flows[0].finish.is_some());
+        bytes - 8.0 * f64::from(window.next_power_of_two())
+    };
+    for window in [16_384, 20_000, 30_000] {
+        let cost = marginal(window, bytes);
+        println!("a packet in flight, {window}: {cost:.1} B");
+        assert!(cost <= 64.0, "{cost} B");
+    }
+}
+
+#[test]
+fn a_packet_of_the_window_takes_8_bytes_of_the_sender() {
+    let scheme = scheme(control("fixed_window"), "ecmp");
+    let cost = marginal(1024, |packets| held(|| in_flight(1, packets.into(), &scheme, |_, _| ())));
+    assert!(cost <= 8.1, "{cost} B");
+}
+
+/// What a live sender takes under each control and path selector, its window of 8 packets left out: a ratchet. The goal is
+/// 512.
+const LIVE: &[(&str, [f64; 3])] = &[
+    ("fixed_window", [576.0, 576.0, 992.0]),
+    ("unocc", [920.0, 920.0, 1336.0]),
+    ("gemini", [880.0, 880.0, 1296.0]),
+    ("dctcp", [696.0, 696.0, 1112.0]),
+];
+
+#[test]
+fn a_live_flow_takes_no_more_of_its_sender_than_it_did() {
+    assert_eq!(LIVE.iter().map(|(name, _)| *name).collect::<Vec<_>>(), congestion::NAMES);
+    for (name, limits) in LIVE {
+        for (balance, limit) in balance::NAMES.iter().zip(limits) {
+            let scheme = scheme(control(name), balance);
+            let cost = marginal(1024, |flows| held(|| in_flight(flows, 8, &scheme, |_, _| ()))) - 8.0 * 8.0;
+            println!("a live flow, {name} and {balance}: {cost:.0} B");
+            assert!(cost <= *limit, "{name}, {balance}: {cost} B");
+        }
+    }
+}
+
+#[test]
+fn a_live_flow_takes_256_bytes_and_a_bit_a_packet_of_its_receiver() {
+    let scheme = scheme(control("fixed_window"), "ecmp");
+    // All but the first packet arrive: the receiver must remember each of them.
+    let bytes = |flows: u32, packets: u64| {
+        held(|| {
+            let mut receiver = endpoint(1);
+            in_flight(flows, packets, &scheme, |now, packet| {
+                if !matches!(&packet.header, Header::Data(data) if data.seq == 0) {
+                    deliver(&mut receiver, now, 0, &packet);
+                    send_all(&mut receiver, |_, _| ());
+                }
+            });
+            receiver
+        })
+    };
+    for flows in [1024, 1100, 1500] {
+        let cost = marginal(flows, |flows| bytes(flows, 64));
+        println!("a live receiver, {flows}: {cost:.0} B");
+        assert!(cost <= 256.0 + 8.0, "{cost} B");
+    }
+    let bits = 8.0 * marginal(65_536, |packets| bytes(1, packets.into()));
+    assert!(bits <= 1.01, "{bits} bits a packet");
+}
+
+#[test]
+fn a_finished_flow_takes_nothing_of_the_sender_s_endpoint_and_40_bytes_of_the_receiver_s() {
+    for flows in [1000, 1024, 1500, 1800] {
+        let both = marginal(flows, |flows| held(|| ended(flows)));
+        let sender = marginal(flows, |flows| held(|| std::mem::replace(&mut ended(flows)[0], endpoint(0))));
+        println!("a finished flow, {flows}: {both:.1} B, of them at the sender {sender:.1}");
+        assert!(both <= 40.0 && sender < 1.0, "{both} B, of them {sender} at the sender");
+    }
+}
+
+#[test]
+fn a_port_takes_192_bytes_at_most() {
+    assert!(size_of::<Port>() <= 192, "{}", size_of::<Port>());
+}
+
+/// Flows of a packet or two between the hosts of a fat tree, one a host and microsecond.
+fn tiny(flows: u32) -> Spec {
+    let network = tree(8).build().expect("valid");
+    let hosts = network.hosts;
+    let tiny = |n: u32| {
+        let (src, round) = (n % hosts, n / hosts);
+        let dst = (src + 1 + round % (hosts - 1)) % hosts;
+        flow(
+            src,
+            dst,
+            Bytes::new(1 + u64::from(n % 5000)),
+            Time::ZERO + Duration::from_us(1) * u64::from(round),
+        )
+    };
+    let scheme = scheme(control("unocc"), "ecmp");
+    spec(network, ports(Bytes::new(1 << 20), &[]), &scheme, (0..flows).map(tiny).collect())
+}
+
+/// Input and output of a run, a flow: what is planned, its start as an event, and its outcome.
+const INPUT_AND_OUTPUT: f64 = 64.0 + 32.0 + size_of::<FlowOutcome>() as f64;
+
+#[test]
+fn a_million_flows_end_in_64_bytes_each_beside_input_and_output() {
+    let bytes = |flows: u32| {
+        let spec = tiny(flows);
+        let (bytes, outcome) = peak(|| farspan_sim::run(&spec, EngineKind::Windowed, &mut |_| true));
+        assert!(outcome.flows.iter().all(|flow| flow.finish.is_some()));
+        bytes
+    };
+    let cost = marginal(500_000, bytes);
+    println!("a finished flow: {cost:.1} B, of them input and output {INPUT_AND_OUTPUT}");
+    assert!(cost <= INPUT_AND_OUTPUT + 64.0, "{cost} B");
+}
