@@ -4,7 +4,7 @@ use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
-use farspan_fabric::{Admission, Completion, PacketId, Packets, Port, RouteTable};
+use farspan_fabric::{Admission, PacketId, Packets, Port, RouteTable, Service, Step};
 use farspan_units::{Duration, NodeId, PortId, Time};
 use std::sync::Arc;
 
@@ -23,19 +23,18 @@ impl Egress {
     fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, jitter: Duration) -> Admission {
         let admission = self.port.enqueue(now, id, packets);
         match admission {
-            Admission::Started => self.start(jitter),
+            Admission::Started(service) => self.begin(service, jitter),
             Admission::Dropped => drop(packets.remove(id)),
             Admission::Queued => {}
         }
         admission
     }
 
-    /// The service of a packet has begun, if one is in service.
+    /// The service of a packet has begun.
     #[inline(always)]
-    fn start(&mut self, jitter: Duration) {
-        if let Some((done, varies)) = self.port.in_service() {
-            self.arrival = self.jitter.arrival(done + self.port.model().delay(), jitter, varies);
-        }
+    fn begin(&mut self, service: Service, jitter: Duration) {
+        let at = service.ends + self.port.model().delay();
+        self.arrival = self.jitter.arrival(at, jitter, service.backlogged);
     }
 
     /// Does what is due first at the port, given that nothing arrives up to `until` any more.
@@ -47,10 +46,13 @@ impl Egress {
         jitter: Duration,
         out: &mut impl Outbox<PacketId>,
     ) {
-        if let Some(Completion { id, .. }) = self.port.advance(until, packets) {
+        let Step { left, began } = self.port.advance(until, packets);
+        if let Some(id) = left {
             out.send(self.channel, self.arrival, id);
         }
-        self.start(jitter);
+        if let Some(service) = began {
+            self.begin(service, jitter);
+        }
     }
 
     /// Does all that is due up to `until`.
@@ -121,7 +123,8 @@ impl Switch {
         let port = match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => {
                 let port = self.route(id, packets);
-                if self.ports[port].admit(key.at(), id, packets, self.jitter) != Admission::Started {
+                let admission = self.ports[port].admit(key.at(), id, packets, self.jitter);
+                if !matches!(admission, Admission::Started(_)) {
                     return;
                 }
                 port
@@ -180,8 +183,11 @@ impl Switch {
             let arrival = egress.jitter.arrival(done + egress.port.model().delay(), jitter, false);
             return window.send(egress.channel, arrival, id);
         }
+        let was_idle = egress.port.next_at() == Time::MAX;
         egress.admit(now, id, packets, jitter);
-        self.busy[port / 64] |= 1 << (port % 64);
+        if was_idle {
+            self.busy[port / 64] |= 1 << (port % 64);
+        }
     }
 
     /// The same, out of the way of the usual loop.

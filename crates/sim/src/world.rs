@@ -93,7 +93,7 @@ struct Drive {
 impl Drive {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
         let links = &spec.network.links;
-        let ends: Vec<u32> = links.iter().map(|link| link.to.0).collect();
+        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
         // The lookahead: no message arrives sooner than the shortest link lets it.
         let lookahead = links.iter().map(|link| link.delay).min().unwrap_or(MAX_WINDOW);
         let degree =

@@ -13,8 +13,8 @@ use farspan_units::{Bytes, Duration, PortId, Purpose, Rate, Time};
 pub enum Admission {
     /// It waits.
     Queued,
-    /// The port was idle: its transmission has begun, and ends at [`Port::next_completion`].
-    Started,
+    /// The port was idle: its service has begun.
+    Started(Service),
     /// The buffer is full; the packet is the caller's to discard.
     Dropped,
 }
@@ -191,8 +191,7 @@ impl Port {
         if self.next_at == Time::MAX {
             if self.free_at <= now {
                 let serving = Serving::new(id, &packets[id], in_data);
-                self.serve(now, serving);
-                return Admission::Started;
+                return Admission::Started(self.serve(now, serving));
             }
             self.next_at = self.free_at;
         }
@@ -267,12 +266,14 @@ impl Port {
     }
 
     #[inline(always)]
-    fn serve(&mut self, now: Time, serving: Serving) {
+    fn serve(&mut self, now: Time, serving: Serving) -> Service {
         let time = self.model.transmission(serving.size());
         self.serving = serving;
         self.busy += time;
         self.next_at = now + time;
         self.free_at = self.next_at;
+        let backlogged = !serving.control() && self.data_bytes >= serving.size() * 2;
+        Service { ends: self.next_at, backlogged }
     }
 
     /// When something is due; [`Time::MAX`] if nothing is.
@@ -289,25 +290,41 @@ impl Port {
     /// # Panics
     /// If nothing is due, ever.
     #[inline(always)]
-    pub fn advance(&mut self, until: Time, packets: &mut Packets) -> Option<Completion> {
+    pub fn advance(&mut self, until: Time, packets: &mut Packets) -> Step {
         let now = self.next_at;
         debug_assert!(now <= until, "nothing is due yet");
-        let completion = self.complete(now, packets);
-        let in_data = self.control.is_empty();
-        let list = if in_data { &mut self.data } else { &mut self.control };
-        if list.is_empty() {
-            self.next_at = Time::MAX;
-        } else if self.free_at > until {
-            self.next_at = self.free_at;
+        let left = self.complete(now, packets);
+        let began = if self.control.is_empty() {
+            self.serve_next(until, true, packets)
         } else {
-            let (id, packet) = list.pop(packets);
-            self.serve(self.free_at, Serving::new(id, packet, in_data));
-        }
-        completion
+            self.serve_control(until, packets)
+        };
+        Step { left, began }
     }
 
     #[inline(always)]
-    fn complete(&mut self, now: Time, packets: &mut Packets) -> Option<Completion> {
+    fn serve_next(&mut self, until: Time, in_data: bool, packets: &Packets) -> Option<Service> {
+        let list = if in_data { &mut self.data } else { &mut self.control };
+        if list.is_empty() {
+            self.next_at = Time::MAX;
+            return None;
+        }
+        if self.free_at > until {
+            self.next_at = self.free_at;
+            return None;
+        }
+        let (id, packet) = list.pop(packets);
+        Some(self.serve(self.free_at, Serving::new(id, packet, in_data)))
+    }
+
+    /// Rare: most control packets [pass](Self::pass).
+    #[cold]
+    fn serve_control(&mut self, until: Time, packets: &Packets) -> Option<Service> {
+        self.serve_next(until, false, packets)
+    }
+
+    #[inline(always)]
+    fn complete(&mut self, now: Time, packets: &mut Packets) -> Option<PacketId> {
         let serving = self.serving;
         if serving.is_none() {
             assert!(now != Time::MAX, "something is due");
@@ -329,16 +346,7 @@ impl Port {
                 self.counters.marked += 1;
             }
         }
-        Some(Completion { id, at: now })
-    }
-
-    /// The packet in service, if there is one: when it leaves, and whether it is data that leaves at least as much data
-    /// behind as it takes away.
-    #[must_use]
-    #[inline(always)]
-    pub fn in_service(&self) -> Option<(Time, bool)> {
-        let varies = !self.serving.control() && self.data_bytes >= self.serving.size() * 2;
-        (!self.serving.is_none()).then_some((self.next_at, varies))
+        Some(id)
     }
 
     /// Bytes in the data queue, the packet in service included.
@@ -382,13 +390,22 @@ impl Port {
     }
 }
 
-/// A packet that has left a port.
+/// What a port did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Completion {
-    /// The packet.
-    pub id: PacketId,
-    /// When its last bit left.
-    pub at: Time,
+pub struct Step {
+    /// The packet whose service has ended.
+    pub left: Option<PacketId>,
+    /// The service that has begun.
+    pub began: Option<Service>,
+}
+
+/// The service of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Service {
+    /// When the packet's last bit leaves.
+    pub ends: Time,
+    /// Whether it is data that leaves at least as much data behind as it takes away.
+    pub backlogged: bool,
 }
 
 /// Bytes times picoseconds.

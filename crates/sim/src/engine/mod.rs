@@ -77,6 +77,8 @@ pub(crate) struct Channel {
     pub(crate) id: u32,
     /// The node at its end, counted within its part.
     node: u32,
+    /// The same, or [`Channel::AWAY`] if that is not the part of the node at its start.
+    place: u32,
     /// The part of the world that the node belongs to: what one thread runs.
     part: u16,
     /// Place among the channels that end at the node, in order of their ids.
@@ -84,11 +86,8 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// The node among those of `part`, or more than there can be if it belongs to another.
-    #[inline(always)]
-    const fn place(self, part: u16) -> usize {
-        self.node as usize | ((self.part ^ part) as usize) << 32
-    }
+    /// A place that no node has.
+    const AWAY: u32 = u32::MAX;
 }
 
 /// Where the nodes are, and the channels between them.
@@ -102,8 +101,8 @@ pub(crate) struct Map {
 }
 
 impl Map {
-    /// `part_of[n]` is the part of node `n`, and `ends[c]` the node at the end of channel `c`.
-    pub(crate) fn new(part_of: &[u16], ends: &[u32]) -> Self {
+    /// `part_of[n]` is the part of node `n`, and `channels` leads from a node to a node.
+    pub(crate) fn new(part_of: &[u16], channels: &[(u32, u32)]) -> Self {
         let parts = part_of.iter().max().map_or(1, |&last| usize::from(last) + 1);
         let mut sizes = vec![0; parts];
         let place = |&part: &u16| {
@@ -113,13 +112,14 @@ impl Map {
         };
         let places: Vec<(u16, u32)> = part_of.iter().map(place).collect();
         let mut degree = vec![0_u32; part_of.len()];
-        let channel = |(id, &end): (u32, &u32)| {
+        let channel = |(id, &(start, end)): (u32, &(u32, u32))| {
             let ((part, node), degree) = (places[end as usize], &mut degree[end as usize]);
             *degree += 1;
+            let place = if part == part_of[start as usize] { node } else { Channel::AWAY };
             // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
-            Channel { id, node, part, rank: (*degree - 1) as u16 }
+            Channel { id, node, place, part, rank: (*degree - 1) as u16 }
         };
-        let channels = (0..).zip(ends).map(channel).collect();
+        let channels = (0..).zip(channels).map(channel).collect();
         Self { places, sizes, channels }
     }
 }

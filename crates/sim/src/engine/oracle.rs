@@ -164,7 +164,7 @@ mod tests {
             if let Some(n) = msg
                 && n < self.answers
             {
-                let channels = Map::new(&[0, 0], &[1, 0]).channels;
+                let channels = Map::new(&[0, 0], &[(0, 1), (1, 0)]).channels;
                 out.send(channels[key.id() as usize ^ 1], key.at() + Duration::from_ps(10), n + 1);
             }
         }
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn messages_travel_and_probes_alone_do_not_keep_a_run_alive() {
-        let mut oracle = Oracle::new(&Map::new(&[0, 0], &[1, 0]));
+        let mut oracle = Oracle::new(&Map::new(&[0, 0], &[(0, 1), (1, 0)]));
         let mut nodes = [Echo { answers: 5, ..Echo::default() }, Echo { answers: 5, ..Echo::default() }];
         oracle.wake(0, Key::new(at(0), EventClass::Probe, 0, 0));
         oracle.push(Entry { key: Key::new(at(10), EventClass::Arrival, 0, 0), node: 1, msg: Some(0) });

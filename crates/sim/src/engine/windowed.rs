@@ -124,7 +124,7 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
         if let Some(&row) = self.rows.get(windows as usize)
             && self
                 .calendar
-                .file_quickly(row as usize + channel.place(self.part), pack(offset, channel.rank, msg.into()))
+                .file_quickly(row as usize + channel.place as usize, pack(offset, channel.rank, msg.into()))
         {
             return;
         }

@@ -24,7 +24,8 @@ fn port(config: &PortConfig) -> Port {
 fn drain(port: &mut Port, packets: &mut Packets) -> Vec<(Time, PacketId)> {
     let mut out = vec![];
     while port.next_at() != Time::MAX {
-        out.extend(port.advance(port.next_at(), packets).map(|done| (done.at, done.id)));
+        let at = port.next_at();
+        out.extend(port.advance(at, packets).left.map(|id| (at, id)));
     }
     out
 }
@@ -59,7 +60,7 @@ fn without_priority_control_packets_wait_their_turn_and_take_buffer() {
     let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(4200)) };
     let (mut packets, mut port) = (Packets::default(), port(&config));
     let (a, b) = (data(&mut packets, 4160), ack(&mut packets));
-    assert_eq!(port.enqueue(Time::ZERO, a, &mut packets), Admission::Started);
+    assert!(matches!(port.enqueue(Time::ZERO, a, &mut packets), Admission::Started(_)));
     assert_eq!(port.enqueue(Time::ZERO, b, &mut packets), Admission::Dropped);
 }
 
@@ -164,8 +165,8 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
 }
 
 fn packets_gone(port: &mut Port, packets: &mut Packets) {
-    let done = port.advance(port.next_at(), packets).expect("a packet is in service");
-    packets.remove(done.id);
+    let id = port.advance(port.next_at(), packets).left.expect("a packet is in service");
+    packets.remove(id);
 }
 
 #[test]
@@ -199,7 +200,8 @@ proptest! {
             for (number, &(gap, control)) in (0..).zip(&steps) {
                 now += Duration::from_ps(gap);
                 while port.next_at() <= now {
-                    left.extend(port.advance(now, &mut packets).map(|done| (done.at, done.id)));
+                    let at = port.next_at();
+                    left.extend(port.advance(now, &mut packets).left.map(|id| (at, id)));
                 }
                 let size = if control { 64 } else { 4160 };
                 let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
@@ -211,7 +213,8 @@ proptest! {
                 }
             }
             while port.next_at() != Time::MAX {
-                left.extend(port.advance(port.next_at(), &mut packets).map(|done| (done.at, done.id)));
+                let at = port.next_at();
+                left.extend(port.advance(at, &mut packets).left.map(|id| (at, id)));
             }
             left.sort_unstable_by_key(|&(at, ..)| at);
             let seen: Vec<_> = left.iter().map(|&(at, id)| {
