@@ -144,7 +144,7 @@ impl Packets {
     ///
     /// # Panics
     /// If 2^32 - 1 packets are in flight.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         if self.free != PacketId::NONE {
             let id = self.free;
@@ -153,6 +153,11 @@ impl Packets {
             *slot = packet;
             return id;
         }
+        self.push(packet)
+    }
+
+    #[cold]
+    fn push(&mut self, packet: Packet) -> PacketId {
         let id =
             u32::try_from(self.slab.len()).ok().filter(|&i| i != u32::MAX).expect("fewer than 2^32 packets");
         if self.slab.len() == self.slab.capacity() {

@@ -97,6 +97,7 @@ impl Host {
     /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
     /// arrives or was asked for, then the timers.
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        window.sort();
         let asked = window.has_wakes();
         let mut now = Time::ZERO;
         loop {

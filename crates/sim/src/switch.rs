@@ -1,10 +1,10 @@
 //! A switch: routes packets to ports, and owns the ports.
 
-use crate::engine::{Channel, EventClass, Key, Outbox, Window};
+use crate::engine::{Channel, EventClass, Key, Outbox, Window, sort};
 use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
-use farspan_fabric::{Admission, PacketId, Packets, Port, RouteTable, Service, Step};
+use farspan_fabric::{Admission, Packet, PacketId, Packets, Port, RouteTable, Service, Step};
 use farspan_units::{Duration, NodeId, PortId, Time};
 use std::sync::Arc;
 
@@ -55,6 +55,24 @@ impl Egress {
         }
     }
 
+    /// A packet arrives at a port that may have something due.
+    #[inline(always)]
+    fn arrive(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        jitter: Duration,
+        window: &mut Window<'_, PacketId>,
+    ) {
+        self.settle(now, packets, jitter, window);
+        if let Some(done) = self.port.pass(now, &packets[id], window.until()) {
+            let arrival = self.jitter.arrival(done + self.port.model().delay(), jitter, false);
+            return window.send(self.channel, arrival, id);
+        }
+        self.admit(now, id, packets, jitter);
+    }
+
     /// Does all that is due up to `until`.
     #[inline(always)]
     fn settle(
@@ -79,11 +97,43 @@ pub(crate) struct Switch {
     queue_interval: Option<Duration>,
     first_port: u32,
     pub(crate) ports: Vec<Egress>,
-    /// One bit a port that is sending; kept only where completions are settled lazily.
-    busy: Vec<u64>,
+    /// One bit a port that is sending, or that gets packets in this window; kept only where completions are settled
+    /// lazily.
+    touched: Vec<u64>,
     sampler: PortSampler,
     /// The ports of a window's packets.
     ways: Vec<u32>,
+    /// By port.
+    lanes: Vec<Lane>,
+    /// A window's packets by port, packed.
+    dealt: Vec<u64>,
+}
+
+/// The port that a packet leaves from, counted from the first.
+#[inline(always)]
+fn way(routes: &RouteTable, leaf_of: &[u32], first_port: u32, packet: &Packet) -> usize {
+    let leaf = leaf_of[packet.to().index()];
+    let port = routes.port(packet.to(), leaf, packet.flow, packet.entropy);
+    (port.expect("the generated topologies are connected").0 - first_port) as usize
+}
+
+/// The packets that a port gets in a window.
+#[derive(Clone, Copy, Default)]
+struct Lane {
+    /// How many were counted and have no place yet.
+    len: u32,
+    /// Where the next one goes; then, where they end.
+    end: u32,
+}
+
+/// The numbers of the bits that are set in a word.
+#[inline(always)]
+fn ones(word: usize, mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
+        bits &= bits - 1;
+        Some(word * 64 + bit)
+    })
 }
 
 impl Switch {
@@ -103,7 +153,9 @@ impl Switch {
         Self {
             routes: plan.routes().tables[node.index()].clone(),
             first_port: range.start,
-            busy: vec![0; range.len().div_ceil(64)],
+            touched: vec![0; range.len().div_ceil(64)],
+            lanes: vec![Lane::default(); range.len()],
+            dealt: Vec::new(),
             ports: ports.into_iter().zip(range).map(egress).collect(),
             sampler: PortSampler::new(sampled),
             leaf_of: Arc::clone(&plan.leaf_of),
@@ -140,93 +192,108 @@ impl Switch {
         wake_at_completion(egress.channel, &egress.port, out);
     }
 
-    /// The same without completion events: a port is settled before each of its arrivals and before each look at it, and
-    /// the busy ports once more at the window's end. A completion in the window delivers after it, so none is late.
+    /// The same without completion events: a port is settled before each of its arrivals, before each look at it, and at
+    /// the window's end. A completion in the window delivers after it, so none is late. What arrives at one port is
+    /// nothing to another, so that each port has its turn with all its packets.
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         if window.has_wakes() {
-            while let Some((key, arrived)) = window.next() {
-                match arrived {
-                    Some(id) => self.admit_one(key.at(), id, packets, window),
-                    None => {
-                        self.settle(key.at(), packets, window);
-                        self.sample(key, window);
-                    }
-                }
-            }
-        } else {
-            // Ways first: lookups that do not wait for each other hide how far away the records are.
-            let messages = window.messages();
-            let mut ways = std::mem::take(&mut self.ways);
-            ways.clear();
-            ways.extend(messages.clone().map(|(_, id)| self.route(id, packets) as u32));
-            for ((at, id), &port) in messages.zip(&ways) {
-                self.admit(at, id, port as usize, packets, window);
-            }
-            self.ways = ways;
+            self.run_in_order(packets, window);
         }
-        self.settle(window.end() - Duration::from_ps(1), packets, window)
+        let keys = window.take_packed();
+        self.deal(&keys, packets);
+        let next = self.serve(packets, window);
+        window.put_back(keys);
+        next
     }
 
-    /// Takes a packet in whose port may have something due.
-    #[inline(always)]
-    fn admit(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        port: usize,
-        packets: &mut Packets,
-        window: &mut Window<'_, PacketId>,
-    ) {
-        let (egress, jitter) = (&mut self.ports[port], self.jitter);
-        egress.settle(now, packets, jitter, window);
-        if let Some(done) = egress.port.pass(now, &packets[id], window.until()) {
-            let arrival = egress.jitter.arrival(done + egress.port.model().delay(), jitter, false);
-            return window.send(egress.channel, arrival, id);
-        }
-        let was_idle = egress.port.next_at() == Time::MAX;
-        egress.admit(now, id, packets, jitter);
-        if was_idle {
-            self.busy[port / 64] |= 1 << (port % 64);
-        }
-    }
-
-    /// The same, out of the way of the usual loop.
+    /// Handles all events of a window in order of time: some are looks at the ports.
     #[cold]
-    fn admit_one(
-        &mut self,
-        now: Time,
-        id: PacketId,
-        packets: &mut Packets,
-        window: &mut Window<'_, PacketId>,
-    ) {
-        self.admit(now, id, self.route(id, packets), packets, window);
-    }
-
-    /// Does all that is due up to `until` on busy ports; gives when the next is due, or [`Time::MAX`].
-    fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> Time {
-        let (mut earliest, jitter) = (Time::MAX, self.jitter);
-        for (word, busy) in self.busy.iter_mut().enumerate() {
-            let mut bits = *busy;
-            while bits != 0 {
-                let bit = bits.trailing_zeros();
-                bits &= bits - 1;
-                let egress = &mut self.ports[word * 64 + bit as usize];
-                egress.settle(until, packets, jitter, out);
-                earliest = earliest.min(egress.port.next_at());
-                if egress.port.next_at() == Time::MAX {
-                    *busy &= !(1 << bit);
+    fn run_in_order(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+        window.sort();
+        while let Some((key, arrived)) = window.next() {
+            match arrived {
+                Some(id) => {
+                    let port = self.route(id, packets);
+                    self.ports[port].arrive(key.at(), id, packets, self.jitter, window);
+                    self.touched[port / 64] |= 1 << (port % 64);
+                }
+                None => {
+                    self.settle(key.at(), packets, window);
+                    self.sample(key, window);
                 }
             }
         }
-        earliest
     }
 
-    #[inline(always)]
+    /// Deals the messages of a window to the ports that they leave from. Ways come first: lookups that do not wait for
+    /// each other hide how far away the records are.
+    fn deal(&mut self, keys: &[u64], packets: &Packets) {
+        if self.dealt.len() < keys.len() {
+            let len = keys.len().next_power_of_two();
+            self.dealt.resize(len, 0);
+            self.ways.resize(len, 0);
+        }
+        for (&key, place) in keys.iter().zip(&mut self.ways) {
+            let port =
+                way(&self.routes, &self.leaf_of, self.first_port, &packets[PacketId::from(key as u32)]);
+            *place = port as u32;
+            let lane = &mut self.lanes[port];
+            if lane.len == 0 {
+                self.touched[port / 64] |= 1 << (port % 64);
+            }
+            lane.len += 1;
+        }
+        let mut end = 0;
+        for (word, &bits) in self.touched.iter().enumerate() {
+            for port in ones(word, bits) {
+                let lane = &mut self.lanes[port];
+                lane.end = end;
+                end += std::mem::take(&mut lane.len);
+            }
+        }
+        for (&key, &port) in keys.iter().zip(&self.ways) {
+            let lane = &mut self.lanes[port as usize];
+            self.dealt[lane.end as usize] = key;
+            lane.end += 1;
+        }
+    }
+
+    /// Gives each port its packets and does all that is due before the window's end; gives when something is due next, or
+    /// [`Time::MAX`].
+    fn serve(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        let last = window.end() - Duration::from_ps(1);
+        let (mut next, mut start, jitter) = (Time::MAX, 0, self.jitter);
+        for (word, touched) in self.touched.iter_mut().enumerate() {
+            for port in ones(word, *touched) {
+                let end = self.lanes[port].end as usize;
+                let keys = &mut self.dealt[start..end];
+                start = end;
+                sort(keys);
+                let egress = &mut self.ports[port];
+                for &key in &*keys {
+                    egress.arrive(window.at(key), PacketId::from(key as u32), packets, jitter, window);
+                }
+                egress.settle(last, packets, jitter, window);
+                next = next.min(egress.port.next_at());
+                if egress.port.next_at() == Time::MAX {
+                    *touched &= !(1 << (port % 64));
+                }
+            }
+        }
+        next
+    }
+
+    /// Does all that is due up to `until` on busy ports.
+    fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
+        for (word, &touched) in self.touched.iter().enumerate() {
+            for port in ones(word, touched) {
+                self.ports[port].settle(until, packets, self.jitter, out);
+            }
+        }
+    }
+
     fn route(&self, id: PacketId, packets: &Packets) -> usize {
-        let packet = &packets[id];
-        let leaf = self.leaf_of[packet.to().index()];
-        let port = self.routes.port(packet.to(), leaf, packet.flow, packet.entropy);
-        (port.expect("the generated topologies are connected").0 - self.first_port) as usize
+        way(&self.routes, &self.leaf_of, self.first_port, &packets[id])
     }
 
     fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {

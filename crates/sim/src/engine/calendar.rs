@@ -3,7 +3,6 @@
 //! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in coarse slots, which are filed
 //! into the near windows when their time comes.
 
-use super::sort::Sorter;
 use farspan_units::{Duration, Time};
 use std::collections::BTreeMap;
 
@@ -131,11 +130,6 @@ impl Calendar {
         Time::from_ps(window * self.length)
     }
 
-    /// Significant bits of a packed key.
-    pub(super) const fn key_bits(&self) -> u32 {
-        TIME_SHIFT + (u64::BITS - (self.length - 1).leading_zeros())
-    }
-
     /// Sees to it that `node` runs in `window`.
     #[inline]
     pub(super) fn activate(&mut self, window: u64, node: u32) {
@@ -203,40 +197,29 @@ impl Calendar {
         self.far.entry(window / SLOT).or_default().push(Far { key, node, place });
     }
 
-    /// Takes the messages of (window, node) and sorts them; they no longer count as under way.
+    /// Takes the messages of (window, node), in any order; they no longer count as under way.
     #[inline]
-    pub(super) fn gather(&mut self, window: u64, node: u32, sorter: &mut Sorter) {
+    pub(super) fn gather(&mut self, window: u64, node: u32, into: &mut Vec<u64>) {
+        into.clear();
         let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
-        let first = std::mem::replace(head, NONE);
-        if first == NONE {
-            return sorter.few(&[]);
+        let last = std::mem::replace(head, NONE);
+        // The chunk filled first comes first: messages of one channel are then in order already.
+        let (mut at, mut later) = (last, NONE);
+        while at != NONE {
+            let earlier = std::mem::replace(&mut self.chunks[at as usize].next, later);
+            (at, later) = (earlier, at);
         }
-        let chunk = &mut self.chunks[first as usize];
-        if chunk.next == NONE && chunk.len as usize <= Sorter::FEW {
-            sorter.few(&chunk.keys[..chunk.len as usize]);
-            chunk.next = self.free;
-            self.free = first;
-            self.chunks_in_use -= 1;
-            return;
-        }
-        sorter.clear();
-        let (mut at, mut last) = (first, NONE);
+        at = later;
         while at != NONE {
             let chunk = &self.chunks[at as usize];
-            sorter.count(&chunk.keys[..chunk.len as usize]);
+            into.extend(&chunk.keys[..chunk.len as usize]);
             self.chunks_in_use -= 1;
-            (last, at) = (at, chunk.next);
-        }
-        sorter.prepare();
-        at = first;
-        while at != NONE {
-            let chunk = &self.chunks[at as usize];
-            sorter.deal(&chunk.keys[..chunk.len as usize]);
             at = chunk.next;
         }
-        sorter.finish();
-        self.chunks[last as usize].next = self.free;
-        self.free = first;
+        if last != NONE {
+            self.chunks[last as usize].next = self.free;
+            self.free = later;
+        }
     }
 
     /// The nodes that have something to do in a near window, 64 at a time: their number in the row, and one bit each,

@@ -9,8 +9,7 @@
 //! [`super::Parallel`]).
 
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
-use super::sort::Sorter;
-use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause};
+use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause, sort};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,8 +27,9 @@ pub(crate) struct Window<'a, M> {
     part: u16,
     /// See [`Calendar::rows`].
     rows: [u32; 4],
-    /// The messages before the end, in order.
-    keys: &'a [u64],
+    /// The messages before the end.
+    keys: Vec<u64>,
+    /// How many of them have been handled.
     taken: usize,
     channels: &'a [u32],
     wakes: &'a mut Wakes,
@@ -37,7 +37,7 @@ pub(crate) struct Window<'a, M> {
     remote: &'a mut Vec<(Channel, Time, M)>,
 }
 
-impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
+impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     /// Where the window ends.
     pub(crate) const fn end(&self) -> Time {
         self.end
@@ -54,24 +54,34 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         self.wakes.next() < self.end
     }
 
+    /// When a packed message arrives.
     #[inline]
-    const fn at(&self, packed: u64) -> Time {
+    pub(crate) const fn at(&self, packed: u64) -> Time {
         Time::from_ps(self.start.as_ps() + (packed >> TIME_SHIFT))
+    }
+
+    /// Puts the messages in order: to be called before any of those below.
+    #[inline]
+    pub(crate) fn sort(&mut self) {
+        sort::sort(&mut self.keys);
+    }
+
+    /// All messages, packed and in any order; as integers they are in order of time, then channel. The node handles
+    /// them, and [gives](Self::put_back) the room back.
+    pub(crate) fn take_packed(&mut self) -> Vec<u64> {
+        self.taken = self.keys.len();
+        std::mem::take(&mut self.keys)
+    }
+
+    /// Gives the room of the messages back.
+    pub(crate) fn put_back(&mut self, keys: Vec<u64>) {
+        self.keys = keys;
     }
 
     /// When the next message arrives; [`Time::MAX`] if none is left in the window.
     #[inline]
     pub(crate) fn next_arrival(&self) -> Time {
         self.keys.get(self.taken).map_or(Time::MAX, |&packed| self.at(packed))
-    }
-
-    /// All messages, which are then taken; for nodes without [events that they asked for](Self::has_wakes).
-    #[inline]
-    pub(crate) fn messages(&mut self) -> impl Iterator<Item = (Time, M)> + Clone + use<'a, M> {
-        let (keys, start) = (self.keys, self.start.as_ps());
-        self.taken = keys.len();
-        keys.iter()
-            .map(move |&packed| (Time::from_ps(start + (packed >> TIME_SHIFT)), M::from(packed as u32)))
     }
 
     /// The next message; for nodes without [events that they asked for](Self::has_wakes).
@@ -194,7 +204,8 @@ pub(crate) struct Windowed<M> {
     now: Time,
     /// Messages to other parts.
     pub(super) remote: Vec<(Channel, Time, M)>,
-    sorter: Sorter,
+    /// Room for the messages of a window.
+    keys: Vec<u64>,
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
@@ -210,13 +221,13 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         let calendar = Calendar::new(window, nodes);
         Self {
             part,
-            sorter: Sorter::new(calendar.key_bits()),
             calendar,
             channels,
             wakes: (0..nodes).map(|_| Wakes::new()).collect(),
             waiting: 0,
             now: Time::ZERO,
             remote: Vec::new(),
+            keys: Vec::new(),
         }
     }
 
@@ -357,15 +368,13 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     where
         N: Node<Msg = M>,
     {
-        self.calendar.gather(window, node, &mut self.sorter);
-        let keys = self.sorter.sorted();
+        let mut keys = std::mem::take(&mut self.keys);
+        self.calendar.gather(window, node, &mut keys);
         let start = self.calendar.start(window);
-        let due = if end == self.calendar.start(window + 1) {
-            keys.len()
-        } else {
-            let limit = end.since(start).as_ps() << TIME_SHIFT;
-            keys.partition_point(|&key| key < limit)
-        };
+        if end != self.calendar.start(window + 1) {
+            self.keep_back(&mut keys, window, node, end.since(start));
+        }
+        let due = keys.len();
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();
         let mut view = Window {
@@ -375,7 +384,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             until,
             part: self.part,
             rows: self.calendar.rows(window),
-            keys: &keys[..due],
+            keys,
             taken: 0,
             channels: &self.channels[node as usize],
             wakes,
@@ -384,14 +393,22 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         };
         let own = state.run(shared, &mut view);
         debug_assert_eq!(view.taken, due, "a node handles all messages of its window");
+        self.keys = view.keys;
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
         self.book(window, node, own);
-        for &key in &self.sorter.sorted()[due..] {
+        due as u64
+    }
+
+    /// Files messages again that arrive `length` after the window's start or later.
+    #[cold]
+    fn keep_back(&mut self, keys: &mut Vec<u64>, window: u64, node: u32, length: Duration) {
+        let limit = length.as_ps() << TIME_SHIFT;
+        for &key in keys.iter().filter(|&&key| key >= limit) {
             self.calendar.file(window, node, key);
             self.calendar.activate(window, node);
         }
-        due as u64
+        keys.retain(|&key| key < limit);
     }
 
     /// Sees to it that the node runs when something of its own comes up. One booking far ahead is enough: when it comes
