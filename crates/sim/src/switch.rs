@@ -198,6 +198,8 @@ impl Switch {
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         if window.has_wakes() {
             self.run_in_order(packets, window);
+            self.deal(&[], packets);
+            return self.serve(packets, window);
         }
         let keys = window.take_packed();
         self.deal(&keys, packets);
