@@ -45,7 +45,7 @@ pub struct FlowRecord {
     pub started: bool,
     /// Payload.
     pub size: Bytes,
-    /// When the sender was handed the message.
+    /// When the sender was handed the message; says nothing if it never was.
     pub start: Time,
     /// When the sender had the last ACK.
     pub finish: Option<Time>,

@@ -74,6 +74,8 @@ pub struct FlowCounts {
     pub started: u64,
     /// Of them, finished: the sender had the last ACK.
     pub finished: u64,
+    /// Measured flows that did not start: the run ended before, or what they wait for did not end.
+    pub not_started: u64,
 }
 
 impl FlowCounts {
@@ -81,7 +83,11 @@ impl FlowCounts {
     #[must_use]
     pub fn of(flows: &[FlowRecord]) -> Self {
         let count = |keep: fn(&&FlowRecord) -> bool| flows.iter().filter(keep).count() as u64;
-        Self { started: count(|f| f.started), finished: count(|f| f.finish.is_some()) }
+        Self {
+            started: count(|f| f.started),
+            finished: count(|f| f.finish.is_some()),
+            not_started: count(|f| f.measured && !f.started),
+        }
     }
 }
 
@@ -294,7 +300,7 @@ mod tests {
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
     const SECTIONS: [(&str, &str); 7] = [
-        ("/flows", "started:i finished:i"),
+        ("/flows", "started:i finished:i not_started:i"),
         ("/offered_load", "host:n fabric:n wan_0_to_1:n wan_1_to_0:n"),
         ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
         ("/packets", "sent:i delivered:i dropped:i trimmed:i ecn_marked:i"),
@@ -384,7 +390,9 @@ mod tests {
     fn flows_that_never_started_are_not_counted_as_started() {
         let (mut waiting, mut running) = (flow(0, 1), flow(1, 1));
         (waiting.started, waiting.finish, running.finish) = (false, None, None);
-        assert_eq!(FlowCounts::of(&[waiting, running, flow(2, 1)]), FlowCounts { started: 2, finished: 1 });
+        let warmup = FlowRecord { measured: false, ..waiting.clone() };
+        let counts = FlowCounts::of(&[waiting, running, flow(2, 1), warmup]);
+        assert_eq!(counts, FlowCounts { started: 2, finished: 1, not_started: 1 });
     }
 
     #[test]

@@ -235,7 +235,7 @@ impl Record for FlowRecord {
             strings(records.iter().map(|r| &*r.tag)),
             Arc::new(records.iter().map(|r| Some(r.measured)).collect::<BooleanArray>()),
             count(|r| r.size.get()),
-            time(|r| Some(instant(r.start))),
+            time(|r| r.started.then(|| instant(r.start))),
             time(|r| r.finish.map(instant)),
             time(|r| r.delivered.map(instant)),
             time(|r| r.fct().map(ns)),

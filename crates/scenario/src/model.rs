@@ -5,7 +5,8 @@
 
 use crate::value::{
     FirstWindow, Interval, Jitter, LoadReference, LoadUnit, MarkAt, Marking, Mix, MixUnit, Oversubscription,
-    Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, WorkloadKind,
+    Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay,
+    WorkloadKind,
 };
 use farspan_transport::{Class, WindowCheck, balance, congestion};
 use farspan_units::{Bytes, Duration, Rate};
@@ -251,8 +252,11 @@ pub struct Workload {
     pub duration: Option<Duration>,
     /// Poisson: starts are cut to a multiple of this; "0ns" is off. Default: of the profile.
     pub start_granularity: Option<Duration>,
-    /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag.
+    /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag,after,after_delivered,barrier,queue.
     pub file: Option<String>,
+    /// Flows: how long word takes to another host that a flow has ended for which others wait: "lookahead" (the shortest
+    /// delay of a link) or a time. Default: lookahead.
+    pub trigger_delay: Option<TriggerDelay>,
 }
 
 /// A fault of a link.

@@ -93,6 +93,7 @@ fn flow_records(resolved: &Resolved, world: &World, outcome: &Outcome) -> Vec<Fl
     let tags: Vec<Arc<str>> = world.workload.tags.iter().map(|tag| tag.as_str().into()).collect();
     let parts = &resolved.scenario().workload;
     let poisson = |part: u32| parts[part as usize].kind == Some(WorkloadKind::Poisson);
+    let warmup = Time::ZERO + resolved.scenario().measure.warmup.unwrap_or_default();
     let flows = (0..).zip(world.workload.flows.iter().zip(&outcome.flows));
     let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, &FlowOutcome))| FlowRecord {
         flow: FlowId(id),
@@ -104,7 +105,8 @@ fn flow_records(resolved: &Resolved, world: &World, outcome: &Outcome) -> Vec<Fl
         },
         tag: Arc::clone(&tags[flow.tag as usize]),
         poisson: poisson(flow.part),
-        measured: flow.measured,
+        // When a flow that waits for others starts shows only now.
+        measured: flow.measured && (!outcome.started || outcome.start >= warmup),
         started: outcome.started,
         size: outcome.size,
         start: outcome.start,
@@ -222,7 +224,10 @@ fn fairness(resolved: &Resolved, flows: &[FlowRecord], series: &[SeriesRecord]) 
     let group = scenario.measure.fairness_group.as_deref();
     let interval = scenario.probes.rate_interval.and_then(crate::value::Interval::get);
     let of_group = |flow: &&FlowRecord| group == Some(&*flow.tag);
-    let member = |flow: &FlowRecord| Member { flow: flow.flow, start: flow.start, delivered: flow.delivered };
+    let member = |flow: &FlowRecord| {
+        let start = if flow.started { flow.start } else { Time::MAX };
+        Member { flow: flow.flow, start, delivered: flow.delivered }
+    };
     let members: Vec<_> = flows.iter().filter(of_group).map(member).collect();
     Fairness::of(group, interval.filter(|_| group.is_some()), &members, series)
 }

@@ -195,7 +195,7 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
             "start",
             "start_granularity",
         ],
-        WorkloadKind::Flows => &["tag", "file", "start"],
+        WorkloadKind::Flows => &["tag", "file", "start", "trigger_delay"],
     }
 }
 

@@ -119,6 +119,11 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("topology.jitter='2ms'", "topology.jitter", &["2ms is out of range", "to 1ms"]),
         ("probes.rate_interval=0ns", "probes.rate_interval", &["\"off\""]),
         ("probes.ports=['tor1->host1#7']", "probes.ports", &["did you mean", "#0"]),
+        (
+            "workload.trigger_delay=1us",
+            "workload.trigger_delay",
+            &["no part of the workload has", "flow_size"],
+        ),
         ("measure.fairness_group=incats", "measure.fairness_group", &["did you mean \"incast\""]),
         ("stop.time=0s", "stop.time", &["to 281s"]),
         ("fault=[{ kind = 'link_down' }]", "fault[0]", &["not in this release"]),
@@ -175,6 +180,21 @@ fn wrong_files_are_refused() {
         ("0,1,ten,0\n", &["list.csv:2", "size_bytes"]),
         ("", &["no flows"]),
     ];
+    let dependent: &[(&str, &[&str])] = &[
+        ("0,1,1,0,,,,\n0,1,1,0,2,,,\n", &["list.csv:3", "after names row 2", "0 to 1"]),
+        ("0,1,1,0,,0,,\n", &["list.csv:2", "after_delivered names row 0"]),
+        ("0,1,1,0,x,,,\n", &["list.csv:2", "after is \"x\"", "row numbers"]),
+        (
+            "0,1,1,0,,,,\n0,1,1,0,2,,,\n0,1,1,0,0 1,,,\n",
+            &["list.csv:3", "rows 1, 2 wait for each other", "break"],
+        ),
+        ("0,1,1,0,,,,\n0,1,1,0,,,b,\n", &["list.csv:3", "never start", "number 1 of its barrier"]),
+        (
+            "0,1,1,0,,,,\n0,1,1,0,0,,,q\n0,1,1,0,,,,q\n",
+            &["list.csv:4", "number 2 of its queue", "remove the row"],
+        ),
+        ("0,1,1,0,,,,\n0,1,1,0,0,,b,q\n", &["list.csv:3", "a barrier and a queue", "give one"]),
+    ];
     let missing = message(&Request::new(&scenario));
     assert!(missing.starts_with(&format!("{scenario}:5:8: workload[0].file: ")), "{missing}");
     for (rows, words) in cases {
@@ -183,6 +203,23 @@ fn wrong_files_are_refused() {
         for word in *words {
             assert!(message.contains(word), "{rows:?}\n  gave {message}\n  expected {word}");
         }
+    }
+    for (rows, words) in dependent {
+        let header = "src,dst,size_bytes,start_ns,after,after_delivered,barrier,queue\n";
+        folder.write("list.csv", &format!("{header}{rows}"));
+        let message = message(&Request::new(&scenario));
+        assert!(message.starts_with(&format!("{scenario}:5:8: workload[0].file: ")), "{message}");
+        for word in *words {
+            assert!(message.contains(word), "{rows:?}\n  gave {message}\n  expected {word}");
+        }
+    }
+    folder.write("list.csv", &format!("{header}0,1,1,0\n"));
+    for (value, words) in [("20s", ["out of range", "to 10s"]), ("soon", ["trigger_delay", "\"lookahead\""])]
+    {
+        let set = vec![format!("workload.trigger_delay={value}")];
+        let message = message(&Request { set, ..Request::new(&scenario) });
+        assert!(message.starts_with(&format!("--set workload.trigger_delay={value}: workload")), "{message}");
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
     }
     let sizes =
         "[topology]\nk = 4\n[[workload]]\nkind = 'poisson'\nload = 0.4\nflows = 3\nsizes = 'sizes.csv'\n";
@@ -246,6 +283,7 @@ const KEYS: &[&str] = &[
     "workload.senders",
     "workload.flow_size",
     "workload[0].start",
+    "workload.trigger_delay",
     "fault",
     "probes.ports",
     "probes.rate_interval",

@@ -7,6 +7,7 @@ use crate::outcome::{Amount, FlowOutcome, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record;
 use crate::rows::Rows;
+use crate::trigger::{End, Waiting};
 use farspan_fabric::{Packet, PacketId, Packets};
 use farspan_transport::wire::Header;
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll};
@@ -47,6 +48,7 @@ pub(crate) struct Host {
     finished: Rows<6>,
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
+    waiting: Waiting,
     sampler: FlowSampler,
 }
 
@@ -63,6 +65,7 @@ impl Host {
             delays: DelayHistogram::default(),
             finished: Rows::default(),
             delivered: Rows::default(),
+            waiting: Waiting::new(id),
             sampler: sampled,
             plan: Arc::clone(plan),
         }
@@ -80,6 +83,7 @@ impl Host {
             (EventClass::Arrival, Some(id)) => self.receive(now, id, packets),
             // The NIC is free.
             (EventClass::Completion, _) => {}
+            (EventClass::Word, _) => self.heard(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
             (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
@@ -92,6 +96,7 @@ impl Host {
         if self.nic.free_at() <= now {
             self.wake(PACER, self.endpoint.next_transmit(), out);
         }
+        self.speak(out);
     }
 
     /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
@@ -107,6 +112,7 @@ impl Host {
             let timeout = self.timeout_at().max(now);
             let first = next.min(transmit).min(timeout);
             if first >= window.end() {
+                self.speak(window);
                 return transmit.min(timeout);
             }
             now = first;
@@ -131,6 +137,7 @@ impl Host {
         let (key, arrived) = window.next().expect("an event is there");
         match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, packets),
+            (EventClass::Word, _) => self.heard(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {
                 self.sample(key, window);
@@ -140,8 +147,39 @@ impl Host {
         false
     }
 
+    /// A flow's start has come.
     fn start(&mut self, now: Time, flow: FlowId) {
-        self.endpoint.submit(now, self.plan.message(flow));
+        if self.waiting.may_start(now, &self.plan.triggers, flow) {
+            self.endpoint.submit(now, self.plan.message(flow));
+        }
+    }
+
+    /// A flow has ended here, and others may wait for it.
+    fn ended(&mut self, now: Time, flow: FlowId, end: End) {
+        let free = self.waiting.ended(now, &self.plan.triggers, flow, end);
+        free.into_iter().for_each(|flow| self.released(now, flow));
+    }
+
+    /// Tells other hosts what they wait for. They hear of it after the window, so its end is soon enough.
+    #[inline]
+    fn speak(&mut self, out: &mut impl Outbox<PacketId>) {
+        for (host, at, trigger) in self.waiting.words.drain(..) {
+            out.tell(host.0, Key::new(at, EventClass::Word, trigger, 0));
+        }
+    }
+
+    /// Word has come that flows elsewhere have ended.
+    fn heard(&mut self, now: Time, trigger: u32) {
+        let plan = Arc::clone(&self.plan);
+        self.waiting.heard(&plan.triggers, trigger).for_each(|flow| self.released(now, flow));
+    }
+
+    /// A flow waits for no other any more.
+    fn released(&mut self, now: Time, flow: FlowId) {
+        let start = self.plan.flows[flow.index()].flow.start;
+        if self.waiting.begins(now, flow, start) {
+            self.endpoint.submit(now, self.plan.message(flow));
+        }
     }
 
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
@@ -165,12 +203,12 @@ impl Host {
             self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
         }
         while let Some(event) = self.endpoint.poll_event() {
-            self.note(event);
+            self.note(now, event);
         }
     }
 
-    fn note(&mut self, event: Event) {
-        match event {
+    fn note(&mut self, now: Time, event: Event) {
+        let (flow, end) = match event {
             Event::Finished(report) => {
                 self.counters.finished += 1;
                 let measured = self.plan.flows[report.flow.index()].flow.measured;
@@ -190,11 +228,14 @@ impl Host {
                     c.timeouts,
                     c.nacks,
                 ]);
+                (report.flow, End::Finished)
             }
             Event::Delivered(report) => {
                 self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()]);
+                (report.flow, End::Delivered)
             }
-        }
+        };
+        self.ended(now, flow, end);
     }
 
     fn timer(&mut self, now: Time, kind: u8) {
@@ -242,6 +283,10 @@ impl Host {
 
     /// Adds what it knows of flows that have ended.
     pub(crate) fn complete(&self, flows: &mut [FlowOutcome]) {
+        for [flow, at] in self.waiting.started.iter() {
+            let flow = &mut flows[flow as usize];
+            (flow.started, flow.start) = (true, Time::from_ps(at));
+        }
         for [flow, at, sent_packets, retransmitted, timeouts, nacks] in self.finished.iter() {
             let flow = &mut flows[flow as usize];
             flow.started = true;
@@ -291,11 +336,16 @@ impl FlowSampler {
         let span = now.since(self.last);
         self.last = now;
         for (flow, before) in &mut self.received {
-            let plan = &plan.flows[flow.index()].flow;
+            let (waits, plan) = (plan.triggers.waits(*flow), &plan.flows[flow.index()].flow);
             if plan.start >= now || *before >= plan.size {
                 continue;
             }
-            let goodput = endpoint.receiver(*flow).map_or(Bytes::ZERO, |r| r.goodput);
+            let receiver = endpoint.receiver(*flow);
+            // When a flow that waits for others started is known at the other end.
+            if waits && receiver.is_none() {
+                continue;
+            }
+            let goodput = receiver.map_or(Bytes::ZERO, |r| r.goodput);
             let value = Rate::per(goodput - *before, span).as_bps() as f64;
             *before = goodput;
             self.samples.push(Sample { at: now, probe: ProbeKind::Rate, id: SampleId::Flow(*flow), value });

@@ -16,9 +16,10 @@ mod record;
 mod rows;
 mod spec;
 mod switch;
+mod trigger;
 mod world;
 
 pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
 pub use parts::threads;
-pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Spec, Stop};
+pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Spec, Stop, Trigger};
 pub use world::run;

@@ -14,7 +14,7 @@ pub struct FlowOutcome {
     pub class: Class,
     /// Payload.
     pub size: Bytes,
-    /// When the sender was handed the message.
+    /// When the sender was handed the message; if it never was, the earliest time at which it could have been.
     pub start: Time,
     /// Whether it started before the run ended.
     pub started: bool,

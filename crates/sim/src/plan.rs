@@ -1,6 +1,7 @@
 //! What is fixed before a run: who sends what to whom, over which path. Read by every node, written by none.
 
 use crate::spec::{Flow, InitialWindow, Spec};
+use crate::trigger::Triggers;
 use farspan_fabric::{Network, Routes, Walk};
 use farspan_transport::{Class, Message, Path, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId};
@@ -32,6 +33,7 @@ pub(crate) struct Plan {
     pub(crate) network: Network,
     pub(crate) leaf_of: Arc<[u32]>,
     pub(crate) flows: Vec<FlowPlan>,
+    pub(crate) triggers: Triggers,
     pub(crate) mss: Bytes,
     pub(crate) header: Bytes,
     pub(crate) seed: u64,
@@ -54,6 +56,7 @@ impl Plan {
             network: spec.network.clone(),
             leaf_of: routes.leaf_of.as_slice().into(),
             flows: Vec::new(),
+            triggers: Triggers::new(&spec.triggers, &spec.flows),
             mss: spec.mss,
             header: spec.header,
             seed: spec.seed,

@@ -14,10 +14,37 @@ pub struct Flow {
     pub dst: HostId,
     /// Payload.
     pub size: Bytes,
-    /// When the sender is handed the message.
+    /// When the sender is handed the message; with a [`Trigger`], no earlier than this.
     pub start: Time,
     /// Whether the run may have to wait for it: see [`Stop::when_measured_end`].
     pub measured: bool,
+}
+
+/// How a trigger starts its flows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// All of them, when every end that the trigger waits for has come.
+    All,
+    /// One at a time: the `k`-th end, whichever it is, starts the `k`-th flow.
+    Next,
+}
+
+/// Flows that start when others have ended, and not before their own start. Without ends to wait for they never start.
+///
+/// The host that sees an end tells the hosts of the waiting flows. Its own flows hear of it at once, others after `delay`;
+/// under [`Rule::Next`], unless everything happens on one host, all of them after `delay`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Trigger {
+    /// How it starts its flows.
+    pub rule: Rule,
+    /// Flows whose sender must have the last ACK; each once.
+    pub finished: Vec<FlowId>,
+    /// Flows whose receiver must have the last byte; each once.
+    pub delivered: Vec<FlowId>,
+    /// The flows to start, in order. No other trigger starts them.
+    pub targets: Vec<FlowId>,
+    /// How long word takes from host to host. Short ones make the engine's windows short.
+    pub delay: Duration,
 }
 
 /// The first window of a flow, the same for every scheme.
@@ -88,6 +115,8 @@ pub struct Spec {
     pub ports: ByTier,
     /// The messages, by flow id.
     pub flows: Vec<Flow>,
+    /// What makes some of them wait for others.
+    pub triggers: Vec<Trigger>,
     /// Scheme of intra-DC flows.
     pub intra: Arc<Scheme>,
     /// Scheme of inter-DC flows.

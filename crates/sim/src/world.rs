@@ -12,6 +12,7 @@ use crate::parts;
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::Switch;
+use crate::trigger::Triggers;
 use farspan_fabric::{Packet, PacketId, Packets, Port, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
@@ -94,8 +95,9 @@ impl Drive {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
         let links = &spec.network.links;
         let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
-        // The lookahead: no message arrives sooner than the shortest link lets it.
-        let lookahead = links.iter().map(|link| link.delay).min().unwrap_or(MAX_WINDOW);
+        // The lookahead: no message arrives sooner than the shortest link lets it, and no word sooner than its delay.
+        let words = Triggers::shortest_delay(&spec.triggers, &spec.flows);
+        let lookahead = links.iter().map(|link| link.delay).chain(words).min().unwrap_or(MAX_WINDOW);
         let degree =
             (0..spec.network.nodes.len() as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
         let (window, threads) = match kind {
@@ -109,7 +111,7 @@ impl Drive {
         Self {
             map: Map::new(&cut.part_of, &ends),
             window: if oracle { Duration::ZERO } else { window },
-            epoch: cut.epoch,
+            epoch: cut.epoch.min(words.unwrap_or(Duration::MAX)),
         }
     }
 
@@ -365,7 +367,7 @@ impl World {
             class: plan.class,
             size: flow.size,
             start: flow.start,
-            started: flow.start < end,
+            started: flow.start < end && !self.plan.triggers.waits(id),
             finish: None,
             delivered: None,
             ideal_fct: plan.ideal_fct,

@@ -1,5 +1,6 @@
 //! Flows, the parts of a workload, and their one order.
 
+use crate::Trigger;
 use farspan_units::{Bytes, HostId, Time};
 
 /// One message from one host to another.
@@ -11,14 +12,12 @@ pub struct Flow {
     pub dst: HostId,
     /// Payload.
     pub size: Bytes,
-    /// When the sender is handed the message; with `after`, no earlier than this.
+    /// When the sender is handed the message; with a [`Trigger`], no earlier than this.
     pub start: Time,
     /// The part of the workload it belongs to: the position of its [`Part`].
     pub part: u32,
     /// Its tag: an index into [`Part::tags`], and into [`Workload::tags`] once assembled.
     pub tag: u32,
-    /// The flow that must finish first: an index into the part's flows, and a flow id once assembled.
-    pub after: Option<u32>,
     /// Whether it is in the summary.
     pub measured: bool,
 }
@@ -30,13 +29,15 @@ pub struct Part {
     pub tags: Vec<String>,
     /// The flows.
     pub flows: Vec<Flow>,
+    /// What makes some of them wait for others.
+    pub triggers: Vec<Trigger>,
 }
 
 impl Part {
-    /// A part whose flows all carry one tag.
+    /// A part whose flows all carry one tag, and wait for nothing.
     #[must_use]
     pub fn new(tag: impl Into<String>, flows: Vec<Flow>) -> Self {
-        Self { tags: vec![tag.into()], flows }
+        Self { tags: vec![tag.into()], flows, triggers: Vec::new() }
     }
 }
 
@@ -47,13 +48,48 @@ pub struct Workload {
     pub flows: Vec<Flow>,
     /// The distinct tags, in the order of the parts.
     pub tags: Vec<String>,
+    /// What makes some flows wait for others, in the order of the parts.
+    pub triggers: Vec<Trigger>,
 }
 
 impl Workload {
-    /// Takes flows that start before `warmup` out of the summary.
+    /// Takes flows that start before `warmup` out of the summary. When flows that wait for others start shows only in the
+    /// run: they stay.
     pub fn exclude_warmup(&mut self, warmup: Time) {
-        for flow in &mut self.flows {
-            flow.measured &= flow.start >= warmup;
+        let waits = self.waits();
+        for (flow, waits) in self.flows.iter_mut().zip(waits) {
+            flow.measured &= waits || flow.start >= warmup;
+        }
+    }
+
+    /// Whether each flow waits for others.
+    #[must_use]
+    pub fn waits(&self) -> Vec<bool> {
+        let mut waits = vec![false; self.flows.len()];
+        for target in self.triggers.iter().flat_map(|trigger| &trigger.targets) {
+            waits[*target as usize] = true;
+        }
+        waits
+    }
+
+    /// Leaves out flows that are not measured, start at `end` or later and have nothing to do with others: what would
+    /// start after the end of a run matters only to the count of flows asked for.
+    pub fn leave_out_after(&mut self, end: Time) {
+        let mut keep = self.waits();
+        for flow in self.triggers.iter().flat_map(Trigger::awaited) {
+            keep[flow as usize] = true;
+        }
+        let mut id_of = Vec::with_capacity(self.flows.len());
+        let mut next = 0;
+        for (keep, flow) in keep.iter_mut().zip(&self.flows) {
+            *keep |= flow.measured || flow.start < end;
+            id_of.push(next);
+            next += u32::from(*keep);
+        }
+        let mut kept = keep.into_iter();
+        self.flows.retain(|_| kept.next() == Some(true));
+        for trigger in &mut self.triggers {
+            *trigger = trigger.renamed(|flow| id_of[flow as usize]);
         }
     }
 }
@@ -70,7 +106,8 @@ pub enum AssembleError {
 }
 
 /// Merges the parts of a workload into one list, sorted by (start, part, position in the part). That position is the
-/// flow id, fixed before the run; `part`, `tag` and `after` of every flow are renumbered accordingly.
+/// flow id, fixed before the run; `part` and `tag` of every flow, and the flows of every trigger, are renumbered
+/// accordingly.
 ///
 /// # Errors
 /// If there are more flows than flow ids.
@@ -81,15 +118,17 @@ pub fn assemble(parts: Vec<Part>) -> Result<Workload, AssembleError> {
     }
     let mut tags: Vec<String> = Vec::new();
     let mut flows = Vec::with_capacity(count);
+    let mut triggers = Vec::new();
     for (number, part) in parts.into_iter().enumerate() {
         let renumbered: Vec<u32> = part.tags.into_iter().map(|tag| intern(&mut tags, tag)).collect();
         let base = flows.len() as u32;
         flows.extend(part.flows.into_iter().map(|flow| Flow {
             part: number as u32,
             tag: renumbered[flow.tag as usize],
-            after: flow.after.map(|a| base + a),
             ..flow
         }));
+        let own = part.triggers.iter().map(|trigger| trigger.renamed(|flow| base + flow));
+        triggers.extend(own.map(|trigger| Trigger { part: number as u32, ..trigger }));
     }
     // `flows` is in order of (part, position), so a stable order by start is the order asked for.
     let mut order: Vec<u32> = (0..flows.len() as u32).collect();
@@ -98,11 +137,9 @@ pub fn assemble(parts: Vec<Part>) -> Result<Workload, AssembleError> {
     for (id, i) in order.iter().enumerate() {
         id_of[*i as usize] = id as u32;
     }
-    let sorted = order
-        .iter()
-        .map(|i| flows[*i as usize])
-        .map(|flow| Flow { after: flow.after.map(|a| id_of[a as usize]), ..flow });
-    Ok(Workload { flows: sorted.collect(), tags })
+    let flows = order.iter().map(|i| flows[*i as usize]).collect();
+    let triggers = triggers.iter().map(|trigger| trigger.renamed(|flow| id_of[flow as usize])).collect();
+    Ok(Workload { flows, tags, triggers })
 }
 
 /// The index of `tag`, appended if it is new.
@@ -117,6 +154,7 @@ pub(crate) fn intern(tags: &mut Vec<String>, tag: String) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Rule;
     use proptest::prelude::*;
 
     fn flow(src: u32, start: u64) -> Flow {
@@ -127,7 +165,6 @@ mod tests {
             start: Time::from_ps(start),
             part: 0,
             tag: 0,
-            after: None,
             measured: true,
         }
     }
@@ -166,23 +203,57 @@ mod tests {
         assert_eq!(workload.flows.iter().map(|f| f.measured).collect::<Vec<_>>(), [false, true]);
     }
 
+    /// A part in which some flows wait for the one `before` places earlier.
+    fn chained(starts: &[u64], before: usize) -> Part {
+        let flows: Vec<Flow> = (0..).zip(starts).map(|(i, start)| flow(i, *start)).collect();
+        let trigger = |i: usize| Trigger {
+            part: 7,
+            rule: Rule::All,
+            finished: vec![(i - before) as u32],
+            delivered: vec![(i - before) as u32],
+            targets: vec![i as u32],
+        };
+        let triggers = (before..flows.len()).map(trigger).collect();
+        Part { triggers, ..Part::new("a", flows) }
+    }
+
+    #[test]
+    fn warm_up_leaves_flows_that_wait_for_others_in_the_summary() {
+        let mut workload = assemble(vec![chained(&[5, 0], 1)]).unwrap();
+        workload.exclude_warmup(Time::from_ps(10));
+        let measured: Vec<_> = workload.flows.iter().map(|f| (f.src.0, f.measured)).collect();
+        assert_eq!(measured, [(1, true), (0, false)]);
+    }
+
+    #[test]
+    fn what_starts_after_the_end_is_left_out_unless_others_depend_on_it() {
+        let late = Part::new("late", vec![flow(8, 30), flow(9, 3)]);
+        let mut workload = assemble(vec![chained(&[50, 2], 1), late]).unwrap();
+        workload.flows.iter_mut().for_each(|flow| flow.measured = false);
+        workload.leave_out_after(Time::from_ps(20));
+        assert_eq!(workload.flows.iter().map(|f| f.src.0).collect::<Vec<_>>(), [1, 9, 0]);
+        assert_eq!(
+            (&workload.triggers[0].finished[..], &workload.triggers[0].targets[..]),
+            (&[2][..], &[0][..])
+        );
+    }
+
     proptest! {
         #[test]
         fn a_dependency_still_points_at_the_same_flow_after_merging(
             starts in prop::collection::vec(0_u64..20, 2..40), before in 1_usize..30,
         ) {
-            let mut flows: Vec<Flow> = starts.iter().enumerate().map(|(i, s)| flow(i as u32, *s)).collect();
-            let n = flows.len();
-            for (i, flow) in flows.iter_mut().enumerate() {
-                flow.after = (i >= before).then(|| ((i - before) % n) as u32);
-            }
+            let part = chained(&starts, before);
+            let expected = part.triggers.clone();
             let other: Vec<Flow> = (100..110).map(|i| flow(i, u64::from(i) % 7)).collect();
-            let expected: Vec<Option<u32>> = flows.iter().map(|f| f.after).collect();
-            let workload = assemble(vec![Part::new("o", other), Part::new("a", flows)]).unwrap();
-            for flow in workload.flows.iter().filter(|f| f.part == 1) {
-                let after = flow.after.map(|id| workload.flows[id as usize].src.0);
-                prop_assert_eq!(after, expected[flow.src.index()]);
+            let workload = assemble(vec![Part::new("o", other), part]).unwrap();
+            let source = |ids: &[u32]| ids.iter().map(|id| workload.flows[*id as usize].src.0).collect::<Vec<_>>();
+            for (merged, expected) in workload.triggers.iter().zip(&expected) {
+                prop_assert_eq!(source(&merged.finished), expected.finished.clone());
+                prop_assert_eq!(source(&merged.targets), expected.targets.clone());
+                prop_assert_eq!(merged.part, 1);
             }
+            prop_assert_eq!(workload.triggers.len(), expected.len());
             prop_assert!(workload.flows.is_sorted_by_key(|f| (f.start, f.part)));
         }
     }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod flow;
+
 pub mod list;
 mod load;
 mod pattern;
@@ -13,6 +14,7 @@ mod poisson;
 mod sites;
 pub mod sizes;
 mod text;
+mod trigger;
 
 pub use flow::{AssembleError, Flow, Part, Workload, assemble};
 pub use list::ListError;
@@ -21,3 +23,4 @@ pub use pattern::{PatternError, all_to_all, incast, permutation, site_permutatio
 pub use poisson::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson};
 pub use sites::{Capacity, Sites, SitesError};
 pub use sizes::{SizeDistribution, SizesError};
+pub use trigger::{Rule, Trigger};

@@ -95,7 +95,6 @@ mod tests {
             start: Time::ZERO + Duration::from_us(us),
             part: 0,
             tag: 0,
-            after: None,
             measured: true,
         }
     }

@@ -53,7 +53,7 @@ fn check(hosts: &[HostId], sites: &Sites, size: Bytes) -> Result<(), PatternErro
 }
 
 fn flow(src: HostId, dst: HostId, size: Bytes, start: Time) -> Flow {
-    Flow { src, dst, size, start, part: 0, tag: 0, after: None, measured: true }
+    Flow { src, dst, size, start, part: 0, tag: 0, measured: true }
 }
 
 /// Every sender sends one flow to the receiver at `start`. A sender listed twice sends twice.

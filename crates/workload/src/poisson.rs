@@ -411,7 +411,7 @@ fn generate(
             }
         }
         let (src, part) = (HostId(host), config.part);
-        flows.push(Flow { src, dst, size, start: cut_start, part, tag: 0, after: None, measured });
+        flows.push(Flow { src, dst, size, start: cut_start, part, tag: 0, measured });
     }
     if end == Time::MAX { Err(PoissonError::TooLate) } else { Ok(flows) }
 }

@@ -8,9 +8,9 @@ use crate::error::{Fault, ScenarioError};
 use crate::model::{Scenario, SchemeClass};
 use crate::names;
 use crate::resolve::Resolved;
-use crate::value::{FirstWindow, Jitter, Part, PortChoice, RtoRule};
+use crate::value::{FirstWindow, Jitter, Part, PortChoice, RtoRule, TriggerDelay};
 use farspan_fabric::{Network, Routes, Tier};
-use farspan_sim::{EngineKind, Flow, InitialWindow, Probes, Spec, Stop};
+use farspan_sim::{EngineKind, Flow, InitialWindow, Probes, Rule, Spec, Stop, Trigger};
 use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -74,6 +74,7 @@ impl World {
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
             flows: workload.flows.iter().map(spec_flow).collect(),
+            triggers: triggers(scenario, &network, &workload),
             intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
             inter: Arc::new(scheme("scheme.inter", scenario, &scenario.scheme.inter)?),
             mss: sizes.payload,
@@ -87,7 +88,7 @@ impl World {
             network,
         };
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, 1.0);
-        let warnings = warnings(scenario, intra, inter);
+        let warnings = warnings(scenario, &spec, intra, inter);
         Ok(Self { spec, workload, offered_load, intra, inter, warnings })
     }
 }
@@ -148,6 +149,31 @@ fn facts(
 
 fn spec_flow(flow: &farspan_workload::Flow) -> Flow {
     Flow { src: flow.src, dst: flow.dst, size: flow.size, start: flow.start, measured: flow.measured }
+}
+
+fn triggers(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<Trigger> {
+    let shortest = shortest_link(network);
+    let trigger = |trigger: &farspan_workload::Trigger| {
+        let ids = |flows: &[u32]| flows.iter().copied().map(FlowId).collect();
+        Trigger {
+            rule: match trigger.rule {
+                farspan_workload::Rule::All => Rule::All,
+                farspan_workload::Rule::Next => Rule::Next,
+            },
+            finished: ids(&trigger.finished),
+            delivered: ids(&trigger.delivered),
+            targets: ids(&trigger.targets),
+            delay: match scenario.workload[trigger.part as usize].trigger_delay {
+                Some(TriggerDelay::Value(delay)) => delay,
+                Some(TriggerDelay::Lookahead) | None => shortest,
+            },
+        }
+    };
+    workload.triggers.iter().map(trigger).collect()
+}
+
+fn shortest_link(network: &Network) -> Duration {
+    network.links.iter().map(|link| link.delay).min().unwrap_or_default()
 }
 
 fn typed<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, Fault> {
@@ -294,7 +320,12 @@ fn bottlenecks(network: &Network, workload: &Workload) -> Vec<PortId> {
     (0..).zip(&network.links).filter(|(_, link)| chosen(link)).map(|(port, _)| PortId(port)).collect()
 }
 
-fn warnings(scenario: &Scenario, intra: Option<PathFacts>, inter: Option<PathFacts>) -> Vec<String> {
+fn warnings(
+    scenario: &Scenario,
+    spec: &Spec,
+    intra: Option<PathFacts>,
+    inter: Option<PathFacts>,
+) -> Vec<String> {
     let largest = [intra, inter].into_iter().flatten().map(|fact| fact.base_rtt).max().unwrap_or_default();
     let interval = given(scenario.probes.rate_interval).get();
     let short = interval.filter(|interval| *interval < largest);
@@ -303,7 +334,14 @@ fn warnings(scenario: &Scenario, intra: Option<PathFacts>, inter: Option<PathFac
             "probes.rate_interval = {interval} is shorter than the largest base RTT ({largest}): rates will jump"
         )
     };
-    short.map(warning).into_iter().collect()
+    let shortest = shortest_link(&spec.network);
+    let delay = spec.triggers.iter().map(|trigger| trigger.delay).min().filter(|delay| *delay < shortest);
+    let slow = |delay| {
+        format!(
+            "workload.trigger_delay = {delay} is shorter than every link ({shortest}): the run will be slow"
+        )
+    };
+    short.map(warning).into_iter().chain(delay.map(slow)).collect()
 }
 
 impl World {

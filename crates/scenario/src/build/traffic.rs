@@ -21,9 +21,7 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
     let mut all = workload::assemble(parts)
         .map_err(|error: AssembleError| Fault::new("workload", error.to_string(), ""))?;
     all.exclude_warmup(Time::ZERO + given(scenario.measure.warmup));
-    let end = Time::ZERO + given(scenario.stop.time);
-    // What would start after the end matters only to the count of flows asked for.
-    all.flows.retain(|flow| flow.measured || flow.start < end);
+    all.leave_out_after(Time::ZERO + given(scenario.stop.time));
     too_large(&all, scenario)?;
     if all.flows.is_empty() {
         return Err(Fault::new(
@@ -103,10 +101,6 @@ impl Draw<'_> {
         let file = self.resolved.file(&key, given(part.file.as_deref()));
         let fault = |error: ListError| Fault::new(key.clone(), error.to_string(), "");
         let mut list = workload::list::read(&file, self.sites, number, tag).map_err(fault)?;
-        if list.flows.iter().any(|flow| flow.after.is_some()) {
-            let cure = "remove the column `after`, or give start_ns instead";
-            return Err(Fault::new(key, "flows that wait for others are not in this release", cure));
-        }
         for flow in &mut list.flows {
             flow.start = flow.start.saturating_add(start - Time::ZERO);
         }

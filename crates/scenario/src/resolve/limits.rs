@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::model::{Scenario, Topology, Transport};
-use crate::value::Jitter;
+use crate::value::{Jitter, TriggerDelay};
 use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 
@@ -41,6 +41,11 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
     for (path, jitter) in jitters {
         if let Some(Jitter::Value(jitter)) = jitter {
             within(path, Some(jitter), Duration::ZERO, LARGEST_JITTER)?;
+        }
+    }
+    for (i, part) in scenario.workload.iter().enumerate() {
+        if let Some(TriggerDelay::Value(delay)) = part.trigger_delay {
+            within(&format!("workload[{i}].trigger_delay"), Some(delay), Duration::ZERO, LONGEST_DELAY)?;
         }
     }
     within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)

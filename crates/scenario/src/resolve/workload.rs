@@ -4,7 +4,9 @@ use super::Context;
 use crate::error::Fault;
 use crate::model::Workload;
 use crate::source::knobs;
-use crate::value::{ClassSizes, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TopologyKind, WorkloadKind};
+use crate::value::{
+    ClassSizes, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TopologyKind, TriggerDelay, WorkloadKind,
+};
 use farspan_transport::Class;
 use farspan_units::Duration;
 
@@ -56,7 +58,11 @@ impl Context<'_> {
             WorkloadKind::Flows => {
                 let file = part.file.as_deref();
                 need(path, "file", "a CSV or Parquet file with src,dst,size_bytes,start_ns", file.is_some())?;
-                Ok(Workload { file: file.map(|file| self.absolute(&format!("{path}.file"), file)), ..part })
+                Ok(Workload {
+                    file: file.map(|file| self.absolute(&format!("{path}.file"), file)),
+                    trigger_delay: Some(part.trigger_delay.unwrap_or(TriggerDelay::Lookahead)),
+                    ..part
+                })
             }
             WorkloadKind::Poisson => self.poisson(path, part, two_sites),
         }

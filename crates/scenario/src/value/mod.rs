@@ -259,6 +259,14 @@ word_or_quantity! {
 }
 
 word_or_quantity! {
+    /// How long word takes from host to host.
+    TriggerDelay(Duration) {
+        /// The shortest delay of a link.
+        Lookahead = "lookahead",
+    }
+}
+
+word_or_quantity! {
     /// The interval of a probe.
     Interval(Duration) {
         /// No samples.

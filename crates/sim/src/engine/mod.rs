@@ -31,10 +31,12 @@ pub(crate) enum EventClass {
     Probe = 2,
     /// A message arrives; id: channel.
     Arrival = 4,
+    /// Word comes from another node; id: of what.
+    Word = 5,
     /// A flow starts; id: flow.
-    Start = 5,
+    Start = 6,
     /// A timer of the node runs out; kind: which.
-    Timer = 6,
+    Timer = 7,
 }
 
 /// Where an event stands in the total order: by time, then class, then id, then kind; one number, so that one comparison
@@ -57,7 +59,8 @@ impl Key {
             0 => EventClass::Completion,
             2 => EventClass::Probe,
             4 => EventClass::Arrival,
-            5 => EventClass::Start,
+            5 => EventClass::Word,
+            6 => EventClass::Start,
             _ => EventClass::Timer,
         }
     }
@@ -134,6 +137,11 @@ pub(crate) trait Outbox<M> {
     /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
     /// that no longer matter.
     fn wake(&mut self, key: Key);
+
+    /// Hands another node, or the same one, a [word](EventClass::Word): an event whose key says everything, such as that
+    /// flows may start. `key.at()` is at least the lookahead away. Words of equal keys are equal, so their order does not
+    /// matter. They are rare, and need no channel.
+    fn tell(&mut self, node: u32, key: Key);
 }
 
 /// Memory that the nodes of one part share to put messages in: never state that decides anything.

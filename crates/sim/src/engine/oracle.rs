@@ -12,8 +12,8 @@ struct Entry<M> {
     msg: Option<M>,
 }
 
-/// The earliest is the greatest: the queue gives the greatest first. Two events of one key meet different nodes, so their
-/// order does not matter.
+/// The earliest is the greatest: the queue gives the greatest first. Two events of one key meet different nodes, or are
+/// equal words, so their order does not matter.
 impl<M> Ord for Entry<M> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         other.key.cmp(&self.key)
@@ -35,6 +35,7 @@ impl<M> Eq for Entry<M> {}
 struct Wishes<M> {
     sends: Vec<(u32, Time, M)>,
     wakes: Vec<Key>,
+    words: Vec<(u32, Key)>,
 }
 
 impl<M> Outbox<M> for Wishes<M> {
@@ -44,6 +45,10 @@ impl<M> Outbox<M> for Wishes<M> {
 
     fn wake(&mut self, key: Key) {
         self.wakes.push(key);
+    }
+
+    fn tell(&mut self, node: u32, key: Key) {
+        self.words.push((node, key));
     }
 }
 
@@ -66,7 +71,7 @@ impl<M: Copy> Oracle<M> {
         Self {
             queue: BinaryHeap::new(),
             ends,
-            outbox: Wishes { sends: Vec::new(), wakes: Vec::new() },
+            outbox: Wishes { sends: Vec::new(), wakes: Vec::new(), words: Vec::new() },
             busy: 0,
             last: Time::ZERO,
         }
@@ -117,14 +122,15 @@ impl<M: Copy> Oracle<M> {
     /// one other, and one way down the queue is shorter than out and in again.
     fn collect(&mut self, now: Time, node: u32) {
         let mut first = true;
-        let Wishes { sends, wakes } = &mut self.outbox;
+        let Wishes { sends, wakes, words } = &mut self.outbox;
         let sends = sends.drain(..).map(|(channel, at, msg)| Entry {
             key: Key::new(at, EventClass::Arrival, channel, 0),
             node: self.ends[channel as usize],
             msg: Some(msg),
         });
         let wakes = wakes.drain(..).map(|key| Entry { key, node, msg: None });
-        for entry in sends.chain(wakes) {
+        let words = words.drain(..).map(|(node, key)| Entry { key, node, msg: None });
+        for entry in sends.chain(wakes).chain(words) {
             debug_assert!(entry.key.at() >= now, "nothing can be asked for in the past");
             self.busy += usize::from(entry.key.class() != EventClass::Probe);
             if std::mem::take(&mut first) {

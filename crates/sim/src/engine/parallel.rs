@@ -1,13 +1,13 @@
 //! Several parts of the world, each on a thread of its own: conservative and exact.
 //!
-//! What a part does in an epoch no longer than the shortest channel between parts reaches another part after the epoch.
+//! What a part does in an epoch no longer than the shortest way between parts reaches another part after the epoch.
 //! So all parts run an epoch independently, exchange messages at a barrier, and agree on the next epoch from what each
 //! of them has ahead; idle stretches are skipped. Which thread runs when never shows in the outcome.
 //!
 //! Threads that share too few cores wait for each other more than they compute. So now and then a stretch is run on one
 //! thread instead, and the faster way is kept until the next try.
 
-use super::{Channel, Map, Node, Pause, Windowed};
+use super::{Channel, Key, Map, Node, Pause, Windowed};
 use farspan_units::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -17,8 +17,13 @@ const SPINS: u32 = 60;
 /// Every so many stretches the other way of running is tried.
 const TRY_EVERY: u32 = 16;
 
-/// A message between parts.
-type Mail<N> = (Channel, Time, <<N as Node>::Shared as super::Cargo<<N as Node>::Msg>>::Parcel);
+/// What travels between parts.
+enum Mail<N: Node> {
+    /// A message over a channel.
+    Message(Channel, Time, <N::Shared as super::Cargo<N::Msg>>::Parcel),
+    /// A word to the node at a place.
+    Word(u32, Key),
+}
 
 /// Nodes that one thread runs.
 pub(crate) struct Part<N: Node> {
@@ -30,7 +35,7 @@ pub(crate) struct Part<N: Node> {
 /// An engine of one part or several.
 pub(crate) struct Parallel<N: Node> {
     pub(crate) parts: Vec<Part<N>>,
-    /// The longest epoch: the shortest delay of a channel between parts.
+    /// The longest epoch: the shortest delay of a channel between parts, or of a word.
     epoch: Duration,
     window: Duration,
     /// Everything before has been handled.
@@ -73,14 +78,19 @@ impl<N: Node> Board<N> {
     /// Puts up what `part` has done in an epoch, and what it has ahead.
     fn post(&self, parity: usize, part: usize, state: &mut Part<N>, handled: u64) {
         let (mut next, mut idle) = (state.engine.earliest(), state.engine.is_idle());
-        let mut remote = std::mem::take(&mut state.engine.remote);
-        for (channel, at, msg) in remote.drain(..) {
+        let mut messages = std::mem::take(&mut state.engine.remote.messages);
+        for (channel, at, msg) in messages.drain(..) {
             next = next.min(at);
             idle = false;
             let parcel = super::Cargo::pack(&mut state.shared, msg);
-            self.mail(parity, part, usize::from(channel.part)).push((channel, at, parcel));
+            self.mail(parity, part, usize::from(channel.part)).push(Mail::Message(channel, at, parcel));
         }
-        state.engine.remote = remote;
+        state.engine.remote.messages = messages;
+        for (to, place, key) in state.engine.remote.words.drain(..) {
+            next = next.min(key.at());
+            idle = false;
+            self.mail(parity, part, usize::from(to)).push(Mail::Word(place, key));
+        }
         let place = parity * self.parts + part;
         self.next[place].store(next.as_ps(), Ordering::Release);
         self.idle[place].store(idle, Ordering::Release);
@@ -90,9 +100,14 @@ impl<N: Node> Board<N> {
     /// Takes in what the others sent to `part`.
     fn collect(&self, parity: usize, part: usize, state: &mut Part<N>) {
         for from in 0..self.parts {
-            for (channel, at, parcel) in self.mail(parity, from, part).drain(..) {
-                let msg = super::Cargo::unpack(&mut state.shared, parcel);
-                state.engine.deliver(channel, at, msg);
+            for mail in self.mail(parity, from, part).drain(..) {
+                match mail {
+                    Mail::Message(channel, at, parcel) => {
+                        let msg = super::Cargo::unpack(&mut state.shared, parcel);
+                        state.engine.deliver(channel, at, msg);
+                    }
+                    Mail::Word(place, key) => state.engine.wake(place, key),
+                }
             }
         }
     }
@@ -146,7 +161,8 @@ impl Stretch {
 }
 
 impl<N: Node> Parallel<N> {
-    /// An engine whose parts are those of `map`; `epoch`: the shortest delay of a channel between parts.
+    /// An engine whose parts are those of `map`; `epoch`: the shortest delay of a channel between parts, or
+    /// of a word.
     pub(crate) fn new(parts: Vec<Part<N>>, epoch: Duration, window: Duration) -> Self {
         Self { parts, epoch, window, now: Time::ZERO, pace: Pace::default() }
     }
@@ -157,7 +173,7 @@ impl<N: Node> Parallel<N> {
     }
 
     /// Hands a node an event of its own.
-    pub(crate) fn wake(&mut self, map: &Map, node: u32, key: super::Key) {
+    pub(crate) fn wake(&mut self, map: &Map, node: u32, key: Key) {
         let (part, place) = map.places[node as usize];
         self.parts[usize::from(part)].engine.wake(place, key);
     }

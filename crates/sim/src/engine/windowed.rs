@@ -34,7 +34,7 @@ pub(crate) struct Window<'a, M> {
     channels: &'a [u32],
     wakes: &'a mut Wakes,
     calendar: &'a mut Calendar,
-    remote: &'a mut Vec<(Channel, Time, M)>,
+    remote: &'a mut Remote<M>,
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
@@ -118,7 +118,7 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     #[inline(never)]
     fn send_slowly(&mut self, channel: Channel, at: Time, msg: M) {
         if channel.part != self.part {
-            return self.remote.push((channel, at, msg));
+            return self.remote.messages.push((channel, at, msg));
         }
         let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
         self.calendar.file(self.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
@@ -144,6 +144,21 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     fn wake(&mut self, key: Key) {
         self.wakes.push(key);
     }
+
+    fn tell(&mut self, node: u32, key: Key) {
+        debug_assert!(key.at() >= self.end, "word comes no sooner than the lookahead lets it");
+        self.remote.told.push((node, key));
+    }
+}
+
+/// What has not reached its node yet.
+pub(super) struct Remote<M> {
+    /// Messages to other parts.
+    pub(super) messages: Vec<(Channel, Time, M)>,
+    /// Words to other parts, and the places of the nodes there.
+    pub(super) words: Vec<(u16, u32, Key)>,
+    /// What nodes have told others in this window.
+    told: Vec<(u32, Key)>,
 }
 
 /// What one node waits for.
@@ -202,8 +217,9 @@ pub(crate) struct Windowed<M> {
     waiting: usize,
     /// Everything before has been handled.
     now: Time,
-    /// Messages to other parts.
-    pub(super) remote: Vec<(Channel, Time, M)>,
+    pub(super) remote: Remote<M>,
+    /// Part and place of every node of the world, for words.
+    places: Vec<(u16, u32)>,
     /// Room for the messages of a window.
     keys: Vec<u64>,
 }
@@ -226,7 +242,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             wakes: (0..nodes).map(|_| Wakes::new()).collect(),
             waiting: 0,
             now: Time::ZERO,
-            remote: Vec::new(),
+            remote: Remote { messages: Vec::new(), words: Vec::new(), told: Vec::new() },
+            places: map.places.clone(),
             keys: Vec::new(),
         }
     }
@@ -354,6 +371,9 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
                 handled += self.run_node(&mut nodes[node as usize], node, shared, window, [end, until]) + 1;
             }
         }
+        if !self.remote.told.is_empty() {
+            self.pass_words();
+        }
         handled
     }
 
@@ -409,6 +429,19 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             self.calendar.activate(window, node);
         }
         keys.retain(|&key| key < limit);
+    }
+
+    /// Hands on what nodes have told others.
+    #[cold]
+    fn pass_words(&mut self) {
+        while let Some((node, key)) = self.remote.told.pop() {
+            let (part, place) = self.places[node as usize];
+            if part == self.part {
+                self.wake(place, key);
+            } else {
+                self.remote.words.push((part, place, key));
+            }
+        }
     }
 
     /// Sees to it that the node runs when something of its own comes up. One booking far ahead is enough: when it comes

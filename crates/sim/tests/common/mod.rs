@@ -85,6 +85,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         network,
         ports,
         flows,
+        triggers: Vec::new(),
         intra: Arc::clone(scheme),
         inter: Arc::clone(scheme),
         mss: MSS,

@@ -1,10 +1,11 @@
 //! Flow lists in CSV. Lines that begin with `#` are comments; fields hold no commas.
 
-use super::{COLUMNS, ListError, Place, Row, locate};
+use super::waits::{ROWS, row_numbers};
+use super::{COLUMNS, ListError, Place, Placed, Row, locate};
 use crate::text;
 
 /// The rows of a list.
-pub(super) fn rows(text: &str, file: &str) -> Result<Vec<Row>, ListError> {
+pub(super) fn rows(text: &str, file: &str) -> Result<Vec<Placed>, ListError> {
     let mut lines = text::rows(text);
     let (line, header) = lines.next().ok_or_else(|| ListError::Empty { file: file.to_owned() })?;
     let positions = locate(header.iter().copied(), &Place::Line(line).of(file))?;
@@ -17,30 +18,34 @@ fn row(
     fields: &[&str],
     expected: usize,
     positions: &[Option<usize>; COLUMNS.len()],
-) -> Result<Row, ListError> {
+) -> Result<Placed, ListError> {
     let place = Place::Line(line);
     if fields.len() != expected {
         return Err(ListError::Fields { place: place.of(file), found: fields.len(), expected });
     }
     let field = |column: usize| positions[column].map_or("", |i| fields[i]);
-    let number = |column: usize| {
-        field(column).parse::<u64>().map_err(|_| ListError::Value {
-            place: place.of(file),
-            column: COLUMNS[column],
-            found: field(column).to_owned(),
-            expected: "a whole number, not negative",
-        })
+    let bad = |column: usize, expected| ListError::Value {
+        place: place.of(file),
+        column: COLUMNS[column],
+        found: field(column).to_owned(),
+        expected,
     };
-    let given = |column: usize| !field(column).is_empty();
-    Ok(Row {
-        place,
+    let number =
+        |column| field(column).parse::<u64>().map_err(|_| bad(column, "a whole number, not negative"));
+    let numbers = |column| row_numbers(field(column)).ok_or_else(|| bad(column, ROWS));
+    let text = |column: usize| (!field(column).is_empty()).then(|| field(column).to_owned());
+    let row = Row {
         src: number(0)?,
         dst: number(1)?,
         size_bytes: number(2)?,
         start_ns: number(3)?,
-        tag: given(4).then(|| field(4).to_owned()),
-        after: given(5).then(|| number(5)).transpose()?,
-    })
+        tag: text(4),
+        after: numbers(5)?,
+        after_delivered: numbers(6)?,
+        barrier: text(7),
+        queue: text(8),
+    };
+    Ok((place, row))
 }
 
 #[cfg(test)]
@@ -60,9 +65,10 @@ mod tests {
                     a,5,0,1,10,\n,7,2,9,20,0\nb,0,3,4,30,1\n";
         let part = parse_csv("f.csv", text, &sites(), 3, "list").unwrap();
         assert_eq!(part.tags, ["a", "list", "b"]);
-        let seen: Vec<_> =
-            part.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.get(), f.tag, f.after)).collect();
-        assert_eq!(seen, [(0, 1, 10, 0, None), (2, 9, 20, 1, Some(0)), (3, 4, 30, 2, Some(1))]);
+        let seen: Vec<_> = part.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.get(), f.tag)).collect();
+        assert_eq!(seen, [(0, 1, 10, 0), (2, 9, 20, 1), (3, 4, 30, 2)]);
+        let waits: Vec<_> = part.triggers.iter().map(|t| (&t.finished[..], &t.targets[..])).collect();
+        assert_eq!(waits, [(&[0][..], &[1][..]), (&[1], &[2])]);
         assert_eq!(part.flows[1].start, Time::from_ps(7000));
         assert!(part.flows.iter().all(|f| f.part == 3 && f.measured));
     }
@@ -110,25 +116,30 @@ mod tests {
 
     #[test]
     fn dependencies_on_no_row_on_itself_or_in_a_circle_are_refused() {
-        let list = |after: [&str; 3]| {
-            let row = |a: &str| format!("0,1,1,0,{a}\n");
-            let text = format!(
-                "src,dst,size_bytes,start_ns,after\n{}{}{}",
-                row(after[0]),
-                row(after[1]),
-                row(after[2])
-            );
+        let list = |waits: [&str; 3]| {
+            let row = |w: &str| format!("0,1,1,0,{w}\n");
+            let head = "src,dst,size_bytes,start_ns,after,after_delivered,barrier,queue\n";
+            let text = format!("{head}{}{}{}", row(waits[0]), row(waits[1]), row(waits[2]));
             parse_csv("f.csv", &text, &sites(), 0, "t").map_err(|e| e.to_string())
         };
-        assert!(list(["2", "", "1"]).is_ok());
-        assert!(
-            list(["3", "", ""])
-                .unwrap_err()
-                .starts_with("f.csv:2: after is 3; it must be the number of another row, 0 to 2")
-        );
-        assert!(list(["", "1", ""]).unwrap_err().starts_with("f.csv:3: after is 1"));
-        assert!(list(["1", "2", "0"]).unwrap_err().contains("waits for itself"));
-        assert!(list(["1", "2", "1"]).unwrap_err().contains("waits for itself"));
+        for good in [["2,,,", ",,,", "1,,,"], [",,,", "0,0,,q", ",,,q"], [",,,", "0,,b,", ",,b,"]] {
+            assert!(list(good).is_ok(), "{good:?}: {:?}", list(good));
+        }
+        let cases: &[([&str; 3], &str)] = &[
+            (["3,,,", ",,,", ",,,"], "f.csv:2: after names row 3; it must be another row, 0 to 2"),
+            ([",,,", ",1,,", ",,,"], "f.csv:3: after_delivered names row 1"),
+            (["1 2 x,,,", ",,,", ",,,"], "f.csv:2: after is \"1 2 x\"; expected row numbers"),
+            (["1,,,", "2,,,", "0,,,"], "f.csv:2: rows 0, 1, 2 wait for each other in a circle; break"),
+            (["1,,,", "2,,,", "1,,,"], "f.csv:3: rows 1, 2 wait for each other"),
+            ([",,,", "0,,b,q", ",,,"], "f.csv:3: the row has a barrier and a queue"),
+            ([",,,", ",,b,", ",,b,"], "f.csv:3: the row would never start: it is number 1 of its barrier"),
+            ([",,,", "0,,,q", ",,,q"], "f.csv:4: the row would never start: it is number 2 of its queue"),
+            ([",,,", "1,,,q", ",,,"], "f.csv:3: row 1 waits for itself"),
+        ];
+        for (waits, message) in cases {
+            let error = list(*waits).expect_err(message);
+            assert!(error.starts_with(message), "{waits:?}: {error}");
+        }
     }
 
     #[test]

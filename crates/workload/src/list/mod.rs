@@ -1,7 +1,15 @@
-//! Flow lists: `src,dst,size_bytes,start_ns` and optionally `tag,after`, as CSV or Parquet.
+//! Flow lists: `src,dst,size_bytes,start_ns` and optionally `tag,after,after_delivered,barrier,queue`, as CSV or Parquet.
+//!
+//! Rows are counted from 0, the header and comments not included. A row with `after` or `after_delivered` (row numbers,
+//! separated by spaces) starts at `start_ns` at the earliest, and not before the senders of the former rows have their
+//! last ACK and the receivers of the latter have the last byte. Rows of one `barrier` all wait for everything that
+//! any of them names. Rows of one `queue` start one at a time, in order, whenever something that any of them
+//! names is done.
 
 mod csv;
 mod parquet;
+mod waits;
+mod write;
 
 use crate::flow::intern;
 use crate::text::{self, TextProblem};
@@ -9,8 +17,12 @@ use crate::{Flow, Part, Sites};
 use farspan_units::{Bytes, HostId, Time};
 use std::path::Path;
 
+pub(crate) use waits::describe;
+pub use write::{WriteError, save, to_csv};
+
 /// The columns that a list must have, then those it may have.
-const COLUMNS: [&str; 6] = ["src", "dst", "size_bytes", "start_ns", "tag", "after"];
+const COLUMNS: [&str; 9] =
+    ["src", "dst", "size_bytes", "start_ns", "tag", "after", "after_delivered", "barrier", "queue"];
 /// How many of [`COLUMNS`] a list must have.
 const REQUIRED: usize = 4;
 
@@ -49,7 +61,7 @@ pub enum ListError {
     },
     /// A column that a list does not have.
     #[error("{place}: column {name:?} is not known{}; a flow list has src,dst,size_bytes,start_ns and optionally \
-        tag,after", text::hint(*near))]
+        tag,after,after_delivered,barrier,queue", text::hint(*near))]
     UnknownColumn {
         /// File and line.
         place: String,
@@ -128,38 +140,74 @@ pub enum ListError {
         /// The host.
         host: u64,
     },
-    /// `after` names no other row.
-    #[error(
-        "{place}: after is {after}; it must be the number of another row, 0 to {last} (0 is the first flow)"
-    )]
+    /// `after` or `after_delivered` names no other row.
+    #[error("{place}: {column} names row {row}; it must be another row, 0 to {last} (0 is the first flow)")]
     NoSuchRow {
         /// File and line or row.
         place: String,
+        /// Name of the column.
+        column: &'static str,
         /// The row named.
-        after: u64,
+        row: u64,
         /// The last row.
         last: u64,
     },
-    /// Flows that wait for each other.
-    #[error("{place}: the flow waits for itself through `after`; break the circle")]
-    Circle {
+    /// A row in a barrier and a queue.
+    #[error("{place}: the row has a barrier and a queue; give one of them")]
+    TwoGroups {
         /// File and line or row.
         place: String,
     },
+    /// A row whose barrier or queue names too few rows for it ever to start.
+    #[error(
+        "{place}: the row would never start: it is number {number} of its {group}, whose rows name {needed} ends to wait \
+         for; name more of them under `after` or `after_delivered`, or remove the row"
+    )]
+    Starved {
+        /// File and line or row.
+        place: String,
+        /// `barrier` or `queue`.
+        group: &'static str,
+        /// Its place in it, from 1.
+        number: usize,
+        /// What the rows of the group name.
+        needed: usize,
+    },
+    /// Rows that wait for each other.
+    #[error("{place}: {}; break the circle", waits::circle(rows))]
+    Circle {
+        /// File and line or row of the first.
+        place: String,
+        /// The rows, each waiting for the next, the last for the first.
+        rows: Vec<u32>,
+    },
 }
 
-/// One row as it stands in the file.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
-    /// Where it stands, for messages.
-    place: Place,
-    src: u64,
-    dst: u64,
-    size_bytes: u64,
-    start_ns: u64,
-    tag: Option<String>,
-    after: Option<u64>,
+/// One row of a flow list.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Row {
+    /// Sending host.
+    pub src: u64,
+    /// Receiving host.
+    pub dst: u64,
+    /// Payload.
+    pub size_bytes: u64,
+    /// Start, or the earliest start of a row that waits for others.
+    pub start_ns: u64,
+    /// Tag.
+    pub tag: Option<String>,
+    /// Rows whose senders must have their last ACK.
+    pub after: Vec<u64>,
+    /// Rows whose receivers must have their last byte.
+    pub after_delivered: Vec<u64>,
+    /// Its barrier.
+    pub barrier: Option<String>,
+    /// Its queue.
+    pub queue: Option<String>,
 }
+
+/// A row and where it stands, for messages.
+type Placed = (Place, Row);
 
 /// A line of a CSV or a row of a Parquet file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -177,14 +225,14 @@ impl Place {
     }
 }
 
-/// Reads a flow list: Parquet if the name ends in `.parquet`, else CSV. Rows without a tag get `default_tag`; `after`
-/// counts rows from 0, the header and comments not included. `part` is the position of the part in the workload.
+/// Reads a flow list: Parquet if the name ends in `.parquet`, else CSV. Rows without a tag get `default_tag`. `part` is
+/// the position of the part in the workload.
 ///
 /// # Errors
 /// If the file cannot be read, or a row is no flow between two of these hosts.
 pub fn read(path: &Path, sites: &Sites, part: u32, default_tag: &str) -> Result<Part, ListError> {
     let file = path.display().to_string();
-    let rows = if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet")) {
+    let rows = if is_parquet(path) {
         parquet::rows(path, &file)?
     } else {
         match text::read(path) {
@@ -210,6 +258,10 @@ pub fn parse_csv(
     flows(&csv::rows(text, file)?, file, sites, part, default_tag)
 }
 
+fn is_parquet(path: &Path) -> bool {
+    path.extension().is_some_and(|e| e.eq_ignore_ascii_case("parquet"))
+}
+
 /// The position of each of [`COLUMNS`] in a header.
 fn locate<'a>(
     header: impl Iterator<Item = &'a str>,
@@ -231,39 +283,40 @@ fn locate<'a>(
     }
 }
 
-fn flows(rows: &[Row], file: &str, sites: &Sites, part: u32, default_tag: &str) -> Result<Part, ListError> {
+fn flows(
+    rows: &[Placed],
+    file: &str,
+    sites: &Sites,
+    part: u32,
+    default_tag: &str,
+) -> Result<Part, ListError> {
     if rows.is_empty() {
         return Err(ListError::Empty { file: file.to_owned() });
     }
-    let mut this = Part { tags: Vec::new(), flows: Vec::with_capacity(rows.len()) };
-    for (number, row) in rows.iter().enumerate() {
+    let triggers = waits::triggers(rows, file, part)?;
+    let mut this = Part { tags: Vec::new(), flows: Vec::with_capacity(rows.len()), triggers };
+    for (place, row) in rows {
         let tag = row.tag.as_deref().unwrap_or(default_tag);
         let tag = intern(&mut this.tags, tag.to_owned());
-        let mut flow = flow(row, file, sites)?;
-        (flow.part, flow.tag) = (part, tag);
-        flow.after = row.after.map(|after| dependency(row, file, number, after, rows.len())).transpose()?;
-        this.flows.push(flow);
+        this.flows.push(Flow { part, tag, ..flow(*place, row, file, sites)? });
     }
-    match circle(&this.flows) {
-        Some(number) => Err(ListError::Circle { place: rows[number].place.of(file) }),
-        None => Ok(this),
-    }
+    Ok(this)
 }
 
-fn flow(row: &Row, file: &str, sites: &Sites) -> Result<Flow, ListError> {
+fn flow(place: Place, row: &Row, file: &str, sites: &Sites) -> Result<Flow, ListError> {
     let host = |column, host: u64| match u32::try_from(host) {
         Ok(h) if h < sites.hosts() => Ok(HostId(h)),
-        _ => Err(ListError::NoSuchHost { place: row.place.of(file), column, host, last: sites.hosts() - 1 }),
+        _ => Err(ListError::NoSuchHost { place: place.of(file), column, host, last: sites.hosts() - 1 }),
     };
     let bad = |column, found: u64, expected| ListError::Value {
-        place: row.place.of(file),
+        place: place.of(file),
         column,
         found: found.to_string(),
         expected,
     };
     let (src, dst) = (host("src", row.src)?, host("dst", row.dst)?);
     if src == dst {
-        return Err(ListError::ToItself { place: row.place.of(file), host: row.src });
+        return Err(ListError::ToItself { place: place.of(file), host: row.src });
     }
     if row.size_bytes == 0 {
         return Err(bad("size_bytes", 0, "at least 1"));
@@ -271,30 +324,5 @@ fn flow(row: &Row, file: &str, sites: &Sites) -> Result<Flow, ListError> {
     let start_ps = row.start_ns.checked_mul(1000);
     let start_ps = start_ps.ok_or_else(|| bad("start_ns", row.start_ns, "at most 213 days"))?;
     let (size, start) = (Bytes::new(row.size_bytes), Time::from_ps(start_ps));
-    Ok(Flow { src, dst, size, start, part: 0, tag: 0, after: None, measured: true })
-}
-
-fn dependency(row: &Row, file: &str, number: usize, after: u64, rows: usize) -> Result<u32, ListError> {
-    match u32::try_from(after) {
-        Ok(a) if (a as usize) < rows && a as usize != number => Ok(a),
-        _ => Err(ListError::NoSuchRow { place: row.place.of(file), after, last: rows as u64 - 1 }),
-    }
-}
-
-/// A flow that waits for itself, if there is one.
-fn circle(flows: &[Flow]) -> Option<usize> {
-    // 0: not seen; otherwise the number of the walk that saw it, so that meeting one's own walk is a circle.
-    let mut seen = vec![0_u32; flows.len()];
-    for walk in 0..flows.len() {
-        let mut at = walk;
-        while seen[at] == 0 {
-            seen[at] = walk as u32 + 1;
-            match flows[at].after {
-                Some(after) if seen[after as usize] == walk as u32 + 1 => return Some(after as usize),
-                Some(after) => at = after as usize,
-                None => break,
-            }
-        }
-    }
-    None
+    Ok(Flow { src, dst, size, start, part: 0, tag: 0, measured: true })
 }

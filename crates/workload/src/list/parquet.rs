@@ -1,6 +1,7 @@
 //! Flow lists in Parquet.
 
-use super::{COLUMNS, ListError, Place, Row, locate};
+use super::waits::{ROWS, row_numbers};
+use super::{COLUMNS, ListError, Place, Placed, Row, locate};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -11,7 +12,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::path::Path;
 
 /// The rows of a list.
-pub(super) fn rows(path: &Path, file: &str) -> Result<Vec<Row>, ListError> {
+pub(super) fn rows(path: &Path, file: &str) -> Result<Vec<Placed>, ListError> {
     let opened = std::fs::File::open(path)
         .map_err(|e| ListError::Unreadable { file: file.to_owned(), reason: e.to_string() })?;
     let broken = |reason: String| ListError::NotParquet { file: file.to_owned(), reason };
@@ -28,15 +29,18 @@ pub(super) fn rows(path: &Path, file: &str) -> Result<Vec<Row>, ListError> {
 }
 
 fn append(
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<Placed>,
     batch: &RecordBatch,
     file: &str,
     positions: &[Option<usize>; COLUMNS.len()],
 ) -> Result<(), ListError> {
     let column = |c: usize| positions[c].map(|i| batch.column(i));
     let numbers = |c: usize| column(c).map(|array| Numbers::new(array, c, file)).transpose();
-    let columns = [numbers(0)?, numbers(1)?, numbers(2)?, numbers(3)?, numbers(5)?];
-    let tags = column(4).map(|array| strings(array, file)).transpose()?;
+    let columns = [numbers(0)?, numbers(1)?, numbers(2)?, numbers(3)?];
+    let waits = |c: usize| column(c).map(|array| waits(array, c, file)).transpose();
+    let waits = [waits(5)?, waits(6)?];
+    let strings = |c: usize| column(c).map(|array| strings(array, c, file)).transpose();
+    let strings = [strings(4)?, strings(7)?, strings(8)?];
     for i in 0..batch.num_rows() {
         let place = Place::Row(rows.len() as u64);
         let get = |c: usize| columns[c].as_ref().map_or(Ok(None), |n| n.get(i, place, file));
@@ -48,17 +52,53 @@ fn append(
                 expected: EXPECTED,
             })
         };
-        rows.push(Row {
-            place,
+        let text = |c: usize| strings[c].as_ref().and_then(|text| text[i].clone()).filter(|t| !t.is_empty());
+        let after = |c: usize| waits[c].as_ref().map_or(Ok(Vec::new()), |waits| waits.get(i, place, file));
+        let row = Row {
             src: needed(0)?,
             dst: needed(1)?,
             size_bytes: needed(2)?,
             start_ns: needed(3)?,
-            tag: tags.as_ref().and_then(|tags| tags[i].clone()),
-            after: get(4)?,
-        });
+            tag: text(0),
+            after: after(0)?,
+            after_delivered: after(1)?,
+            barrier: text(1),
+            queue: text(2),
+        };
+        rows.push((place, row));
     }
     Ok(())
+}
+
+/// A column of row numbers: one a row, or text with several.
+enum Waits {
+    One(Numbers),
+    Several { name: &'static str, texts: Vec<Option<String>> },
+}
+
+fn waits(array: &ArrayRef, column: usize, file: &str) -> Result<Waits, ListError> {
+    if array.data_type().is_integer() {
+        return Numbers::new(array, column, file).map(Waits::One);
+    }
+    let texts = strings(array, column, file)?;
+    Ok(Waits::Several { name: COLUMNS[column], texts })
+}
+
+impl Waits {
+    fn get(&self, i: usize, place: Place, file: &str) -> Result<Vec<u64>, ListError> {
+        match self {
+            Self::One(numbers) => Ok(numbers.get(i, place, file)?.into_iter().collect()),
+            Self::Several { name, texts } => {
+                let text = texts[i].as_deref().unwrap_or_default();
+                row_numbers(text).ok_or_else(|| ListError::Value {
+                    place: place.of(file),
+                    column: name,
+                    found: text.to_owned(),
+                    expected: ROWS,
+                })
+            }
+        }
+    }
 }
 
 const EXPECTED: &str = "a whole number, not negative";
@@ -104,8 +144,8 @@ impl Numbers {
     }
 }
 
-/// The tags, whichever width their offsets have.
-fn strings(array: &ArrayRef, file: &str) -> Result<Vec<Option<String>>, ListError> {
+/// A column of text, whichever width its offsets have.
+fn strings(array: &ArrayRef, column: usize, file: &str) -> Result<Vec<Option<String>>, ListError> {
     let owned = |tag: Option<&str>| tag.map(str::to_owned);
     match array.data_type() {
         DataType::Utf8 => Ok(array.as_string::<i32>().iter().map(owned).collect()),
@@ -114,7 +154,7 @@ fn strings(array: &ArrayRef, file: &str) -> Result<Vec<Option<String>>, ListErro
         DataType::Null => Ok(vec![None; array.len()]),
         other => Err(ListError::ColumnType {
             place: file.to_owned(),
-            name: "tag",
+            name: COLUMNS[column],
             found: other.to_string(),
             expected: "plain strings",
         }),
@@ -169,8 +209,9 @@ mod tests {
         let part = read_and_remove(&path).unwrap();
         assert_eq!(part.tags, ["a", "list"]);
         let seen: Vec<_> =
-            part.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.get(), f.start.as_ps(), f.after)).collect();
-        assert_eq!(seen, [(0, 9, 10, 0, None), (1, 2, 20, 5000, Some(0))]);
+            part.flows.iter().map(|f| (f.src.0, f.dst.0, f.size.get(), f.start.as_ps())).collect();
+        assert_eq!(seen, [(0, 9, 10, 0), (1, 2, 20, 5000)]);
+        assert_eq!((&part.triggers[0].finished[..], &part.triggers[0].targets[..]), (&[0][..], &[1][..]));
     }
 
     #[test]

@@ -1,0 +1,214 @@
+//! Flows that start when others are done.
+//!
+//! The ends of a flow are seen by different hosts: the last ACK by the sender's, the last byte by the receiver's. A host
+//! counts the ends that it sees; of a barrier it tells the hosts of the waiting flows once, when its own ends are done,
+//! of a queue each time. They count in turn, and start what is theirs. So nobody keeps a trigger for others, and a word
+//! from host to host takes the trigger's delay exactly once.
+
+use crate::rows::Rows;
+use crate::spec::{Flow, Rule, Trigger};
+use farspan_units::{Duration, FlowId, HostId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An end of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum End {
+    /// The sender has the last ACK.
+    Finished,
+    /// The receiver has the last byte.
+    Delivered,
+}
+
+/// A trigger, as hosts see it.
+#[derive(Debug)]
+pub(crate) struct TriggerPlan {
+    rule: Rule,
+    delay: Duration,
+    /// The hosts that see the ends, with how many each of them sees; in order.
+    sources: Vec<(HostId, u32)>,
+    /// The flows to start with their place in the trigger's order, by host.
+    targets: Vec<(HostId, u32, FlowId)>,
+    /// The hosts of `targets`.
+    hosts: Vec<HostId>,
+    /// Whether a host waits for its own ends as long as for those of others: the hosts of a queue must agree on how
+    /// many came before.
+    together: bool,
+}
+
+impl TriggerPlan {
+    fn new(trigger: &Trigger, flows: &[Flow]) -> Self {
+        let flow = |id: &FlowId| &flows[id.index()];
+        let senders = trigger.finished.iter().map(|id| flow(id).src);
+        let receivers = trigger.delivered.iter().map(|id| flow(id).dst);
+        let mut sources: BTreeMap<HostId, u32> = BTreeMap::new();
+        senders.chain(receivers).for_each(|host| *sources.entry(host).or_default() += 1);
+        let place = |(place, id): (u32, &FlowId)| (flow(id).src, place, *id);
+        let mut targets: Vec<_> = (0..).zip(&trigger.targets).map(place).collect();
+        targets.sort_unstable();
+        let hosts: BTreeSet<HostId> = targets.iter().map(|target| target.0).collect();
+        let is_local = hosts.len() == 1 && sources.keys().eq(&hosts);
+        Self {
+            rule: trigger.rule,
+            delay: trigger.delay,
+            sources: sources.into_iter().collect(),
+            targets,
+            hosts: hosts.into_iter().collect(),
+            together: trigger.rule == Rule::Next && !is_local,
+        }
+    }
+
+    /// The ends that `host` sees.
+    fn ends_at(&self, host: HostId) -> u32 {
+        self.sources.binary_search_by_key(&host, |source| source.0).map_or(0, |i| self.sources[i].1)
+    }
+
+    /// The flows of `host` in their order, with their places.
+    fn targets_at(&self, host: HostId) -> &[(HostId, u32, FlowId)] {
+        let from = self.targets.partition_point(|target| target.0 < host);
+        let count = self.targets[from..].partition_point(|target| target.0 == host);
+        &self.targets[from..from + count]
+    }
+
+    /// Whether word of it goes from one host to another.
+    fn travels(&self) -> bool {
+        self.together || self.hosts.len() > 1 || self.sources.iter().any(|source| source.0 != self.hosts[0])
+    }
+}
+
+/// All triggers of a run. Read by every host, written by none.
+#[derive(Debug, Default)]
+pub(crate) struct Triggers {
+    plans: Vec<TriggerPlan>,
+    /// What the end of a flow means to which trigger; in order.
+    ends: Vec<(FlowId, End, u32)>,
+    /// Flows that a trigger starts, in order.
+    waiting: Vec<FlowId>,
+}
+
+impl Triggers {
+    pub(crate) fn new(triggers: &[Trigger], flows: &[Flow]) -> Self {
+        let mut this = Self::default();
+        for (number, trigger) in (0..).zip(triggers).filter(|(_, trigger)| !trigger.targets.is_empty()) {
+            let ends = |flows: &[FlowId], end| flows.iter().map(|id| (*id, end, number)).collect::<Vec<_>>();
+            this.ends.extend(ends(&trigger.finished, End::Finished));
+            this.ends.extend(ends(&trigger.delivered, End::Delivered));
+            this.waiting.extend(&trigger.targets);
+        }
+        this.plans = triggers.iter().map(|trigger| TriggerPlan::new(trigger, flows)).collect();
+        this.ends.sort_unstable();
+        this.waiting.sort_unstable();
+        assert!(this.waiting.windows(2).all(|w| w[0] != w[1]), "one trigger starts a flow");
+        this
+    }
+
+    /// Whether a trigger starts the flow.
+    pub(crate) fn waits(&self, flow: FlowId) -> bool {
+        !self.waiting.is_empty() && self.waiting.binary_search(&flow).is_ok()
+    }
+
+    /// The triggers to which the end of a flow means something.
+    fn of(&self, flow: FlowId, end: End) -> impl Iterator<Item = u32> + '_ {
+        let from = self.ends.partition_point(|at| (at.0, at.1) < (flow, end));
+        self.ends[from..].iter().take_while(move |at| (at.0, at.1) == (flow, end)).map(|at| at.2)
+    }
+
+    /// The shortest time that a word from host to host takes, if any is ever spoken.
+    pub(crate) fn shortest_delay(triggers: &[Trigger], flows: &[Flow]) -> Option<Duration> {
+        let travels =
+            |trigger: &&Trigger| !trigger.targets.is_empty() && TriggerPlan::new(trigger, flows).travels();
+        triggers.iter().filter(travels).map(|trigger| trigger.delay).min()
+    }
+}
+
+/// What a host knows of the triggers of its flows.
+pub(crate) struct Waiting {
+    host: HostId,
+    /// By trigger: ends seen here.
+    ends: BTreeMap<u32, u32>,
+    /// By trigger: words that came, of barriers one from each host that sees ends.
+    heard: BTreeMap<u32, u32>,
+    /// Flows that wait for their start alone.
+    ready: BTreeSet<FlowId>,
+    /// What other hosts are to hear: who, when, of which trigger.
+    pub(crate) words: Vec<(HostId, Time, u32)>,
+    /// By flow that a trigger started here: flow, when.
+    pub(crate) started: Rows<2>,
+}
+
+impl Waiting {
+    pub(crate) const fn new(host: HostId) -> Self {
+        Self {
+            host,
+            ends: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            ready: BTreeSet::new(),
+            words: Vec::new(),
+            started: Rows::default(),
+        }
+    }
+
+    /// A flow has ended here. Gives the flows that may start now.
+    pub(crate) fn ended(&mut self, now: Time, triggers: &Triggers, flow: FlowId, end: End) -> Vec<FlowId> {
+        let mut free = Vec::new();
+        for trigger in triggers.of(flow, end) {
+            let plan = &triggers.plans[trigger as usize];
+            let ends = self.ends.entry(trigger).or_default();
+            *ends += 1;
+            if plan.rule == Rule::All && *ends < plan.ends_at(self.host) {
+                continue;
+            }
+            for &host in &plan.hosts {
+                if host == self.host && !plan.together {
+                    free.extend(self.heard(triggers, trigger));
+                } else {
+                    self.words.push((host, now + plan.delay, trigger));
+                }
+            }
+        }
+        free
+    }
+
+    /// Word has come of a trigger. Gives the flows that may start now.
+    pub(crate) fn heard<'a>(
+        &mut self,
+        triggers: &'a Triggers,
+        trigger: u32,
+    ) -> impl Iterator<Item = FlowId> + use<'a> {
+        let plan = &triggers.plans[trigger as usize];
+        let words = self.heard.entry(trigger).or_default();
+        *words += 1;
+        let mine = plan.targets_at(self.host);
+        let free = match plan.rule {
+            Rule::All if *words as usize == plan.sources.len() => mine,
+            Rule::All => &[],
+            Rule::Next => {
+                let found = mine.binary_search_by_key(&(*words - 1), |target| target.1);
+                found.map_or(&[][..], |i| &mine[i..=i])
+            }
+        };
+        free.iter().map(|target| target.2)
+    }
+
+    /// Whether a flow that may start now does so: not if its own start is still to come.
+    pub(crate) fn begins(&mut self, now: Time, flow: FlowId, start: Time) -> bool {
+        // At the instant of its start the start itself comes later in the order of events.
+        if start >= now {
+            self.ready.insert(flow);
+            return false;
+        }
+        self.started.push([flow.0.into(), now.as_ps()]);
+        true
+    }
+
+    /// Whether a flow whose start has come may start.
+    pub(crate) fn may_start(&mut self, now: Time, triggers: &Triggers, flow: FlowId) -> bool {
+        if !triggers.waits(flow) {
+            return true;
+        }
+        let ready = self.ready.remove(&flow);
+        if ready {
+            self.started.push([flow.0.into(), now.as_ps()]);
+        }
+        ready
+    }
+}
