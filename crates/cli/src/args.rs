@@ -1,6 +1,7 @@
 //! The arguments.
 
 use clap::{Args, Parser, Subcommand};
+use farspan_scenario::import::cm::TimeUnit;
 use farspan_scenario::{EngineKind, Request, unknown_name};
 use std::path::PathBuf;
 
@@ -28,6 +29,8 @@ pub enum Command {
     New(NewArgs),
     /// Print the JSON Schema of scenarios
     Schema,
+    /// Turn another tool's workload into a flow list
+    Import(ImportArgs),
     /// Measure how fast this machine runs a part of farspan
     Bench(BenchArgs),
     /// Commands of later releases, and unknown ones.
@@ -39,7 +42,6 @@ pub enum Command {
 const PLANNED: &[&str] = &[
     "compare",
     "report",
-    "import",
     "reproduce",
     "sweep",
     "keygen",
@@ -53,7 +55,7 @@ const PLANNED: &[&str] = &[
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
-    let available = ["demo", "run", "list", "check", "new", "schema", "bench"];
+    let available = ["demo", "run", "list", "check", "new", "schema", "import", "bench"];
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 
@@ -250,6 +252,51 @@ pub struct BenchSimArgs {
     /// No progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `import`.
+#[derive(Args, Debug)]
+pub struct ImportArgs {
+    /// Whose workload.
+    #[command(subcommand)]
+    pub format: ImportFormat,
+}
+
+/// Whose workload to import.
+#[derive(Subcommand, Debug)]
+pub enum ImportFormat {
+    /// A connection matrix of htsim (.cm, .tm)
+    Cm(CmArgs),
+    /// Formats of later releases, and unknown ones.
+    #[command(external_subcommand)]
+    Other(Vec<String>),
+}
+
+/// The message for a format that cannot be imported.
+pub fn unknown_format(words: &[String]) -> String {
+    unknown_name("format", words.first().map_or("", String::as_str), &["cm"], &["hpcc", "goal"])
+}
+
+/// Arguments of `import cm`.
+#[derive(Args, Debug)]
+pub struct CmArgs {
+    /// The connection matrix
+    pub file: PathBuf,
+    /// Unit of `start`: us for files of htsim_uec and htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce
+    /// and htsim's generators
+    #[arg(long, value_name = "us|ps", value_parser = time_unit)]
+    pub time_unit: TimeUnit,
+    /// File for the list: Parquet if it ends in .parquet, else CSV; without it, CSV goes to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+fn time_unit(text: &str) -> Result<TimeUnit, String> {
+    match text {
+        "us" => Ok(TimeUnit::Us),
+        "ps" => Ok(TimeUnit::Ps),
+        _ => Err(unknown_name("time unit", text, &["us", "ps"], &[])),
+    }
 }
 
 #[cfg(test)]

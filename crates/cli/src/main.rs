@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod demo;
 mod format;
+mod import;
 mod jobs;
 mod list;
 mod new;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
             BenchPart::Sim(sim) => bench::sim(&sim),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
         },
+        Command::Import(import) => import::import(&import),
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
     };
     let (message, code) = match result {

@@ -51,6 +51,13 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 fn warn_of_unfinished(summaries: &[Summary]) {
     for summary in summaries.iter().filter(|summary| !summary.partial) {
         let left = summary.flows.started - summary.flows.finished;
+        if summary.flows.not_started > 0 {
+            eprintln!(
+                "farspan: warning: seed {}: {} flows never started: stop.time came first, or what they wait for did not \
+                 end",
+                summary.seed, summary.flows.not_started
+            );
+        }
         let Some(measured) = summary.fct.all.as_ref() else {
             eprintln!(
                 "farspan: warning: seed {}: no flow was measured; look at measure.warmup, workload.start and stop.time",

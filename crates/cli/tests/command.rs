@@ -78,6 +78,16 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["check", "no-such.toml"], "no-such.toml", "farspan new"),
         (&["list", "scheme"], "scheme", "did you mean \"schemes\""),
         (&["compare", "a", "b"], "compare", "not in this release"),
+        (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm"),
+        (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
+        (&["import", "cm", &text], "--time-unit <us|ps>", "required"),
+        (&["import", "cm", &text, "--time-unit", "ns"], "--time-unit", "available: us, ps"),
+        (
+            &["import", "cm", "no-such.cm", "--time-unit", "us"],
+            "no-such.cm: cannot be read",
+            "connection matrix",
+        ),
+        (&["import", "cm", &text, "--time-unit", "us"], &text, "has no connections"),
         (&["rnu", "a"], "rnu", "did you mean \"run\""),
     ];
     for (arguments, place, cure) in cases {
@@ -96,6 +106,51 @@ fn bad_input_writes_nothing() {
     let output = farspan(&["run", "uno/incast-mixed", "--set", "topology.k=6", "--out", &out]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(!std::path::Path::new(&out).exists());
+}
+
+/// Three flows, of which the last waits for the others.
+const MATRIX: &str = "Nodes 16\nConnections 3\nTriggers 1\n\
+    0->5 id 1 start 0 size 20000 send_done_trigger 1\n\
+    1->5 id 2 start 1000000 size 3000000000 send_done_trigger 1\n\
+    5->9 id 3 trigger 1 size 40000 prio 1\n\
+    trigger id 1 barrier count 2\n";
+
+#[test]
+fn an_imported_matrix_is_a_list_on_standard_output_or_in_a_file() {
+    let folder = Folder::new("import");
+    let matrix = folder.path("example.cm");
+    std::fs::write(&matrix, MATRIX).unwrap();
+    let output = farspan(&["import", "cm", &matrix, "--time-unit", "us"]);
+    assert!(output.status.success());
+    let head = "src,dst,size_bytes,start_ns,tag,after\n0,5,20000,0,,\n";
+    assert_eq!(stdout(&output), format!("{head}1,5,3000000000,1000000000,,\n5,9,40000,0,,0 1\n"));
+    let warnings = stderr(&output);
+    assert!(warnings.contains("example.cm:6: prio, given by 1 flows, is ignored"), "{warnings}");
+    assert!(warnings.contains("example.cm:5: the largest start is 1 s"), "{warnings}");
+
+    let list = folder.path("list.parquet");
+    let output = farspan(&["import", "cm", &matrix, "--time-unit", "ps", "-o", &list]);
+    assert!(stdout(&output).starts_with(&format!("wrote {list}: 3 flows, 1 trigger, for 16 hosts; next")));
+    let scenario = folder.path("run.toml");
+    let text = "[topology]\nkind = 'star'\nhosts = 16\n[stop]\ntime = '100us'\n\
+        [[workload]]\nkind = 'flows'\nfile = 'list.parquet'\n";
+    std::fs::write(&scenario, text).unwrap();
+    let output = farspan(&["run", &scenario, "--quiet", "--json"]);
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["flows"], serde_json::json!({ "started": 2, "finished": 1, "not_started": 1 }));
+    assert!(stderr(&output).contains("1 flows never started"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_matrix_with_an_error_leaves_no_list_behind() {
+    let folder = Folder::new("import-bad");
+    let (matrix, list) = (folder.path("bad.cm"), folder.path("list.csv"));
+    std::fs::write(&matrix, MATRIX.replace("count 2", "count 3")).unwrap();
+    let output = farspan(&["import", "cm", &matrix, "--time-unit", "us", "-o", &list]);
+    assert_eq!(output.status.code(), Some(2));
+    let place = format!("{matrix}:6: the flow would never start: trigger 1 needs 3 activations");
+    assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
 }
 
 #[test]

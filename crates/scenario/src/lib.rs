@@ -27,6 +27,7 @@ pub use builtin::{BUILT_IN, BuiltIn, STARTER};
 pub use error::{Place, ScenarioError};
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
+pub use farspan_workload::{import, list};
 pub use request::Request;
 pub use resolve::Resolved;
 pub use results::{Results, SaveError, run, write};

@@ -6,7 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod flow;
-
+pub mod import;
 pub mod list;
 mod load;
 mod pattern;

@@ -1,0 +1,3 @@
+//! Workload files of other tools, turned into flow lists.
+
+pub mod cm;
