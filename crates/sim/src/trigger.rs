@@ -136,7 +136,7 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    pub(crate) const fn new(host: HostId) -> Self {
+    pub(crate) fn new(host: HostId) -> Self {
         Self {
             host,
             ends: BTreeMap::new(),

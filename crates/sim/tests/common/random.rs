@@ -3,7 +3,7 @@
 use crate::common::tree;
 use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
 use farspan_fabric::{Marker, MarkingPoint, Network, Phantom, PortConfig, Red, Tier};
-use farspan_sim::{ByTier, Flow, InitialWindow, Outcome, Probes, Spec, Stop};
+use farspan_sim::{ByTier, Flow, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::{Scheme, WindowCheck, balance};
@@ -32,6 +32,7 @@ pub fn random_spec(seed: u64) -> Spec {
         },
         probes: probes(&mut draw, &network, flows.len(), span),
         stop: stop(&mut draw, span, last_start, base, &flows, mss + header),
+        triggers: triggers(&mut Draw(Random::new(seed, Purpose::Test, 2)), &network, flows.len(), base),
         network,
         flows,
         intra: Arc::new(scheme),
@@ -168,6 +169,34 @@ fn network(draw: &mut Draw) -> Network {
 }
 
 /// Who sends what to whom, and when: a few thousand packet-hops.
+/// In one world of four some flows wait for others, mostly for some before them.
+fn triggers(draw: &mut Draw, network: &Network, flows: usize, base: Base) -> Vec<Trigger> {
+    let mut triggers = Vec::new();
+    if !draw.one_in(4) {
+        return triggers;
+    }
+    let shortest = network.links.iter().map(|link| link.delay).min().unwrap_or_default();
+    let (flows, mut next) = (flows as u64, 1 + draw.below(flows as u64));
+    while next < flows {
+        let reach = if draw.one_in(8) { flows } else { next };
+        let count = 1 + draw.below((flows - next).min(5));
+        let ends = |draw: &mut Draw| {
+            let ends: std::collections::BTreeSet<_> =
+                (0..draw.below(4)).map(|_| FlowId(draw.below(reach) as u32)).collect();
+            Vec::from_iter(ends)
+        };
+        triggers.push(Trigger {
+            rule: draw.pick(&[Rule::All, Rule::Next]),
+            finished: ends(draw),
+            delivered: ends(draw),
+            targets: (next..next + count).map(|flow| FlowId(flow as u32)).collect(),
+            delay: draw.time(shortest / 4, base.rtt),
+        });
+        next += count + draw.below(4);
+    }
+    triggers
+}
+
 fn flows(draw: &mut Draw, network: &Network, mss: Bytes, base: Base) -> Vec<Flow> {
     let hosts = u64::from(network.hosts);
     let count = if draw.one_in(2) { draw.spread(1, 20) } else { draw.spread(20, 100) };
@@ -352,6 +381,9 @@ pub const FEATURES: &[&str] = &[
     "two threads, cut between sites",
     "two threads, cut between pods",
     "at rest before a look for the end",
+    "flows that waited for all of some others",
+    "flows that waited in a queue",
+    "flows that waited for ever",
 ];
 
 /// Windows that an engine files one by one, at most.
@@ -377,6 +409,10 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let at_once = most_at_once(spec);
     let cuts = farspan_sim::threads(&spec.network, 2) == 2 && !shortest.is_zero();
     let two_sites = spec.network.nodes.iter().any(|node| node.site > 0);
+    let waited = |rule| {
+        let targets = spec.triggers.iter().filter(|trigger| trigger.rule == rule).flat_map(|t| &t.targets);
+        targets.into_iter().any(|id| flows[id.index()].start > spec.flows[id.index()].start)
+    };
     let has = [
         lost > 0,
         totals.dropped.packets > lost,
@@ -418,6 +454,9 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         cuts && two_sites,
         cuts && !two_sites,
         spec.stop.when_measured_end.is_some() && flows.iter().all(|flow| flow.finish.is_some()),
+        waited(Rule::All),
+        waited(Rule::Next),
+        flows.iter().any(|flow| !flow.started && flow.start < outcome.end),
     ];
     assert_eq!(has.len(), FEATURES.len());
     FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()

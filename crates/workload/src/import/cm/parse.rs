@@ -30,6 +30,17 @@ pub(super) struct Connection {
     pub(super) recv_done: Option<u64>,
 }
 
+/// The keys of a connection, the last of each.
+#[derive(Default)]
+struct Keys {
+    id: Option<u64>,
+    size: Option<u64>,
+    start: Option<Start>,
+    trigger: Option<u64>,
+    send_done: Option<u64>,
+    recv_done: Option<u64>,
+}
+
 /// What a trigger does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -156,39 +167,21 @@ impl Parsed {
         unit: TimeUnit,
     ) -> Result<(), Problem> {
         let (src, dst) = self.hosts(first)?;
-        let (mut size, mut start, mut id) = (None, None, None);
-        let (mut trigger, mut send_done, mut recv_done) = (None, None, None);
-        while let Some(key) = tokens.next() {
-            match key {
-                "id" => id = Some(tokens.positive(key)?),
-                "size" => size = Some(tokens.number(key, "a size in bytes, at least 1", WHOLE)?),
-                "start" => start = Some(tokens.start(unit)?),
-                "trigger" => trigger = Some(tokens.positive(key)?),
-                "send_done_trigger" => send_done = Some(tokens.positive(key)?),
-                "recv_done_trigger" => recv_done = Some(tokens.positive(key)?),
-                "prio" => {
-                    tokens.number::<i64>(key, "a whole number", WHOLE)?;
-                    self.prio = Some(self.prio.map_or((line, 1), |(first, count)| (first, count + 1)));
-                }
-                "msg" => return Err(not_supported("a message on a shared connection (`msg`)")),
-                "addon" => return Err(not_supported("`addon`")),
-                _ => return Err(unknown(key, "a connection", &CONNECTION)),
+        let Keys { id, size, start, trigger, send_done, recv_done } = self.keys(line, tokens, unit)?;
+        let missing = |missing, cure| Err(Problem::Missing { missing, cure });
+        let size = match size {
+            None => return missing("size", "give the flow a size in bytes"),
+            Some(0) => {
+                let (token, cure) = ("size 0".to_owned(), "flows without an end are not supported");
+                return Err(Problem::Token { token, expected: "at least 1 byte", cure });
             }
-        }
-        let size = size.ok_or(Problem::Missing { missing: "size", cure: "give the flow a size in bytes" })?;
-        if size == 0 {
-            let (token, cure) = ("size 0".to_owned(), "flows without an end are not supported");
-            return Err(Problem::Token { token, expected: "at least 1 byte", cure });
-        }
+            Some(size) => size,
+        };
         match (start, trigger, id) {
-            (None, None, _) => {
-                let cure = "give start TIME, or trigger ID";
-                return Err(Problem::Missing { missing: "start or trigger", cure });
-            }
+            (None, None, _) => return missing("start or trigger", "give start TIME, or trigger ID"),
             (Some(_), Some(_), _) => return Err(Problem::StartAndTrigger),
             (None, Some(_), None) => {
-                let cure = "give every flow with a trigger an id, at least 1";
-                return Err(Problem::Missing { missing: "id", cure });
+                return missing("id", "give every flow with a trigger an id, at least 1");
             }
             _ => {}
         }
@@ -199,6 +192,29 @@ impl Parsed {
         }
         self.connections.push(Connection { line, src, dst, size, start, trigger, send_done, recv_done });
         Ok(())
+    }
+
+    /// What follows the hosts of a connection.
+    fn keys(&mut self, line: u64, tokens: &mut Tokens<'_>, unit: TimeUnit) -> Result<Keys, Problem> {
+        let mut keys = Keys::default();
+        while let Some(key) = tokens.next() {
+            match key {
+                "id" => keys.id = Some(tokens.positive(key)?),
+                "size" => keys.size = Some(tokens.number(key, "a size in bytes, at least 1", WHOLE)?),
+                "start" => keys.start = Some(tokens.start(unit)?),
+                "trigger" => keys.trigger = Some(tokens.positive(key)?),
+                "send_done_trigger" => keys.send_done = Some(tokens.positive(key)?),
+                "recv_done_trigger" => keys.recv_done = Some(tokens.positive(key)?),
+                "prio" => {
+                    tokens.number::<i64>(key, "a whole number", WHOLE)?;
+                    self.prio = Some(self.prio.map_or((line, 1), |(first, count)| (first, count + 1)));
+                }
+                "msg" => return Err(not_supported("a message on a shared connection (`msg`)")),
+                "addon" => return Err(not_supported("`addon`")),
+                _ => return Err(unknown(key, "a connection", &CONNECTION)),
+            }
+        }
+        Ok(keys)
     }
 
     /// The hosts of `src->dst`.
