@@ -48,7 +48,7 @@ pub(crate) struct Host {
     finished: Rows<6>,
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
-    waiting: Waiting,
+    pub(crate) waiting: Waiting,
     sampler: FlowSampler,
 }
 
@@ -171,6 +171,7 @@ impl Host {
     /// Word has come that flows elsewhere have ended.
     fn heard(&mut self, now: Time, trigger: u32) {
         let plan = Arc::clone(&self.plan);
+        self.waiting.under_way -= 1;
         self.waiting.heard(&plan.triggers, trigger).for_each(|flow| self.released(now, flow));
     }
 

@@ -101,6 +101,11 @@ impl Triggers {
         this
     }
 
+    /// How many flows triggers start.
+    pub(crate) const fn count(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
     /// Whether a trigger starts the flow.
     pub(crate) fn waits(&self, flow: FlowId) -> bool {
         !self.waiting.is_empty() && self.waiting.binary_search(&flow).is_ok()
@@ -133,6 +138,10 @@ pub(crate) struct Waiting {
     pub(crate) words: Vec<(HostId, Time, u32)>,
     /// By flow that a trigger started here: flow, when.
     pub(crate) started: Rows<2>,
+    /// Flows that wait for no other any more.
+    pub(crate) released: u64,
+    /// Words spoken to other hosts, less those heard: over all hosts, the words under way.
+    pub(crate) under_way: i64,
 }
 
 impl Waiting {
@@ -144,6 +153,8 @@ impl Waiting {
             ready: BTreeSet::new(),
             words: Vec::new(),
             started: Rows::default(),
+            released: 0,
+            under_way: 0,
         }
     }
 
@@ -162,6 +173,7 @@ impl Waiting {
                     free.extend(self.heard(triggers, trigger));
                 } else {
                     self.words.push((host, now + plan.delay, trigger));
+                    self.under_way += 1;
                 }
             }
         }
@@ -191,6 +203,7 @@ impl Waiting {
 
     /// Whether a flow that may start now does so: not if its own start is still to come.
     pub(crate) fn begins(&mut self, now: Time, flow: FlowId, start: Time) -> bool {
+        self.released += 1;
         // At the instant of its start the start itself comes later in the order of events.
         if start >= now {
             self.ready.insert(flow);

@@ -270,10 +270,12 @@ impl World {
         self.outcome(end, interrupted)
     }
 
-    /// Whether every flow has ended and the network is empty.
+    /// Whether every flow has ended, or waits for what will never come, and the network is empty.
     fn is_at_rest(&self) -> bool {
         let flows = self.plan.flows.len() as u64;
-        self.sum(|host| host.counters.finished) == flows
+        let waiting = self.plan.triggers.count() - self.sum(|host| host.waiting.released);
+        self.sum(|host| host.counters.finished) + waiting == flows
+            && self.hosts().map(|host| host.waiting.under_way).sum::<i64>() == 0
             && self.engine.packets().iter().all(|packets| packets.is_empty())
     }
 
