@@ -131,7 +131,10 @@ fn send_all(endpoint: &mut Endpoint, mut each: impl FnMut(Time, Transmit)) {
 }
 
 fn deliver(to: &mut Endpoint, now: Time, from: u32, packet: &Transmit) {
-    to.handle_packet(now, &Incoming { from: HostId(from), header: packet.header, ecn_ce: false });
+    to.handle_packet(
+        now,
+        &Incoming { from: HostId(from), header: packet.header, ecn_ce: false, trimmed: false },
+    );
     while to.poll_event().is_some() {}
 }
 

@@ -16,7 +16,7 @@ use crate::delivered::Delivered;
 use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView};
-use crate::table::{Key, Table};
+use crate::table::{Fixed, FlowMap, Key, Table};
 use crate::timers::{Armed, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
 use crate::{Path, Scheme};
@@ -34,7 +34,7 @@ pub struct EndpointConfig {
     pub seed: u64,
     /// Payload of a full packet; at most 65,535 bytes.
     pub mss: Bytes,
-    /// Header of every packet on the wire; also the size of an ACK.
+    /// Header of every packet on the wire; also the size of an ACK and of a NACK.
     pub header: Bytes,
 }
 
@@ -64,6 +64,8 @@ pub struct Incoming {
     pub header: Header,
     /// Whether it carries a congestion mark.
     pub ecn_ce: bool,
+    /// Whether a switch cut its payload off; its header still says how long that was. Only data packets are trimmed.
+    pub trimmed: bool,
 }
 
 /// Payload that arrived for the first time: the driver copies it, if there are bytes at all.
@@ -88,7 +90,7 @@ pub struct Transmit {
     pub size: Bytes,
     /// Its path, as switches hash it.
     pub entropy: Entropy,
-    /// Whether it is a control packet (an ACK), which ports may serve first.
+    /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
     pub control: bool,
     /// The part of the message that it carries.
     pub payload: Option<Range<u64>>,
@@ -152,8 +154,10 @@ pub struct Endpoint {
     receivers: Table<Receiver>,
     /// What stays of receivers that are complete.
     delivered: Delivered,
-    /// ACKs that wait for the NIC.
-    control: VecDeque<(HostId, wire::Ack, Entropy)>,
+    /// How many packets of a flow came trimmed, for flows of which one did.
+    trimmed: FlowMap<u32>,
+    /// ACKs and NACKs that wait for the NIC.
+    control: VecDeque<(HostId, Header, Entropy)>,
     events: VecDeque<Event>,
 }
 
@@ -172,6 +176,7 @@ impl Endpoint {
             timers: Timers::default(),
             receivers: Table::new(),
             delivered: Delivered::default(),
+            trimmed: FlowMap::with_hasher(Fixed),
             control: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -207,9 +212,20 @@ impl Endpoint {
     #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
         match &packet.header {
+            Header::Data(data) if packet.trimmed => {
+                self.on_trimmed(packet.from, data);
+                None
+            }
             Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
             Header::Ack(ack) => {
-                self.on_ack(now, packet.from, ack);
+                self.on_feedback(now, packet.from, ack.flow, |sender| sender.on_ack(now, ack));
+                None
+            }
+            Header::Nack(nack) => {
+                self.on_feedback(now, packet.from, nack.flow, |sender| {
+                    sender.on_nack(now, nack);
+                    false
+                });
                 None
             }
         }
@@ -217,28 +233,18 @@ impl Endpoint {
 
     #[inline]
     fn on_data(&mut self, now: Time, from: HostId, data: &wire::Data, ecn_ce: bool) -> Option<Received> {
-        let len = u64::from(data.len);
-        let is_last = data.seq.checked_add(1) == Some(data.packets);
-        if len == 0 || len > self.config.mss.get() || (!is_last && len < self.config.mss.get()) {
+        if !self.is_piece(data) {
             return None;
         }
         let flow = data.flow;
-        let key = match self.receivers.find(flow) {
-            Some(key) => key,
-            None if self.delivered.contains(flow) => {
-                self.acknowledge_duplicate(from, data, ecn_ce);
-                return None;
-            }
-            None if data.seq >= data.packets => return None,
-            None => {
-                let start = receiver::ack_entropy_start(self.config.seed, flow);
-                self.receivers.insert(flow, Receiver::new(data, start))
-            }
+        let Some(key) = self.receiver_of(data) else {
+            self.acknowledge_duplicate(from, data, ecn_ce);
+            return None;
         };
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_data(data, ecn_ce)?;
         let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        self.control.push_back((from, arrival.ack, entropy));
+        self.control.push_back((from, Header::Ack(arrival.ack), entropy));
         if !arrival.is_new {
             return None;
         }
@@ -250,22 +256,66 @@ impl Endpoint {
         Some(Received { flow, offset: u64::from(data.seq) * self.config.mss.get(), len: data.len })
     }
 
+    /// A data packet came without its payload: it is refused, so that the sender sends it again.
+    #[cold]
+    fn on_trimmed(&mut self, from: HostId, data: &wire::Data) {
+        if !self.is_piece(data) {
+            return;
+        }
+        let flow = data.flow;
+        let refused = match self.receiver_of(data).and_then(|key| self.receivers.get(key)) {
+            Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
+            None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
+        };
+        let Some((nack, tally)) = refused else { return };
+        let trimmed = self.trimmed.entry(flow).or_default();
+        *trimmed = trimmed.saturating_add(1);
+        // NACKs go round over the entropies as ACKs do.
+        let start = receiver::ack_entropy_start(self.config.seed, flow);
+        let entropy = tally.ack_entropy(start.wrapping_add(*trimmed as u8));
+        self.control.push_back((from, Header::Nack(nack), entropy));
+    }
+
+    /// Whether the length is that of a piece of a message.
+    #[inline]
+    fn is_piece(&self, data: &wire::Data) -> bool {
+        let (len, mss) = (u64::from(data.len), self.config.mss.get());
+        let is_last = data.seq.checked_add(1) == Some(data.packets);
+        len == mss || (is_last && len > 0 && len < mss)
+    }
+
+    /// The live receiver of this packet's message, made if the message is new; `None` if it is complete, or the packet
+    /// lies beyond its end.
+    #[inline]
+    fn receiver_of(&mut self, data: &wire::Data) -> Option<Key> {
+        let flow = data.flow;
+        match self.receivers.find(flow) {
+            Some(key) => Some(key),
+            None if data.seq >= data.packets || self.delivered.contains(flow) => None,
+            None => {
+                let start = receiver::ack_entropy_start(self.config.seed, flow);
+                Some(self.receivers.insert(flow, Receiver::new(data, start)))
+            }
+        }
+    }
+
     fn acknowledge_duplicate(&mut self, from: HostId, data: &wire::Data, ecn_ce: bool) {
         let Some(tally) = self.delivered.get_mut(data.flow) else { return };
         let Some(ack) = tally.on_duplicate(data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.control.push_back((from, ack, entropy));
+        self.control.push_back((from, Header::Ack(ack), entropy));
     }
 
+    /// News from the receiver of `flow`; `tell` says whether the time-out may have become shorter.
     #[inline]
-    fn on_ack(&mut self, now: Time, from: HostId, ack: &wire::Ack) {
-        // An ACK of a flow that has finished says nothing new.
-        let Some(key) = self.senders.find(ack.flow) else { return };
+    fn on_feedback(&mut self, now: Time, from: HostId, flow: FlowId, tell: impl FnOnce(&mut Sender) -> bool) {
+        // News of a flow that has finished says nothing new.
+        let Some(key) = self.senders.find(flow) else { return };
         let Some(live) = self.senders.get_mut(key) else { return };
         if live.sender.to() != from {
             return;
         }
-        let rto_shrank = live.sender.on_ack(now, ack);
+        let rto_shrank = tell(&mut live.sender);
         if live.sender.is_finished() {
             self.events.push_back(Event::Finished(live.sender.report(now)));
             self.senders.remove(key);
@@ -303,10 +353,10 @@ impl Endpoint {
     /// whose turn it is.
     #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if let Some((to, ack, entropy)) = self.control.pop_front() {
+        if let Some((to, header, entropy)) = self.control.pop_front() {
             return Poll::Packet(Transmit {
                 to,
-                header: Header::Ack(ack),
+                header,
                 size: self.config.header,
                 entropy,
                 control: true,
@@ -360,9 +410,10 @@ impl Endpoint {
     /// A receiver, live or complete; `None` before its first packet.
     #[must_use]
     pub fn receiver(&self, flow: FlowId) -> Option<ReceiverView> {
+        let trimmed = self.trimmed.get(&flow).copied().unwrap_or_default();
         match self.receivers.key(flow) {
-            Some(key) => self.receivers.get(key).map(|receiver| receiver.tally().view(flow, false)),
-            None => self.delivered.get(flow).map(|tally| tally.view(flow, true)),
+            Some(key) => self.receivers.get(key).map(|receiver| receiver.tally().view(flow, false, trimmed)),
+            None => self.delivered.get(flow).map(|tally| tally.view(flow, true, trimmed)),
         }
     }
 }
@@ -402,13 +453,13 @@ mod tests {
     fn data(seq: u32, packets: u32, len: u16) -> Incoming {
         let (flow, sent_at) = (FlowId(9), Time::ZERO);
         let header = Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0 });
-        Incoming { from: PEER, header, ecn_ce: false }
+        Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
     }
 
     fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
         let flow = FlowId(flow);
         let ack = wire::Ack { flow, seq, cumulative: 0, sent_at, entropy: 0, ecn_ce: false };
-        Incoming { from, header: Header::Ack(ack), ecn_ce: false }
+        Incoming { from, header: Header::Ack(ack), ecn_ce: false, trimmed: false }
     }
 
     fn send_all(endpoint: &mut Endpoint, now: Time) -> Vec<Transmit> {
@@ -478,6 +529,65 @@ mod tests {
         assert_eq!(acks[1].entropy, (acks[0].entropy + 1) % 256, "the round of entropies goes on");
         let view = endpoint.receiver(FlowId(9)).unwrap();
         assert_eq!((view.is_complete, view.arrived_packets), (true, 2));
+    }
+
+    fn trimmed(seq: u32, packets: u32, len: u16) -> Incoming {
+        Incoming { trimmed: true, ..data(seq, packets, len) }
+    }
+
+    /// The numbers of the NACKs among these packets, with their cumulative numbers.
+    fn nacks(packets: &[Transmit]) -> Vec<(u32, u32)> {
+        let number = |packet: &Transmit| match packet.header {
+            Header::Nack(nack) => Some((nack.seq, nack.cumulative)),
+            Header::Data(_) | Header::Ack(_) => None,
+        };
+        packets.iter().filter_map(number).collect()
+    }
+
+    #[test]
+    fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
+        let mut endpoint = endpoint();
+        assert_eq!(endpoint.handle_packet(us(1), &trimmed(1, 2, 100)), None);
+        assert!(endpoint.handle_packet(us(2), &data(0, 2, 4096)).is_some());
+        assert_eq!(endpoint.handle_packet(us(3), &trimmed(1, 2, 100)), None);
+        assert_eq!(endpoint.poll_event(), None);
+        let answers = send_all(&mut endpoint, us(3));
+        assert_eq!(nacks(&answers), [(1, 0), (1, 1)]);
+        assert!(answers.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
+        let view = endpoint.receiver(FlowId(9)).unwrap();
+        assert_eq!((view.arrived_packets, view.trimmed_packets), (1, 2));
+        assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));
+        assert!(endpoint.handle_packet(us(4), &data(1, 2, 100)).is_some());
+        assert_eq!(endpoint.handle_packet(us(5), &trimmed(0, 2, 4096)), None);
+        assert_eq!(nacks(&send_all(&mut endpoint, us(5))), [(0, 2)], "the message is complete");
+        assert_eq!(endpoint.receiver(FlowId(9)).unwrap().trimmed_packets, 3);
+    }
+
+    #[test]
+    fn trimmed_pieces_of_a_wrong_length_or_number_are_not_answered() {
+        let mut endpoint = endpoint();
+        for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
+            assert_eq!(endpoint.handle_packet(us(0), &trimmed(seq, packets, len)), None);
+        }
+        assert_eq!(endpoint.receiver(FlowId(9)), None);
+        assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
+    }
+
+    #[test]
+    fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
+        let mut endpoint = endpoint();
+        endpoint.submit(us(0), message(0, 1, Rto::Path));
+        send_all(&mut endpoint, us(0));
+        let nack = |from| {
+            let nack = wire::Nack { flow: FlowId(0), seq: 0, cumulative: 0, sent_at: us(0), entropy: 0 };
+            Incoming { from, header: Header::Nack(nack), ecn_ce: false, trimmed: false }
+        };
+        endpoint.handle_packet(us(9), &nack(HostId(2)));
+        assert_eq!(send_all(&mut endpoint, us(9)), []);
+        endpoint.handle_packet(us(9), &nack(PEER));
+        let again = send_all(&mut endpoint, us(9));
+        assert_eq!(again.iter().map(|packet| packet.retransmission).collect::<Vec<_>>(), [true]);
+        assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.nacks), Some(1));
     }
 
     #[test]

@@ -15,11 +15,14 @@
 //! flow that goes on answering duplicates. Each packet costs a constant number of steps in every path, time-outs of a
 //! lost burst included; a packet of the window costs 8 bytes at the sender and a bit at the receiver.
 //!
+//! Where switches trim, the receiver answers a packet that lost its payload with a NACK ([`Incoming::trimmed`]): the
+//! sender gives that transmission up at once, tells its control and its path selector, and sends the packet again before
+//! new ones.
+//!
 //! # Where later pieces plug in
 //!
-//! - **NACK, PULL, CNP**: a variant of [`wire::Header`] with its layout in `wire/bytes.rs`, and an arm in
-//!   [`Endpoint::handle_packet`]. A NACK gives its packet up like a loss, then calls [`congestion::Congestion::on_nack`]
-//!   and [`balance::Balance::on_nack`]; a PULL calls [`congestion::Congestion::on_credit`], a CNP
+//! - **PULL, CNP**: a variant of [`wire::Header`] with its layout in `wire/bytes.rs`, and an arm in
+//!   [`Endpoint::handle_packet`]. A PULL calls [`congestion::Congestion::on_credit`], a CNP
 //!   [`congestion::Congestion::on_cnp`]. A pull pacer is one more queue before the data in
 //!   [`Endpoint::poll_transmit`], and a block timer one more kind of timer of the endpoint.
 //! - **Telemetry**: the driver passes the stamps that an ACK carries with [`Incoming`]; they end in

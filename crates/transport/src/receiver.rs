@@ -1,5 +1,9 @@
 //! The receiving half of a flow: which packets have arrived, and one ACK for each arrival.
 //!
+//! A packet that comes trimmed is answered by a NACK. It is no arrival: it delivers nothing and is counted apart, by the
+//! endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that out
+//! from `cumulative` or by sending once more.
+//!
 //! Up to `cumulative` everything has arrived; above it a bitmap knows, one bit a packet. After the last first arrival
 //! only a small record stays, which goes on acknowledging duplicates: the ACKs before may have been lost.
 
@@ -19,7 +23,7 @@ pub struct ReceiverReport {
     pub delivered_at: Time,
     /// Its payload.
     pub bytes: Bytes,
-    /// Packets that arrived until then, duplicates included.
+    /// Packets that arrived whole until then, duplicates included.
     pub arrived_packets: u64,
     /// Of these, packets with a congestion mark.
     pub marked_packets: u64,
@@ -32,10 +36,12 @@ pub struct ReceiverView {
     pub flow: FlowId,
     /// Payload that arrived for the first time.
     pub goodput: Bytes,
-    /// Packets that arrived, duplicates included.
+    /// Packets that arrived whole, duplicates included.
     pub arrived_packets: u64,
     /// Of these, packets with a congestion mark.
     pub marked_packets: u64,
+    /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
+    pub trimmed_packets: u64,
     /// Whether the whole message has arrived.
     pub is_complete: bool,
 }
@@ -64,10 +70,19 @@ impl Tally {
 
     /// A packet of a message that has arrived in full: acknowledged, if it belongs to the message.
     pub(crate) fn on_duplicate(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<wire::Ack> {
-        (data.packets == self.packets && data.seq < self.packets).then(|| {
+        self.owns(data).then(|| {
             self.count(ecn_ce);
             acknowledge(data, self.packets, ecn_ce)
         })
+    }
+
+    /// A packet of a message that has arrived in full came trimmed: refused, if it belongs to the message.
+    pub(crate) fn on_trimmed_duplicate(&self, data: &wire::Data) -> Option<wire::Nack> {
+        self.owns(data).then(|| refuse(data, self.packets))
+    }
+
+    const fn owns(&self, data: &wire::Data) -> bool {
+        data.packets == self.packets && data.seq < self.packets
     }
 
     /// The entropy of the ACK of the latest arrival: ACKs of a flow go round over 256 of them, whatever the scheme.
@@ -81,13 +96,14 @@ impl Tally {
         Self { packets, ..Self::default() }
     }
 
-    /// For probes.
-    pub(crate) fn view(&self, flow: FlowId, is_complete: bool) -> ReceiverView {
+    /// For probes; `trimmed`: how many packets came trimmed.
+    pub(crate) fn view(&self, flow: FlowId, is_complete: bool, trimmed: u32) -> ReceiverView {
         ReceiverView {
             flow,
             goodput: self.goodput,
             arrived_packets: u64::from(self.arrived),
             marked_packets: u64::from(self.marked),
+            trimmed_packets: u64::from(trimmed),
             is_complete,
         }
     }
@@ -102,6 +118,11 @@ pub(crate) fn ack_entropy_start(seed: u64, flow: FlowId) -> u8 {
 fn acknowledge(data: &wire::Data, cumulative: u32, ecn_ce: bool) -> wire::Ack {
     let wire::Data { flow, seq, sent_at, entropy, .. } = *data;
     wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce }
+}
+
+fn refuse(data: &wire::Data, cumulative: u32) -> wire::Nack {
+    let wire::Data { flow, seq, sent_at, entropy, .. } = *data;
+    wire::Nack { flow, seq, cumulative, sent_at, entropy }
 }
 
 /// The receiving half of one flow.
@@ -133,8 +154,7 @@ impl Receiver {
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
     #[inline]
     pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
-        let is_ours = data.packets == self.tally.packets && data.seq < data.packets;
-        if !is_ours || data.seq.saturating_sub(self.cumulative) > REACH {
+        if !self.takes_in(data) {
             return None;
         }
         self.tally.count(ecn_ce);
@@ -144,6 +164,15 @@ impl Receiver {
             self.tally.goodput = goodput + Bytes::new(u64::from(data.len));
         }
         Some(Arrival { ack: acknowledge(data, self.cumulative, ecn_ce), is_new })
+    }
+
+    /// A packet came trimmed; `None` as in [`Self::on_data`].
+    pub(crate) fn on_trimmed(&self, data: &wire::Data) -> Option<wire::Nack> {
+        self.takes_in(data).then(|| refuse(data, self.cumulative))
+    }
+
+    fn takes_in(&self, data: &wire::Data) -> bool {
+        self.tally.owns(data) && data.seq.saturating_sub(self.cumulative) <= REACH
     }
 
     /// Notes a packet at or above `cumulative`; returns whether it is new.
@@ -275,7 +304,7 @@ mod tests {
         let mut receiver = receiver(10);
         assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
         assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
-        let view = receiver.tally().view(FlowId(7), false);
+        let view = receiver.tally().view(FlowId(7), false, 0);
         assert_eq!((view.goodput, view.arrived_packets, view.marked_packets), (Bytes::new(100), 2, 1));
     }
 
@@ -295,7 +324,7 @@ mod tests {
         assert!(receiver.on_data(&data(0, 9), false).is_none());
         assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
         assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
-        assert_eq!(receiver.tally().view(FlowId(7), false).arrived_packets, 0);
+        assert_eq!(receiver.tally().view(FlowId(7), false, 0).arrived_packets, 0);
     }
 
     #[test]
@@ -309,7 +338,24 @@ mod tests {
         assert_eq!((ack.seq, ack.cumulative, ack.ecn_ce), (0, 2, true));
         assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
         assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
-        assert_eq!(tally.view(FlowId(7), true).arrived_packets, 3);
+        assert_eq!(tally.view(FlowId(7), true, 0).arrived_packets, 3);
+    }
+
+    #[test]
+    fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothing() {
+        let mut live = receiver(3);
+        live.on_data(&data(0, 3), false);
+        let sent_at = Time::from_ps(1002);
+        let expected = wire::Nack { flow: FlowId(7), seq: 2, cumulative: 1, sent_at, entropy: 7 };
+        assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
+        assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
+        let view = live.tally().view(FlowId(7), false, 1);
+        assert_eq!((view.goodput, view.arrived_packets, view.trimmed_packets), (Bytes::new(100), 1, 1));
+        assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
+        live.on_data(&data(1, 3), false);
+        let nack = live.tally().on_trimmed_duplicate(&data(2, 3)).unwrap();
+        assert_eq!((nack.seq, nack.cumulative), (2, 3), "the whole message has arrived");
+        assert_eq!(live.tally().on_trimmed_duplicate(&data(3, 3)), None);
     }
 
     #[test]

@@ -33,7 +33,7 @@ pub struct SenderCounters {
     pub timeouts: u64,
     /// NACKs received.
     pub nacks: u64,
-    /// Packets found lost without a time-out.
+    /// Packets found lost from the ACKs of later ones.
     pub losses: u64,
     /// Packets that arrived after they were held for lost.
     pub spurious: u64,
@@ -48,6 +48,18 @@ struct Tally {
     nacks: u32,
     losses: u32,
     spurious: u32,
+    /// Payload that NACKs acknowledged since the last ACK, which is left to the next one to tell the control.
+    unreported: u32,
+}
+
+impl Tally {
+    fn leave_unreported(&mut self, bytes: Bytes) {
+        self.unreported = self.unreported.saturating_add(u32::try_from(bytes.get()).unwrap_or(u32::MAX));
+    }
+
+    fn take_unreported(&mut self) -> Bytes {
+        Bytes::new(u64::from(core::mem::take(&mut self.unreported)))
+    }
 }
 
 /// A live sender, for probes.
@@ -343,17 +355,12 @@ impl Sender {
         let before = self.delivered;
         let at_send = self.acknowledge_echoed(now, ack);
         self.sent.advance();
-        if self.sent.base() < ack.cumulative {
-            for seq in self.sent.base()..ack.cumulative.min(self.sent.next()) {
-                self.acknowledge(seq);
-            }
-            self.sent.advance();
-        }
+        self.acknowledge_below(ack.cumulative);
         let rto_shrank = self.update_rtt(rtt);
 
         self.decision = self.control.on_ack(&congestion::Ack {
             now,
-            bytes_acked: self.delivered - before,
+            bytes_acked: self.delivered - before + self.tally.take_unreported(),
             ecn_ce: ack.ecn_ce,
             rtt,
             sent_at: ack.sent_at,
@@ -371,6 +378,30 @@ impl Sender {
             self.detect_losses(now);
         }
         rto_shrank
+    }
+
+    /// A NACK arrived: the transmission that it names was trimmed. It is lost at once, if it is in flight and its packet's
+    /// last; a NACK of an earlier transmission says nothing. It gives no RTT sample, and RACK learns nothing from it: a
+    /// trimmed packet overtakes others.
+    #[cold]
+    pub(crate) fn on_nack(&mut self, now: Time, nack: &wire::Nack) {
+        if nack.seq >= self.sent.next() || nack.sent_at > now {
+            // Not a NACK of anything that was sent.
+            return;
+        }
+        self.tally.nacks += 1;
+        let before = self.delivered;
+        self.acknowledge_below(nack.cumulative);
+        self.tally.leave_unreported(self.delivered - before);
+        let Some(trimmed) = self.sent.take_one(nack.seq, nack.sent_at) else { return };
+        let bytes = self.len(trimmed.seq);
+        self.in_flight -= bytes;
+        if self.wants_feedback {
+            self.balancer.on_nack(Feedback { now, entropy: nack.entropy }, &mut self.random);
+        }
+        let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
+        let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true };
+        self.decision = self.control.on_nack(&nack);
     }
 
     #[inline]
@@ -402,6 +433,17 @@ impl Sender {
         }
         records.first_sent_at = ack.sent_at;
         Some(records.ring[records.index(ack.seq)])
+    }
+
+    /// Acknowledges all packets before `cumulative`.
+    #[inline]
+    fn acknowledge_below(&mut self, cumulative: u32) {
+        if self.sent.base() < cumulative {
+            for seq in self.sent.base()..cumulative.min(self.sent.next()) {
+                self.acknowledge(seq);
+            }
+            self.sent.advance();
+        }
     }
 
     #[inline]
@@ -467,7 +509,7 @@ impl Sender {
     }
 
     fn counters(&self) -> SenderCounters {
-        let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious } =
+        let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious, .. } =
             self.tally;
         let first_bytes = (self.mss * u64::from(self.sent.next())).min(self.size);
         SenderCounters {

@@ -1,5 +1,5 @@
-//! Two endpoints, a virtual clock and a channel that loses, reorders and duplicates real bytes: what arrives is what
-//! was sent, whatever the scheme.
+//! Two endpoints, a virtual clock and a channel that loses, trims, reorders and duplicates real bytes: what arrives is
+//! what was sent, whatever the scheme.
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
 use farspan_transport::balance;
@@ -40,6 +40,8 @@ fn path() -> Path {
 #[derive(Clone, Copy, Debug, Default)]
 struct Channel {
     loss: f64,
+    /// Probability that a data packet loses its payload.
+    trimming: f64,
     duplication: f64,
     /// Probability of a congestion mark.
     marking: f64,
@@ -60,8 +62,8 @@ struct Host {
     delivered: Vec<ReceiverReport>,
 }
 
-/// A packet under way: (arrival, number, destination, bytes, mark).
-type Flying = Reverse<(Time, u64, usize, Vec<u8>, bool)>;
+/// A packet under way: (arrival, number, destination, bytes, mark, trimmed).
+type Flying = Reverse<(Time, u64, usize, Vec<u8>, bool, bool)>;
 
 struct Pair {
     now: Time,
@@ -70,6 +72,8 @@ struct Pair {
     flying: BinaryHeap<Flying>,
     random: Random,
     numbered: u64,
+    /// Data packets that lost their payload.
+    trimmed: u64,
     /// Every packet sent: when and what.
     sent: Vec<(Time, Transmit)>,
 }
@@ -92,7 +96,7 @@ impl Pair {
         });
         let random = Random::new(seed, Purpose::Test, 0);
         let flying = BinaryHeap::new();
-        Self { now: Time::ZERO, hosts, channel, flying, random, numbered: 0, sent: Vec::new() }
+        Self { now: Time::ZERO, hosts, channel, flying, random, numbered: 0, trimmed: 0, sent: Vec::new() }
     }
 
     /// Submits a message of random bytes.
@@ -157,21 +161,24 @@ impl Pair {
         for _ in 0..copies {
             let is_lost = self.random.uniform() < self.channel.loss;
             let mark = !packet.control && self.random.uniform() < self.channel.marking;
+            let trim = !packet.control && self.random.uniform() < self.channel.trimming;
             let jitter = Duration::from_ps(self.random.below(self.channel.jitter.as_ps() + 1));
             if !is_lost {
                 self.numbered += 1;
+                self.trimmed += u64::from(trim);
                 let at = free + DELAY + jitter;
-                self.flying.push(Reverse((at, self.numbered, 1 - host, bytes.clone(), mark)));
+                let bytes = bytes[..if trim { len } else { bytes.len() }].to_vec();
+                self.flying.push(Reverse((at, self.numbered, 1 - host, bytes, mark, trim)));
             }
         }
     }
 
-    fn arrive(&mut self, to: usize, bytes: &[u8], ecn_ce: bool) {
+    fn arrive(&mut self, to: usize, bytes: &[u8], ecn_ce: bool, trimmed: bool) {
         let view = View::new(bytes).expect("the channel does not forge");
-        let incoming = Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce };
+        let incoming = Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce, trimmed };
         let host = &mut self.hosts[to];
         if let Some(new) = host.endpoint.handle_packet(self.now, &incoming) {
-            let payload = view.payload().expect("the channel does not cut");
+            let payload = view.payload().expect("a packet without its payload delivers nothing");
             assert_eq!(payload.len(), usize::from(new.len));
             let at = new.offset as usize;
             host.incoming.get_mut(&new.flow).unwrap()[at..at + payload.len()].copy_from_slice(payload);
@@ -193,8 +200,8 @@ impl Pair {
         let Some(next) = all.iter().flatten().min() else { return false };
         self.now = self.now.max(*next);
         if arrival.is_some_and(|at| at <= self.now) {
-            let Reverse((_, _, to, bytes, mark)) = self.flying.pop().unwrap();
-            self.arrive(to, &bytes, mark);
+            let Reverse((_, _, to, bytes, mark, trimmed)) = self.flying.pop().unwrap();
+            self.arrive(to, &bytes, mark, trimmed);
             self.drive_nic(to);
         } else if let Some(host) = [0, 1].into_iter().find(|&h| wakes[h].is_some_and(|at| at <= self.now)) {
             self.drive_nic(host);
@@ -282,11 +289,9 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
 
 fn any_channel() -> impl Strategy<Value = Channel> {
     let loss = prop_oneof![Just(0.0), 0.0..0.3];
-    (loss, 0.0..0.3, 0.0..0.5, 0u64..30).prop_map(|(loss, duplication, marking, us)| Channel {
-        loss,
-        duplication,
-        marking,
-        jitter: Duration::from_us(us),
+    let trimming = prop_oneof![Just(0.0), 0.0..0.5];
+    (loss, trimming, 0.0..0.3, 0.0..0.5, 0u64..30).prop_map(|(loss, trimming, duplication, marking, us)| {
+        Channel { loss, trimming, duplication, marking, jitter: Duration::from_us(us) }
     })
 }
 
@@ -313,24 +318,25 @@ proptest! {
 
     #[test]
     fn forged_packets_neither_panic_nor_finish_anything(
-        forged in prop::collection::vec((any::<bool>(), 0u32..3, 0u32..40, 0u32..40, 0u16..1200, 0u64..60), 1..200),
+        forged in prop::collection::vec((0u8..4, 0u32..3, 0u32..40, 0u32..40, 0u16..1200, 0u64..60), 1..200),
     ) {
-        use farspan_transport::wire::{Ack, Data};
+        use farspan_transport::wire::{Ack, Data, Nack};
         let mut pair = Pair::new(Channel::default(), 1);
         pair.submit(0, 0, 30 * MSS, &Arc::new(scheme(fixed_window(5 * MSS, None))));
-        for (is_data, flow, seq, count, len, us) in forged {
+        for (kind, flow, seq, count, len, us) in forged {
             let (flow, sent_at) = (FlowId(flow), Time::ZERO + Duration::from_us(us));
-            let header = if is_data {
-                Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy: 0 })
-            } else {
+            let header = match kind {
+                0 | 1 => Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy: 0 }),
                 // Nothing beyond the window was sent, so the message cannot be finished by these.
-                Header::Ack(Ack { flow, seq: seq + 5, cumulative: 0, sent_at, entropy: 0, ecn_ce: false })
+                2 => Header::Ack(Ack { flow, seq: seq + 5, cumulative: 0, sent_at, entropy: 0, ecn_ce: false }),
+                _ => Header::Nack(Nack { flow, seq, cumulative: 0, sent_at, entropy: 0 }),
             };
-            let packet = Incoming { from: HostId(1), header, ecn_ce: false };
+            let packet = Incoming { from: HostId(1), header, ecn_ce: false, trimmed: kind == 1 };
             pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), &packet);
         }
         let view = pair.hosts[0].endpoint.sender(FlowId(0)).unwrap();
         prop_assert_eq!(view.delivered, Bytes::ZERO);
+        prop_assert!(view.in_flight <= Bytes::new(5 * MSS), "{:?}", view);
     }
 }
 
@@ -345,6 +351,48 @@ fn a_lossless_channel_needs_no_retransmission() {
         assert_eq!((counters.sent_packets, counters.retransmitted_packets), (201, 0), "{name}");
         assert_eq!((counters.timeouts, counters.losses, counters.spurious), (0, 0, 0), "{name}");
     }
+}
+
+#[test]
+fn a_channel_that_trims_needs_no_time_out() {
+    for name in congestion::NAMES {
+        for backwards in [0, 5] {
+            let channel =
+                Channel { trimming: 0.4, jitter: Duration::from_us(backwards), ..Channel::default() };
+            let mut pair = Pair::new(channel, 1);
+            pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(congestion::Config::by_name(name).unwrap())));
+            pair.run();
+            pair.assert_all_delivered();
+            let counters = pair.hosts[0].finished[0].counters;
+            let view = pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap();
+            assert_eq!((counters.timeouts, counters.spurious), (0, 0), "{name}");
+            assert_eq!((view.arrived_packets, view.trimmed_packets), (201, pair.trimmed), "{name}");
+            assert_eq!(
+                (counters.nacks, counters.retransmitted_packets),
+                (pair.trimmed, pair.trimmed),
+                "{name}"
+            );
+            assert!(pair.trimmed > 60, "{name}: {}", pair.trimmed);
+        }
+    }
+}
+
+#[test]
+fn a_trimmed_packet_is_sent_again_a_round_trip_after_it_left() {
+    let mut pair = Pair::new(Channel { trimming: 1.0, ..Channel::default() }, 1);
+    pair.submit(0, 0, 3 * MSS, &Arc::new(scheme(fixed_window(MSS, None))));
+    while pair.trimmed == 0 {
+        pair.step();
+    }
+    pair.channel.trimming = 0.0;
+    pair.run();
+    pair.assert_all_delivered();
+    let data: Vec<_> = pair.sent.iter().filter(|(_, p)| !p.control).collect();
+    // The channel holds a packet up by its own transmission only, whatever was cut off.
+    assert_eq!(data[1].0, Time::ZERO + path().base_rtt);
+    let seqs: Vec<_> =
+        data.iter().map(|(_, p)| (p.payload.clone().unwrap().start / MSS, p.retransmission)).collect();
+    assert_eq!(seqs, [(0, false), (0, true), (1, false), (2, false)]);
 }
 
 #[test]
@@ -448,7 +496,13 @@ fn paced_packets_are_evenly_spaced() {
 #[test]
 fn two_runs_leave_the_same_trace_and_another_seed_another_one() {
     let trace = |seed| {
-        let channel = Channel { loss: 0.1, duplication: 0.1, marking: 0.2, jitter: Duration::from_us(10) };
+        let channel = Channel {
+            loss: 0.1,
+            trimming: 0.1,
+            duplication: 0.1,
+            marking: 0.2,
+            jitter: Duration::from_us(10),
+        };
         let mut pair = Pair::new(channel, seed);
         for (flow, name) in congestion::NAMES.iter().enumerate() {
             let mut scheme = scheme(congestion::Config::by_name(name).unwrap());

@@ -256,6 +256,23 @@ proptest! {
     }
 
     #[test]
+    fn a_nack_is_a_sign_of_congestion_and_never_widens_the_window(
+        events in prop::collection::vec(event(), 0..300),
+        path in a_path(),
+    ) {
+        for config in configs() {
+            let mut sender = Sender::new(&config, path, path.bdp);
+            for &event in &events {
+                let before = sender.control.decision().cwnd;
+                let after = sender.step(event).map_or(before, |decision| decision.cwnd);
+                if let Event::Nack { .. } = event {
+                    prop_assert!(after <= before, "{}: {} to {}", config.name(), before, after);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn the_same_events_give_the_same_decisions(
         events in prop::collection::vec(event(), 0..300),
         path in a_path(),

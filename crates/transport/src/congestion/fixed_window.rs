@@ -1,6 +1,6 @@
 //! The null control: a window that never moves.
 //!
-//! For calibration: a lone flow whose window is its bandwidth-delay product runs at line rate over an empty network.
+//! It hears neither marks nor losses nor NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at line rate over an empty network.
 
 use super::{Ack, Congestion, Decision, Start};
 use crate::congestion::ConfigError;

@@ -120,7 +120,7 @@ pub struct Ack<'a> {
     pub telemetry: &'a [HopTelemetry],
 }
 
-/// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets.
+/// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nack {
     /// Now.
@@ -194,7 +194,7 @@ pub trait Congestion {
     /// An ACK arrived.
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision;
 
-    /// A NACK arrived.
+    /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
         self.decision()
     }

@@ -6,7 +6,8 @@
 //! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
 //!   by a mark that only moves forward;
 //! - retransmissions of packets that timed out n times share one time-out too, and stand in a queue per n in the order
-//!   in which they left. A packet leaves its queue when it is given up, and one that was acknowledged when it comes up.
+//!   in which they left. One that is given up for its age leaves its queue; one that was acknowledged, or given up for
+//!   itself and perhaps sent again, when it comes up.
 //!
 //! Each packet thus passes each step once: a burst of thousands of losses costs a constant for each.
 
@@ -123,8 +124,8 @@ pub(crate) struct SentMap {
     newest: Time,
     /// Packets held for lost, in the order in which they were found; acknowledged ones are skipped.
     lost: VecDeque<u32>,
-    /// Retransmissions in flight, by time-outs of the packet so far.
-    again: Vec<VecDeque<u32>>,
+    /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
+    again: Vec<VecDeque<Flight>>,
 }
 
 const fn time_out(rto: Duration, backs_off: bool, timeouts: u32) -> Duration {
@@ -205,7 +206,7 @@ impl SentMap {
             if self.again.len() <= level {
                 self.again.resize_with(level + 1, VecDeque::new);
             }
-            self.again[level].push_back(seq);
+            self.again[level].push_back(Flight { sent_at: now, seq });
             return Some((seq, timeouts));
         }
         None
@@ -282,16 +283,22 @@ impl SentMap {
 
     /// The oldest retransmission in flight among packets that timed out `level` times.
     fn oldest_again(&mut self, level: usize) -> Option<Flight> {
-        while let Some(&seq) = self.again[level].front() {
-            if seq >= self.base {
-                let cell = self.cell(seq);
-                if cell.state() == State::Again {
-                    return Some(Flight { sent_at: cell.sent_at(self.newest), seq });
-                }
+        while let Some(&flight) = self.again[level].front() {
+            if self.is_in_flight(flight) {
+                return Some(flight);
             }
             self.again[level].pop_front();
         }
         None
+    }
+
+    /// Whether this transmission is in flight, and its packet's last.
+    fn is_in_flight(&self, Flight { sent_at, seq }: Flight) -> bool {
+        if seq < self.base || seq >= self.next {
+            return false;
+        }
+        let cell = self.cell(seq);
+        matches!(cell.state(), State::First | State::Again) && cell.sent_at(self.newest) == sent_at
     }
 
     /// When the first packet in flight times out, if `rto` is the time-out of one that never did.
@@ -320,6 +327,12 @@ impl SentMap {
     /// Gives up one transmission that left at `mark` or before; its packet is lost. Call until `None`.
     pub(crate) fn take_sent_until(&mut self, mark: Time) -> Option<Late> {
         self.take(false, |sent_at, _| sent_at <= mark)
+    }
+
+    /// Gives up the transmission of `seq` that left at `sent_at`, if it is in flight; its packet is lost.
+    pub(crate) fn take_one(&mut self, seq: u32, sent_at: Time) -> Option<Late> {
+        let flight = Flight { sent_at, seq };
+        self.is_in_flight(flight).then(|| self.give_up(flight, self.cell(seq).timeouts()))
     }
 
     fn take(&mut self, timed_out: bool, is_late: impl Fn(Time, u32) -> bool) -> Option<Late> {
@@ -427,6 +440,34 @@ mod tests {
     }
 
     #[test]
+    fn one_transmission_given_up_for_itself_times_out_no_more_and_later_ones_of_the_packet_do() {
+        let mut map = sent(3);
+        assert_eq!(map.take_one(0, us(0)), Some(Late { seq: 0, sent_at: us(0), entropy: 100 }));
+        assert_eq!(map.take_one(0, us(0)), None, "it is lost already");
+        assert_eq!(map.deadline(RTO), Some(us(101)));
+        assert_eq!(map.resend(us(5), 7), Some((0, 0)), "no time-out has run out");
+        assert_eq!(map.take_one(0, us(0)), None, "an earlier transmission");
+        assert_eq!(map.take_one(9, us(0)), None, "never sent");
+        ack(&mut map, 1);
+        assert_eq!(map.take_one(1, us(1)), None, "acknowledged");
+        ack(&mut map, 2);
+        assert_eq!(map.deadline(RTO), Some(us(105)));
+    }
+
+    #[test]
+    fn a_retransmission_given_up_and_sent_again_stands_behind_those_sent_before() {
+        let mut map = sent(2);
+        timed_out(&mut map, 101);
+        map.resend(us(110), 0);
+        map.resend(us(111), 0);
+        assert!(map.take_one(0, us(110)).is_some());
+        assert_eq!(map.resend(us(150), 0), Some((0, 1)), "the time-outs so far stay");
+        assert_eq!(map.deadline(RTO), Some(us(311)), "packet 1");
+        assert_eq!(timed_out(&mut map, 349), [1]);
+        assert_eq!(map.deadline(RTO), Some(us(350)));
+    }
+
+    #[test]
     fn a_late_packet_comes_with_its_last_send_time_and_entropy() {
         let mut map = sent(20);
         timed_out(&mut map, 100);
@@ -511,7 +552,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_map_agrees_with_a_table_that_is_scanned(
-            steps in prop::collection::vec((0u8..5, any::<u16>(), 0u64..40), 1..400),
+            steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..40), 1..400),
         ) {
             let (mut map, mut model, mut now) = (SentMap::new(false, true), Model::default(), Time::ZERO);
             for (step, pick, wait) in steps {
@@ -531,6 +572,18 @@ mod tests {
                         };
                         prop_assert_eq!(ack(&mut map, seq), expected);
                         model.packets.entry(seq).and_modify(|packet| packet.0 = State::Acked);
+                    }
+                    5 if map.next() > 0 => {
+                        let seq = u32::from(pick) % map.next();
+                        let (state, timeouts, at) = model.packets[&seq];
+                        // Now and then of another transmission than the last.
+                        let echoed = if pick % 5 == 0 { Time::from_ps(at.as_ps() / 2) } else { at };
+                        let flies = matches!(state, State::First | State::Again) && echoed == at;
+                        let taken = map.take_one(seq, echoed);
+                        prop_assert_eq!(taken, flies.then_some(Late { seq, sent_at: at, entropy: 0 }));
+                        if flies {
+                            model.packets.insert(seq, (State::Lost, timeouts, at));
+                        }
                     }
                     3 => {
                         let is_lost = model.packets.values().any(|packet| packet.0 == State::Lost);

@@ -1,10 +1,12 @@
 //! What a sender tells its control and its path selector, and when it sends.
 
 use super::*;
-use crate::congestion::{Ack, Loss, Sent, Timeout, testing};
+use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
 use crate::recovery;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use farspan_units::Rate;
+use proptest::prelude::*;
 use std::sync::Mutex;
 
 const MSS: u64 = 4096;
@@ -23,10 +25,12 @@ fn mss(packets: u64) -> Bytes {
 struct Heard {
     sent: Vec<Sent>,
     acks: Vec<Ack<'static>>,
+    nacks: Vec<Nack>,
     losses: Vec<Loss>,
     timeouts: Vec<Timeout>,
     timers: Vec<Time>,
     entropies_acked: Vec<u16>,
+    entropies_nacked: Vec<u16>,
     entropies_timed_out: Vec<u16>,
 }
 
@@ -52,6 +56,10 @@ impl Congestion for Scripted {
     }
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         self.log.lock().unwrap().acks.push(Ack { telemetry: &[], ..*ack });
+        self.decision
+    }
+    fn on_nack(&mut self, nack: &Nack) -> Decision {
+        self.log.lock().unwrap().nacks.push(*nack);
         self.decision
     }
     fn on_loss(&mut self, loss: &Loss) -> Decision {
@@ -84,6 +92,9 @@ impl Balance for Counting {
     }
     fn on_ack(&mut self, feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {
         self.log.lock().unwrap().entropies_acked.push(feedback.entropy);
+    }
+    fn on_nack(&mut self, feedback: Feedback, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_nacked.push(feedback.entropy);
     }
     fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
         self.log.lock().unwrap().entropies_timed_out.push(feedback.entropy);
@@ -167,6 +178,17 @@ impl Bench {
         let entropy = seq as u16;
         let ack = wire::Ack { flow: FlowId(1), seq, cumulative, sent_at, entropy, ecn_ce: seq == 3 };
         self.sender.on_ack(now, &ack);
+    }
+
+    /// A NACK of the transmission of `seq` that left at `sent_at`.
+    fn nack(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
+        let nack =
+            wire::Nack { flow: FlowId(1), seq, cumulative, sent_at, entropy: (seq as u16).wrapping_add(100) };
+        self.sender.on_nack(now, &nack);
+    }
+
+    fn nacks_heard(&self) -> usize {
+        self.log.lock().unwrap().nacks.len()
     }
 
     fn last_ack(&self) -> Ack<'static> {
@@ -271,6 +293,77 @@ fn lost_packets_leave_the_window_and_go_first() {
     assert_eq!(bench.sender.view().in_flight, mss(1));
     assert_eq!(bench.send(us(100)), [1, 2, 3]);
     assert_eq!(bench.sender.view().counters.retransmitted_packets, 3);
+}
+
+#[test]
+fn a_packet_that_came_trimmed_leaves_the_window_at_once_and_goes_first() {
+    let mut bench = Bench::new(Setup::default());
+    assert_eq!(bench.send(us(5)), [0, 1, 2, 3]);
+    bench.nack(us(25), 2, us(5), 0);
+    let expected = Nack { now: us(25), bytes: mss(1), sent_at: us(5), in_flight: mss(3), trimmed: true };
+    assert_eq!(bench.log.lock().unwrap().nacks, [expected]);
+    assert_eq!(bench.log.lock().unwrap().entropies_nacked, [102]);
+    assert_eq!(bench.sender.view().in_flight, mss(3));
+    let again = bench.sender.transmit(us(25));
+    assert!(again.retransmission);
+    assert_eq!((again.header.seq, again.deadline), (2, us(125)), "no time-out has run out");
+    let counters = bench.sender.view().counters;
+    assert_eq!((counters.nacks, counters.losses, counters.timeouts), (1, 0, 0));
+    assert_eq!(bench.sender.view().srtt, None, "a trimmed packet's round trip is none");
+}
+
+#[test]
+fn a_nack_of_a_transmission_that_is_not_in_flight_changes_nothing() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(0));
+    bench.ack(us(20), 1, us(0));
+    bench.nack(us(21), 1, us(0), 0);
+    bench.nack(us(22), 0, us(0), 0);
+    bench.nack(us(23), 0, us(0), 0);
+    assert_eq!(bench.nacks_heard(), 1, "1 is acknowledged, and the second of 0 comes after the first");
+    assert_eq!(bench.send(us(30)), [0, 4]);
+    bench.nack(us(31), 0, us(0), 0);
+    assert_eq!((bench.nacks_heard(), bench.sender.view().in_flight), (1, mss(4)), "0 was sent again");
+    bench.nack(us(50), 0, us(30), 0);
+    assert_eq!((bench.nacks_heard(), bench.sender.view().in_flight), (2, mss(3)));
+    assert_eq!(bench.sender.view().counters.nacks, 5, "all that came are counted");
+    bench.nack(us(51), 5, us(30), 0);
+    bench.nack(us(51), 2, us(52), 0);
+    assert_eq!(bench.sender.view().counters.nacks, 5, "but not those of what was never sent");
+}
+
+#[test]
+fn a_packet_that_timed_out_and_then_came_trimmed_keeps_its_longer_time_out() {
+    let mut bench = Bench::new(Setup { cwnd: mss(1), ..Setup::default() });
+    bench.send(us(0));
+    bench.sender.on_timeout(us(100));
+    bench.nack(us(101), 0, us(0), 0);
+    assert_eq!(bench.nacks_heard(), 0, "it is held for lost already");
+    bench.send(us(110));
+    bench.nack(us(130), 0, us(110), 0);
+    assert_eq!(bench.sender.transmit(us(140)).deadline, us(340));
+}
+
+#[test]
+fn what_a_nack_acknowledges_the_control_hears_with_the_next_ack() {
+    let mut bench = Bench::new(Setup::default());
+    bench.send(us(0));
+    bench.nack(us(20), 2, us(0), 2);
+    assert_eq!(bench.sender.view().delivered, mss(2), "the ACKs of 0 and 1 are late or lost");
+    assert_eq!(bench.sender.view().in_flight, mss(1));
+    bench.ack(us(21), 3, us(0));
+    assert_eq!(bench.last_ack().bytes_acked, mss(3));
+    bench.ack(us(22), 0, us(0));
+    assert_eq!(bench.last_ack().bytes_acked, Bytes::ZERO);
+}
+
+#[test]
+fn a_nack_that_acknowledges_everything_finishes_the_message() {
+    let mut bench = Bench::new(Setup { size: mss(2), ..Setup::default() });
+    bench.send(us(0));
+    bench.nack(us(20), 0, us(0), 2);
+    assert!(bench.sender.is_finished());
+    assert_eq!(bench.sender.view().in_flight, Bytes::ZERO);
 }
 
 #[test]
@@ -426,5 +519,49 @@ fn send_records_survive_the_growth_of_their_ring() {
         bench.ack(us(200), seq, us(u64::from(seq)));
         let record = bench.last_ack().at_send.unwrap();
         assert_eq!(record.in_flight, mss(u64::from(seq) + 1));
+    }
+}
+
+proptest! {
+    /// What is in flight, told the slow way: the last transmission of each packet, until it is acknowledged or lost.
+    #[test]
+    fn bytes_in_flight_are_those_of_packets_neither_acknowledged_nor_lost(
+        steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..60), 1..300),
+        cwnd in 1u64..30,
+        check in prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)],
+    ) {
+        let size = Bytes::new(60 * MSS - 1000);
+        let mut bench = Bench::new(Setup { size, cwnd: mss(cwnd), window_check: check, ..Setup::default() });
+        let (mut now, mut flying, mut sent) = (Time::ZERO, BTreeMap::new(), Vec::new());
+        for (step, pick, wait) in steps {
+            now += Duration::from_us(wait);
+            // Some transmission, not always the packet's last; or one that was never sent.
+            let any = sent.get(usize::from(pick) % (sent.len() + 1)).copied().unwrap_or((u32::from(pick), now));
+            match step {
+                0 | 1 => if bench.sender.next_send().is_some_and(|at| at <= now) {
+                    let seq = bench.sender.transmit(now).header.seq;
+                    flying.insert(seq, now);
+                    sent.push((seq, now));
+                },
+                2 => {
+                    bench.ack(now, any.0, any.1);
+                    flying.remove(&any.0);
+                }
+                3 | 4 => {
+                    bench.nack(now, any.0, any.1, 0);
+                    if flying.get(&any.0) == Some(&any.1) {
+                        flying.remove(&any.0);
+                    }
+                }
+                _ => if bench.sender.deadline().is_some_and(|at| at <= now) {
+                    bench.sender.on_timeout(now);
+                    let held = |seq: &u32| bench.sender.sent.clone().take_one(*seq, flying[seq]).is_some();
+                    let kept: Vec<u32> = flying.keys().copied().filter(held).collect();
+                    flying.retain(|seq, _| kept.contains(seq));
+                },
+            }
+            let bytes: Bytes = flying.keys().map(|&seq| bench.sender.len(seq)).sum();
+            prop_assert_eq!(bench.sender.view().in_flight, bytes);
+        }
     }
 }

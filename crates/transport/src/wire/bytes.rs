@@ -1,20 +1,20 @@
 //! Headers as bytes: version 1, network byte order.
 //!
-//! | offset | bytes | data | ACK |
-//! |---|---|---|---|
-//! | 0 | 1 | version (high 4 bits) and kind 0 (low 4) | version and kind 1 |
-//! | 1 | 1 | flags: none | flags: bit 0 = congestion mark echoed |
-//! | 2 | 2 | entropy | entropy echoed |
-//! | 4 | 4 | flow | flow |
-//! | 8 | 8 | send time, ps | send time echoed |
-//! | 16 | 4 | seq | seq |
-//! | 20 | 4 | packets | cumulative |
-//! | 24 | 2 | payload length | |
+//! | offset | bytes | data | ACK | NACK |
+//! |---|---|---|---|---|
+//! | 0 | 1 | version (high 4 bits) and kind 0 (low 4) | version and kind 1 | version and kind 2 |
+//! | 1 | 1 | flags: none | flags: bit 0 = congestion mark echoed | flags: none |
+//! | 2 | 2 | entropy | entropy echoed | entropy echoed |
+//! | 4 | 4 | flow | flow | flow |
+//! | 8 | 8 | send time, ps | send time echoed | send time echoed |
+//! | 16 | 4 | seq | seq | seq |
+//! | 20 | 4 | packets | cumulative | cumulative |
+//! | 24 | 2 | payload length | | |
 //!
-//! The payload follows the header. Flags that are not defined are zero: a receiver refuses others, so that a later
+//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags that are not defined are zero: a receiver refuses others, so that a later
 //! version may give them a meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
-use super::{Ack, Data, Header};
+use super::{Ack, Data, Header, Nack};
 use farspan_units::{FlowId, Time};
 
 /// Version of the layout.
@@ -23,9 +23,11 @@ pub const VERSION: u8 = 1;
 pub const MAX_HEADER: usize = DATA_LEN;
 
 const DATA_LEN: usize = 26;
+/// Of an ACK and of a NACK.
 const ACK_LEN: usize = 24;
 const KIND_DATA: u8 = 0;
 const KIND_ACK: u8 = 1;
+const KIND_NACK: u8 = 2;
 const FLAG_ECN_CE: u8 = 1;
 
 /// Why a header was not written.
@@ -84,7 +86,7 @@ impl Header {
     pub const fn encoded_len(&self) -> usize {
         match self {
             Self::Data(_) => DATA_LEN,
-            Self::Ack(_) => ACK_LEN,
+            Self::Ack(_) | Self::Nack(_) => ACK_LEN,
         }
     }
 
@@ -108,6 +110,7 @@ impl Header {
                 a.seq,
                 a.cumulative,
             ),
+            Self::Nack(n) => (KIND_NACK, 0, n.entropy, n.flow, n.sent_at, n.seq, n.cumulative),
         };
         out[0] = VERSION << 4 | kind;
         out[1] = flags;
@@ -154,6 +157,7 @@ impl<'a> View<'a> {
         let (need, known) = match kind {
             KIND_DATA => (DATA_LEN, 0),
             KIND_ACK => (ACK_LEN, FLAG_ECN_CE),
+            KIND_NACK => (ACK_LEN, 0),
             _ => return Err(DecodeError::Kind { kind }),
         };
         if have < need {
@@ -170,8 +174,8 @@ impl<'a> View<'a> {
         *field.expect("the length was checked when the view was made")
     }
 
-    const fn is_data(&self) -> bool {
-        self.bytes[0] & 0xf == KIND_DATA
+    const fn kind(&self) -> u8 {
+        self.bytes[0] & 0xf
     }
 
     /// The flow; what a receiver needs to find its state.
@@ -187,22 +191,26 @@ impl<'a> View<'a> {
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
         let entropy = u16::from_be_bytes(self.field(2));
         let count = u32::from_be_bytes(self.field(20));
-        if self.is_data() {
-            let len = u16::from_be_bytes(self.field(24));
-            Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy })
-        } else {
-            let ecn_ce = self.bytes[1] & FLAG_ECN_CE != 0;
-            Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce })
+        match self.kind() {
+            KIND_DATA => {
+                let len = u16::from_be_bytes(self.field(24));
+                Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy })
+            }
+            KIND_ACK => {
+                let ecn_ce = self.bytes[1] & FLAG_ECN_CE != 0;
+                Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce })
+            }
+            _ => Header::Nack(Nack { flow, seq, cumulative: count, sent_at, entropy }),
         }
     }
 
-    /// The payload; `None` if the bytes after the header are not as many as it says (an ACK has none).
+    /// The payload; `None` if the bytes after the header are not as many as it says (ACKs and NACKs have none, and
+    /// trimmed packets have lost it).
     #[must_use]
     pub fn payload(&self) -> Option<&'a [u8]> {
-        let (header_len, len) = if self.is_data() {
-            (DATA_LEN, usize::from(u16::from_be_bytes(self.field(24))))
-        } else {
-            (ACK_LEN, 0)
+        let (header_len, len) = match self.kind() {
+            KIND_DATA => (DATA_LEN, usize::from(u16::from_be_bytes(self.field(24)))),
+            _ => (ACK_LEN, 0),
         };
         let payload = &self.bytes[header_len..];
         (payload.len() == len).then_some(payload)
@@ -217,13 +225,13 @@ mod tests {
 
     fn any_header() -> impl Strategy<Value = Header> {
         let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
-        (common, any::<u16>(), any::<bool>(), any::<bool>()).prop_map(
-            |((flow, seq, count, ps, entropy), len, ecn_ce, is_data)| {
+        (common, any::<u16>(), any::<bool>(), 0..3_u8).prop_map(
+            |((flow, seq, count, ps, entropy), len, ecn_ce, kind)| {
                 let (flow, sent_at) = (FlowId(flow), Time::from_ps(ps));
-                if is_data {
-                    Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy })
-                } else {
-                    Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce })
+                match kind {
+                    KIND_DATA => Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy }),
+                    KIND_ACK => Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce }),
+                    _ => Header::Nack(Nack { flow, seq, cumulative: count, sent_at, entropy }),
                 }
             },
         )
@@ -263,6 +271,10 @@ mod tests {
         });
         let expected = [0x11, 1, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
         assert_eq!(bytes(&ack).0[..bytes(&ack).1], expected);
+        let sent_at = Time::from_ps(8);
+        let nack = Header::Nack(Nack { flow: FlowId(5), seq: 6, cumulative: 7, sent_at, entropy: 9 });
+        let expected = [0x12, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
+        assert_eq!(bytes(&nack).0[..bytes(&nack).1], expected);
     }
 
     #[test]
@@ -276,6 +288,8 @@ mod tests {
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
         assert_eq!(with(0, 0x17), DecodeError::Kind { kind: 7 });
         assert_eq!(with(1, 1), DecodeError::Flags { flags: 1 });
+        let marked_nack = [&[0x12, 1][..], &good[2..]].concat();
+        assert_eq!(Header::decode(&marked_nack), Err(DecodeError::Flags { flags: 1 }));
         assert_eq!(
             Header::decode(&good[..len - 1]),
             Err(DecodeError::Truncated { need: len, have: len - 1 })
@@ -318,7 +332,7 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
         ) {
             if make_known && !bytes.is_empty() {
-                bytes[0] = VERSION << 4 | bytes[0] & 1;
+                bytes[0] = (VERSION << 4) | (bytes[0] % 3);
             }
             if let Ok(view) = View::new(&bytes) {
                 let (again, len) = self::bytes(&view.header());

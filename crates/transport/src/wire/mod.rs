@@ -17,6 +17,8 @@ pub enum Header {
     Data(Data),
     /// An acknowledgement of one packet.
     Ack(Ack),
+    /// Word that a packet came without its payload.
+    Nack(Nack),
 }
 
 /// One packet of a message: the `seq`-th piece of `mss` bytes.
@@ -53,6 +55,24 @@ pub struct Ack {
     pub ecn_ce: bool,
 }
 
+/// Word that one transmission of a packet came without its payload: a switch trimmed it.
+///
+/// It says nothing of a round trip (a trimmed packet overtakes others) and repeats what an ACK would have said of the
+/// rest: everything below `cumulative`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nack {
+    /// The flow.
+    pub flow: FlowId,
+    /// The piece whose payload was cut off.
+    pub seq: u32,
+    /// All pieces below this one have arrived.
+    pub cumulative: u32,
+    /// The send time of the transmission that was trimmed, echoed: others of the same piece are not concerned.
+    pub sent_at: Time,
+    /// The entropy of the transmission that was trimmed, echoed.
+    pub entropy: Entropy,
+}
+
 impl Header {
     /// The flow that the packet belongs to.
     #[must_use]
@@ -60,6 +80,7 @@ impl Header {
         match self {
             Self::Data(data) => data.flow,
             Self::Ack(ack) => ack.flow,
+            Self::Nack(nack) => nack.flow,
         }
     }
 }

@@ -3,9 +3,10 @@
 //! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
 //! 4.1 and Algorithm 1, constants from Table 2. Where the text leaves a choice, the default is the reading that keeps
 //! the claim "same granularity for both classes"; each other reading, among them that of the published code, is a value
-//! of its own key. Left out: everything that needs the network's configuration (phantom queues are the ports'), slow
-//! start (the paper has none) and any reaction of the window to a loss other than Quick Adapt's. The published code also
-//! limits how often the pacing rate changes (every base RTT / 20), which is not reproduced.
+//! of its own key. A trimmed packet's NACK is to it what a time-out is: it may be all that comes
+//! back, so Quick Adapt looks. (The paper's own NACKs, of coded blocks, change nothing.) Left out: everything that needs the network's configuration
+//! (phantom queues are the ports'), slow start (the paper has none) and any reaction of the window to a loss other than
+//! Quick Adapt's. The published code also limits how often the pacing rate changes (every base RTT / 20), which is not reproduced.
 
 mod config;
 
@@ -17,7 +18,7 @@ pub use config::{
 use super::pace::Pace;
 use super::signals::Marks;
 use super::window::LARGEST_CUT;
-use super::{Ack, Congestion, Decision, Sent, Start, Timeout};
+use super::{Ack, Congestion, Decision, Nack, Sent, Start, Timeout};
 use crate::path::Class;
 use farspan_units::{Bytes, Duration, Time};
 
@@ -219,6 +220,18 @@ impl Unocc {
             QuickAdapt::Open { ends: now.saturating_add(period), period, in_flight, acked: Bytes::ZERO };
     }
 
+    /// A loss: if everything is lost no ACK comes, so losses, too, evaluate a period that is over. `in_flight` counts what
+    /// was lost.
+    fn on_lost(&mut self, now: Time, in_flight: Bytes) {
+        if let QuickAdapt::Open { ends, period, .. } = self.qa {
+            let over = self.config.qa.on_timeout && now >= ends;
+            if over && !self.evaluate_qa(now) {
+                // No ACK may ever come to open the next period; what was lost is about to be in flight again.
+                self.open_qa(now, period, in_flight);
+            }
+        }
+    }
+
     /// Procedure ONQA of Algorithm 1, for a period that is over; says whether it acted. Afterwards one round trip passes
     /// without a Quick Adapt or a cut.
     fn evaluate_qa(&mut self, now: Time) -> bool {
@@ -308,14 +321,15 @@ impl Congestion for Unocc {
         self.decision()
     }
 
-    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
-        if let QuickAdapt::Open { ends, period, .. } = self.qa {
-            let over = self.config.qa.on_timeout && timeout.now >= ends;
-            if over && !self.evaluate_qa(timeout.now) {
-                // No ACK may ever come to open the next period; what timed out is about to be in flight again.
-                self.open_qa(timeout.now, period, timeout.in_flight + timeout.bytes);
-            }
+    fn on_nack(&mut self, nack: &Nack) -> Decision {
+        if nack.trimmed {
+            self.on_lost(nack.now, nack.in_flight + nack.bytes);
         }
+        self.decision()
+    }
+
+    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
+        self.on_lost(timeout.now, timeout.in_flight + timeout.bytes);
         self.decision()
     }
 }

@@ -514,6 +514,20 @@ fn a_time_out_evaluates_a_period_that_is_over() {
 }
 
 #[test]
+fn a_trimmed_packet_s_nack_evaluates_a_period_that_is_over_and_a_block_s_does_not() {
+    let mut flow = starved(&Config::default(), 0);
+    let nack = |flow: &mut Flow, trimmed| {
+        let (now, bytes, in_flight) = (flow.acks.now, Bytes::new(4096), Bytes::new(100_000));
+        flow.control.on_nack(&Nack { now, bytes, sent_at: Time::ZERO, in_flight, trimmed });
+        flow.control.cwnd
+    };
+    near(nack(&mut flow, true), 175_344.0, 0.0);
+    flow.acks.now += flow.base_rtt();
+    near(nack(&mut flow, false), 175_344.0, 0.0);
+    near(nack(&mut flow, true), MSS, 0.0);
+}
+
+#[test]
 fn after_a_time_out_without_effect_the_next_one_can_act() {
     let mut flow = starved(&Config::default(), 30);
     flow.acks.now += flow.base_rtt();
