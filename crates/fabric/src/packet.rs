@@ -94,7 +94,7 @@ impl Packet {
     pub const fn size(&self) -> Bytes {
         Bytes::new(self.size as u64)
     }
-    /// Whether it is an ACK or another control packet.
+    /// Whether it is a control packet: an ACK, a NACK, or a data packet without its payload.
     #[must_use]
     #[inline]
     pub const fn control(&self) -> bool {
@@ -116,6 +116,10 @@ impl Packet {
     #[inline]
     pub const fn trimmed(&self) -> bool {
         self.to_and_flags & Self::TRIMMED != 0
+    }
+    fn trim(&mut self, header: Bytes) {
+        self.to_and_flags |= Self::TRIMMED | Self::CONTROL;
+        self.size = header.get() as u16;
     }
     /// The driver's kind.
     #[must_use]
@@ -179,6 +183,17 @@ impl Packets {
         packet
     }
 
+    /// Cuts a packet's payload off: `header` bytes are left, which from here on go with the control packets. Marks and
+    /// the driver's words stay. Returns how many bytes were cut.
+    pub fn trim(&mut self, id: PacketId, header: Bytes) -> Bytes {
+        let packet = &mut self.slab[id.0 as usize];
+        debug_assert!(header <= packet.size(), "a header is part of its packet");
+        let cut = packet.size() - header;
+        packet.trim(header);
+        self.live_bytes -= cut;
+        cut
+    }
+
     /// All packets, in no particular order. Walks the free list: for the end of a run, not for its course.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         let mut free = alloc::vec![false; self.slab.len()];
@@ -234,6 +249,24 @@ mod tests {
         p.mark();
         assert_eq!((p.to(), p.size(), p.kind()), (HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 15));
         assert!(p.control() && p.ecn_ce() && !p.trimmed());
+    }
+
+    #[test]
+    fn a_trimmed_packet_is_a_header_among_control_packets_and_keeps_the_rest() {
+        let mut p = Packet::new(FlowId(1), HostId(2), Bytes::new(4160), 3, false, 4);
+        p.mark();
+        (p.words, p.halves) = ([5, 6, 7], [8, 9]);
+        let mut packets = Packets::default();
+        let id = packets.insert(p);
+        assert_eq!(packets.trim(id, Bytes::new(64)), Bytes::new(4096));
+        assert_eq!((packets.len(), packets.bytes()), (1, Bytes::new(64)));
+        let mut expected = p;
+        p = packets.remove(id);
+        assert_eq!(packets.bytes(), Bytes::ZERO);
+        assert!(p.control() && p.trimmed() && p.ecn_ce());
+        assert_eq!((p.size(), p.to(), p.kind()), (Bytes::new(64), HostId(2), 4));
+        (expected.size, expected.to_and_flags) = (p.size, p.to_and_flags);
+        assert_eq!(p, expected);
     }
 
     #[test]

@@ -23,8 +23,8 @@ const PACER: u8 = 1;
 pub(crate) struct HostCounters {
     /// Data, then control packets.
     pub(crate) sent: [Amount; 2],
-    /// Data, then control packets.
-    pub(crate) arrived: [Amount; 2],
+    /// Data, then control packets, then data packets without their payload.
+    pub(crate) arrived: [Amount; 3],
     pub(crate) marked: u64,
     pub(crate) delivered_bytes: Bytes,
     pub(crate) arrivals_hash: u64,
@@ -187,20 +187,21 @@ impl Host {
         self.last_arrival = now;
         let packet = packets.remove(id);
         self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(arrival_hash(now, &packet));
-        let (control, ecn_ce) = (packet.control(), packet.ecn_ce());
-        self.counters.arrived[usize::from(control)].add(packet.size());
+        let (control, ecn_ce, trimmed) = (packet.control(), packet.ecn_ce(), packet.trimmed());
+        self.counters.arrived[usize::from(control) + usize::from(trimmed)].add(packet.size());
         let plan = &self.plan.flows[packet.flow.index()];
-        let header = record::unpack(&packet, now, self.plan.header);
+        let header = record::unpack(&packet, now);
         let from = match header {
+            Header::Data(_) if trimmed => plan.flow.src,
             Header::Data(data) => {
                 self.counters.marked += u64::from(ecn_ce);
                 let delay = now.since(data.sent_at).saturating_sub(plan.one_way(packet.size()));
                 self.delays.add(delay);
                 plan.flow.src
             }
-            Header::Ack(_) => plan.flow.dst,
+            Header::Ack(_) | Header::Nack(_) => plan.flow.dst,
         };
-        if let Some(received) = self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce }) {
+        if let Some(received) = self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed }) {
             self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
         }
         while let Some(event) = self.endpoint.poll_event() {
@@ -308,10 +309,11 @@ impl Host {
     }
 }
 
-/// A hash of an arrival, to be summed up whatever the order: time, flow, packet, kind and mark.
+/// A hash of an arrival, to be summed up whatever the order: time, flow, packet, kind, mark, and whether it was trimmed.
 #[inline]
 fn arrival_hash(now: Time, packet: &Packet) -> u64 {
-    let what = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+    let what =
+        u64::from(packet.trimmed()) << 3 | u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
     let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
     let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
         * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);

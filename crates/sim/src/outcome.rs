@@ -32,11 +32,12 @@ pub struct FlowOutcome {
     pub retransmitted_bytes: Bytes,
     /// Data packets sent.
     pub sent_packets: u64,
-    /// Data packets that reached the receiver, duplicates included.
+    /// Data packets that reached the receiver whole, duplicates included.
     pub arrived_packets: u64,
-    /// Data packets that were dropped on the way; those still under way at the end are not.
+    /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
+    /// arrived + trimmed + dropped + under way.
     pub dropped_packets: u64,
-    /// Data packets that arrived with a mark.
+    /// Data packets that arrived whole and with a mark.
     pub marked_packets: u64,
     /// Data packets that arrived trimmed.
     pub trimmed_packets: u64,
@@ -146,9 +147,11 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Data packets that hosts sent.
     pub sent: Amount,
-    /// Data packets that reached their host.
+    /// Data packets that reached their host whole.
     pub delivered: Amount,
-    /// Control packets (ACKs) that hosts sent.
+    /// Data packets that reached their host trimmed: headers.
+    pub trimmed_delivered: Amount,
+    /// Control packets (ACKs and NACKs) that hosts sent.
     pub control_sent: Amount,
     /// Control packets that reached their host.
     pub control_delivered: Amount,
@@ -156,8 +159,10 @@ pub struct Totals {
     pub dropped: Amount,
     /// Packets still in the network at the end.
     pub in_network: Amount,
-    /// Data packets trimmed.
+    /// Data packets trimmed, whatever became of them then.
     pub trimmed: u64,
+    /// What was cut off them.
+    pub cut_bytes: Bytes,
     /// Data packets that arrived marked.
     pub ecn_marked: u64,
     /// Headers that hosts sent: of data and of control packets.
@@ -165,11 +170,13 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Whether every packet, and every byte, that was sent has arrived, was dropped, or is still under way.
+    /// Whether every packet, and every byte, that was sent has arrived, was dropped, is still under way, or (of bytes)
+    /// was cut off.
     #[must_use]
     pub fn conserved(&self) -> bool {
-        self.sent + self.control_sent
-            == self.delivered + self.control_delivered + self.dropped + self.in_network
+        let arrived = self.delivered + self.trimmed_delivered + self.control_delivered;
+        let cut = Amount { packets: 0, bytes: self.cut_bytes };
+        self.sent + self.control_sent == arrived + self.dropped + self.in_network + cut
     }
 }
 

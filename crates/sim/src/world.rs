@@ -345,10 +345,11 @@ impl World {
             ids.zip(&self.plan.flows).map(|(id, plan)| self.flow_under_way(id, plan, end)).collect();
         self.hosts().for_each(|host| host.complete(&mut flows));
         for flow in &mut flows {
-            flow.dropped_packets = flow.sent_packets - flow.arrived_packets;
+            flow.dropped_packets = flow.sent_packets - flow.arrived_packets - flow.trimmed_packets;
         }
         let packets = self.engine.packets();
-        for packet in packets.iter().flat_map(|packets| packets.iter()).filter(|packet| !packet.control()) {
+        let data = |packet: &&Packet| !packet.control() || packet.trimmed();
+        for packet in packets.iter().flat_map(|packets| packets.iter()).filter(data) {
             flows[packet.flow.index()].dropped_packets -= 1;
         }
         flows
@@ -380,7 +381,7 @@ impl World {
             arrived_packets: received.map_or(0, |r| r.arrived_packets),
             dropped_packets: 0,
             marked_packets: received.map_or(0, |r| r.marked_packets),
-            trimmed_packets: 0,
+            trimmed_packets: received.map_or(0, |r| r.trimmed_packets),
             timeouts: sent.timeouts,
             nacks: sent.nacks,
             blocks_undecodable: 0,
@@ -421,9 +422,11 @@ impl World {
             control_sent: amount(|host| host.counters.sent[1]),
             delivered: amount(|host| host.counters.arrived[0]),
             control_delivered: amount(|host| host.counters.arrived[1]),
+            trimmed_delivered: amount(|host| host.counters.arrived[2]),
             dropped: dropped.map(|c| Amount { packets: c.dropped, bytes: c.dropped_bytes }).sum(),
             in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
+            cut_bytes: Bytes::ZERO,
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: self.plan.header
                 * amount(|host| host.counters.sent[0] + host.counters.sent[1]).packets,
