@@ -19,7 +19,7 @@ pub mod topology;
 
 pub use network::{Link, Network, Node, NodeKind, Tier};
 pub use packet::{Packet, PacketId, Packets};
-pub use port_config::{Marker, MarkingPoint, Phantom, PortConfig, Red};
+pub use port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
 pub use queue::port::{Admission, Port, PortCounters, PortModel, Service, Step};
 pub use routing::{RouteTable, Routes, Walk};
 pub use topology::TopologyError;

@@ -43,6 +43,38 @@ pub enum MarkingPoint {
     Dequeue,
 }
 
+/// What a port does with a data packet that its buffer has no room for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Overflow {
+    /// The packet is dropped.
+    #[default]
+    Drop,
+    /// A packet's payload is cut off, and its header goes on among the control packets (NDP section 3.1).
+    Trim(Trim),
+}
+
+/// How a port trims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Trim {
+    /// What is left of a trimmed packet, bytes.
+    pub header: Bytes,
+    /// Whose payload is cut off.
+    pub victim: Victim,
+    /// Bytes of headers that may wait or be on their way out; beyond them packets are dropped whole. Only headers that were
+    /// cut at this port count, as if they went before other control packets.
+    pub headers: Bytes,
+}
+
+/// Whose payload is cut off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Victim {
+    /// That of the packet that arrives.
+    Arriving,
+    /// By a fair coin, that of the packet that arrives, or of the last one in the data queue, whose place the arriving
+    /// one takes: exact clocks would trim the packets of one flow only (NDP section 3.1).
+    Coin,
+}
+
 /// Everything about a port but its link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortConfig {
@@ -54,7 +86,10 @@ pub struct PortConfig {
     pub markers: Vec<Marker>,
     /// When to mark.
     pub marking_point: MarkingPoint,
-    /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit.
+    /// What becomes of data packets that the buffer has no room for.
+    pub overflow: Overflow,
+    /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that trims needs
+    /// that.
     pub control_priority: bool,
 }
 
@@ -67,6 +102,7 @@ impl PortConfig {
             phantom: None,
             markers: Vec::new(),
             marking_point: MarkingPoint::Dequeue,
+            overflow: Overflow::Drop,
             control_priority: true,
         }
     }

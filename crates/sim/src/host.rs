@@ -201,7 +201,8 @@ impl Host {
             }
             Header::Ack(_) | Header::Nack(_) => plan.flow.dst,
         };
-        if let Some(received) = self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed }) {
+        if let Some(received) = self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed })
+        {
             self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
         }
         while let Some(event) = self.endpoint.poll_event() {
@@ -312,8 +313,7 @@ impl Host {
 /// A hash of an arrival, to be summed up whatever the order: time, flow, packet, kind, mark, and whether it was trimmed.
 #[inline]
 fn arrival_hash(now: Time, packet: &Packet) -> u64 {
-    let what =
-        u64::from(packet.trimmed()) << 3 | u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+    let what = u64::from(packet.trimmed()) << 3 | u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
     let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
     let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
         * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);

@@ -397,7 +397,7 @@ impl World {
                 sent_packets: c.sent_packets,
                 dropped_packets: c.dropped,
                 marked_packets: c.marked,
-                trimmed_packets: 0,
+                trimmed_packets: port.trimmed().0,
                 max_queue: c.max_queue,
                 mean_queue: port.mean_queue(end),
                 utilization: if end == Time::ZERO {
@@ -426,7 +426,7 @@ impl World {
             dropped: dropped.map(|c| Amount { packets: c.dropped, bytes: c.dropped_bytes }).sum(),
             in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
-            cut_bytes: Bytes::ZERO,
+            cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: self.plan.header
                 * amount(|host| host.counters.sent[0] + host.counters.sent[1]).packets,
@@ -461,6 +461,14 @@ impl Line<'_> {
         match self {
             Self::Nic(nic) => nic.counters(end),
             Self::Port(port) => *port.counters(),
+        }
+    }
+
+    /// Packets trimmed, and what was cut off them.
+    fn trimmed(self) -> (u64, Bytes) {
+        match self {
+            Self::Nic(_) => (0, Bytes::ZERO),
+            Self::Port(port) => port.trimmed(),
         }
     }
 

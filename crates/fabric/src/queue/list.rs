@@ -30,6 +30,11 @@ impl List {
         self.head.is_none()
     }
 
+    /// The last packet.
+    pub(super) fn last(&self) -> Option<PacketId> {
+        (!self.is_empty()).then_some(self.tail)
+    }
+
     /// Takes out the first packet of a list that has one; gives its record, too.
     #[inline]
     pub(super) fn pop<'a>(&mut self, packets: &'a Packets) -> (PacketId, &'a Packet) {

@@ -1,5 +1,6 @@
-//! The parts of a port: lists of packets, phantom counters, markers, and the port that is composed of them.
+//! The parts of a port: lists of packets, phantom counters, markers, overflow, and the port that is composed of them.
 
 mod list;
 mod marking;
+mod overflow;
 pub mod port;

@@ -2,8 +2,10 @@
 
 use super::list::List;
 use super::marking::{Marking, PhantomQueue};
+use super::overflow::Trimming;
 use crate::packet::{Packet, PacketId, Packets};
-use crate::port_config::{MarkingPoint, PortConfig};
+use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
 use farspan_units::{Bytes, Duration, PortId, Purpose, Rate, Time};
@@ -15,7 +17,7 @@ pub enum Admission {
     Queued,
     /// The port was idle: its service has begun.
     Started(Service),
-    /// The buffer is full; the packet is the caller's to discard.
+    /// There is no room; the packet is the caller's to discard.
     Dropped,
 }
 
@@ -48,16 +50,24 @@ pub struct PortModel {
     marking: Marking,
     marks_at_enqueue: bool,
     control_priority: bool,
+    /// How the ports trim, if they do.
+    trim: Option<Trim>,
 }
 
 impl PortModel {
     /// Ports of `config` on links of `rate` whose far end is `delay` away.
     ///
     /// # Panics
-    /// If the rate is zero or the markers contradict each other; scenarios are checked earlier.
+    /// If the rate is zero, the markers contradict each other, or ports trim without a priority queue; scenarios are
+    /// checked earlier.
     #[must_use]
     pub fn new(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
         assert!(!rate.is_zero(), "a link moves something");
+        let trim = match config.overflow {
+            Overflow::Drop => None,
+            Overflow::Trim(trim) => Some(trim),
+        };
+        assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
         let second = 8_000_000_000_000_u64;
         Self {
             byte_time: if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 },
@@ -67,6 +77,7 @@ impl PortModel {
             marking: Marking::new(config, rate),
             marks_at_enqueue: config.marking_point == MarkingPoint::Enqueue,
             control_priority: config.control_priority,
+            trim,
         }
     }
 
@@ -156,6 +167,8 @@ pub struct Port {
     model: Arc<PortModel>,
     random: Random,
     counters: PortCounters,
+    /// What only a port that trims keeps.
+    trimming: Option<Box<Trimming>>,
 }
 
 impl Port {
@@ -175,6 +188,7 @@ impl Port {
             model: Arc::clone(model),
             random: Random::new(seed, Purpose::Mark, u64::from(id.0)),
             counters: PortCounters::default(),
+            trimming: model.trim.map(|_| Box::new(Trimming::new(id, seed))),
         }
     }
 
@@ -186,7 +200,7 @@ impl Port {
         let (size, control) = (packet.size(), packet.control());
         let in_data = !(control && self.model.control_priority);
         if in_data && !self.admit(now, packet, size, control) {
-            return Admission::Dropped;
+            return self.overflow(now, id, packets);
         }
         if self.next_at == Time::MAX {
             if self.free_at <= now {
@@ -231,7 +245,6 @@ impl Port {
         let model = &*self.model;
         let after = self.data_bytes + size;
         if after > model.buffer {
-            self.refuse(now, size, control);
             return false;
         }
         if let Some(phantom) = &model.marking.phantom
@@ -253,16 +266,55 @@ impl Port {
         true
     }
 
+    /// A packet arrives that the buffer has no room for.
     #[cold]
-    fn refuse(&mut self, now: Time, size: Bytes, control: bool) {
+    fn overflow(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+        let (size, control) = (packets[id].size(), packets[id].control());
         if let Some(phantom) = &self.model.marking.phantom
             && !control
             && phantom.count_dropped
         {
             self.phantom.add(now, size, phantom);
         }
+        // A header can leave when the data packet in service has.
+        let free_at = if self.serving.is_none() || !self.serving.in_data() { now } else { self.next_at };
+        let trims = self.model.trim.zip(self.trimming.as_deref_mut());
+        let Some((trim, state)) = trims else { return self.refuse(size) };
+        if !state.has_room(&trim, free_at, self.model.rate) {
+            return self.refuse(size);
+        }
+        if state.picks_the_last(trim.victim) {
+            self.replace_last(now, id, packets);
+        }
+        let cut = packets.trim(id, trim.header);
+        if let Some(state) = &mut self.trimming {
+            state.trimmed += 1;
+            state.cut_bytes += cut;
+        }
+        self.enqueue(now, id, packets)
+    }
+
+    fn refuse(&mut self, size: Bytes) -> Admission {
         self.counters.dropped += 1;
         self.counters.dropped_bytes += size;
+        Admission::Dropped
+    }
+
+    /// The packet that arrives takes the place of the last one in the data queue, if it fits there: `id` is then the
+    /// number of that one.
+    fn replace_last(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        let Some(last) = self.data.last() else { return };
+        let (arriving, leaving) = (packets[id].size(), packets[last].size());
+        if self.data_bytes - leaving + arriving > self.model.buffer {
+            return;
+        }
+        packets.swap(id, last);
+        self.queue_integral = self.queue_integral.wrapping_add(byte_time(leaving, now));
+        self.data_bytes -= leaving;
+        // The phantom queue has counted one packet for the two.
+        let phantom = self.phantom;
+        self.admit(now, &mut packets[last], arriving, false);
+        self.phantom = phantom;
     }
 
     #[inline(always)]
@@ -359,6 +411,12 @@ impl Port {
     #[must_use]
     pub fn phantom(&self, now: Time) -> Option<Bytes> {
         self.model.marking.phantom.as_ref().map(|model| self.phantom.level(now, model))
+    }
+
+    /// Packets trimmed here, and how many bytes were cut off them.
+    #[must_use]
+    pub fn trimmed(&self) -> (u64, Bytes) {
+        self.trimming.as_ref().map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
     }
 
     /// What the port has done.
