@@ -85,7 +85,9 @@ fn queues() -> Vec<Item> {
             "Uno, section 4.1.3",
         ),
         item("step", "Marker: always above a threshold of the real queue", "DCTCP, section 3.1"),
-        item("none", "No marker: drop-tail", ""),
+        item("none", "No marker", ""),
+        item("drop", "Overflow: the packet that arrives is dropped", ""),
+        item("trim", "Overflow: a payload is cut off, its header goes on first", "NDP, section 3.1"),
     ]
 }
 

@@ -4,9 +4,9 @@
 //! descriptions of the JSON Schema.
 
 use crate::value::{
-    FirstWindow, Interval, Jitter, LoadReference, LoadUnit, MarkAt, Marking, Mix, MixUnit, Oversubscription,
-    Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay,
-    WorkloadKind,
+    FirstWindow, Interval, Jitter, LoadReference, LoadUnit, MarkAt, Marking, Mix, MixUnit, Overflow,
+    Oversubscription, Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind,
+    TriggerDelay, TrimVictim, WorkloadKind,
 };
 use farspan_transport::{Class, WindowCheck, balance, congestion};
 use farspan_units::{Bytes, Duration, Rate};
@@ -104,7 +104,7 @@ pub struct Wan {
 pub struct Transport {
     /// Payload of a full packet. Default: 4096B.
     pub payload: Option<Bytes>,
-    /// Header of a packet; also the size of an ACK. Default: 64B.
+    /// Header of a packet; also the size of an ACK, a NACK and a trimmed packet. Default: 64B.
     pub header: Option<Bytes>,
     /// First window of every flow: "bdp", "iw10" or a size. Default: bdp.
     pub start: Option<FirstWindow>,
@@ -184,6 +184,12 @@ pub struct Ports {
     pub step: Option<StepAt>,
     /// The tiers whose ports mark: host_down, fabric, border, wan. Default: of the scheme.
     pub tiers: Option<Vec<PortTier>>,
+    /// What a port does with a data packet that its buffer has no room for: "drop" it, or "trim": cut a payload off and
+    /// send the header on in the priority queue, for the receiver to answer with a NACK. Default: drop.
+    pub overflow: Option<Overflow>,
+    /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
+    /// the queue. Default: coin.
+    pub trim_victim: Option<TrimVictim>,
 }
 
 /// Thresholds of RED, as fractions of the buffer: never below min, always above max, linear between.

@@ -63,6 +63,8 @@ fn wrong_texts_name_line_column_and_cure() {
         ("[scheme]\nprofile = 'papers'", "2:11", "scheme.profile", &["did you mean \"paper\""]),
         ("[probes]\nrate_interval = 'of'", "2:17", "probes.rate_interval", &["\"off\""]),
         ("[scheme.ports]\nmarking = 'redd'", "2:11", "scheme.ports.marking", &["did you mean \"red\""]),
+        ("[scheme.ports]\noverflow = 'tirm'", "2:12", "scheme.ports.overflow", &["did you mean \"trim\""]),
+        ("[scheme.ports]\noverflw = 'trim'", "2:1", "scheme.ports.overflw", &["\"overflow\""]),
         (
             "[scheme.intra]\ncongestion = { name = 'unocc', bet = 1 }",
             "2:32",
@@ -115,6 +117,8 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.intra.congestion.bet=7", "scheme.intra.congestion.bet", &["\"beta\""]),
         ("scheme.ports.red.min=2", "scheme.ports.red.min", &["0 <= min <= max <= 1"]),
         ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["from 0.001 to 1"]),
+        ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
+        ("scheme.ports.trim_victim=last", "scheme.ports.trim_victim", &["available: arriving, coin"]),
         ("host.jitter='2ms'", "host.jitter", &["2ms is out of range", "to 1ms"]),
         ("topology.jitter='2ms'", "topology.jitter", &["2ms is out of range", "to 1ms"]),
         ("probes.rate_interval=0ns", "probes.rate_interval", &["\"off\""]),
@@ -141,6 +145,14 @@ fn wrong_values_name_the_argument_that_set_them() {
             assert!(message.contains(word), "{assignment}\n  gave {message}\n  expected {word}");
         }
     }
+}
+
+#[test]
+fn trimming_without_a_priority_queue_is_refused() {
+    let set = ["transport.ack_priority=false", "scheme.ports.overflow=trim"].map(str::to_owned).to_vec();
+    let message = message(&Request { set, ..Request::new("uno/incast-mixed") });
+    assert!(message.starts_with("--set scheme.ports.overflow=trim: scheme.ports.overflow: "), "{message}");
+    assert!(message.contains("write transport.ack_priority = true, or overflow = \"drop\""), "{message}");
 }
 
 #[test]
@@ -278,6 +290,8 @@ const KEYS: &[&str] = &[
     "scheme.ports.marking",
     "scheme.ports.red",
     "scheme.ports.tiers",
+    "scheme.ports.overflow",
+    "scheme.ports.trim_victim",
     "scheme.ports.phantom.size",
     "workload",
     "workload.senders",

@@ -1,6 +1,7 @@
 //! Built-in scenarios under every scheme and profile, and the knobs they answer to.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
+use farspan_fabric::{Overflow, Tier, Victim};
 use farspan_scenario::value::Profile;
 use farspan_scenario::{BUILT_IN, Request, STARTER, World, available_schemes, schema};
 
@@ -260,6 +261,45 @@ fn the_starter_runs_as_it_stands() {
     let resolved = Request::new(&file.display().to_string()).resolve().unwrap();
     assert_eq!(World::build(&resolved).unwrap().spec.flows.len(), 8);
     std::fs::remove_file(&file).unwrap();
+}
+
+#[test]
+fn ports_drop_unless_a_scenario_lets_them_trim() {
+    let ports = |set: &[&str]| {
+        let resolved = with("uno/incast-mixed", set).resolve().unwrap();
+        (World::build(&resolved).unwrap().spec.ports, resolved.to_toml())
+    };
+    let (plain, text) = ports(&[]);
+    assert!(plain.0.iter().all(|port| port.overflow == Overflow::Drop));
+    assert!(text.contains("overflow = \"drop\"") && !text.contains("trim_victim"), "{text}");
+    let (coin, text) =
+        ports(&["scheme.ports.overflow=trim", "transport.header=48B", "topology.buffer=100KB"]);
+    assert!(text.contains("overflow = \"trim\"") && text.contains("trim_victim = \"coin\""), "{text}");
+    let trim = |overflow: Overflow| match overflow {
+        Overflow::Trim(trim) => (trim.victim, trim.header.get(), trim.headers.get()),
+        Overflow::Drop => panic!("a port that drops"),
+    };
+    for tier in Tier::ALL.into_iter().filter(|tier| *tier != Tier::HostUp) {
+        assert_eq!(trim(coin.of(tier).overflow), (Victim::Coin, 48, 200_000), "{tier:?}");
+    }
+    let (arriving, _) = ports(&["scheme.ports.overflow=trim", "scheme.ports.trim_victim=arriving"]);
+    assert_eq!(trim(arriving.of(Tier::Wan).overflow).0, Victim::Arriving);
+}
+
+#[test]
+fn trimmed_packets_and_nacks_reach_every_result() {
+    let set = ["workload.flow_size=256KiB", "topology.buffer=64KiB", "scheme.ports.overflow=trim"];
+    let resolved = with("uno/incast-mixed", &set).resolve().unwrap();
+    let world = World::build(&resolved).unwrap();
+    let results =
+        farspan_scenario::run(&resolved, &world, farspan_scenario::EngineKind::Windowed, &mut |_| true);
+    let (packets, recovery) = (&results.summary.packets, &results.summary.recovery);
+    assert!(packets.trimmed > 0 && packets.dropped == 0 && recovery.timeouts == 0, "{packets:?}");
+    assert_eq!(packets.sent, packets.delivered + packets.trimmed);
+    assert_eq!(results.ports.iter().map(|port| port.trims).sum::<u64>(), packets.trimmed);
+    assert_eq!(results.flows.iter().map(|flow| flow.trimmed_packets).sum::<u64>(), packets.trimmed);
+    assert_eq!(results.flows.iter().map(|flow| flow.nacks).sum::<u64>(), recovery.nacks);
+    assert_eq!((recovery.nacks, results.summary.flows.finished), (packets.trimmed, 8));
 }
 
 #[test]

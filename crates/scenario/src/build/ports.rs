@@ -3,8 +3,8 @@
 use super::{PathFacts, given};
 use crate::error::Fault;
 use crate::model::{Ports, Scenario};
-use crate::value::{MarkAt, PhantomSize, PortTier, StepAt};
-use farspan_fabric::{Marker, MarkingPoint, Phantom, PortConfig, Red, Tier};
+use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
+use farspan_fabric::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_sim::ByTier;
 use farspan_units::{Bytes, Rate};
 
@@ -32,13 +32,37 @@ pub(super) fn by_tier(
             Tier::Fabric => (buffer, topology.bottleneck_rate.unwrap_or(link_rate)),
             Tier::HostDown | Tier::Border => (buffer, link_rate),
         };
-        let plain = PortConfig { control_priority, ..PortConfig::drop_tail(buffer) };
+        let overflow = overflow(scenario, buffer)?;
+        let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };
         let marks =
             name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
         if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
     };
     let [up, down, fabric, border, wan] = Tier::ALL;
     Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
+}
+
+/// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).
+const HEADER_BUFFERS: u64 = 2;
+
+fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, Fault> {
+    let (ports, transport) = (&scenario.scheme.ports, &scenario.transport);
+    if given(ports.overflow) == value::Overflow::Drop {
+        return Ok(Overflow::Drop);
+    }
+    if !given(transport.ack_priority) {
+        return Err(Fault::new(
+            "scheme.ports.overflow",
+            "trimmed packets travel in the priority queue, which transport.ack_priority = false turns off",
+            "write transport.ack_priority = true, or overflow = \"drop\"",
+        ));
+    }
+    let victim = match given(ports.trim_victim) {
+        TrimVictim::Arriving => Victim::Arriving,
+        TrimVictim::Coin => Victim::Coin,
+    };
+    let headers = Bytes::new(buffer.get().saturating_mul(HEADER_BUFFERS));
+    Ok(Overflow::Trim(Trim { header: given(transport.header), victim, headers }))
 }
 
 const fn name(tier: Tier) -> Option<PortTier> {

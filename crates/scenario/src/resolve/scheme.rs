@@ -7,7 +7,7 @@ use crate::names;
 use crate::profile::overlay;
 use crate::schema::Keys;
 use crate::scheme::{self, RECOVERIES, Stack};
-use crate::value::{Marking, Part, PortTier, Profile};
+use crate::value::{Marking, Overflow, Part, PortTier, Profile};
 use farspan_transport::congestion::ConfigError;
 use farspan_transport::{WindowCheck, balance, congestion};
 use serde::{Serialize, de::DeserializeOwned};
@@ -82,8 +82,8 @@ impl Context<'_> {
         Ok(balance)
     }
 
-    /// What the controls of both classes ask of the ports: every marker that either asks for. Where both set a
-    /// constant, that of intra-DC flows stands.
+    /// What the controls of both classes ask of the ports: every marker that either asks for, and trimming if either
+    /// does. Where both set a constant, that of intra-DC flows stands.
     fn ports(&self, intra: &SchemeClass, inter: &SchemeClass, written: &Ports) -> Result<Ports, Fault> {
         let asked = |class: &SchemeClass| {
             let control = class.congestion.as_ref().and_then(Part::name).unwrap_or_default();
@@ -101,7 +101,8 @@ impl Context<'_> {
         let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
         let tiers = union(ours.tiers, theirs.tiers);
-        fill_ports(written, &base, marking, tiers)
+        let overflow = ours.overflow.max(theirs.overflow);
+        fill_ports(written, &Ports { overflow, ..base }, marking, tiers)
     }
 }
 
@@ -165,6 +166,8 @@ fn fill_ports(written: &Ports, base: &Ports, marking: Marking, tiers: Vec<PortTi
     let red = marking.red.then(|| fill_red(written.red.as_ref(), base.red.as_ref())).transpose()?;
     let phantom =
         marking.phantom.then(|| fill_phantom(written.phantom.as_ref(), base.phantom.as_ref())).transpose()?;
+    let overflow = written.overflow.or(base.overflow);
+    let trims = overflow == Some(Overflow::Trim);
     Ok(Ports {
         marking: Some(marking),
         at: written.at.or(base.at),
@@ -172,6 +175,8 @@ fn fill_ports(written: &Ports, base: &Ports, marking: Marking, tiers: Vec<PortTi
         phantom,
         step: if marking.step { written.step.or(base.step) } else { None },
         tiers: Some(written.tiers.clone().unwrap_or(tiers)),
+        overflow,
+        trim_victim: if trims { written.trim_victim.or(base.trim_victim) } else { None },
     })
 }
 

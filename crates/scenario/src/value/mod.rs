@@ -176,6 +176,26 @@ words! {
 }
 
 words! {
+    /// What a port does with a data packet that its buffer has no room for.
+    Overflow is "overflow" {
+        /// It is dropped.
+        Drop = "drop",
+        /// A payload is cut off; the header goes on in the priority queue.
+        Trim = "trim",
+    } planned []
+}
+
+words! {
+    /// Whose payload a port cuts off.
+    TrimVictim is "victim of trimming" {
+        /// That of the packet that arrives.
+        Arriving = "arriving",
+        /// By a fair coin, that of the packet that arrives or of the last one in the queue.
+        Coin = "coin",
+    } planned []
+}
+
+words! {
     /// A tier of switch ports.
     PortTier is "tier of ports" {
         /// ToR to host.
