@@ -4,6 +4,8 @@
 //! lets it [send one packet](Sender::transmit), and hands it ACKs and timer ticks. Bytes in flight are payload bytes of
 //! packets that are neither acknowledged nor held for lost, each counted once however often it was sent.
 
+mod records;
+
 use crate::Scheme;
 use crate::balance::{self, Balance, Balancer, Feedback};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
@@ -14,9 +16,9 @@ use crate::scheme::WindowCheck;
 use crate::wire::{self, Header};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::ops::Range;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Time};
+use records::Records;
 
 /// What a sender has counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -122,38 +124,6 @@ impl DataPacket {
     }
 }
 
-/// What delivery-rate samples need; kept for controls that ask.
-#[derive(Debug)]
-struct Records {
-    /// Of the packets of the window, at `seq % len`; the length is a power of two and at least the window.
-    ring: Vec<SendRecord>,
-    /// When payload was last delivered.
-    delivered_at: Time,
-    /// Send time of the packet acknowledged last, or of the first packet after the flight was empty.
-    first_sent_at: Time,
-}
-
-impl Records {
-    fn index(&self, seq: u32) -> usize {
-        seq as usize & (self.ring.len() - 1)
-    }
-
-    /// Keeps the record of packet `seq` of the window `base..`.
-    fn put(&mut self, base: u32, seq: u32, record: SendRecord) {
-        let window = (seq - base) as usize + 1;
-        if window > self.ring.len() {
-            let old = core::mem::take(&mut self.ring);
-            self.ring = alloc::vec![SendRecord::default(); window.next_power_of_two().max(8)];
-            for i in base..seq.min(base.saturating_add(old.len() as u32)) {
-                let index = self.index(i);
-                self.ring[index] = old[i as usize & (old.len() - 1)];
-            }
-        }
-        let index = self.index(seq);
-        self.ring[index] = record;
-    }
-}
-
 /// The sending half of one flow.
 #[derive(Debug)]
 pub(crate) struct Sender {
@@ -212,9 +182,7 @@ impl Sender {
         let Message { flow, to, size, path, scheme, .. } = message;
         let Scheme { recovery, window_check, .. } = Arc::as_ref(scheme);
         let packets = u32::try_from(size.pieces(path.mss)).expect("a message has at most 2^32 - 1 packets");
-        let records = control
-            .wants_send_record()
-            .then(|| Box::new(Records { ring: Vec::new(), delivered_at: now, first_sent_at: now }));
+        let records = control.wants_send_record().then(|| Box::new(Records::new(now)));
         Self {
             flow: *flow,
             to: *to,
@@ -432,7 +400,7 @@ impl Sender {
             return None;
         }
         records.first_sent_at = ack.sent_at;
-        Some(records.ring[records.index(ack.seq)])
+        Some(records.of(ack.seq))
     }
 
     /// Acknowledges all packets before `cumulative`.
