@@ -8,6 +8,10 @@ use farspan_scenario::{BUILT_IN, Request, World};
 
 /// What makes a scenario small.
 const SMOKE: &[(&str, &[&str])] = &[
+    ("bench/fat-tree", &["topology.k=4", "workload.flow_size=256KiB"]),
+    ("bench/fat-tree-fifo", &["topology.k=4", "workload.flow_size=256KiB"]),
+    ("bench/two-sites", TWO_SITES),
+    ("bench/two-sites-fifo", TWO_SITES),
     ("uno/incast-inter", &["workload.flow_size=2MiB"]),
     ("uno/incast-intra", &["workload.flow_size=2MiB"]),
     ("uno/incast-mixed", &["workload.flow_size=2MiB"]),
@@ -29,6 +33,8 @@ const SMOKE: &[(&str, &[&str])] = &[
     ),
     ("uno/websearch", &["workload.flows=100"]),
 ];
+const TWO_SITES: &[&str] =
+    &["topology.k=4", "topology.wan.rtt=100us", "workload[0].flow_size=64KiB", "workload[1].flows=5"];
 const SCHEMES: &[&str] = &["uno-noec", "gemini", "dctcp"];
 
 #[test]

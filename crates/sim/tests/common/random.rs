@@ -2,7 +2,7 @@
 
 use crate::common::tree;
 use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
-use farspan_fabric::{Marker, MarkingPoint, Network, Phantom, PortConfig, Red, Tier};
+use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_sim::{ByTier, Flow, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
@@ -24,7 +24,7 @@ pub fn random_spec(seed: u64) -> Spec {
     let inter = if draw.one_in(2) { scheme.clone() } else { self::scheme(&mut draw, base) };
     let (jitter, port_jitter) = (jitter(&mut draw, base), jitter(&mut draw, base));
     Spec {
-        ports: ports(&mut draw, mss + header),
+        ports: ports(&mut draw, mss + header, header),
         initial_window: match draw.below(3) {
             0 => InitialWindow::Bdp,
             1 => InitialWindow::Iw10,
@@ -276,15 +276,15 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     }
 }
 
-fn ports(draw: &mut Draw, mtu: Bytes) -> ByTier {
-    let same = port(draw, mtu);
+fn ports(draw: &mut Draw, mtu: Bytes, header: Bytes) -> ByTier {
+    let same = port(draw, mtu, header);
     let alike = draw.one_in(2);
-    ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(
-        |_| if alike { same.clone() } else { port(draw, mtu) },
-    ))
+    ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(|_| {
+        if alike { same.clone() } else { port(draw, mtu, header) }
+    }))
 }
 
-fn port(draw: &mut Draw, mtu: Bytes) -> PortConfig {
+fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
     // A buffer below a packet lets nothing through.
     let buffer = match draw.below(8) {
         0..3 => mtu * draw.spread(1, 4) + Bytes::new(draw.below(mtu.get())),
@@ -304,11 +304,16 @@ fn port(draw: &mut Draw, mtu: Bytes) -> PortConfig {
         Some(Marker::Step(step)),
         phantom.map(|_| Marker::Phantom(red(phantom_min, phantom_width))),
     ];
+    let control_priority = draw.one_in(2);
+    let victim = draw.pick(&[Victim::Arriving, Victim::Coin]);
+    let trim = Trim { header, victim, headers: header * draw.below(12) };
+    let trims = control_priority && draw.one_in(2);
     PortConfig {
         phantom,
         markers: candidates.into_iter().flatten().filter(|_| draw.one_in(2)).collect(),
         marking_point: draw.pick(&[MarkingPoint::Enqueue, MarkingPoint::Dequeue]),
-        control_priority: draw.one_in(2),
+        control_priority,
+        overflow: if trims { Overflow::Trim(trim) } else { Overflow::Drop },
         ..PortConfig::drop_tail(buffer)
     }
 }
@@ -384,6 +389,9 @@ pub const FEATURES: &[&str] = &[
     "flows that waited for all of some others",
     "flows that waited in a queue",
     "flows that waited for ever",
+    "payload of what arrived cut off",
+    "payload cut off by a coin",
+    "headers refused",
 ];
 
 /// Windows that an engine files one by one, at most.
@@ -413,6 +421,14 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         let targets = spec.triggers.iter().filter(|trigger| trigger.rule == rule).flat_map(|t| &t.targets);
         targets.into_iter().any(|id| flows[id.index()].start > spec.flows[id.index()].start)
     };
+    let trim = |port: &PortConfig| match port.overflow {
+        Overflow::Trim(trim) => Some(trim.victim),
+        Overflow::Drop => None,
+    };
+    let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
+    let trimmed_by =
+        |victim| trimming.clone().any(|(link, _)| trim(spec.ports.of(link.tier)) == Some(victim));
+    let headers_refused = trimming.clone().any(|(_, port)| port.dropped_packets > 0);
     let has = [
         lost > 0,
         totals.dropped.packets > lost,
@@ -457,6 +473,9 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         waited(Rule::All),
         waited(Rule::Next),
         flows.iter().any(|flow| !flow.started && flow.start < outcome.end),
+        trimmed_by(Victim::Arriving),
+        trimmed_by(Victim::Coin),
+        headers_refused,
     ];
     assert_eq!(has.len(), FEATURES.len());
     FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()
