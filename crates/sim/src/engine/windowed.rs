@@ -14,19 +14,26 @@ use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What a node sees of a window: its events in order, and a way to speak.
-pub(crate) struct Window<'a, M> {
+/// A window, or its part before something that cuts it short: the same for every node.
+struct Frame {
     /// The window's number.
     index: u64,
     /// The window's start: packed keys count from here.
     start: Time,
     /// The window's end; events at or after it wait.
     end: Time,
+    /// The end of the whole window, and of the one after it.
+    whole: [Time; 2],
     /// Until when the engine runs before someone may look at the nodes.
     until: Time,
-    part: u16,
     /// See [`Calendar::rows`].
     rows: [u32; 4],
+}
+
+/// What a node sees of a window: its events in order, and a way to speak.
+pub(crate) struct Window<'a, M> {
+    frame: &'a Frame,
+    part: u16,
     /// The messages before the end.
     keys: Vec<u64>,
     /// How many of them have been handled.
@@ -40,24 +47,24 @@ pub(crate) struct Window<'a, M> {
 impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     /// Where the window ends.
     pub(crate) const fn end(&self) -> Time {
-        self.end
+        self.frame.end
     }
 
     /// Nobody looks at the nodes before: what is bound to happen by then may be counted now.
     #[inline]
     pub(crate) const fn until(&self) -> Time {
-        self.until
+        self.frame.until
     }
 
     /// Whether the node has asked for events in this window.
     pub(crate) fn has_wakes(&self) -> bool {
-        self.wakes.next() < self.end
+        self.wakes.next() < self.frame.end
     }
 
     /// When a packed message arrives.
     #[inline]
     pub(crate) const fn at(&self, packed: u64) -> Time {
-        Time::from_ps(self.start.as_ps() + (packed >> TIME_SHIFT))
+        Time::from_ps(self.frame.start.as_ps() + (packed >> TIME_SHIFT))
     }
 
     /// Puts the messages in order: to be called before any of those below.
@@ -94,7 +101,7 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
 
     /// When the next event comes of those that arrive or were asked for; [`Time::MAX`] if none is left in the window.
     pub(crate) fn next_at(&self) -> Time {
-        let wake = Some(self.wakes.next()).filter(|&at| at < self.end);
+        let wake = Some(self.wakes.next()).filter(|&at| at < self.frame.end);
         self.next_arrival().min(wake.unwrap_or(Time::MAX))
     }
 
@@ -104,7 +111,7 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
             .keys
             .get(self.taken)
             .map(|&packed| Key::new(self.at(packed), EventClass::Arrival, self.channels[rank(packed)], 0));
-        if let Some(key) = self.wakes.take_before(self.end, message) {
+        if let Some(key) = self.wakes.take_before(self.frame.end, message) {
             return Some((key, None));
         }
         let key = message?;
@@ -120,18 +127,18 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         if channel.part != self.part {
             return self.remote.messages.push((channel, at, msg));
         }
-        let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
-        self.calendar.file(self.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
+        let (windows, offset) = self.calendar.split(at.as_ps() - self.frame.start.as_ps());
+        self.calendar.file(self.frame.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
     }
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.end, "a message arrives after the window");
-        let (windows, offset) = self.calendar.split(at.as_ps() - self.start.as_ps());
+        debug_assert!(at >= self.frame.end, "a message arrives after the window");
+        let (windows, offset) = self.calendar.split(at.as_ps() - self.frame.start.as_ps());
         // Nodes of other parts have no place here.
-        if let Some(&row) = self.rows.get(windows as usize)
+        if let Some(&row) = self.frame.rows.get(windows as usize)
             && self
                 .calendar
                 .file_quickly(row as usize + channel.place as usize, pack(offset, channel.rank, msg.into()))
@@ -146,7 +153,7 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     }
 
     fn tell(&mut self, node: u32, key: Key) {
-        debug_assert!(key.at() >= self.end, "word comes no sooner than the lookahead lets it");
+        debug_assert!(key.at() >= self.frame.end, "word comes no sooner than the lookahead lets it");
         self.remote.told.push((node, key));
     }
 }
@@ -346,9 +353,15 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             return None;
         };
         let end = self.calendar.start(window + 1).min(limit);
-        let handled = self.run_window(nodes, shared, window, [end, until]);
+        let handled = self.run_window(nodes, shared, &self.frame(window, end, until));
         self.now = end;
         Some(handled)
+    }
+
+    fn frame(&self, window: u64, end: Time, until: Time) -> Frame {
+        let start = |ahead| self.calendar.start(window + ahead);
+        let rows = self.calendar.rows(window);
+        Frame { index: window, start: start(0), end, whole: [start(1), start(2)], until, rows }
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
@@ -356,19 +369,18 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         &mut self,
         nodes: &mut [N],
         shared: &mut N::Shared,
-        window: u64,
-        [end, until]: [Time; 2],
+        frame: &Frame,
     ) -> u64
     where
         N: Node<Msg = M>,
     {
         let mut handled = 0;
         for word in 0..self.calendar.words() {
-            let mut bits = self.calendar.take_active(window, word);
+            let mut bits = self.calendar.take_active(frame.index, word);
             while bits != 0 {
                 let node = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                handled += self.run_node(&mut nodes[node as usize], node, shared, window, [end, until]) + 1;
+                handled += self.run_node(&mut nodes[node as usize], node, shared, frame) + 1;
             }
         }
         if !self.remote.told.is_empty() {
@@ -382,28 +394,22 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         state: &mut N,
         node: u32,
         shared: &mut N::Shared,
-        window: u64,
-        [end, until]: [Time; 2],
+        frame: &Frame,
     ) -> u64
     where
         N: Node<Msg = M>,
     {
         let mut keys = std::mem::take(&mut self.keys);
-        self.calendar.gather(window, node, &mut keys);
-        let start = self.calendar.start(window);
-        if end != self.calendar.start(window + 1) {
-            self.keep_back(&mut keys, window, node, end.since(start));
+        self.calendar.gather(frame.index, node, &mut keys);
+        if frame.end != frame.whole[0] {
+            self.keep_back(&mut keys, node, frame);
         }
         let due = keys.len();
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();
         let mut view = Window {
-            index: window,
-            start,
-            end,
-            until,
+            frame,
             part: self.part,
-            rows: self.calendar.rows(window),
             keys,
             taken: 0,
             channels: &self.channels[node as usize],
@@ -416,17 +422,17 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         self.keys = view.keys;
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
-        self.book(window, node, own);
+        self.book(node, own, frame);
         due as u64
     }
 
-    /// Files messages again that arrive `length` after the window's start or later.
+    /// Files messages again that arrive where a window is cut short or later.
     #[cold]
-    fn keep_back(&mut self, keys: &mut Vec<u64>, window: u64, node: u32, length: Duration) {
-        let limit = length.as_ps() << TIME_SHIFT;
+    fn keep_back(&mut self, keys: &mut Vec<u64>, node: u32, frame: &Frame) {
+        let limit = frame.end.since(frame.start).as_ps() << TIME_SHIFT;
         for &key in keys.iter().filter(|&&key| key >= limit) {
-            self.calendar.file(window, node, key);
-            self.calendar.activate(window, node);
+            self.calendar.file(frame.index, node, key);
+            self.calendar.activate(frame.index, node);
         }
         keys.retain(|&key| key < limit);
     }
@@ -447,18 +453,18 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     /// Sees to it that the node runs when something of its own comes up. One booking far ahead is enough: when it comes
     /// up early, the next is made.
     #[inline]
-    fn book(&mut self, window: u64, node: u32, own: Time) {
+    fn book(&mut self, node: u32, own: Time, frame: &Frame) {
         let wakes = &mut self.wakes[node as usize];
         let next = own.min(wakes.next());
-        if wakes.booked < self.calendar.start(window + 1) {
+        let [end, after_next] = frame.whole;
+        if wakes.booked < end {
             wakes.booked = Time::MAX;
         }
         if next >= wakes.booked {
             return;
         }
-        let after_next = self.calendar.start(window + 2);
         let at = if next < after_next {
-            window + u64::from(next >= self.calendar.start(window + 1))
+            frame.index + u64::from(next >= end)
         } else {
             wakes.booked = next;
             self.calendar.window(next)
