@@ -73,6 +73,18 @@ impl Egress {
         self.admit(now, id, packets, jitter);
     }
 
+    /// The same as [`Self::settle`], in one place for those who do it seldom.
+    #[inline(never)]
+    fn settle_later(
+        &mut self,
+        until: Time,
+        packets: &mut Packets,
+        jitter: Duration,
+        out: &mut impl Outbox<PacketId>,
+    ) {
+        self.settle(until, packets, jitter, out);
+    }
+
     /// Does all that is due up to `until`.
     #[inline(always)]
     fn settle(
@@ -87,6 +99,9 @@ impl Egress {
         }
     }
 }
+
+/// Up to so many packets of a window are handled in order of time: dealing them to their ports would not pay.
+const FEW: usize = 4;
 
 /// A switch.
 pub(crate) struct Switch {
@@ -198,13 +213,44 @@ impl Switch {
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         if window.has_wakes() {
             self.run_in_order(packets, window);
-            self.deal(&[], packets);
-            return self.serve(packets, window);
+            return self.finish(packets, window);
         }
-        let keys = window.take_packed();
-        self.deal(&keys, packets);
-        let next = self.serve(packets, window);
+        let mut keys = window.take_packed();
+        let next = if keys.len() <= FEW {
+            sort(&mut keys);
+            for &key in &keys {
+                self.arrive(window.at(key), PacketId::from(key as u32), packets, window);
+            }
+            self.finish(packets, window)
+        } else {
+            self.deal(&keys, packets);
+            self.serve(packets, window)
+        };
         window.put_back(keys);
+        next
+    }
+
+    /// A packet arrives in its turn.
+    #[inline(never)]
+    fn arrive(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+        let port = self.route(id, packets);
+        self.ports[port].arrive(now, id, packets, self.jitter, window);
+        self.touched[port / 64] |= 1 << (port % 64);
+    }
+
+    /// Does all that is due before the window's end; gives when something is due next, or [`Time::MAX`].
+    fn finish(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        let (last, mut next) = (window.end() - Duration::from_ps(1), Time::MAX);
+        for (word, touched) in self.touched.iter_mut().enumerate() {
+            for port in ones(word, *touched) {
+                let egress = &mut self.ports[port];
+                egress.settle_later(last, packets, self.jitter, window);
+                next = next.min(egress.port.next_at());
+                if egress.port.next_at() == Time::MAX {
+                    *touched &= !(1 << (port % 64));
+                }
+            }
+        }
         next
     }
 
@@ -214,11 +260,7 @@ impl Switch {
         window.sort();
         while let Some((key, arrived)) = window.next() {
             match arrived {
-                Some(id) => {
-                    let port = self.route(id, packets);
-                    self.ports[port].arrive(key.at(), id, packets, self.jitter, window);
-                    self.touched[port / 64] |= 1 << (port % 64);
-                }
+                Some(id) => self.arrive(key.at(), id, packets, window),
                 None => {
                     self.settle(key.at(), packets, window);
                     self.sample(key, window);
@@ -289,7 +331,7 @@ impl Switch {
     fn settle(&mut self, until: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         for (word, &touched) in self.touched.iter().enumerate() {
             for port in ones(word, touched) {
-                self.ports[port].settle(until, packets, self.jitter, out);
+                self.ports[port].settle_later(until, packets, self.jitter, out);
             }
         }
     }

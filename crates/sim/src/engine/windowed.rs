@@ -365,12 +365,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
-    fn run_window<N>(
-        &mut self,
-        nodes: &mut [N],
-        shared: &mut N::Shared,
-        frame: &Frame,
-    ) -> u64
+    fn run_window<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, frame: &Frame) -> u64
     where
         N: Node<Msg = M>,
     {
@@ -389,13 +384,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         handled
     }
 
-    fn run_node<N>(
-        &mut self,
-        state: &mut N,
-        node: u32,
-        shared: &mut N::Shared,
-        frame: &Frame,
-    ) -> u64
+    fn run_node<N>(&mut self, state: &mut N, node: u32, shared: &mut N::Shared, frame: &Frame) -> u64
     where
         N: Node<Msg = M>,
     {
