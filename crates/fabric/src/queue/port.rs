@@ -113,12 +113,8 @@ impl Serving {
     #[inline(always)]
     fn new(id: PacketId, packet: &Packet, in_data: bool) -> Self {
         let control = u64::from(packet.control()) * Self::CONTROL;
-        Self(
-            u64::from(u32::from(id))
-                | packet.size().get() << 32
-                | control
-                | u64::from(in_data) * Self::IN_DATA,
-        )
+        let in_data = u64::from(in_data) * Self::IN_DATA;
+        Self(u64::from(u32::from(id)) | (packet.size().get() << 32) | control | in_data)
     }
 
     const fn is_none(self) -> bool {

@@ -225,6 +225,7 @@ fn run_part<N: Node>(
     mut start: Time,
     stretch: Stretch,
 ) -> (Pause, Time, u64) {
+    let _alarm = Alarm(&board.barrier);
     let mut total = 0;
     for epoch in 0.. {
         let (parity, end) = (epoch % 2, stretch.end(start));
@@ -267,8 +268,23 @@ struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
     round: AtomicU64,
+    /// A thread has failed: nobody need wait for it.
+    broken: AtomicBool,
     sleep: Mutex<()>,
     wake: Condvar,
+}
+
+/// Tells the others if its thread fails.
+struct Alarm<'a>(&'a Barrier);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _guard = self.0.sleep.lock();
+            self.0.broken.store(true, Ordering::Release);
+            self.0.wake.notify_all();
+        }
+    }
 }
 
 impl Barrier {
@@ -277,6 +293,7 @@ impl Barrier {
             threads,
             arrived: AtomicUsize::new(0),
             round: AtomicU64::new(0),
+            broken: AtomicBool::new(false),
             sleep: Mutex::new(()),
             wake: Condvar::new(),
         }
@@ -299,6 +316,7 @@ impl Barrier {
         }
         let mut guard = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
         while self.round.load(Ordering::Acquire) == round {
+            assert!(!self.broken.load(Ordering::Acquire), "another part of the world has failed");
             guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
         }
     }
