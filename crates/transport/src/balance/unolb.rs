@@ -7,8 +7,9 @@
 
 use super::{Balance, Entropy, Feedback, Start};
 use crate::congestion::ConfigError;
+use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
+use core::ops::{Deref, DerefMut};
 use farspan_units::{Duration, Random, Time};
 
 /// A subflow without an ACK for this part of the base round trip is silent (published code).
@@ -60,45 +61,111 @@ impl Config {
     }
 }
 
-/// A subflow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// A subflow, in ten bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Subflow {
     /// Its path; drawn when its first packet leaves.
-    entropy: Option<Entropy>,
-    /// When a packet of its path was last acknowledged.
-    acked_at: Option<Time>,
-    /// When it last moved.
-    moved_at: Option<Time>,
+    entropy: Entropy,
+    /// When a packet of its path was last acknowledged, in picoseconds; [`Self::UNDRAWN`] before there is a path,
+    /// [`Self::SILENT`] before there was an ACK.
+    acked_at: [u8; 8],
+}
+
+impl Subflow {
+    const UNDRAWN: u64 = u64::MAX;
+    const SILENT: u64 = u64::MAX - 1;
+
+    /// A subflow that has sent nothing.
+    const fn new() -> Self {
+        Self { entropy: 0, acked_at: Self::UNDRAWN.to_ne_bytes() }
+    }
+
+    /// A subflow on this path, of which nothing has been heard.
+    const fn on(entropy: Entropy) -> Self {
+        Self { entropy, acked_at: Self::SILENT.to_ne_bytes() }
+    }
+
+    const fn entropy(&self) -> Option<Entropy> {
+        if u64::from_ne_bytes(self.acked_at) == Self::UNDRAWN { None } else { Some(self.entropy) }
+    }
+
+    const fn acked_at(&self) -> Option<Time> {
+        let ps = u64::from_ne_bytes(self.acked_at);
+        if ps >= Self::SILENT { None } else { Some(Time::from_ps(ps)) }
+    }
+}
+
+/// The subflows, in the order of their turns: the usual ten where the rest of the state lies.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Subflows {
+    Ten([Subflow; 10]),
+    Other(Box<[Subflow]>),
+}
+
+impl Subflows {
+    fn new(count: usize) -> Self {
+        if count == 10 {
+            Self::Ten([Subflow::new(); 10])
+        } else {
+            Self::Other(vec![Subflow::new(); count].into())
+        }
+    }
+}
+
+impl Deref for Subflows {
+    type Target = [Subflow];
+
+    fn deref(&self) -> &[Subflow] {
+        match self {
+            Self::Ten(subflows) => subflows,
+            Self::Other(subflows) => subflows,
+        }
+    }
+}
+
+impl DerefMut for Subflows {
+    fn deref_mut(&mut self) -> &mut [Subflow] {
+        match self {
+            Self::Ten(subflows) => subflows,
+            Self::Other(subflows) => subflows,
+        }
+    }
 }
 
 /// UnoLB's state for one flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unolb {
-    /// The subflows, in the order of their turns.
-    subflows: Vec<Subflow>,
+    /// The subflows.
+    subflows: Subflows,
+    /// When each of them last moved, [`NEVER`] for those that have not; nothing while all have not.
+    moved_at: Option<Box<Moves>>,
     /// Whose turn it is.
-    index: usize,
+    index: u16,
     /// How many entropies there are to draw from.
     entropies: u32,
     /// Which subflows move, and where to.
     reroute: Reroute,
     /// Base round trip: a subflow moves at most once in it.
     base_rtt: Duration,
-    /// Without an ACK for so long, a subflow is silent.
-    silence: Duration,
 }
+
+/// When each subflow last moved.
+type Moves = Box<[Time]>;
+
+/// No subflow moved at this time.
+const NEVER: Time = Time::MAX;
 
 impl Unolb {
     /// The path selector for one flow.
     #[must_use]
     pub fn new(config: &Config, start: &Start<'_>) -> Self {
         Self {
-            subflows: vec![Subflow::default(); config.subflows as usize],
+            subflows: Subflows::new(config.subflows as usize),
+            moved_at: None,
             index: 0,
             entropies: config.entropies,
             reroute: config.reroute,
             base_rtt: start.path.base_rtt,
-            silence: start.path.base_rtt.mul_f64(SILENCE),
         }
     }
 
@@ -108,17 +175,21 @@ impl Unolb {
 
     /// Procedure ONNACKORTIMEOUT of Algorithm 2.
     fn on_lost(&mut self, Feedback { now, entropy }: Feedback, random: &mut Random) {
+        let silence = self.base_rtt.mul_f64(SILENCE);
         for i in 0..self.subflows.len() {
             let subflow = self.subflows[i];
             let affected = match self.reroute {
-                Reroute::Recent => subflow.entropy == Some(entropy),
-                Reroute::Fresh => subflow.acked_at.is_none_or(|at| now.since(at) > self.silence),
+                Reroute::Recent => subflow.entropy() == Some(entropy),
+                Reroute::Fresh => subflow.acked_at().is_none_or(|at| now.since(at) > silence),
             };
             // Line 6: now - last_reroute > base_rtt.
-            let free = subflow.moved_at.is_none_or(|at| now.since(at) > self.base_rtt);
+            let moved_at = self.moved_at.as_ref().map_or(NEVER, |moves| moves[i]);
+            let free = moved_at == NEVER || now.since(moved_at) > self.base_rtt;
             if affected && free {
                 let target = self.target(now, entropy, random);
-                self.subflows[i] = Subflow { entropy: Some(target), acked_at: None, moved_at: Some(now) };
+                self.subflows[i] = Subflow::on(target);
+                let none = || Box::new(vec![NEVER; self.subflows.len()].into());
+                self.moved_at.get_or_insert_with(none)[i] = now;
             }
         }
     }
@@ -126,7 +197,7 @@ impl Unolb {
     /// Where a subflow moves from the path `lost`.
     fn target(&self, now: Time, lost: Entropy, random: &mut Random) -> Entropy {
         let recent = |s: &&Subflow| {
-            s.entropy != Some(lost) && s.acked_at.is_some_and(|at| now.since(at) < self.base_rtt)
+            s.entropy() != Some(lost) && s.acked_at().is_some_and(|at| now.since(at) < self.base_rtt)
         };
         let good = match self.reroute {
             Reroute::Recent => self.subflows.iter().filter(recent).count(),
@@ -136,7 +207,7 @@ impl Unolb {
             return self.draw(random);
         }
         let nth = random.below(good as u64) as usize;
-        let chosen = self.subflows.iter().filter(recent).nth(nth).and_then(|s| s.entropy);
+        let chosen = self.subflows.iter().filter(recent).nth(nth).and_then(Subflow::entropy);
         chosen.unwrap_or_else(|| self.draw(random))
     }
 }
@@ -144,10 +215,13 @@ impl Unolb {
 impl Balance for Unolb {
     fn entropy(&mut self, _now: Time, random: &mut Random) -> Entropy {
         // Procedure ONSEND of Algorithm 2.
-        let i = self.index;
-        self.index = (i + 1) % self.subflows.len();
-        let entropy = self.subflows[i].entropy.unwrap_or_else(|| self.draw(random));
-        self.subflows[i].entropy = Some(entropy);
+        let i = self.index as usize;
+        self.index = if i + 1 == self.subflows.len() { 0 } else { self.index + 1 };
+        if let Some(entropy) = self.subflows[i].entropy() {
+            return entropy;
+        }
+        let entropy = self.draw(random);
+        self.subflows[i] = Subflow::on(entropy);
         entropy
     }
 
@@ -156,8 +230,8 @@ impl Balance for Unolb {
     }
 
     fn on_ack(&mut self, feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {
-        for subflow in self.subflows.iter_mut().filter(|s| s.entropy == Some(feedback.entropy)) {
-            subflow.acked_at = Some(feedback.now);
+        for subflow in self.subflows.iter_mut().filter(|s| s.entropy() == Some(feedback.entropy)) {
+            subflow.acked_at = feedback.now.as_ps().to_ne_bytes();
         }
     }
 
@@ -175,6 +249,7 @@ mod tests {
     use super::*;
     use crate::congestion::testing::path;
     use alloc::collections::BTreeSet;
+    use alloc::vec::Vec;
     use farspan_units::{FlowId, Purpose};
 
     struct Flow {
@@ -203,7 +278,7 @@ mod tests {
         }
 
         fn entropies(&self) -> Vec<Entropy> {
-            self.unolb.subflows.iter().filter_map(|s| s.entropy).collect()
+            self.unolb.subflows.iter().filter_map(Subflow::entropy).collect()
         }
 
         fn feedback(&self, subflow: usize) -> Feedback {
@@ -278,7 +353,7 @@ mod tests {
             flow.ack(0..5);
             flow.lose(9);
             chosen.insert(flow.entropies()[9]);
-            flow.unolb.subflows[9].entropy = Some(60_000);
+            flow.unolb.subflows[9] = Subflow::on(60_000);
         }
         assert_eq!(chosen, flow.entropies()[0..5].iter().copied().collect());
     }
