@@ -3,8 +3,9 @@
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
 use farspan_fabric::{Network, Routes, Walk};
-use farspan_transport::{Class, Message, Path, Scheme};
+use farspan_transport::{Class, Message, Path, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A flow and what its path adds up to.
@@ -12,6 +13,8 @@ use std::sync::Arc;
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
     pub(crate) class: Class,
+    /// What its sender shares with others, of [`Plan`]'s.
+    route: u32,
     /// Completion time in an empty network.
     pub(crate) ideal_fct: Duration,
     /// Propagation and processing, one way.
@@ -42,6 +45,8 @@ pub(crate) struct Plan {
     pub(crate) rate_interval: Option<Duration>,
     pub(crate) queue_interval: Option<Duration>,
     routes: Routes,
+    /// What senders share, one for each path and scheme that differ.
+    shared: Vec<Arc<Route>>,
     buffers: Vec<Bytes>,
     intra_base_rtt: Duration,
     initial_window: InitialWindow,
@@ -65,13 +70,19 @@ impl Plan {
             rate_interval: spec.probes.rate_interval,
             queue_interval: spec.probes.queue_interval,
             routes,
+            shared: Vec::new(),
             buffers,
             intra_base_rtt: Duration::ZERO,
             initial_window: spec.initial_window,
             schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
         };
         plan.intra_base_rtt = plan.largest_base_rtt_of_one_site();
-        plan.flows = spec.flows.iter().map(|flow| plan.flow(flow)).collect();
+        let mut known = BTreeMap::new();
+        plan.flows = Vec::with_capacity(spec.flows.len());
+        for flow in &spec.flows {
+            let flow = plan.flow(flow, &mut known);
+            plan.flows.push(flow);
+        }
         plan
     }
 
@@ -106,25 +117,32 @@ impl Plan {
         walk.one_way(&self.network, self.header)
     }
 
-    fn flow(&self, flow: &Flow) -> FlowPlan {
+    /// `known`: the position of each path among what senders share.
+    fn flow(&mut self, flow: &Flow, known: &mut BTreeMap<Path, u32>) -> FlowPlan {
         let walk = self.routes.walk(&self.network, flow.src, flow.dst);
         let packets = flow.size.pieces(self.mss).max(1);
         let last = flow.size - self.mss * (packets - 1) + self.header;
         let message = walk.message(&self.network, packets, self.mss + self.header, last);
         let rates = walk.links.iter().map(|port| self.network.links[port.index()].rate);
+        let path = self.path(&walk, self.class(flow.src, flow.dst));
+        let route = *known.entry(path).or_insert_with(|| {
+            self.shared
+                .push(Arc::new(Route::new(path, &self.schemes[usize::from(path.class == Class::Inter)])));
+            (self.shared.len() - 1) as u32
+        });
         FlowPlan {
             flow: *flow,
-            class: self.class(flow.src, flow.dst),
+            class: path.class,
+            route,
             ideal_fct: message + self.ack_time(&walk),
             propagation: walk.delay(&self.network),
             byte_time: rates.map(|rate| (8_000_000_000_000 << 16) / rate.as_bps().max(1)).sum(),
         }
     }
 
-    /// What the sender of a flow knows of its path.
-    pub(crate) fn path(&self, from: HostId, to: HostId) -> Path {
-        let walk = self.routes.walk(&self.network, from, to);
-        let base_rtt = self.base_rtt(&walk);
+    /// What a sender knows of its path.
+    fn path(&self, walk: &Walk, class: Class) -> Path {
+        let base_rtt = self.base_rtt(walk);
         let line_rate = self.network.links[walk.links[0].index()].rate;
         let drain = |port: &farspan_units::PortId| {
             let buffer = self.buffers[port.index()];
@@ -135,7 +153,7 @@ impl Plan {
             }
         };
         Path {
-            class: self.class(from, to),
+            class,
             base_rtt,
             line_rate,
             bdp: line_rate.bytes_in(base_rtt),
@@ -149,21 +167,20 @@ impl Plan {
 
     /// The message that starts flow `id`.
     pub(crate) fn message(&self, id: FlowId) -> Message {
-        let FlowPlan { flow, class, .. } = &self.flows[id.index()];
-        let path = self.path(flow.src, flow.dst);
+        let FlowPlan { flow, route, .. } = &self.flows[id.index()];
+        let route = &self.shared[*route as usize];
+        let path = route.path();
         let initial_cwnd = match self.initial_window {
             InitialWindow::Bdp => path.bdp,
             InitialWindow::Iw10 => path.mss * 10,
             InitialWindow::Bytes(bytes) => bytes,
         };
-        let scheme = Arc::clone(&self.schemes[usize::from(*class == Class::Inter)]);
         Message {
             flow: id,
             to: flow.dst,
             size: flow.size,
-            path,
             initial_cwnd: initial_cwnd.max(path.mss),
-            scheme,
+            route: Arc::clone(route),
         }
     }
 }

@@ -1,9 +1,8 @@
 //! What stays of receivers that are complete: a small record each, found by flow, so that late duplicates are answered.
 
 use crate::receiver::Tally;
-use crate::table::Fixed;
+use crate::table::hash;
 use alloc::vec::Vec;
-use core::hash::BuildHasher;
 use farspan_units::FlowId;
 use hashbrown::HashTable;
 
@@ -46,10 +45,6 @@ impl Delivered {
     pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut Tally> {
         self.place(flow).map(|place| &mut self.records[place].1)
     }
-}
-
-fn hash(flow: FlowId) -> u64 {
-    Fixed.hash_one(flow)
 }
 
 #[cfg(test)]

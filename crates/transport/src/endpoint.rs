@@ -11,15 +11,15 @@
 //!
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
+use crate::Route;
 use crate::balance::Entropy;
 use crate::delivered::Delivered;
 use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView};
-use crate::table::{Fixed, FlowMap, Key, Table};
+use crate::table::{Fixed, FlowMap, Key, OfFlow, Table};
 use crate::timers::{Armed, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
-use crate::{Path, Scheme};
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use core::ops::Range;
@@ -47,12 +47,10 @@ pub struct Message {
     pub to: HostId,
     /// Its payload; at least one byte.
     pub size: Bytes,
-    /// What the sender knows of the path.
-    pub path: Path,
     /// First window.
     pub initial_cwnd: Bytes,
-    /// What the sender is assembled from.
-    pub scheme: Arc<Scheme>,
+    /// What the sender knows of its path, and what it is assembled from.
+    pub route: Arc<Route>,
 }
 
 /// A packet that has arrived.
@@ -122,24 +120,36 @@ pub enum Event {
 #[derive(Debug)]
 struct Live {
     sender: Sender,
-    /// Whether the schedule holds it.
-    is_scheduled: bool,
     /// The live entry of each of its timers.
     armed: Armed,
+}
+
+impl OfFlow for Live {
+    #[inline]
+    fn flow(&self) -> FlowId {
+        self.sender.flow()
+    }
 }
 
 impl Live {
     /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
     #[inline]
     fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
-        if let Some(at) = self.sender.control_timer() {
-            timers.arm(&mut self.armed, at, key, Kind::Control);
+        if self.sender.wants_timer {
+            self.arm_control(key, timers);
         }
-        if !self.is_scheduled
+        if !self.sender.is_scheduled
             && let Some(at) = self.sender.next_send()
         {
-            self.is_scheduled = true;
+            self.sender.is_scheduled = true;
             schedule.add(now, at, key);
+        }
+    }
+
+    #[cold]
+    fn arm_control(&mut self, key: Key, timers: &mut Timers) {
+        if let Some(at) = self.sender.control_timer() {
+            timers.arm(&mut self.armed, at, key, Kind::Control);
         }
     }
 }
@@ -195,14 +205,14 @@ impl Endpoint {
     #[allow(clippy::needless_pass_by_value, reason = "a message is handed over")]
     pub fn submit(&mut self, now: Time, message: Message) {
         debug_assert!(!message.size.is_zero(), "flow {} has no payload", message.flow);
-        debug_assert_eq!(message.path.mss, self.config.mss, "one payload size for the whole network");
+        debug_assert_eq!(message.route.path.mss, self.config.mss, "one payload size for the whole network");
         let sender = Sender::new(now, &message, self.config.seed);
-        self.add_sender(now, message.flow, sender);
+        self.add_sender(now, sender);
     }
 
-    fn add_sender(&mut self, now: Time, flow: FlowId, sender: Sender) {
-        let live = Live { sender, is_scheduled: false, armed: UNARMED };
-        let key = self.senders.insert(flow, live);
+    fn add_sender(&mut self, now: Time, sender: Sender) {
+        let live = Live { sender, armed: UNARMED };
+        let key = self.senders.insert(live);
         if let Some(live) = self.senders.get_mut(key) {
             live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
@@ -294,7 +304,7 @@ impl Endpoint {
             None if data.seq >= data.packets || self.delivered.contains(flow) => None,
             None => {
                 let start = receiver::ack_entropy_start(self.config.seed, flow);
-                Some(self.receivers.insert(flow, Receiver::new(data, start)))
+                Some(self.receivers.insert(Receiver::new(data, start)))
             }
         }
     }
@@ -323,7 +333,7 @@ impl Endpoint {
             self.timers.purge(|key| senders.get(key).is_some());
             return;
         }
-        if rto_shrank && let Some(deadline) = live.sender.deadline() {
+        if rto_shrank && let Some(deadline) = live.sender.deadline(now) {
             self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
@@ -332,20 +342,21 @@ impl Endpoint {
     /// Does what is due: time-outs and control timers, in order of (time, flow, kind).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
-            let Some(live) = self.senders.get_mut(due.key) else { continue };
+            let key = due.key();
+            let Some(live) = self.senders.get_mut(key) else { continue };
             if !due.disarm(&mut live.armed) {
                 continue;
             }
-            match due.kind {
+            match due.kind() {
                 Kind::Recovery => {
                     live.sender.on_timeout(now);
-                    if let Some(deadline) = live.sender.deadline() {
-                        self.timers.arm(&mut live.armed, deadline, due.key, Kind::Recovery);
+                    if let Some(deadline) = live.sender.deadline(now) {
+                        self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
                     }
                 }
                 Kind::Control => live.sender.on_control_timer(now),
             }
-            live.settle(now, due.key, &mut self.timers, &mut self.schedule);
+            live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
     }
 
@@ -366,7 +377,7 @@ impl Endpoint {
         }
         while let Some(key) = self.schedule.next(now) {
             let Some(live) = self.senders.get_mut(key) else { continue };
-            live.is_scheduled = false;
+            live.sender.is_scheduled = false;
             if live.sender.next_send().is_none() {
                 continue;
             }
@@ -423,7 +434,7 @@ mod tests {
     use super::*;
     use crate::congestion::{self, testing};
     use crate::recovery::{self, Detection, Rto};
-    use crate::{WindowCheck, balance};
+    use crate::{Path, Scheme, WindowCheck, balance};
     use alloc::vec::Vec;
     use farspan_units::Duration;
 
@@ -435,15 +446,18 @@ mod tests {
     }
 
     fn message(flow: u32, packets: u64, rto: Rto) -> Message {
+        message_over(testing::path(), flow, packets, rto)
+    }
+
+    fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
         let scheme = Scheme {
             congestion: congestion::Config::by_name("fixed_window").unwrap(),
             balance: balance::Config::by_name("ecmp").unwrap(),
             recovery: recovery::Config { rto, backoff: true, detection: Detection::TimeoutOnly },
             window_check: WindowCheck::Below,
         };
-        let path = testing::path();
         let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);
-        Message { flow, to: PEER, size, path, initial_cwnd, scheme: Arc::new(scheme) }
+        Message { flow, to: PEER, size, initial_cwnd, route: Arc::new(Route::new(path, &scheme)) }
     }
 
     fn us(us: u64) -> Time {
@@ -472,7 +486,7 @@ mod tests {
 
     #[test]
     fn a_live_flow_takes_512_bytes_of_the_sender_s_table_at_most() {
-        let (slot, sender) = (size_of::<Option<(FlowId, Live)>>(), size_of::<Sender>());
+        let (slot, sender) = (size_of::<Option<Live>>(), size_of::<Sender>());
         assert!(slot <= 512, "{slot} bytes, {sender} of them the sender");
     }
 
@@ -593,9 +607,11 @@ mod tests {
     #[test]
     fn a_time_out_that_shrinks_comes_earlier() {
         let mut endpoint = endpoint();
-        let mut message = message(0, 2, Rto::Rfc6298 { min: Duration::from_us(1) });
-        message.path.base_rtt = Duration::from_us(100);
-        endpoint.submit(us(0), message);
+        let rto = Rto::Rfc6298 { min: Duration::from_us(1) };
+        endpoint.submit(
+            us(0),
+            message_over(Path { base_rtt: Duration::from_us(100), ..testing::path() }, 0, 2, rto),
+        );
         send_all(&mut endpoint, us(0));
         assert_eq!(endpoint.poll_timeout(), Some(us(300)));
         endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));

@@ -13,14 +13,12 @@ use farspan_units::{Bytes, Rate, Time};
 pub(crate) struct Pacer {
     /// When the next packet may leave.
     next: Time,
-    /// At this rate the NIC itself sets the pace.
-    line_rate: Rate,
 }
 
 impl Pacer {
     /// A pacer that lets the first packet leave at `now`.
-    pub(crate) const fn new(now: Time, line_rate: Rate) -> Self {
-        Self { next: now, line_rate }
+    pub(crate) const fn new(now: Time) -> Self {
+        Self { next: now }
     }
 
     /// When the next packet may leave; may lie in the past.
@@ -29,13 +27,11 @@ impl Pacer {
         self.next
     }
 
-    /// A packet of `wire` bytes leaves at `now`; `rate`: as in [`crate::congestion::Decision::pacing_rate`].
+    /// A packet of `wire` bytes leaves at `now`; from `line_rate` on the NIC itself sets the pace.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Time, wire: Bytes, rate: Option<Rate>) {
-        self.next = match rate {
-            Some(rate) if rate < self.line_rate => self.next.saturating_add(rate.transmission(wire)).max(now),
-            _ => now,
-        };
+    pub(crate) fn on_sent(&mut self, now: Time, wire: Bytes, rate: Rate, line_rate: Rate) {
+        self.next =
+            if rate < line_rate { self.next.saturating_add(rate.transmission(wire)).max(now) } else { now };
     }
 }
 
@@ -53,41 +49,41 @@ mod tests {
 
     #[test]
     fn packets_leave_one_wire_time_at_the_pacing_rate_apart() {
-        let mut pacer = Pacer::new(ns(1000), LINE);
+        let mut pacer = Pacer::new(ns(1000));
         assert_eq!(pacer.next(), ns(1000));
-        pacer.on_sent(ns(1000), WIRE, Some(Rate::from_gbps(10)));
+        pacer.on_sent(ns(1000), WIRE, Rate::from_gbps(10), LINE);
         assert_eq!(pacer.next(), ns(1000 + 3328));
     }
 
     #[test]
-    fn without_a_rate_or_at_line_rate_the_nic_sets_the_pace() {
-        for rate in [None, Some(LINE), Some(Rate::from_gbps(400))] {
-            let mut pacer = Pacer::new(ns(0), LINE);
-            pacer.on_sent(ns(500), WIRE, rate);
+    fn at_line_rate_or_above_the_nic_sets_the_pace() {
+        for rate in [LINE, Rate::from_gbps(400)] {
+            let mut pacer = Pacer::new(ns(0));
+            pacer.on_sent(ns(500), WIRE, rate, LINE);
             assert_eq!(pacer.next(), ns(500));
         }
     }
 
     #[test]
     fn a_packet_held_up_by_the_nic_does_not_lower_the_rate() {
-        let mut pacer = Pacer::new(ns(0), LINE);
-        pacer.on_sent(ns(300), WIRE, Some(Rate::from_gbps(10)));
+        let mut pacer = Pacer::new(ns(0));
+        pacer.on_sent(ns(300), WIRE, Rate::from_gbps(10), LINE);
         assert_eq!(pacer.next(), ns(3328));
     }
 
     #[test]
     fn after_a_pause_one_packet_may_follow_at_once_and_no_more() {
-        let mut pacer = Pacer::new(ns(0), LINE);
-        pacer.on_sent(ns(50_000), WIRE, Some(Rate::from_gbps(10)));
+        let mut pacer = Pacer::new(ns(0));
+        pacer.on_sent(ns(50_000), WIRE, Rate::from_gbps(10), LINE);
         assert_eq!(pacer.next(), ns(50_000));
-        pacer.on_sent(ns(50_000), WIRE, Some(Rate::from_gbps(10)));
+        pacer.on_sent(ns(50_000), WIRE, Rate::from_gbps(10), LINE);
         assert_eq!(pacer.next(), ns(53_328));
     }
 
     #[test]
     fn a_rate_of_zero_holds_the_next_packet_for_ever() {
-        let mut pacer = Pacer::new(ns(0), LINE);
-        pacer.on_sent(ns(0), WIRE, Some(Rate::ZERO));
+        let mut pacer = Pacer::new(ns(0));
+        pacer.on_sent(ns(0), WIRE, Rate::ZERO, LINE);
         assert_eq!(pacer.next(), Time::MAX);
     }
 }

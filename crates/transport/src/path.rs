@@ -26,7 +26,7 @@ impl Class {
 /// What a sender is given about its path: computed from the topology, or configured; never learnt.
 ///
 /// Which schemes use which of it is part of what a scheme is given, and is listed in the results.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Path {
     /// Intra or inter.
     pub class: Class,

@@ -8,6 +8,7 @@
 //! only a small record stays, which goes on acknowledging duplicates: the ACKs before may have been lost.
 
 use crate::balance::Entropy;
+use crate::table::OfFlow;
 use crate::wire;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
@@ -128,6 +129,7 @@ fn refuse(data: &wire::Data, cumulative: u32) -> wire::Nack {
 /// The receiving half of one flow.
 #[derive(Clone, Debug)]
 pub(crate) struct Receiver {
+    flow: FlowId,
     tally: Tally,
     /// Everything below has arrived.
     cumulative: u32,
@@ -144,11 +146,18 @@ pub(crate) struct Arrival {
     pub is_new: bool,
 }
 
+impl OfFlow for Receiver {
+    #[inline]
+    fn flow(&self) -> FlowId {
+        self.flow
+    }
+}
+
 impl Receiver {
     /// A receiver for the message that `data` belongs to.
     pub(crate) const fn new(data: &wire::Data, ack_entropy_start: u8) -> Self {
         let tally = Tally { goodput: Bytes::ZERO, packets: data.packets, arrived: 0, marked: 0 };
-        Self { tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start }
+        Self { flow: data.flow, tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.

@@ -75,7 +75,7 @@ mod tests {
 
     fn keys(n: u32) -> Vec<Key> {
         let mut table = Table::new();
-        (0..n).map(|flow| table.insert(FlowId(flow), ())).collect()
+        (0..n).map(|flow| table.insert(FlowId(flow))).collect()
     }
 
     #[test]

@@ -4,97 +4,25 @@
 //! lets it [send one packet](Sender::transmit), and hands it ACKs and timer ticks. Bytes in flight are payload bytes of
 //! packets that are neither acknowledged nor held for lost, each counted once however often it was sent.
 
+mod extras;
 mod records;
+mod report;
 
-use crate::Scheme;
 use crate::balance::{self, Balance, Balancer, Feedback};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::endpoint::{Message, Transmit};
 use crate::pacing::Pacer;
-use crate::recovery::{Detection, Late, Outcome, Rack, Rto, RttEstimate, SentMap};
+use crate::recovery::{Late, Outcome, Patience, Rack, Rto, SentMap, Smoothed, Tally};
 use crate::scheme::WindowCheck;
 use crate::wire::{self, Header};
+use crate::{Path, Route};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::ops::Range;
-use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Time};
+use extras::Extras;
+use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 use records::Records;
-
-/// What a sender has counted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SenderCounters {
-    /// Data packets sent, retransmissions included.
-    pub sent_packets: u64,
-    /// Payload sent, retransmissions included.
-    pub sent_bytes: Bytes,
-    /// Data packets sent again.
-    pub retransmitted_packets: u64,
-    /// Payload sent again.
-    pub retransmitted_bytes: Bytes,
-    /// Packets whose time-out ran out, each time it did.
-    pub timeouts: u64,
-    /// NACKs received.
-    pub nacks: u64,
-    /// Packets found lost from the ACKs of later ones.
-    pub losses: u64,
-    /// Packets that arrived after they were held for lost.
-    pub spurious: u64,
-}
-
-/// What a sender counts itself; the rest follows from where it stands.
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    retransmitted_bytes: Bytes,
-    retransmitted_packets: u32,
-    timeouts: u32,
-    nacks: u32,
-    losses: u32,
-    spurious: u32,
-    /// Payload that NACKs acknowledged since the last ACK, which is left to the next one to tell the control.
-    unreported: u32,
-}
-
-impl Tally {
-    fn leave_unreported(&mut self, bytes: Bytes) {
-        self.unreported = self.unreported.saturating_add(u32::try_from(bytes.get()).unwrap_or(u32::MAX));
-    }
-
-    fn take_unreported(&mut self) -> Bytes {
-        Bytes::new(u64::from(core::mem::take(&mut self.unreported)))
-    }
-}
-
-/// A live sender, for probes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SenderView {
-    /// The flow.
-    pub flow: FlowId,
-    /// Congestion window, payload bytes.
-    pub cwnd: Bytes,
-    /// Smoothed round trip; `None` before the first ACK.
-    pub srtt: Option<Duration>,
-    /// Payload bytes in flight.
-    pub in_flight: Bytes,
-    /// Payload bytes acknowledged.
-    pub delivered: Bytes,
-    /// What was counted so far.
-    pub counters: SenderCounters,
-}
-
-/// A message whose sender has the last ACK.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SenderReport {
-    /// The flow.
-    pub flow: FlowId,
-    /// Where it went.
-    pub to: HostId,
-    /// Its payload.
-    pub size: Bytes,
-    /// When the last ACK came.
-    pub finished_at: Time,
-    /// What was counted.
-    pub counters: SenderCounters,
-}
+pub use report::{SenderCounters, SenderReport, SenderView};
 
 /// A data packet about to leave.
 pub(crate) struct DataPacket {
@@ -124,50 +52,51 @@ impl DataPacket {
     }
 }
 
-/// The sending half of one flow.
+/// No NIC is faster.
+const UNPACED: Rate = Rate::from_bps(u64::MAX);
+
+/// The sending half of one flow: what changes while it sends, and where the rest stands.
 #[derive(Debug)]
 pub(crate) struct Sender {
+    /// What the flows of its path and scheme share.
+    route: Arc<Route>,
     flow: FlowId,
     to: HostId,
-    size: Bytes,
-    /// Payload of a full packet.
-    mss: Bytes,
-    /// Header of every packet.
-    header: Bytes,
     /// How many packets the message has.
     packets: u32,
-    window_check: WindowCheck,
+    /// Payload of the last of them.
+    last_len: u16,
+    /// Whether the endpoint's schedule holds it.
+    pub is_scheduled: bool,
+    /// Whether the control has decided to have its timer.
+    pub wants_timer: bool,
     control: Control,
     balancer: Balancer,
-    wants_feedback: bool,
     /// The flow's draws for path selection.
     random: Random,
-    /// What the control decided last.
-    decision: Decision,
+    /// The congestion window decided last.
+    cwnd: Bytes,
+    /// The pacing rate decided last; [`UNPACED`]: as fast as the NIC.
+    pacing_rate: Rate,
     pacer: Pacer,
     sent: SentMap,
-    rtt: RttEstimate,
-    rto_policy: Rto,
-    /// Time-out of a packet that never timed out.
-    rto: Duration,
-    rack: Option<Rack>,
+    srtt: Smoothed,
     /// Payload in flight.
     in_flight: Bytes,
     /// Payload acknowledged.
     delivered: Bytes,
-    records: Option<Box<Records>>,
-    tally: Tally,
+    extras: Option<Box<Extras>>,
 }
 
 impl Sender {
-    /// A sender for `message`, built from its scheme; `seed` is the endpoint's.
+    /// A sender for `message`, built from its route; `seed` is the endpoint's.
     pub(crate) fn new(now: Time, message: &Message, seed: u64) -> Self {
-        let Message { flow, path, initial_cwnd, scheme, .. } = message;
-        let (flow, initial_cwnd) = (*flow, *initial_cwnd);
-        let control = scheme.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
+        let Message { flow, initial_cwnd, route, .. } = message;
+        let (flow, initial_cwnd, path) = (*flow, *initial_cwnd, &route.path);
+        let control = route.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
-        let balancer = scheme.balance.build(&balance::Start { path, flow, random });
+        let balancer = route.balance.build(&balance::Start { path, flow, random });
         Self::assemble(now, message, seed, control, balancer)
     }
 
@@ -179,34 +108,37 @@ impl Sender {
         control: Control,
         balancer: Balancer,
     ) -> Self {
-        let Message { flow, to, size, path, scheme, .. } = message;
-        let Scheme { recovery, window_check, .. } = Arc::as_ref(scheme);
-        let packets = u32::try_from(size.pieces(path.mss)).expect("a message has at most 2^32 - 1 packets");
-        let records = control.wants_send_record().then(|| Box::new(Records::new(now)));
+        let Message { flow, to, size, route, .. } = message;
+        let mss = route.path.mss;
+        let packets = u32::try_from(size.pieces(mss)).expect("a message has at most 2^32 - 1 packets");
+        let Decision { cwnd, pacing_rate, next_timer } = control.decision();
+        let last = *size - mss * u64::from(packets.saturating_sub(1));
         Self {
             flow: *flow,
             to: *to,
-            size: *size,
-            mss: path.mss,
-            header: path.header,
             packets,
-            window_check: *window_check,
-            decision: control.decision(),
+            last_len: last.get() as u16,
+            is_scheduled: false,
+            extras: Extras::new(now, route, control.wants_send_record()),
+            cwnd,
+            pacing_rate: pacing_rate.unwrap_or(UNPACED),
+            wants_timer: next_timer.is_some(),
             control,
-            wants_feedback: balancer.wants_feedback(),
-            sent: SentMap::new(balancer.wants_feedback(), recovery.backoff),
+            sent: SentMap::new(balancer.wants_feedback()),
             balancer,
             random: Random::new(seed, Purpose::Balance, u64::from(flow.0)),
-            pacer: Pacer::new(now, path.line_rate),
-            rtt: RttEstimate::default(),
-            rto_policy: recovery.rto,
-            rto: recovery.rto.initial(path),
-            rack: (recovery.detection == Detection::Rack).then(Rack::default),
+            pacer: Pacer::new(now),
+            srtt: Smoothed::NONE,
             in_flight: Bytes::ZERO,
             delivered: Bytes::ZERO,
-            records,
-            tally: Tally::default(),
+            route: Arc::clone(route),
         }
+    }
+
+    /// Whose it is.
+    #[inline]
+    pub(crate) const fn flow(&self) -> FlowId {
+        self.flow
     }
 
     /// Where the message goes.
@@ -222,14 +154,27 @@ impl Sender {
     }
 
     /// When the control wants its timer.
+    pub(crate) fn control_timer(&self) -> Option<Time> {
+        if self.wants_timer { self.control.decision().next_timer } else { None }
+    }
+
     #[inline]
-    pub(crate) const fn control_timer(&self) -> Option<Time> {
-        self.decision.next_timer
+    fn decide(&mut self, Decision { cwnd, pacing_rate, next_timer }: Decision) {
+        self.cwnd = cwnd;
+        self.pacing_rate = pacing_rate.unwrap_or(UNPACED);
+        self.wants_timer = next_timer.is_some();
     }
 
     /// When the first packet in flight times out.
-    pub(crate) fn deadline(&mut self) -> Option<Time> {
-        self.sent.deadline(self.rto)
+    pub(crate) fn deadline(&mut self, now: Time) -> Option<Time> {
+        self.sent.deadline(now, self.patience())
+    }
+
+    /// How long packets are waited for.
+    #[inline]
+    fn patience(&self) -> Patience {
+        let rto = self.extras.as_ref().map_or(self.route.rto, |extras| extras.rto);
+        Patience { rto, backs_off: self.route.recovery.backoff }
     }
 
     /// When the next packet may leave (may lie in the past); `None` while there is nothing to send or the window is
@@ -240,29 +185,29 @@ impl Sender {
     }
 
     #[inline]
-    const fn has_data(&self) -> bool {
+    fn has_data(&self) -> bool {
         self.sent.has_lost() || self.sent.next() < self.packets
     }
 
     #[inline]
     fn window_is_open(&self) -> bool {
-        match self.window_check {
-            WindowCheck::Below => self.in_flight < self.decision.cwnd,
-            WindowCheck::Fits => self.in_flight.is_zero() || self.in_flight + self.mss <= self.decision.cwnd,
+        match self.route.window_check {
+            WindowCheck::Below => self.in_flight < self.cwnd,
+            WindowCheck::Fits => {
+                self.in_flight.is_zero() || self.in_flight + self.route.path.mss <= self.cwnd
+            }
         }
     }
 
-    /// The payload of packet `seq` as a range of the message.
-    #[inline]
-    fn range(&self, seq: u32) -> Range<u64> {
-        let start = u64::from(seq) * self.mss.get();
-        start..(start + self.mss.get()).min(self.size.get())
+    /// The payload of the whole message.
+    fn size(&self) -> Bytes {
+        self.route.path.mss * u64::from(self.packets - 1) + Bytes::new(u64::from(self.last_len))
     }
 
+    /// The payload of packet `seq`.
     #[inline]
     fn len(&self, seq: u32) -> Bytes {
-        let range = self.range(seq);
-        Bytes::new(range.end - range.start)
+        if seq + 1 == self.packets { Bytes::new(u64::from(self.last_len)) } else { self.route.path.mss }
     }
 
     /// The next packet leaves now, lost ones first. [`Self::next_send`] must have allowed it.
@@ -272,21 +217,24 @@ impl Sender {
         let again = if self.sent.has_lost() { self.sent.resend(now, entropy) } else { None };
         let retransmission = again.is_some();
         let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
-        let payload = self.range(seq);
-        let len = Bytes::new(payload.end - payload.start);
+        let len = self.len(seq);
+        let start = u64::from(seq) * self.route.path.mss.get();
 
         if retransmission {
-            self.tally.retransmitted_packets += 1;
-            self.tally.retransmitted_bytes += len;
+            let tally = self.sent.tally_mut();
+            tally.retransmitted_packets += 1;
+            tally.retransmitted_bytes += len;
         }
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
-        if self.records.is_some() {
+        if self.extras.is_some() {
             self.keep_record(now, seq, was_idle);
         }
-        self.pacer.on_sent(now, len + self.header, self.decision.pacing_rate);
+        let Path { header, line_rate, .. } = self.route.path;
+        self.pacer.on_sent(now, len + header, self.pacing_rate, line_rate);
         let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
-        self.decision = self.control.on_sent(&sent);
+        let decision = self.control.on_sent(&sent);
+        self.decide(decision);
         let header = wire::Data {
             flow: self.flow,
             seq,
@@ -295,18 +243,18 @@ impl Sender {
             sent_at: now,
             entropy,
         };
-        let deadline = now.saturating_add(self.sent.time_out(self.rto, timeouts));
-        DataPacket { header, payload, retransmission, deadline }
+        let deadline = now.saturating_add(self.patience().after(timeouts));
+        DataPacket { header, payload: start..start + len.get(), retransmission, deadline }
     }
 
     fn keep_record(&mut self, now: Time, seq: u32, was_idle: bool) {
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let (base, app_limited) = (self.sent.base(), !self.has_data());
-        if let Some(records) = &mut self.records {
+        if let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) {
             if was_idle {
                 (records.first_sent_at, records.delivered_at) = (now, now);
             }
-            let Records { delivered_at, first_sent_at, .. } = **records;
+            let Records { delivered_at, first_sent_at, .. } = *records;
             let record = SendRecord { in_flight, delivered, delivered_at, first_sent_at, app_limited };
             records.put(base, seq, record);
         }
@@ -323,12 +271,12 @@ impl Sender {
         let before = self.delivered;
         let at_send = self.acknowledge_echoed(now, ack);
         self.sent.advance();
-        self.acknowledge_below(ack.cumulative);
+        self.acknowledge_below(now, ack.cumulative);
         let rto_shrank = self.update_rtt(rtt);
 
-        self.decision = self.control.on_ack(&congestion::Ack {
+        let decision = self.control.on_ack(&congestion::Ack {
             now,
-            bytes_acked: self.delivered - before + self.tally.take_unreported(),
+            bytes_acked: self.delivered - before + self.sent.take_unreported(),
             ecn_ce: ack.ecn_ce,
             rtt,
             sent_at: ack.sent_at,
@@ -337,11 +285,12 @@ impl Sender {
             at_send,
             telemetry: &[],
         });
-        if self.wants_feedback {
+        self.decide(decision);
+        if self.sent.keeps_entropies() {
             let feedback = Feedback { now, entropy: ack.entropy };
             self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
         }
-        if let Some(rack) = &mut self.rack {
+        if let Some(rack) = self.rack() {
             rack.on_ack(ack.sent_at);
             self.detect_losses(now);
         }
@@ -357,44 +306,53 @@ impl Sender {
             // Not a NACK of anything that was sent.
             return;
         }
-        self.tally.nacks += 1;
         let before = self.delivered;
-        self.acknowledge_below(nack.cumulative);
-        self.tally.leave_unreported(self.delivered - before);
-        let Some(trimmed) = self.sent.take_one(nack.seq, nack.sent_at) else { return };
+        self.acknowledge_below(now, nack.cumulative);
+        let tally = self.sent.tally_mut();
+        tally.nacks += 1;
+        tally.leave_unreported(self.delivered - before);
+        let Some(trimmed) = self.sent.take_one(now, nack.seq, nack.sent_at) else { return };
         let bytes = self.len(trimmed.seq);
         self.in_flight -= bytes;
-        if self.wants_feedback {
+        if self.sent.keeps_entropies() {
             self.balancer.on_nack(Feedback { now, entropy: nack.entropy }, &mut self.random);
         }
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
-        let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true };
-        self.decision = self.control.on_nack(&nack);
+        let decision =
+            self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
+        self.decide(decision);
+    }
+
+    fn rack(&mut self) -> Option<&mut Rack> {
+        self.extras.as_mut()?.rack.as_mut()
     }
 
     #[inline]
     fn update_rtt(&mut self, rtt: Duration) -> bool {
-        self.rtt.update(rtt);
-        let Rto::Rfc6298 { min } = self.rto_policy else { return false };
-        let before = core::mem::replace(&mut self.rto, self.rtt.rto(min));
-        self.rto < before
+        self.srtt.update(rtt);
+        let Some(extras) = &mut self.extras else { return false };
+        extras.rtt.update(rtt);
+        let Rto::Rfc6298 { min } = self.route.recovery.rto else { return false };
+        let before = core::mem::replace(&mut extras.rto, extras.rtt.rto(min));
+        extras.rto < before
     }
 
     /// Acknowledges the packet that the ACK is for; gives its send record if this transmission was its last.
     #[inline]
     fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> Option<SendRecord> {
-        let was_spurious = match self.acknowledge(ack.seq) {
+        let was_spurious = match self.acknowledge(now, ack.seq) {
             Outcome::Known => return None,
             Outcome::WasLost => true,
             Outcome::Arrived { sent_at } => sent_at != ack.sent_at,
         };
         if was_spurious {
-            self.tally.spurious += 1;
-            if let Some(rack) = &mut self.rack {
-                rack.on_spurious(now, &self.rtt);
-            }
+            self.sent.tally_mut().spurious += 1;
         }
-        let records = self.records.as_mut()?;
+        let Extras { records, rtt, rack, .. } = self.extras.as_deref_mut()?;
+        if was_spurious && let Some(rack) = rack {
+            rack.on_spurious(now, rtt);
+        }
+        let records = records.as_mut()?;
         records.delivered_at = now;
         if was_spurious {
             return None;
@@ -405,18 +363,18 @@ impl Sender {
 
     /// Acknowledges all packets before `cumulative`.
     #[inline]
-    fn acknowledge_below(&mut self, cumulative: u32) {
+    fn acknowledge_below(&mut self, now: Time, cumulative: u32) {
         if self.sent.base() < cumulative {
             for seq in self.sent.base()..cumulative.min(self.sent.next()) {
-                self.acknowledge(seq);
+                self.acknowledge(now, seq);
             }
             self.sent.advance();
         }
     }
 
     #[inline]
-    fn acknowledge(&mut self, seq: u32) -> Outcome {
-        let outcome = self.sent.acknowledge(seq);
+    fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
+        let outcome = self.sent.acknowledge(now, seq);
         if outcome == Outcome::Known {
             return outcome;
         }
@@ -429,31 +387,35 @@ impl Sender {
     }
 
     fn detect_losses(&mut self, now: Time) {
-        let Some(mark) = self.rack.as_ref().and_then(|rack| rack.lost_until(&self.rtt)) else { return };
+        let Some(extras) = &self.extras else { return };
+        let Some(mark) = extras.rack.as_ref().and_then(|rack| rack.lost_until(&extras.rtt)) else { return };
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
-        while let Some(late) = self.sent.take_sent_until(mark) {
+        while let Some(late) = self.sent.take_sent_until(now, mark) {
             bytes += self.take_out(now, late);
             newest = newest.max(late.sent_at);
-            self.tally.losses += 1;
+            self.sent.tally_mut().losses += 1;
         }
         if !bytes.is_zero() {
             let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
-            self.decision = self.control.on_loss(&loss);
+            let decision = self.control.on_loss(&loss);
+            self.decide(decision);
         }
     }
 
     /// Time-outs that have run out: one event for all of them.
     pub(crate) fn on_timeout(&mut self, now: Time) {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
-        while let Some(late) = self.sent.take_timed_out(now, self.rto) {
+        let patience = self.patience();
+        while let Some(late) = self.sent.take_timed_out(now, patience) {
             bytes += self.take_out(now, late);
             newest = newest.max(late.sent_at);
-            self.tally.timeouts += 1;
+            self.sent.tally_mut().timeouts += 1;
         }
         if !bytes.is_zero() {
-            let (in_flight, rto) = (self.in_flight, self.rto);
+            let (in_flight, rto) = (self.in_flight, patience.rto);
             let timeout = congestion::Timeout { now, bytes, sent_at: newest, in_flight, rto };
-            self.decision = self.control.on_timeout(&timeout);
+            let decision = self.control.on_timeout(&timeout);
+            self.decide(decision);
         }
     }
 
@@ -461,7 +423,7 @@ impl Sender {
     fn take_out(&mut self, now: Time, late: Late) -> Bytes {
         let len = self.len(late.seq);
         self.in_flight -= len;
-        if self.wants_feedback {
+        if self.sent.keeps_entropies() {
             self.balancer.on_timeout(Feedback { now, entropy: late.entropy }, &mut self.random);
         }
         len
@@ -469,17 +431,18 @@ impl Sender {
 
     /// The control's timer.
     pub(crate) fn on_control_timer(&mut self, now: Time) {
-        if self.decision.next_timer.is_some_and(|due| due <= now) {
-            self.decision = self.control.on_timer(now);
+        if self.control_timer().is_some_and(|due| due <= now) {
+            let decision = self.control.on_timer(now);
+            self.decide(decision);
             // A timer in the past would come up for ever.
-            self.decision.next_timer = self.decision.next_timer.filter(|&due| due > now);
+            self.wants_timer = decision.next_timer.is_some_and(|due| due > now);
         }
     }
 
     fn counters(&self) -> SenderCounters {
         let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious, .. } =
-            self.tally;
-        let first_bytes = (self.mss * u64::from(self.sent.next())).min(self.size);
+            self.sent.tally();
+        let first_bytes = (self.route.path.mss * u64::from(self.sent.next())).min(self.size());
         SenderCounters {
             sent_packets: u64::from(self.sent.next()) + u64::from(retransmitted_packets),
             sent_bytes: first_bytes + retransmitted_bytes,
@@ -496,8 +459,8 @@ impl Sender {
     pub(crate) fn view(&self) -> SenderView {
         SenderView {
             flow: self.flow,
-            cwnd: self.decision.cwnd,
-            srtt: self.rtt.srtt(),
+            cwnd: self.cwnd,
+            srtt: self.srtt.get(),
             in_flight: self.in_flight,
             delivered: self.delivered,
             counters: self.counters(),
@@ -507,7 +470,13 @@ impl Sender {
     /// For the end.
     pub(crate) fn report(&self, finished_at: Time) -> SenderReport {
         debug_assert!(self.in_flight.is_zero(), "nothing is in flight when everything is acknowledged");
-        SenderReport { flow: self.flow, to: self.to, size: self.size, finished_at, counters: self.counters() }
+        SenderReport {
+            flow: self.flow,
+            to: self.to,
+            size: self.size(),
+            finished_at,
+            counters: self.counters(),
+        }
     }
 }
 

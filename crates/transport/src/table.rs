@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hasher};
 use farspan_units::{FlowId, random};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashTable};
 
 /// A hasher for small integers, the same on every machine.
 #[derive(Clone, Copy, Default, Debug)]
@@ -38,68 +38,97 @@ impl Hasher for FixedState {
 /// A map from flows that is looked up and never iterated.
 pub(crate) type FlowMap<T> = HashMap<FlowId, T, Fixed>;
 
+/// A flow's hash, for tables that hold flows elsewhere.
+pub(crate) fn hash(flow: FlowId) -> u64 {
+    Fixed.hash_one(flow)
+}
+
 /// A flow and its slot: valid while the slot holds this flow. An endpoint never sees a flow's number twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key {
     /// The flow.
     pub flow: FlowId,
-    slot: u32,
+    /// The slot; below 2^31.
+    pub slot: u32,
+}
+
+/// Something that knows whose it is.
+pub(crate) trait OfFlow {
+    /// The flow, always the same.
+    fn flow(&self) -> FlowId;
 }
 
 /// Flows by number; slots of removed flows are used again.
 #[derive(Debug)]
 pub(crate) struct Table<T> {
-    slots: Vec<Option<(FlowId, T)>>,
+    slots: Vec<Option<T>>,
     free: Vec<u32>,
-    index: FlowMap<u32>,
+    /// Slots by the flow in them.
+    index: HashTable<u32>,
     /// Slots found last, by the low bits of the flow's number: a host hears from few flows at a time.
     recent: [u32; RECENT],
 }
 
+/// Slots grow by this part of themselves, so that few stand empty.
+const GROWTH: usize = 8;
+
 /// How many slots a table remembers; a power of two.
 const RECENT: usize = 8;
 
-impl<T> Table<T> {
+impl<T: OfFlow> Table<T> {
     /// An empty table.
     pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), index: HashMap::with_hasher(Fixed), recent: [0; RECENT] }
+        Self { slots: Vec::new(), free: Vec::new(), index: HashTable::new(), recent: [0; RECENT] }
     }
 
     /// Adds a flow.
-    pub(crate) fn insert(&mut self, flow: FlowId, value: T) -> Key {
+    pub(crate) fn insert(&mut self, value: T) -> Key {
+        let flow = value.flow();
+        debug_assert!(self.key(flow).is_none(), "flow {flow} is already there");
         let slot = self.free.pop().unwrap_or_else(|| {
+            if self.slots.len() == self.slots.capacity() {
+                self.slots.reserve_exact(self.slots.len() / GROWTH + 1);
+            }
             self.slots.push(None);
             (self.slots.len() - 1) as u32
         });
-        self.slots[slot as usize] = Some((flow, value));
-        let before = self.index.insert(flow, slot);
-        debug_assert!(before.is_none(), "flow {flow} is already there");
+        self.slots[slot as usize] = Some(value);
+        let slots = &self.slots;
+        let rehash = |&slot: &u32| slots[slot as usize].as_ref().map_or(0, |value| hash(value.flow()));
+        self.index.insert_unique(hash(flow), slot, rehash);
         Key { flow, slot }
     }
 
     /// The key of a flow.
     pub(crate) fn key(&self, flow: FlowId) -> Option<Key> {
-        self.index.get(&flow).map(|&slot| Key { flow, slot })
+        self.index.find(hash(flow), |&slot| self.holds(slot, flow)).map(|&slot| Key { flow, slot })
+    }
+
+    #[inline]
+    fn holds(&self, slot: u32, flow: FlowId) -> bool {
+        matches!(&self.slots[slot as usize], Some(value) if value.flow() == flow)
     }
 
     /// The key of a flow, faster if it was asked for lately.
     #[inline]
     pub(crate) fn find(&mut self, flow: FlowId) -> Option<Key> {
-        let recent = &mut self.recent[flow.0 as usize & (RECENT - 1)];
-        if let Some(Some((found, _))) = self.slots.get(*recent as usize)
-            && *found == flow
+        let recent = flow.0 as usize & (RECENT - 1);
+        let slot = self.recent[recent];
+        if let Some(Some(value)) = self.slots.get(slot as usize)
+            && value.flow() == flow
         {
-            return Some(Key { flow, slot: *recent });
+            return Some(Key { flow, slot });
         }
-        *recent = *self.index.get(&flow)?;
-        Some(Key { flow, slot: *recent })
+        let key = self.key(flow)?;
+        self.recent[recent] = key.slot;
+        Some(key)
     }
 
     /// The value behind a key; `None` if the flow was removed.
     #[inline]
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
         match &mut self.slots[key.slot as usize] {
-            Some((flow, value)) if *flow == key.flow => Some(value),
+            Some(value) if value.flow() == key.flow => Some(value),
             _ => None,
         }
     }
@@ -108,7 +137,7 @@ impl<T> Table<T> {
     #[inline]
     pub(crate) fn get(&self, key: Key) -> Option<&T> {
         match &self.slots[key.slot as usize] {
-            Some((flow, value)) if *flow == key.flow => Some(value),
+            Some(value) if value.flow() == key.flow => Some(value),
             _ => None,
         }
     }
@@ -116,9 +145,18 @@ impl<T> Table<T> {
     /// Takes a flow out.
     pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;
-        self.index.remove(&key.flow);
+        if let Ok(entry) = self.index.find_entry(hash(key.flow), |&slot| slot == key.slot) {
+            entry.remove();
+        }
         self.free.push(key.slot);
-        self.slots[key.slot as usize].take().map(|(_, value)| value)
+        self.slots[key.slot as usize].take()
+    }
+}
+
+#[cfg(test)]
+impl OfFlow for FlowId {
+    fn flow(&self) -> FlowId {
+        *self
     }
 }
 
@@ -129,13 +167,13 @@ mod tests {
     #[test]
     fn a_key_stops_working_when_its_flow_is_removed_even_if_the_slot_is_used_again() {
         let mut table = Table::new();
-        let old = table.insert(FlowId(7), 'a');
-        assert_eq!(table.remove(old), Some('a'));
-        let new = table.insert(FlowId(8), 'b');
+        let old = table.insert(FlowId(7));
+        assert_eq!(table.remove(old), Some(FlowId(7)));
+        let new = table.insert(FlowId(8));
         assert_eq!(new.slot, old.slot);
         assert_eq!(table.get_mut(old), None);
         assert_eq!(table.remove(old), None);
-        assert_eq!(table.get(new), Some(&'b'));
+        assert_eq!(table.get(new), Some(&FlowId(8)));
         assert_eq!(table.key(FlowId(7)), None);
         assert_eq!(table.key(FlowId(8)), Some(new));
     }

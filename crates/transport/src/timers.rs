@@ -6,7 +6,7 @@
 use crate::table::Key;
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
-use farspan_units::Time;
+use farspan_units::{FlowId, Time};
 
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -33,16 +33,31 @@ pub(crate) const UNARMED: Armed = [Time::MAX; Kind::COUNT];
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Due {
     at: Time,
-    /// Whose.
-    pub key: Key,
-    /// What for.
-    pub kind: Kind,
+    flow: FlowId,
+    /// The kind in the first bit, the flow's slot in the others.
+    place: u32,
 }
 
 impl Due {
+    const KIND: u32 = u32::BITS - 1;
+
+    const fn new(at: Time, key: Key, kind: Kind) -> Self {
+        Self { at, flow: key.flow, place: key.slot | (kind as u32) << Self::KIND }
+    }
+
+    /// Whose.
+    pub(crate) const fn key(&self) -> Key {
+        Key { flow: self.flow, slot: self.place & !(1 << Self::KIND) }
+    }
+
+    /// What for.
+    pub(crate) const fn kind(&self) -> Kind {
+        if self.place >> Self::KIND == 0 { Kind::Recovery } else { Kind::Control }
+    }
+
     /// Whether this is the live entry of its timer, given the flow's; if so the timer is no longer armed.
     pub(crate) fn disarm(&self, armed: &mut Armed) -> bool {
-        let live = &mut armed[self.kind as usize];
+        let live = &mut armed[self.kind() as usize];
         let is_live = *live == self.at;
         if is_live {
             *live = Time::MAX;
@@ -64,7 +79,7 @@ impl Timers {
         let live = &mut armed[kind as usize];
         if at < *live {
             *live = at;
-            self.heap.push(Reverse(Due { at, key, kind }));
+            self.heap.push(Reverse(Due::new(at, key, kind)));
         }
     }
 
@@ -85,7 +100,7 @@ impl Timers {
     /// Forgets the entries of ended flows that would come up next.
     pub(crate) fn purge(&mut self, is_live: impl Fn(Key) -> bool) {
         while let Some(Reverse(due)) = self.heap.peek()
-            && !is_live(due.key)
+            && !is_live(due.key())
         {
             self.heap.pop();
         }
@@ -97,7 +112,6 @@ mod tests {
     use super::*;
     use crate::table::Table;
     use alloc::vec::Vec;
-    use farspan_units::FlowId;
 
     fn at(ps: u64) -> Time {
         Time::from_ps(ps)
@@ -105,7 +119,7 @@ mod tests {
 
     fn keys() -> [Key; 2] {
         let mut table = Table::new();
-        [0, 1].map(|flow| table.insert(FlowId(flow), ()))
+        [0, 1].map(|flow| table.insert(FlowId(flow)))
     }
 
     #[test]
@@ -132,7 +146,7 @@ mod tests {
         }
         assert_eq!(timers.pop(at(3)), None);
         let order: Vec<_> =
-            core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.key.flow.0, due.kind)).collect();
+            core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.flow.0, due.kind())).collect();
         let expected = [(0, Kind::Recovery), (0, Kind::Control), (1, Kind::Recovery), (1, Kind::Control)];
         assert_eq!(order, expected);
     }

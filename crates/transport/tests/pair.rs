@@ -7,7 +7,7 @@ use farspan_transport::congestion::{self, fixed_window};
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::wire::{Header, MAX_HEADER, View};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, ReceiverReport, Scheme,
+    Class, Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, ReceiverReport, Route, Scheme,
     SenderReport, Transmit, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
@@ -105,8 +105,9 @@ impl Pair {
         let mut bytes = Random::new(u64::from(flow.0), Purpose::Test, 1);
         self.hosts[from].outgoing.insert(flow, (0..size).map(|_| bytes.bits() as u8).collect());
         self.hosts[1 - from].incoming.insert(flow, vec![0; size as usize]);
-        let (path, scheme) = (path(), Arc::clone(scheme));
-        let message = Message { flow, to, size: Bytes::new(size), initial_cwnd: path.bdp, path, scheme };
+        let route = Arc::new(Route::new(path(), scheme));
+        let initial_cwnd = route.path().bdp;
+        let message = Message { flow, to, size: Bytes::new(size), initial_cwnd, route };
         self.hosts[from].endpoint.submit(self.now, message);
         self.drive_nic(from);
     }

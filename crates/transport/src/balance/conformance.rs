@@ -95,7 +95,7 @@ fn a_selector_from_elsewhere_is_called_like_a_built_in_one() {
         }
     }
     let mut random = Random::new(1, Purpose::Balance, 0);
-    let mut balancer = Balancer::Custom(Box::new(Counting(0)));
+    let mut balancer = Balancer::Custom(Box::new(Box::new(Counting(0))));
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 1);
     balancer.on_timeout(Feedback { now: Time::ZERO, entropy: 41 }, &mut random);
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 42);

@@ -81,7 +81,7 @@ macro_rules! balancers {
                 $variant($held),
             )*
             /// A path selector from outside this crate.
-            Custom(Box<dyn Balance + Send>),
+            Custom(Box<Box<dyn Balance + Send>>),
         }
 
         impl fmt::Debug for Balancer {
@@ -136,5 +136,5 @@ macro_rules! balancers {
 balancers! {
     Ecmp, ecmp, ecmp::Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
     Rps, rps, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
-    Unolb, unolb, unolb::Unolb, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
+    Unolb, unolb, Box<unolb::Unolb>, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
 }

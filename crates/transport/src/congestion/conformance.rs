@@ -221,7 +221,7 @@ fn a_control_from_elsewhere_is_called_like_a_built_in_one() {
         }
     }
     let decision = Decision { cwnd: Bytes::new(4096), pacing_rate: None, next_timer: None };
-    let mut control = Control::Custom(Box::new(Doubling(decision)));
+    let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
     assert!(control.wants_send_record());
     assert_eq!(control.on_ack(&testing::Acks::new(&testing::start()).next(false)).cwnd, Bytes::new(8192));
     assert_eq!(control.on_timer(Time::ZERO), control.decision());

@@ -5,11 +5,13 @@
 //! [`Config::alpha_start`]); in a scenario that starts with a whole bandwidth-delay product the RFC's value would halve
 //! every flow at its first mark.
 
-use super::pace::Pace;
+use super::pace::{Pace, PaceLaw};
 use super::signals::{Marks, Round};
-use super::window::Window;
+use super::window::{Bounds, Window};
 use super::{Ack, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
+use crate::Path;
 use crate::congestion::ConfigError;
+use alloc::sync::Arc;
 use farspan_units::Time;
 
 /// Parameters of DCTCP.
@@ -48,9 +50,31 @@ impl Config {
     }
 }
 
+/// The parameters, and what a path makes of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Law {
+    /// The parameters.
+    config: Config,
+    /// Smallest and largest window.
+    bounds: Bounds,
+    /// How the window turns into a rate.
+    pace: PaceLaw,
+}
+
+impl Law {
+    /// What `path` makes of `config`.
+    #[must_use]
+    pub fn new(config: &Config, path: &Path) -> Self {
+        let bounds = Bounds::new(path, f64::INFINITY);
+        Self { config: config.clone(), bounds, pace: PaceLaw::new(config.pacing, true, path) }
+    }
+}
+
 /// DCTCP's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dctcp {
+    /// What the flows of a path share.
+    law: Arc<Law>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// DCTCP.Alpha: the average share of marked bytes.
@@ -66,22 +90,23 @@ pub struct Dctcp {
 impl Dctcp {
     /// The control for one flow.
     #[must_use]
-    pub fn new(config: &Config, start: &Start<'_>) -> Self {
+    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
         let searching = start.initial_cwnd < start.path.bdp;
-        let alpha = config.alpha_start.unwrap_or(if searching { 1.0 } else { 0.0 });
+        let alpha = law.config.alpha_start.unwrap_or(if searching { 1.0 } else { 0.0 });
         Self {
-            window: Window::new(start, f64::INFINITY),
-            marks: Marks::new(config.gain, alpha),
+            window: Window::new(&law.bounds, start),
+            marks: Marks::new(alpha),
             round: Round::default(),
             reduced: Round::default(),
-            pace: Pace::new(config.pacing, true, start),
+            pace: Pace::default(),
+            law: Arc::clone(law),
         }
     }
 
     /// Section 3.5: as TCP, but no second cut in a window that marks have reduced.
     fn lost(&mut self, now: Time, sent_at: Time) {
         if self.reduced.ended_at(now, sent_at) {
-            self.window.on_loss(now, sent_at);
+            self.window.on_loss(&self.law.bounds, now, sent_at);
         }
     }
 }
@@ -90,23 +115,23 @@ impl Congestion for Dctcp {
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),
-            pacing_rate: self.pace.rate(self.window.get()),
+            pacing_rate: self.pace.rate(&self.law.pace, self.window.get()),
             next_timer: None,
         }
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
-        self.pace.on_rtt(ack.rtt);
+        self.pace.on_rtt(&self.law.pace, ack.rtt);
         self.marks.count(ack);
         // Section 3.3, steps 3 to 7: M = marked / acked; Alpha = Alpha x (1 - g) + g x M, once per window.
         if self.round.ended_by(ack) {
-            self.marks.end_period();
+            self.marks.end_period(self.law.config.gain);
         }
         if !ack.ecn_ce {
-            self.window.grow(ack, self.window.mss());
+            self.window.grow(&self.law.bounds, ack, self.law.bounds.mss);
         } else if self.reduced.ended_by(ack) {
             // Section 3.3, step 9: cwnd = cwnd x (1 - Alpha / 2), once per window.
-            self.window.cut(self.marks.average() / 2.0);
+            self.window.cut(&self.law.bounds, self.marks.average() / 2.0);
         }
         self.decision()
     }
@@ -122,7 +147,7 @@ impl Congestion for Dctcp {
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
-        self.window.on_timeout(timeout.now, timeout.sent_at);
+        self.window.on_timeout(&self.law.bounds, timeout.now, timeout.sent_at);
         self.decision()
     }
 }
@@ -135,15 +160,19 @@ mod tests {
 
     const MSS: f64 = 4096.0;
 
+    fn dctcp(config: &Config, start: &Start<'_>) -> Dctcp {
+        Dctcp::new(&Arc::new(Law::new(config, start.path)), start)
+    }
+
     /// A flow that starts with ten packets, in slow start.
     fn iw10() -> (Dctcp, Acks) {
         let start = start_with(Bytes::new(40_960));
-        (Dctcp::new(&Config::default(), &start), Acks::new(&start))
+        (dctcp(&Config::default(), &start), Acks::new(&start))
     }
 
     /// A flow that starts with one bandwidth-delay product.
     fn full() -> (Dctcp, Acks) {
-        (Dctcp::new(&Config::default(), &start()), Acks::new(&start()))
+        (dctcp(&Config::default(), &start()), Acks::new(&start()))
     }
 
     fn loss(now: Time, sent_at: Time) -> Loss {
@@ -155,7 +184,7 @@ mod tests {
         near(iw10().0.marks.average(), 1.0, 0.0);
         near(full().0.marks.average(), 0.0, 0.0);
         let config = Config { alpha_start: Some(0.25), ..Config::default() };
-        near(Dctcp::new(&config, &start()).marks.average(), 0.25, 0.0);
+        near(dctcp(&config, &start()).marks.average(), 0.25, 0.0);
     }
 
     #[test]
@@ -195,7 +224,7 @@ mod tests {
     #[test]
     fn a_marked_window_is_cut_once_by_half_the_average() {
         let (mut control, mut acks) = full();
-        control.marks = Marks::new(1.0 / 16.0, 0.4);
+        control.marks = Marks::new(0.4);
         control.round.ended_at(Time::MAX, Time::ZERO);
         let before = control.window.get();
         control.on_ack(&acks.next(true));
@@ -220,7 +249,7 @@ mod tests {
     #[test]
     fn loss_halves_once_a_window_and_not_in_one_that_marks_have_cut() {
         let (mut control, mut acks) = full();
-        control.marks = Marks::new(1.0 / 16.0, 0.4);
+        control.marks = Marks::new(0.4);
         control.round.ended_at(Time::MAX, Time::ZERO);
         let ack = acks.next(true);
         control.on_ack(&ack);
@@ -257,6 +286,6 @@ mod tests {
     fn it_is_not_paced_unless_told() {
         assert_eq!(full().0.decision().pacing_rate, None);
         let config = Config { pacing: Pacing::BaseRtt, ..Config::default() };
-        assert!(Dctcp::new(&config, &start()).decision().pacing_rate > Some(Rate::from_gbps(100)));
+        assert!(dctcp(&config, &start()).decision().pacing_rate > Some(Rate::from_gbps(100)));
     }
 }

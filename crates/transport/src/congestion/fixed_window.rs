@@ -3,6 +3,7 @@
 //! It hears neither marks nor losses nor NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at line rate over an empty network.
 
 use super::{Ack, Congestion, Decision, Start};
+use crate::Path;
 use crate::congestion::ConfigError;
 use farspan_units::{Bytes, Rate};
 
@@ -34,6 +35,18 @@ impl Config {
     }
 }
 
+/// The parameters, which no path changes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Law(Config);
+
+impl Law {
+    /// The parameters.
+    #[must_use]
+    pub fn new(config: &Config, _path: &Path) -> Self {
+        Self(config.clone())
+    }
+}
+
 /// A window that never moves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FixedWindow {
@@ -44,7 +57,7 @@ pub struct FixedWindow {
 impl FixedWindow {
     /// The control for one flow.
     #[must_use]
-    pub fn new(config: &Config, start: &Start<'_>) -> Self {
+    pub fn new(Law(config): &Law, start: &Start<'_>) -> Self {
         let cwnd = config.cwnd.unwrap_or(start.initial_cwnd).max(start.path.mss);
         Self { decision: Decision { cwnd, pacing_rate: config.pacing_rate, next_timer: None } }
     }
@@ -66,9 +79,13 @@ mod tests {
     use crate::congestion::testing::{Acks, START_CWND, start};
     use alloc::string::ToString;
 
+    fn fixed(config: &Config) -> FixedWindow {
+        FixedWindow::new(&Law::new(config, start().path), &start())
+    }
+
     #[test]
     fn the_window_is_the_first_window_and_stays() {
-        let mut control = FixedWindow::new(&Config::default(), &start());
+        let mut control = fixed(&Config::default());
         let expected = Decision { cwnd: START_CWND, pacing_rate: None, next_timer: None };
         assert_eq!(control.decision(), expected);
         assert_eq!(control.on_ack(&Acks::new(&start()).next(true)), expected);
@@ -77,7 +94,7 @@ mod tests {
     #[test]
     fn a_configured_window_and_rate_win() {
         let config = Config { cwnd: Some(Bytes::new(50_000)), pacing_rate: Some(Rate::from_gbps(1)) };
-        let decision = FixedWindow::new(&config, &start()).decision();
+        let decision = fixed(&config).decision();
         assert_eq!(decision.cwnd, Bytes::new(50_000));
         assert_eq!(decision.pacing_rate, Some(Rate::from_gbps(1)));
     }
@@ -85,7 +102,7 @@ mod tests {
     #[test]
     fn a_window_below_one_packet_is_one_packet() {
         let config = Config { cwnd: Some(Bytes::new(1)), pacing_rate: None };
-        assert_eq!(FixedWindow::new(&config, &start()).decision().cwnd, start().path.mss);
+        assert_eq!(fixed(&config).decision().cwnd, start().path.mss);
     }
 
     #[test]

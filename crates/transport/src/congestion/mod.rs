@@ -42,6 +42,7 @@ pub use signals::{Threshold, ThresholdRule};
 
 use crate::path::Path;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use core::fmt;
 use farspan_units::{Bytes, Duration, Rate, Time};
 
@@ -240,29 +241,55 @@ pub struct Start<'a> {
 
 /// Generates [`Control`] and, by [`registry::config_registry`], [`Config`] and the lists.
 macro_rules! controls {
-    ($($variant:ident, $module:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         registry::config_registry! {
             "congestion control"; $($variant, $module, $name, $summary, $source;)*
         }
 
         impl Config {
+            /// What the flows of `path` share.
+            #[must_use]
+            pub fn law(&self, path: &Path) -> Law {
+                match self {
+                    $(Self::$variant(config) => Law::$variant(Arc::new($module::Law::new(config, path))),)*
+                }
+            }
+
+            /// The control for one flow that shares nothing.
+            #[must_use]
+            pub fn build(&self, start: &Start<'_>) -> Control {
+                self.law(start.path).build(start)
+            }
+        }
+
+        /// A control's parameters and what a path makes of them: made once for all flows that share both.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum Law {
+            $(
+                #[doc = concat!($summary, ".")]
+                $variant(Arc<$module::Law>),
+            )*
+        }
+
+        impl Law {
             /// The control for one flow.
             #[must_use]
             pub fn build(&self, start: &Start<'_>) -> Control {
                 match self {
-                    $(Self::$variant(config) => Control::$variant($module::$variant::new(config, start).into()),)*
+                    $(Self::$variant(law) => Control::$variant(Box::new($module::$variant::new(law, start))),)*
                 }
             }
         }
 
-        /// The control of one flow: a built-in one costs one predictable branch an event, another a virtual call.
+        /// The control of one flow: a built-in one costs one predictable branch an event, another a virtual call. Each
+        /// variant is one pointer, so that a sender takes no more than its own control needs.
         pub enum Control {
             $(
                 #[doc = concat!($summary, ".")]
-                $variant($held),
+                $variant(Box<$module::$variant>),
             )*
             /// A control from outside this crate.
-            Custom(Box<dyn Congestion + Send>),
+            Custom(Box<Box<dyn Congestion + Send>>),
         }
 
         impl fmt::Debug for Control {
@@ -348,14 +375,14 @@ macro_rules! controls {
     };
 }
 
-// The registry: variant, module, how a sender holds it (large ones boxed), name, summary, source.
+// The registry: variant, module, name, summary, source.
 controls! {
-    FixedWindow, fixed_window, fixed_window::FixedWindow, "fixed_window",
+    FixedWindow, fixed_window, "fixed_window",
         "A window that never moves", "the null control";
-    Unocc, unocc, Box<unocc::Unocc>, "unocc",
+    Unocc, unocc, "unocc",
         "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1";
-    Gemini, gemini, Box<gemini::Gemini>, "gemini",
+    Gemini, gemini, "gemini",
         "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
-    Dctcp, dctcp, Box<dctcp::Dctcp>, "dctcp",
+    Dctcp, dctcp, "dctcp",
         "Cuts in proportion to the share of marked bytes", "RFC 8257";
 }

@@ -1,6 +1,7 @@
 //! What controls compute from marks: the share of marked bytes, rounds, and the marking threshold they assume.
 
-use super::{Ack, ConfigError, Start};
+use super::{Ack, ConfigError};
+use crate::Path;
 use farspan_units::{Bytes, Time};
 
 /// The marking threshold K that a control assumes of the switches, in bytes.
@@ -35,8 +36,7 @@ pub enum ThresholdRule {
 
 impl Threshold {
     /// The threshold in bytes on this path.
-    pub(super) fn bytes(self, start: &Start<'_>) -> f64 {
-        let path = start.path;
+    pub(super) fn bytes(self, path: &Path) -> f64 {
         match self {
             Self::Rule(ThresholdRule::BdpOver7) => {
                 path.line_rate.bytes_per_sec_f64() * path.intra_base_rtt.as_secs_f64() / 7.0
@@ -61,8 +61,6 @@ impl Threshold {
 /// The share of marked bytes: counted over a period, averaged over periods.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Marks {
-    /// Weight of the newest period in the average.
-    gain: f64,
     /// The average, in [0, 1].
     average: f64,
     /// Bytes acknowledged in the current period.
@@ -72,8 +70,8 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    pub(super) const fn new(gain: f64, average: f64) -> Self {
-        Self { gain, average, acked: Bytes::ZERO, marked: Bytes::ZERO }
+    pub(super) const fn new(average: f64) -> Self {
+        Self { average, acked: Bytes::ZERO, marked: Bytes::ZERO }
     }
 
     /// Counts an ACK.
@@ -96,12 +94,12 @@ impl Marks {
 
     /// Ends a period: average = (1 - gain) x average + gain x share. Gives the share; a period in which nothing was
     /// acknowledged leaves the average alone.
-    pub(super) fn end_period(&mut self) -> f64 {
+    pub(super) fn end_period(&mut self, gain: f64) -> f64 {
         if self.acked.is_zero() {
             return 0.0;
         }
         let share = self.marked.as_f64() / self.acked.as_f64();
-        self.average = (1.0 - self.gain) * self.average + self.gain * share;
+        self.average = (1.0 - gain) * self.average + gain * share;
         self.restart();
         share
     }
@@ -121,6 +119,16 @@ pub(super) struct Round {
 }
 
 impl Round {
+    /// When it began.
+    pub(super) const fn began(&self) -> Time {
+        self.began
+    }
+
+    /// Begins the next one, whatever ended this.
+    pub(super) const fn begin(&mut self, now: Time) {
+        self.began = now;
+    }
+
     /// Whether news at `now` of a packet sent at `sent_at` ends the round; if so, it begins the next one.
     pub(super) fn ended_at(&mut self, now: Time, sent_at: Time) -> bool {
         let ended = sent_at >= self.began;
@@ -139,19 +147,19 @@ impl Round {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, near, start, wan_start};
+    use crate::congestion::testing::{Acks, near, path, start, wan_path};
 
     #[test]
     fn a_seventh_of_the_bdp_inside_a_datacenter_is_25_kb_for_both_classes() {
         let rule = Threshold::Rule(ThresholdRule::BdpOver7);
-        near(rule.bytes(&start()), 25_049.0, 1.0);
-        near(rule.bytes(&wan_start()), 25_049.0, 1.0);
+        near(rule.bytes(&path()), 25_049.0, 1.0);
+        near(rule.bytes(&wan_path()), 25_049.0, 1.0);
     }
 
     #[test]
     fn gemini_s_threshold_grows_with_the_rate() {
-        near(Threshold::Scaled { per_gbps: Bytes::new(75_000) }.bytes(&start()), 7_500_000.0, 1e-6);
-        near(Threshold::Constant(Bytes::new(24_576)).bytes(&start()), 24_576.0, 0.0);
+        near(Threshold::Scaled { per_gbps: Bytes::new(75_000) }.bytes(&path()), 7_500_000.0, 1e-6);
+        near(Threshold::Constant(Bytes::new(24_576)).bytes(&path()), 24_576.0, 0.0);
     }
 
     #[test]
@@ -163,22 +171,22 @@ mod tests {
 
     #[test]
     fn the_average_moves_by_the_gain_towards_the_share_of_marked_bytes() {
-        let mut marks = Marks::new(0.5, 0.0);
+        let mut marks = Marks::new(0.0);
         let mut acks = Acks::new(&start());
         for marked in [true, false, false, false] {
             marks.count(&acks.next(marked));
         }
-        near(marks.end_period(), 0.25, 0.0);
+        near(marks.end_period(0.5), 0.25, 0.0);
         near(marks.average(), 0.125, 0.0);
         marks.count(&acks.next(false));
-        near(marks.end_period(), 0.0, 0.0);
+        near(marks.end_period(0.5), 0.0, 0.0);
         near(marks.average(), 0.0625, 0.0);
     }
 
     #[test]
     fn a_period_without_bytes_says_nothing() {
-        let mut marks = Marks::new(0.5, 1.0);
-        near(marks.end_period(), 0.0, 0.0);
+        let mut marks = Marks::new(1.0);
+        near(marks.end_period(0.5), 0.0, 0.0);
         near(marks.average(), 1.0, 0.0);
     }
 

@@ -5,10 +5,27 @@
 //! recovery, which the sender does by taking lost bytes out of flight.
 
 use super::{Ack, Start};
+use crate::Path;
 use farspan_units::{Bytes, Time};
 
 /// The largest part of a window that one signal of congestion may take (RFC 5681; DCTCP's cut with every packet marked).
 pub(super) const LARGEST_CUT: f64 = 0.5;
+
+/// Between what a path's windows stay, in bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Bounds {
+    /// One full packet: the smallest window.
+    pub mss: f64,
+    /// The largest window.
+    cap: f64,
+}
+
+impl Bounds {
+    pub(super) fn new(path: &Path, cap: f64) -> Self {
+        let mss = path.mss.as_f64();
+        Self { mss, cap: cap.max(mss) }
+    }
+}
 
 /// A congestion window in bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -17,10 +34,6 @@ pub(super) struct Window {
     cwnd: f64,
     /// Slow start below this, congestion avoidance from it on.
     ssthresh: f64,
-    /// One full packet: the smallest window.
-    mss: f64,
-    /// The largest window.
-    cap: f64,
     /// When loss last reduced the window: losses of packets sent before belong to the same episode.
     lost_at: Time,
     /// When a time-out last collapsed the window.
@@ -30,22 +43,15 @@ pub(super) struct Window {
 impl Window {
     /// The first window. One smaller than the bandwidth-delay product begins with slow start; one as large has nothing
     /// to look for and begins with congestion avoidance.
-    pub(super) fn new(start: &Start<'_>, cap: f64) -> Self {
-        let mss = start.path.mss.as_f64();
-        let cap = cap.max(mss);
-        let cwnd = start.initial_cwnd.as_f64().clamp(mss, cap);
+    pub(super) fn new(bounds: &Bounds, start: &Start<'_>) -> Self {
+        let cwnd = start.initial_cwnd.as_f64().clamp(bounds.mss, bounds.cap);
         let ssthresh = if start.initial_cwnd < start.path.bdp { f64::INFINITY } else { cwnd };
-        Self { cwnd, ssthresh, mss, cap, lost_at: Time::ZERO, timed_out_at: Time::ZERO }
+        Self { cwnd, ssthresh, lost_at: Time::ZERO, timed_out_at: Time::ZERO }
     }
 
     /// The window in bytes.
     pub(super) const fn get(&self) -> f64 {
         self.cwnd
-    }
-
-    /// One full packet, in bytes.
-    pub(super) const fn mss(&self) -> f64 {
-        self.mss
     }
 
     /// The window in whole bytes.
@@ -55,68 +61,69 @@ impl Window {
 
     /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it. Not for ACKs of
     /// packets sent before the last loss, nor while less than half of the window is used.
-    pub(super) fn grow(&mut self, ack: &Ack<'_>, step: f64) {
+    pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack<'_>, step: f64) {
         let used = (ack.in_flight + ack.bytes_acked).as_f64();
         if ack.sent_at < self.lost_at || 2.0 * used < self.cwnd {
             return;
         }
         let acked = ack.bytes_acked.as_f64();
         self.cwnd = if self.cwnd < self.ssthresh {
-            (self.cwnd + acked).min(self.ssthresh.max(self.mss))
+            (self.cwnd + acked).min(self.ssthresh.max(bounds.mss))
         } else {
             self.cwnd + step * acked / self.cwnd
         };
-        self.cwnd = self.cwnd.min(self.cap);
+        self.cwnd = self.cwnd.min(bounds.cap);
     }
 
     /// Takes a part of the window away and ends slow start (RFC 3168 section 6.1.2).
-    pub(super) fn cut(&mut self, part: f64) {
-        self.cwnd = (self.cwnd * (1.0 - part)).max(self.mss);
+    pub(super) fn cut(&mut self, bounds: &Bounds, part: f64) {
+        self.cwnd = (self.cwnd * (1.0 - part)).max(bounds.mss);
         self.ssthresh = self.cwnd;
     }
 
     /// Halves the window, once for all packets that were in flight together (RFC 5681 section 3.2, RFC 6582).
     /// Says whether it did.
-    pub(super) fn on_loss(&mut self, now: Time, sent_at: Time) -> bool {
+    pub(super) fn on_loss(&mut self, bounds: &Bounds, now: Time, sent_at: Time) -> bool {
         if sent_at < self.lost_at {
             return false;
         }
         self.lost_at = now;
-        self.cut(LARGEST_CUT);
+        self.cut(bounds, LARGEST_CUT);
         true
     }
 
     /// Goes back to one packet and slow start up to half the window (RFC 5681 section 3.1), once for all packets that
     /// were in flight together. A window that is one packet already keeps its threshold.
-    pub(super) fn on_timeout(&mut self, now: Time, sent_at: Time) {
+    pub(super) fn on_timeout(&mut self, bounds: &Bounds, now: Time, sent_at: Time) {
         if sent_at < self.timed_out_at {
             return;
         }
         self.timed_out_at = now;
         self.lost_at = now;
-        if self.cwnd > self.mss {
-            self.ssthresh = (self.cwnd * 0.5).max(2.0 * self.mss);
+        if self.cwnd > bounds.mss {
+            self.ssthresh = (self.cwnd * 0.5).max(2.0 * bounds.mss);
         }
-        self.cwnd = self.mss;
+        self.cwnd = bounds.mss;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, near, start, start_with};
+    use crate::congestion::testing::{Acks, near, path, start, start_with};
     use farspan_units::Duration;
 
     const MSS: f64 = 4096.0;
+    const BOUNDS: Bounds = Bounds { mss: MSS, cap: f64::INFINITY };
 
     fn window(packets: u64) -> Window {
-        Window::new(&start_with(Bytes::new(packets * 4096)), f64::INFINITY)
+        Window::new(&Bounds::new(&path(), f64::INFINITY), &start_with(Bytes::new(packets * 4096)))
     }
 
     /// A window of ten packets in congestion avoidance.
     fn steady() -> Window {
         let mut window = window(20);
-        window.cut(0.5);
+        window.cut(&BOUNDS, 0.5);
         window
     }
 
@@ -129,7 +136,7 @@ mod tests {
         let mut w = window(10);
         let mut acks = Acks::new(&start());
         for _ in 0..10 {
-            w.grow(&acks.next(false), MSS);
+            w.grow(&BOUNDS, &acks.next(false), MSS);
         }
         near(w.get(), 20.0 * MSS, 1e-9);
     }
@@ -139,15 +146,15 @@ mod tests {
         let mut w = steady();
         let mut acks = Acks::new(&start());
         for _ in 0..10 {
-            w.grow(&acks.next(false), MSS);
+            w.grow(&BOUNDS, &acks.next(false), MSS);
         }
         near(w.get(), 11.0 * MSS, 0.05 * MSS);
     }
 
     #[test]
     fn a_start_with_one_bdp_skips_slow_start() {
-        let mut w = Window::new(&start(), f64::INFINITY);
-        w.grow(&Acks::new(&start()).next(false), MSS);
+        let mut w = Window::new(&BOUNDS, &start());
+        w.grow(&BOUNDS, &Acks::new(&start()).next(false), MSS);
         assert!(w.get() < start().path.bdp.as_f64() + MSS / 40.0);
     }
 
@@ -156,82 +163,83 @@ mod tests {
         let mut w = steady();
         let mut ack = Acks::new(&start()).next(false);
         ack.in_flight = Bytes::new(3 * 4096);
-        w.grow(&ack, MSS);
+        w.grow(&BOUNDS, &ack, MSS);
         near(w.get(), 10.0 * MSS, 0.0);
         ack.in_flight = Bytes::new(4 * 4096);
-        w.grow(&ack, MSS);
+        w.grow(&BOUNDS, &ack, MSS);
         assert!(w.get() > 10.0 * MSS);
     }
 
     #[test]
     fn the_window_stops_at_its_cap() {
-        let mut w = Window::new(&start_with(Bytes::new(10 * 4096)), 10.5 * MSS);
-        w.grow(&Acks::new(&start()).next(false), MSS);
+        let bounds = Bounds::new(&path(), 10.5 * MSS);
+        let mut w = Window::new(&bounds, &start_with(Bytes::new(10 * 4096)));
+        w.grow(&bounds, &Acks::new(&start()).next(false), MSS);
         near(w.get(), 10.5 * MSS, 0.0);
     }
 
     #[test]
     fn one_episode_of_loss_halves_once() {
         let mut w = steady();
-        assert!(w.on_loss(at(100), at(50)));
-        assert!(!w.on_loss(at(110), at(90)), "sent before the first loss was found");
+        assert!(w.on_loss(&BOUNDS, at(100), at(50)));
+        assert!(!w.on_loss(&BOUNDS, at(110), at(90)), "sent before the first loss was found");
         near(w.get(), 5.0 * MSS, 0.0);
-        assert!(w.on_loss(at(200), at(100)), "sent after it");
+        assert!(w.on_loss(&BOUNDS, at(200), at(100)), "sent after it");
         near(w.get(), 2.5 * MSS, 0.0);
     }
 
     #[test]
     fn acks_of_the_window_that_lost_do_not_grow_it() {
         let mut w = steady();
-        w.on_loss(at(100), at(50));
+        w.on_loss(&BOUNDS, at(100), at(50));
         let mut ack = Acks::new(&start()).next(false);
         ack.sent_at = at(99);
-        w.grow(&ack, MSS);
+        w.grow(&BOUNDS, &ack, MSS);
         near(w.get(), 5.0 * MSS, 0.0);
         ack.sent_at = at(100);
-        w.grow(&ack, MSS);
+        w.grow(&BOUNDS, &ack, MSS);
         assert!(w.get() > 5.0 * MSS);
     }
 
     #[test]
     fn a_time_out_goes_to_one_packet_and_slow_start_to_half_the_window() {
         let mut w = steady();
-        w.on_timeout(at(100), at(0));
+        w.on_timeout(&BOUNDS, at(100), at(0));
         near(w.get(), MSS, 0.0);
         let mut acks = Acks::new(&start());
         acks.now = at(200);
         for expected in [2.0, 3.0, 4.0, 5.0] {
-            w.grow(&acks.next(false), MSS);
+            w.grow(&BOUNDS, &acks.next(false), MSS);
             near(w.get(), expected * MSS, 0.0);
         }
-        w.grow(&acks.next(false), MSS);
+        w.grow(&BOUNDS, &acks.next(false), MSS);
         near(w.get(), 5.2 * MSS, 1e-9);
     }
 
     #[test]
     fn time_outs_of_one_flight_collapse_the_window_once() {
         let mut w = steady();
-        w.on_timeout(at(100), at(0));
+        w.on_timeout(&BOUNDS, at(100), at(0));
         let mut acks = Acks::new(&start());
         acks.now = at(200);
-        w.grow(&acks.next(false), MSS);
-        w.on_timeout(at(201), at(99));
+        w.grow(&BOUNDS, &acks.next(false), MSS);
+        w.on_timeout(&BOUNDS, at(201), at(99));
         near(w.get(), 2.0 * MSS, 0.0);
     }
 
     #[test]
     fn a_repeated_time_out_keeps_the_slow_start_threshold() {
         let mut w = steady();
-        w.on_timeout(at(100), at(0));
+        w.on_timeout(&BOUNDS, at(100), at(0));
         let threshold = w.ssthresh;
-        w.on_timeout(at(600), at(100));
+        w.on_timeout(&BOUNDS, at(600), at(100));
         near(w.ssthresh, threshold, 0.0);
     }
 
     #[test]
     fn the_window_is_never_below_one_packet() {
         let mut w = window(1);
-        w.cut(0.5);
+        w.cut(&BOUNDS, 0.5);
         near(w.get(), MSS, 0.0);
     }
 }

@@ -13,7 +13,8 @@ mod sent;
 
 pub(crate) use rack::Rack;
 pub use rtt::RttEstimate;
-pub(crate) use sent::{Late, Outcome, SentMap};
+pub(crate) use rtt::Smoothed;
+pub(crate) use sent::{Late, Outcome, Patience, SentMap, Tally};
 
 use crate::Path;
 use farspan_units::Duration;

@@ -6,11 +6,32 @@
 
 use farspan_units::Duration;
 
+/// A smoothed round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Smoothed(Duration);
+
+impl Smoothed {
+    /// Before the first sample.
+    pub(crate) const NONE: Self = Self(Duration::MAX);
+
+    /// The smoothed round trip; `None` before the first sample.
+    pub(crate) const fn get(self) -> Option<Duration> {
+        if self.0.as_ps() == Duration::MAX.as_ps() { None } else { Some(self.0) }
+    }
+
+    /// Takes a sample: (2.2) SRTT <- R; (2.3) SRTT <- 7/8 SRTT + 1/8 R'.
+    #[inline]
+    pub(crate) fn update(&mut self, sample: Duration) {
+        let (srtt, r) = (self.0.as_ps(), sample.as_ps());
+        self.0 = if self.0 == Duration::MAX { sample } else { Duration::from_ps(srtt - srtt / 8 + r / 8) };
+    }
+}
+
 /// Smoothed round trip, its variation and its minimum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RttEstimate {
-    /// Smoothed round trip; zero before the first sample.
-    srtt: Duration,
+    /// Smoothed round trip.
+    srtt: Smoothed,
     /// Mean deviation of the samples.
     rttvar: Duration,
     /// Smallest sample.
@@ -19,7 +40,7 @@ pub struct RttEstimate {
 
 impl Default for RttEstimate {
     fn default() -> Self {
-        Self { srtt: Duration::ZERO, rttvar: Duration::ZERO, min: Duration::MAX }
+        Self { srtt: Smoothed::NONE, rttvar: Duration::ZERO, min: Duration::MAX }
     }
 }
 
@@ -27,7 +48,7 @@ impl RttEstimate {
     /// The smoothed round trip; `None` before the first sample.
     #[must_use]
     pub const fn srtt(&self) -> Option<Duration> {
-        if self.min.as_ps() == Duration::MAX.as_ps() { None } else { Some(self.srtt) }
+        self.srtt.get()
     }
 
     /// The smallest sample; [`Duration::MAX`] before the first.
@@ -38,25 +59,23 @@ impl RttEstimate {
 
     /// Takes a sample.
     pub fn update(&mut self, sample: Duration) {
-        let r = sample.as_ps();
-        if self.min == Duration::MAX {
-            // (2.2) SRTT <- R, RTTVAR <- R/2
-            self.srtt = sample;
-            self.rttvar = sample / 2;
-        } else {
-            // (2.3) RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, then SRTT <- 7/8 SRTT + 1/8 R'
-            let srtt = self.srtt.as_ps();
-            self.rttvar =
-                Duration::from_ps(self.rttvar.as_ps() - self.rttvar.as_ps() / 4 + srtt.abs_diff(r) / 4);
-            self.srtt = Duration::from_ps(srtt - srtt / 8 + r / 8);
-        }
+        self.rttvar = match self.srtt.get() {
+            // (2.2) RTTVAR <- R/2
+            None => sample / 2,
+            // (2.3) RTTVAR <- 3/4 RTTVAR + 1/4 |SRTT - R'|, with the SRTT from before the sample
+            Some(srtt) => {
+                let deviation = srtt.as_ps().abs_diff(sample.as_ps());
+                Duration::from_ps(self.rttvar.as_ps() - self.rttvar.as_ps() / 4 + deviation / 4)
+            }
+        };
+        self.srtt.update(sample);
         self.min = self.min.min(sample);
     }
 
     /// The time-out: SRTT + 4 RTTVAR (2.3; the clock is exact, so G = 0), not below `min`.
     #[must_use]
     pub fn rto(&self, min: Duration) -> Duration {
-        (self.srtt + self.rttvar * 4).max(min)
+        (self.srtt().unwrap_or(Duration::ZERO) + self.rttvar * 4).max(min)
     }
 }
 

@@ -12,12 +12,13 @@
 //! Each packet thus passes each step once: a burst of thousands of losses costs a constant for each.
 
 use crate::balance::Entropy;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use farspan_units::{Duration, Time};
+use farspan_units::{Bytes, Duration, Time};
 
 /// Smallest ring.
-const MIN_PACKETS: usize = 8;
+const MIN_PACKETS: u32 = 8;
 /// A packet's time-outs are counted up to here.
 const MAX_TIMEOUTS: u32 = 15;
 
@@ -35,7 +36,7 @@ enum State {
 }
 
 /// One packet: state in 2 bits, time-outs so far in 4, send time of its last transmission in 58 (ps, the low bits; read
-/// relative to the newest transmission, so that ages up to 80 hours are exact).
+/// relative to now, so that ages up to 80 hours are exact).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Cell(u64);
 
@@ -63,10 +64,10 @@ impl Cell {
         (self.0 >> Self::TIME_BITS) as u32 & MAX_TIMEOUTS
     }
 
-    /// The send time, which is not after `newest`.
+    /// The send time, which is not after `now`.
     #[inline]
-    const fn sent_at(self, newest: Time) -> Time {
-        Time::from_ps(newest.as_ps() - (newest.as_ps().wrapping_sub(self.0) & Self::TIME))
+    const fn sent_at(self, now: Time) -> Time {
+        Time::from_ps(now.as_ps() - (now.as_ps().wrapping_sub(self.0) & Self::TIME))
     }
 }
 
@@ -102,52 +103,94 @@ pub(crate) struct Late {
     pub entropy: Entropy,
 }
 
+/// What a sender counts of its losses.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Tally {
+    /// Payload sent again.
+    pub retransmitted_bytes: Bytes,
+    /// Packets sent again.
+    pub retransmitted_packets: u32,
+    /// Packets whose time-out ran out, each time it did.
+    pub timeouts: u32,
+    /// NACKs received.
+    pub nacks: u32,
+    /// Packets found lost without a time-out.
+    pub losses: u32,
+    /// Packets that arrived after they were held for lost.
+    pub spurious: u32,
+    /// Payload that NACKs acknowledged since the last ACK, which is left to the next one to tell the control.
+    unreported: u32,
+}
+
+impl Tally {
+    /// Leaves it to the next ACK to tell the control.
+    pub(crate) fn leave_unreported(&mut self, bytes: Bytes) {
+        self.unreported = self.unreported.saturating_add(u32::try_from(bytes.get()).unwrap_or(u32::MAX));
+    }
+}
+
+/// What only a flow that has lost a packet needs.
+#[derive(Clone, Debug, Default)]
+struct Losses {
+    /// Packets in state `Lost`.
+    packets: u32,
+    /// They, in the order in which they were found; acknowledged ones are skipped.
+    lost: VecDeque<u32>,
+    /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
+    again: Vec<VecDeque<Flight>>,
+    tally: Tally,
+}
+
 /// The sent-packet map of one sender.
 #[derive(Clone, Debug)]
 pub(crate) struct SentMap {
-    /// Cells of packets `base..next`, at `seq % len`; the length is a power of two.
-    ring: Vec<Cell>,
-    /// Entropies of the same packets, or empty.
-    entropies: Vec<Entropy>,
-    keeps_entropies: bool,
-    /// Whether time-outs double with each time-out of the same packet.
-    backs_off: bool,
+    /// Cells of packets `base..next`, at `seq & mask`; behind them their entropies, four to a cell, if they are kept.
+    ring: Box<[Cell]>,
+    losses: Option<Box<Losses>>,
+    /// Number of packets that the ring holds, a power of two, less one.
+    mask: u32,
     /// The oldest packet that is not acknowledged.
     base: u32,
     /// The first packet that was never sent.
     next: u32,
     /// No first transmission before this packet is in flight.
     first: u32,
-    /// Packets in state `Lost`.
-    lost_packets: u32,
-    /// When the newest transmission left.
-    newest: Time,
-    /// Packets held for lost, in the order in which they were found; acknowledged ones are skipped.
-    lost: VecDeque<u32>,
-    /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
-    again: Vec<VecDeque<Flight>>,
 }
 
-const fn time_out(rto: Duration, backs_off: bool, timeouts: u32) -> Duration {
-    if backs_off { rto.doubled(timeouts) } else { rto }
+/// How long packets are waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Patience {
+    /// The time-out of a packet that never timed out.
+    pub rto: Duration,
+    /// Whether it doubles with each time-out of the same packet.
+    pub backs_off: bool,
+}
+
+impl Patience {
+    /// The time-out of a packet that timed out so often.
+    #[inline]
+    pub(crate) const fn after(self, timeouts: u32) -> Duration {
+        if self.backs_off && timeouts > 0 { self.rto.doubled(timeouts) } else { self.rto }
+    }
+}
+
+/// Cells for so many packets.
+fn ring(packets: u32, keeps_entropies: bool) -> Box<[Cell]> {
+    let cells = if keeps_entropies { packets + packets / 4 } else { packets };
+    alloc::vec![Cell::default(); cells as usize].into()
 }
 
 impl SentMap {
-    /// An empty map; `keeps_entropies`: whether [`Late::entropy`] is wanted; `backs_off`: whether time-outs double.
-    pub(crate) const fn new(keeps_entropies: bool, backs_off: bool) -> Self {
-        Self {
-            ring: Vec::new(),
-            entropies: Vec::new(),
-            keeps_entropies,
-            backs_off,
-            base: 0,
-            next: 0,
-            first: 0,
-            lost_packets: 0,
-            newest: Time::ZERO,
-            lost: VecDeque::new(),
-            again: Vec::new(),
-        }
+    /// An empty map; `keeps_entropies`: whether [`Late::entropy`] is wanted.
+    pub(crate) fn new(keeps_entropies: bool) -> Self {
+        let ring = ring(MIN_PACKETS, keeps_entropies);
+        Self { ring, losses: None, mask: MIN_PACKETS - 1, base: 0, next: 0, first: 0 }
+    }
+
+    /// Whether [`Late::entropy`] is known.
+    #[inline]
+    pub(crate) const fn keeps_entropies(&self) -> bool {
+        self.ring.len() > self.capacity() as usize
     }
 
     /// The oldest packet that is not acknowledged; equal to [`Self::next`] if all are.
@@ -164,12 +207,52 @@ impl SentMap {
 
     /// Whether a packet waits to be sent again.
     #[inline]
-    pub(crate) const fn has_lost(&self) -> bool {
-        self.lost_packets > 0
+    pub(crate) fn has_lost(&self) -> bool {
+        self.losses.as_ref().is_some_and(|losses| losses.packets > 0)
+    }
+
+    /// What was counted of losses.
+    pub(crate) fn tally(&self) -> Tally {
+        self.losses.as_ref().map(|losses| losses.tally).unwrap_or_default()
+    }
+
+    /// The same, to be counted on.
+    pub(crate) fn tally_mut(&mut self) -> &mut Tally {
+        &mut self.losses.get_or_insert_default().tally
+    }
+
+    /// What was left to this ACK.
+    #[inline]
+    pub(crate) fn take_unreported(&mut self) -> Bytes {
+        let take = |losses: &mut Box<Losses>| core::mem::take(&mut losses.tally.unreported);
+        Bytes::new(u64::from(self.losses.as_mut().map_or(0, take)))
     }
 
     const fn index(&self, seq: u32) -> usize {
-        seq as usize & (self.ring.len() - 1)
+        (seq & self.mask) as usize
+    }
+
+    /// How many packets the ring holds.
+    const fn capacity(&self) -> u32 {
+        self.mask + 1
+    }
+
+    /// The cell of a packet's entropy, and where in it that stands.
+    const fn place(&self, seq: u32) -> (usize, u32) {
+        let index = seq & self.mask;
+        ((self.capacity() + index / 4) as usize, index % 4 * Entropy::BITS)
+    }
+
+    /// The entropy of a packet's last transmission; 0 where entropies are not kept.
+    fn entropy(&self, seq: u32) -> Entropy {
+        let (index, shift) = self.place(seq);
+        if self.keeps_entropies() { (self.ring[index].0 >> shift) as Entropy } else { 0 }
+    }
+
+    fn set_entropy(&mut self, seq: u32, entropy: Entropy) {
+        let (index, shift) = self.place(seq);
+        let others = self.ring[index].0 & !(u64::from(Entropy::MAX) << shift);
+        self.ring[index] = Cell(others | u64::from(entropy) << shift);
     }
 
     fn cell(&self, seq: u32) -> Cell {
@@ -184,63 +267,63 @@ impl SentMap {
     /// The next packet leaves for the first time; gives its number.
     #[inline]
     pub(crate) fn send_new(&mut self, now: Time, entropy: Entropy) -> u32 {
-        if (self.next - self.base) as usize == self.ring.len() {
+        if self.next - self.base == self.capacity() {
             self.grow();
         }
         let seq = self.next;
         self.next += 1;
-        self.record(seq, Cell::new(State::First, 0, now), now, entropy);
+        self.record(seq, Cell::new(State::First, 0, now), entropy);
         seq
     }
 
     /// A lost packet leaves again; gives its number and how often it timed out.
     pub(crate) fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
-        while let Some(seq) = self.lost.pop_front() {
+        loop {
+            let seq = self.losses.as_mut()?.lost.pop_front()?;
             if seq < self.base || self.cell(seq).state() != State::Lost {
                 continue;
             }
             let timeouts = self.cell(seq).timeouts();
-            self.lost_packets -= 1;
-            self.record(seq, Cell::new(State::Again, timeouts, now), now, entropy);
+            self.record(seq, Cell::new(State::Again, timeouts, now), entropy);
+            let losses = self.losses.as_mut()?;
+            losses.packets -= 1;
             let level = timeouts as usize;
-            if self.again.len() <= level {
-                self.again.resize_with(level + 1, VecDeque::new);
+            if losses.again.len() <= level {
+                losses.again.resize_with(level + 1, VecDeque::new);
             }
-            self.again[level].push_back(Flight { sent_at: now, seq });
+            losses.again[level].push_back(Flight { sent_at: now, seq });
             return Some((seq, timeouts));
         }
-        None
     }
 
     #[inline]
-    fn record(&mut self, seq: u32, cell: Cell, now: Time, entropy: Entropy) {
-        debug_assert!(now >= self.newest, "time moved backwards");
-        self.newest = now;
-        let index = self.index(seq);
-        self.ring[index] = cell;
-        if self.keeps_entropies {
-            self.entropies[index] = entropy;
+    fn record(&mut self, seq: u32, cell: Cell, entropy: Entropy) {
+        self.set(seq, cell);
+        if self.keeps_entropies() {
+            self.set_entropy(seq, entropy);
         }
     }
 
     fn grow(&mut self) {
-        let (old, old_entropies) = (core::mem::take(&mut self.ring), core::mem::take(&mut self.entropies));
-        self.ring = alloc::vec![Cell::default(); (old.len() * 2).max(MIN_PACKETS)];
-        if self.keeps_entropies {
-            self.entropies = alloc::vec![0; self.ring.len()];
-        }
+        let packets = self.capacity() * 2;
+        let mut grown = Self {
+            ring: ring(packets, self.keeps_entropies()),
+            losses: self.losses.take(),
+            mask: packets - 1,
+            ..*self
+        };
         for seq in self.base..self.next {
-            let (from, to) = (seq as usize & (old.len() - 1), self.index(seq));
-            self.ring[to] = old[from];
-            if self.keeps_entropies {
-                self.entropies[to] = old_entropies[from];
+            grown.set(seq, self.cell(seq));
+            if self.keeps_entropies() {
+                grown.set_entropy(seq, self.entropy(seq));
             }
         }
+        *self = grown;
     }
 
     /// Packet `seq`, which was sent, is acknowledged. [`Self::advance`] must follow.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, seq: u32) -> Outcome {
+    pub(crate) fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
         if seq < self.base {
             return Outcome::Known;
         }
@@ -249,9 +332,11 @@ impl SentMap {
         self.set(seq, Cell::default());
         match cell.state() {
             State::Acked => Outcome::Known,
-            State::First | State::Again => Outcome::Arrived { sent_at: cell.sent_at(self.newest) },
+            State::First | State::Again => Outcome::Arrived { sent_at: cell.sent_at(now) },
             State::Lost => {
-                self.lost_packets -= 1;
+                if let Some(losses) = &mut self.losses {
+                    losses.packets -= 1;
+                }
                 Outcome::WasLost
             }
         }
@@ -264,17 +349,19 @@ impl SentMap {
             self.base += 1;
         }
         self.first = self.first.max(self.base);
-        if self.lost_packets == 0 {
-            self.lost.clear();
+        if let Some(losses) = &mut self.losses
+            && losses.packets == 0
+        {
+            losses.lost.clear();
         }
     }
 
     /// The oldest first transmission in flight.
-    fn oldest_first(&mut self) -> Option<Flight> {
+    fn oldest_first(&mut self, now: Time) -> Option<Flight> {
         while self.first < self.next {
             let cell = self.cell(self.first);
             if cell.state() == State::First {
-                return Some(Flight { sent_at: cell.sent_at(self.newest), seq: self.first });
+                return Some(Flight { sent_at: cell.sent_at(now), seq: self.first });
             }
             self.first += 1;
         }
@@ -282,31 +369,36 @@ impl SentMap {
     }
 
     /// The oldest retransmission in flight among packets that timed out `level` times.
-    fn oldest_again(&mut self, level: usize) -> Option<Flight> {
-        while let Some(&flight) = self.again[level].front() {
-            if self.is_in_flight(flight) {
+    fn oldest_again(&mut self, now: Time, level: usize) -> Option<Flight> {
+        loop {
+            let &flight = self.losses.as_ref()?.again[level].front()?;
+            if self.is_in_flight(now, flight) {
                 return Some(flight);
             }
-            self.again[level].pop_front();
+            self.losses.as_mut()?.again[level].pop_front();
         }
-        None
     }
 
     /// Whether this transmission is in flight, and its packet's last.
-    fn is_in_flight(&self, Flight { sent_at, seq }: Flight) -> bool {
+    fn is_in_flight(&self, now: Time, Flight { sent_at, seq }: Flight) -> bool {
         if seq < self.base || seq >= self.next {
             return false;
         }
         let cell = self.cell(seq);
-        matches!(cell.state(), State::First | State::Again) && cell.sent_at(self.newest) == sent_at
+        matches!(cell.state(), State::First | State::Again) && cell.sent_at(now) == sent_at
     }
 
-    /// When the first packet in flight times out, if `rto` is the time-out of one that never did.
-    pub(crate) fn deadline(&mut self, rto: Duration) -> Option<Time> {
-        let mut deadline = self.oldest_first().map(|oldest| oldest.sent_at.saturating_add(rto));
-        for level in 0..self.again.len() {
-            if let Some(oldest) = self.oldest_again(level) {
-                let due = oldest.sent_at.saturating_add(self.time_out(rto, level as u32));
+    /// How many queues of retransmissions there are.
+    fn levels(&self) -> usize {
+        self.losses.as_ref().map_or(0, |losses| losses.again.len())
+    }
+
+    /// When the first packet in flight times out.
+    pub(crate) fn deadline(&mut self, now: Time, patience: Patience) -> Option<Time> {
+        let mut deadline = self.oldest_first(now).map(|oldest| oldest.sent_at.saturating_add(patience.rto));
+        for level in 0..self.levels() {
+            if let Some(oldest) = self.oldest_again(now, level) {
+                let due = oldest.sent_at.saturating_add(patience.after(level as u32));
                 deadline = Some(deadline.map_or(due, |earliest| earliest.min(due)));
             }
         }
@@ -314,39 +406,33 @@ impl SentMap {
     }
 
     /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until `None`.
-    pub(crate) fn take_timed_out(&mut self, now: Time, rto: Duration) -> Option<Late> {
-        let backs_off = self.backs_off;
-        self.take(true, |sent_at, timeouts| sent_at.saturating_add(time_out(rto, backs_off, timeouts)) <= now)
-    }
-
-    /// The time-out of a packet that timed out so often, if `rto` is that of one that never did.
-    pub(crate) const fn time_out(&self, rto: Duration, timeouts: u32) -> Duration {
-        time_out(rto, self.backs_off, timeouts)
+    pub(crate) fn take_timed_out(&mut self, now: Time, patience: Patience) -> Option<Late> {
+        self.take(now, true, |sent_at, timeouts| sent_at.saturating_add(patience.after(timeouts)) <= now)
     }
 
     /// Gives up one transmission that left at `mark` or before; its packet is lost. Call until `None`.
-    pub(crate) fn take_sent_until(&mut self, mark: Time) -> Option<Late> {
-        self.take(false, |sent_at, _| sent_at <= mark)
+    pub(crate) fn take_sent_until(&mut self, now: Time, mark: Time) -> Option<Late> {
+        self.take(now, false, |sent_at, _| sent_at <= mark)
     }
 
     /// Gives up the transmission of `seq` that left at `sent_at`, if it is in flight; its packet is lost.
-    pub(crate) fn take_one(&mut self, seq: u32, sent_at: Time) -> Option<Late> {
+    pub(crate) fn take_one(&mut self, now: Time, seq: u32, sent_at: Time) -> Option<Late> {
         let flight = Flight { sent_at, seq };
-        self.is_in_flight(flight).then(|| self.give_up(flight, self.cell(seq).timeouts()))
+        self.is_in_flight(now, flight).then(|| self.give_up(flight, self.cell(seq).timeouts()))
     }
 
-    fn take(&mut self, timed_out: bool, is_late: impl Fn(Time, u32) -> bool) -> Option<Late> {
-        if let Some(oldest) = self.oldest_first()
+    fn take(&mut self, now: Time, timed_out: bool, is_late: impl Fn(Time, u32) -> bool) -> Option<Late> {
+        if let Some(oldest) = self.oldest_first(now)
             && is_late(oldest.sent_at, 0)
         {
             self.first += 1;
             return Some(self.give_up(oldest, u32::from(timed_out)));
         }
-        for level in 0..self.again.len() {
-            if let Some(oldest) = self.oldest_again(level)
+        for level in 0..self.levels() {
+            if let Some(oldest) = self.oldest_again(now, level)
                 && is_late(oldest.sent_at, level as u32)
             {
-                self.again[level].pop_front();
+                self.losses.as_mut()?.again[level].pop_front();
                 return Some(self.give_up(oldest, level as u32 + u32::from(timed_out)));
             }
         }
@@ -355,10 +441,10 @@ impl SentMap {
 
     fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> Late {
         self.set(seq, Cell::new(State::Lost, timeouts, sent_at));
-        self.lost.push_back(seq);
-        self.lost_packets += 1;
-        let entropy = self.entropies.get(self.index(seq)).copied().unwrap_or_default();
-        Late { seq, sent_at, entropy }
+        let losses = self.losses.get_or_insert_default();
+        losses.lost.push_back(seq);
+        losses.packets += 1;
+        Late { seq, sent_at, entropy: self.entropy(seq) }
     }
 }
 
@@ -369,6 +455,9 @@ mod tests {
     use proptest::prelude::*;
 
     const RTO: Duration = Duration::from_us(100);
+    const PATIENCE: Patience = Patience { rto: RTO, backs_off: true };
+    /// After all that happens in tests that do not count time themselves.
+    const LATER: Time = Time::from_ps(1 << 40);
 
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -376,7 +465,7 @@ mod tests {
 
     /// A map whose packet `i` left at `i` us.
     fn sent(packets: u32) -> SentMap {
-        let mut map = SentMap::new(true, true);
+        let mut map = SentMap::new(true);
         for i in 0..packets {
             assert_eq!(map.send_new(us(u64::from(i)), i as Entropy + 100), i);
         }
@@ -384,13 +473,13 @@ mod tests {
     }
 
     fn ack(map: &mut SentMap, seq: u32) -> Outcome {
-        let outcome = map.acknowledge(seq);
+        let outcome = map.acknowledge(LATER, seq);
         map.advance();
         outcome
     }
 
     fn timed_out(map: &mut SentMap, now: u64) -> Vec<u32> {
-        core::iter::from_fn(|| map.take_timed_out(us(now), RTO)).map(|late| late.seq).collect()
+        core::iter::from_fn(|| map.take_timed_out(us(now), PATIENCE)).map(|late| late.seq).collect()
     }
 
     #[test]
@@ -408,12 +497,12 @@ mod tests {
     #[test]
     fn each_packet_times_out_a_time_out_after_it_left() {
         let mut map = sent(3);
-        assert_eq!(map.deadline(RTO), Some(us(100)));
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(100)));
         ack(&mut map, 0);
-        assert_eq!(map.deadline(RTO), Some(us(101)));
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(101)));
         assert!(timed_out(&mut map, 100).is_empty());
         assert_eq!(timed_out(&mut map, 102), [1, 2]);
-        assert_eq!(map.deadline(RTO), None);
+        assert_eq!(map.deadline(LATER, PATIENCE), None);
     }
 
     #[test]
@@ -421,7 +510,7 @@ mod tests {
         let mut map = sent(1);
         let mut now = 0;
         for repeat in 0..4 {
-            assert_eq!(map.deadline(RTO), Some(us(now + (100 << repeat))));
+            assert_eq!(map.deadline(LATER, PATIENCE), Some(us(now + (100 << repeat))));
             now += 100 << repeat;
             assert!(timed_out(&mut map, now - 1).is_empty());
             assert_eq!(timed_out(&mut map, now), [0]);
@@ -432,26 +521,26 @@ mod tests {
     #[test]
     fn a_loss_found_without_a_time_out_does_not_double_it() {
         let mut map = sent(2);
-        assert_eq!(map.take_sent_until(us(0)).map(|late| late.seq), Some(0));
-        assert_eq!(map.take_sent_until(us(0)), None);
+        assert_eq!(map.take_sent_until(LATER, us(0)).map(|late| late.seq), Some(0));
+        assert_eq!(map.take_sent_until(LATER, us(0)), None);
         assert_eq!(map.resend(us(10), 0), Some((0, 0)));
         ack(&mut map, 1);
-        assert_eq!(map.deadline(RTO), Some(us(110)));
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(110)));
     }
 
     #[test]
     fn one_transmission_given_up_for_itself_times_out_no_more_and_later_ones_of_the_packet_do() {
         let mut map = sent(3);
-        assert_eq!(map.take_one(0, us(0)), Some(Late { seq: 0, sent_at: us(0), entropy: 100 }));
-        assert_eq!(map.take_one(0, us(0)), None, "it is lost already");
-        assert_eq!(map.deadline(RTO), Some(us(101)));
+        assert_eq!(map.take_one(LATER, 0, us(0)), Some(Late { seq: 0, sent_at: us(0), entropy: 100 }));
+        assert_eq!(map.take_one(LATER, 0, us(0)), None, "it is lost already");
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(101)));
         assert_eq!(map.resend(us(5), 7), Some((0, 0)), "no time-out has run out");
-        assert_eq!(map.take_one(0, us(0)), None, "an earlier transmission");
-        assert_eq!(map.take_one(9, us(0)), None, "never sent");
+        assert_eq!(map.take_one(LATER, 0, us(0)), None, "an earlier transmission");
+        assert_eq!(map.take_one(LATER, 9, us(0)), None, "never sent");
         ack(&mut map, 1);
-        assert_eq!(map.take_one(1, us(1)), None, "acknowledged");
+        assert_eq!(map.take_one(LATER, 1, us(1)), None, "acknowledged");
         ack(&mut map, 2);
-        assert_eq!(map.deadline(RTO), Some(us(105)));
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(105)));
     }
 
     #[test]
@@ -460,11 +549,11 @@ mod tests {
         timed_out(&mut map, 101);
         map.resend(us(110), 0);
         map.resend(us(111), 0);
-        assert!(map.take_one(0, us(110)).is_some());
+        assert!(map.take_one(LATER, 0, us(110)).is_some());
         assert_eq!(map.resend(us(150), 0), Some((0, 1)), "the time-outs so far stay");
-        assert_eq!(map.deadline(RTO), Some(us(311)), "packet 1");
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(311)), "packet 1");
         assert_eq!(timed_out(&mut map, 349), [1]);
-        assert_eq!(map.deadline(RTO), Some(us(350)));
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(350)));
     }
 
     #[test]
@@ -472,7 +561,7 @@ mod tests {
         let mut map = sent(20);
         timed_out(&mut map, 100);
         map.resend(us(100), 7);
-        let late: Vec<_> = core::iter::from_fn(|| map.take_sent_until(us(100))).collect();
+        let late: Vec<_> = core::iter::from_fn(|| map.take_sent_until(LATER, us(100))).collect();
         assert_eq!(late[2], Late { seq: 3, sent_at: us(3), entropy: 103 });
         assert_eq!(late.last(), Some(&Late { seq: 0, sent_at: us(100), entropy: 7 }));
     }
@@ -496,37 +585,45 @@ mod tests {
         }
         ack(&mut map, 0);
         ack(&mut map, 1);
-        assert_eq!(map.deadline(RTO), Some(us(312)));
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(312)));
         assert_eq!(timed_out(&mut map, 312), [2]);
     }
 
     #[test]
     fn without_back_off_every_repeat_waits_the_same_time() {
-        let mut map = SentMap::new(false, false);
+        let steady = Patience { backs_off: false, ..PATIENCE };
+        let mut map = SentMap::new(false);
         map.send_new(us(0), 0);
         for n in 0..5 {
             let due = 100 * (n + 1);
-            assert_eq!(map.deadline(RTO), Some(us(due)));
-            assert_eq!(timed_out(&mut map, due), [0]);
+            assert_eq!(map.deadline(us(due), steady), Some(us(due)));
+            assert_eq!(map.take_timed_out(us(due), steady).map(|late| late.seq), Some(0));
             map.resend(us(due), 0);
         }
     }
 
     #[test]
     fn send_times_are_exact_after_the_58_bits_wrap() {
-        let mut map = SentMap::new(false, true);
+        let mut map = SentMap::new(false);
         let start = Time::from_ps((1 << 58) - 1);
         map.send_new(start, 0);
         map.send_new(start + Duration::from_ps(1), 0);
-        assert_eq!(map.deadline(RTO), Some(start + RTO));
-        assert_eq!(map.acknowledge(1), Outcome::Arrived { sent_at: start + Duration::from_ps(1) });
+        assert_eq!(map.deadline(start + RTO, PATIENCE), Some(start + RTO));
+        assert_eq!(
+            map.acknowledge(start + RTO, 1),
+            Outcome::Arrived { sent_at: start + Duration::from_ps(1) }
+        );
     }
 
     #[test]
-    fn a_packet_of_the_window_takes_eight_bytes() {
+    fn a_packet_of_the_window_takes_eight_bytes_and_two_more_for_its_entropy() {
         let map = sent(4096);
+        assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 10);
+        let mut map = SentMap::new(false);
+        for i in 0..4096 {
+            map.send_new(us(i), 7);
+        }
         assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 8);
-        assert!(SentMap::new(false, true).entropies.is_empty());
     }
 
     /// What the map must do, told the slow way: every packet in a table, every question a scan.
@@ -554,7 +651,7 @@ mod tests {
         fn the_map_agrees_with_a_table_that_is_scanned(
             steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..40), 1..400),
         ) {
-            let (mut map, mut model, mut now) = (SentMap::new(false, true), Model::default(), Time::ZERO);
+            let (mut map, mut model, mut now) = (SentMap::new(false), Model::default(), Time::ZERO);
             for (step, pick, wait) in steps {
                 now += Duration::from_us(wait);
                 match step {
@@ -579,7 +676,7 @@ mod tests {
                         // Now and then of another transmission than the last.
                         let echoed = if pick % 5 == 0 { Time::from_ps(at.as_ps() / 2) } else { at };
                         let flies = matches!(state, State::First | State::Again) && echoed == at;
-                        let taken = map.take_one(seq, echoed);
+                        let taken = map.take_one(LATER, seq, echoed);
                         prop_assert_eq!(taken, flies.then_some(Late { seq, sent_at: at, entropy: 0 }));
                         if flies {
                             model.packets.insert(seq, (State::Lost, timeouts, at));
@@ -605,7 +702,7 @@ mod tests {
                         let mut expected: Vec<u32> =
                             model.in_flight().filter(|&(_, timeouts, at)| late(timeouts, at)).map(|p| p.0).collect();
                         let take = |map: &mut SentMap| {
-                            if by_time { map.take_sent_until(mark) } else { map.take_timed_out(now, RTO) }
+                            if by_time { map.take_sent_until(LATER, mark) } else { map.take_timed_out(now, PATIENCE) }
                         };
                         let mut taken: Vec<u32> =
                             core::iter::from_fn(|| take(&mut map)).map(|late| late.seq).collect();
@@ -619,7 +716,7 @@ mod tests {
                         prop_assert_eq!(taken, expected);
                     }
                 }
-                prop_assert_eq!(map.deadline(RTO), model.deadline());
+                prop_assert_eq!(map.deadline(LATER, PATIENCE), model.deadline());
                 let base = model.packets.iter().find(|(_, packet)| packet.0 != State::Acked).map(|(seq, _)| *seq);
                 prop_assert_eq!(map.base(), base.unwrap_or(map.next()));
             }

@@ -1,11 +1,11 @@
 //! What a sender tells its control and its path selector, and when it sends.
 
 use super::*;
+use crate::Scheme;
 use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
-use crate::recovery;
+use crate::recovery::{self, Detection};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use farspan_units::Rate;
 use proptest::prelude::*;
 use std::sync::Mutex;
 
@@ -148,15 +148,15 @@ impl Bench {
             flow: FlowId(1),
             to: HostId(2),
             size: setup.size,
-            path: testing::path(),
             initial_cwnd: cwnd,
-            scheme: Arc::new(scheme),
+            route: Arc::new(Route::new(testing::path(), &scheme)),
         };
         let log = Log::default();
         let decision = Decision { cwnd, pacing_rate, next_timer };
         let control = Scripted { decision, wants_send_record, log: Arc::clone(&log) };
         let balancer = Counting { next: 0, log: Arc::clone(&log) };
-        let (control, balancer) = (Control::Custom(Box::new(control)), Balancer::Custom(Box::new(balancer)));
+        let (control, balancer) =
+            (Control::Custom(Box::new(Box::new(control))), Balancer::Custom(Box::new(Box::new(balancer))));
         Self { sender: Sender::assemble(Time::ZERO, &message, 1, control, balancer), log }
     }
 
@@ -288,7 +288,7 @@ fn lost_packets_leave_the_window_and_go_first() {
     assert_eq!(bench.send(us(0)), [0, 1, 2, 3]);
     bench.ack(us(20), 0, us(0));
     assert_eq!(bench.send(us(20)), [4]);
-    assert_eq!(bench.sender.deadline(), Some(us(100)));
+    assert_eq!(bench.sender.deadline(us(1000)), Some(us(100)));
     bench.sender.on_timeout(us(100));
     assert_eq!(bench.sender.view().in_flight, mss(1));
     assert_eq!(bench.send(us(100)), [1, 2, 3]);
@@ -387,7 +387,7 @@ fn a_retransmission_waits_twice_as_long() {
     bench.sender.on_timeout(us(100));
     let packet = bench.sender.transmit(us(110));
     assert!(packet.retransmission);
-    assert_eq!((packet.deadline, bench.sender.deadline()), (us(310), Some(us(310))));
+    assert_eq!((packet.deadline, bench.sender.deadline(us(1000))), (us(310), Some(us(310))));
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
     let counters = bench.sender.view().counters;
     assert_eq!((counters.losses, counters.timeouts), (2, 0));
     assert_eq!(bench.sender.transmit(us(55)).header.seq, 0);
-    assert_eq!(bench.sender.deadline(), Some(us(106)), "packet 2, which was not given up");
+    assert_eq!(bench.sender.deadline(us(1000)), Some(us(106)), "packet 2, which was not given up");
 }
 
 #[test]
@@ -473,9 +473,9 @@ fn the_time_out_of_rfc_6298_follows_the_samples() {
     let mut bench = Bench::new(Setup { rto, ..Setup::default() });
     bench.send(us(0));
     // Before any sample: the base RTT stands in, 3 x 14.02752 us.
-    assert_eq!(bench.sender.deadline(), Some(Time::from_ps(3 * 14_027_520)));
+    assert_eq!(bench.sender.deadline(us(1000)), Some(Time::from_ps(3 * 14_027_520)));
     bench.ack(us(30), 0, us(0));
-    assert_eq!(bench.sender.deadline(), Some(us(90)), "SRTT 30, RTTVAR 15");
+    assert_eq!(bench.sender.deadline(us(1000)), Some(us(90)), "SRTT 30, RTTVAR 15");
 }
 
 #[test]
@@ -553,9 +553,9 @@ proptest! {
                         flying.remove(&any.0);
                     }
                 }
-                _ => if bench.sender.deadline().is_some_and(|at| at <= now) {
+                _ => if bench.sender.deadline(now).is_some_and(|at| at <= now) {
                     bench.sender.on_timeout(now);
-                    let held = |seq: &u32| bench.sender.sent.clone().take_one(*seq, flying[seq]).is_some();
+                    let held = |seq: &u32| bench.sender.sent.clone().take_one(now, *seq, flying[seq]).is_some();
                     let kept: Vec<u32> = flying.keys().copied().filter(held).collect();
                     flying.retain(|seq, _| kept.contains(seq));
                 },

@@ -9,12 +9,13 @@
 //! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
 //! congestion indication") and figure 7 place it where it is here.
 
-use super::pace::Pace;
+use super::pace::{Pace, PaceLaw};
 use super::signals::{Marks, Round, Threshold};
-use super::window::{LARGEST_CUT, Window};
+use super::window::{Bounds, LARGEST_CUT, Window};
 use super::{Ack, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
 use crate::congestion::ConfigError;
-use crate::path::Class;
+use crate::path::{Class, Path};
+use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, Time};
 
 /// Parameters of Gemini.
@@ -176,121 +177,146 @@ impl Config {
     }
 }
 
-/// Gemini's state for one flow.
+/// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Gemini {
+pub struct Law {
     /// The parameters.
     config: Config,
-    /// The window, with TCP's slow start and reactions to loss.
-    window: Window,
-    /// alpha: the average share of marked bytes.
-    marks: Marks,
-    /// Table III's RTT_base, once known.
-    rtt_base: Option<Duration>,
-    /// The smallest round trip of the current period.
-    rtt_min: Duration,
-    /// Table III's RTT_min: the smallest round trip of the previous period, once there was one.
-    last_rtt_min: Option<Duration>,
-    /// The window of data over which marks and round trips are taken.
-    round: Round,
-    /// When `marks` last moved.
-    updated_at: Time,
-    /// When the window was last reduced, if ever.
-    reduced_at: Option<Time>,
-    /// Whether delay counts for this flow.
+    /// Smallest and largest window.
+    bounds: Bounds,
+    /// The base round trip, where it is given.
+    base_rtt: Duration,
+    /// Whether delay counts for these flows.
     heeds_delay: bool,
     /// K, in bytes.
     k: f64,
     /// C, in bytes per second.
     capacity: f64,
-    /// The rate.
-    pace: Pace,
+    /// How the window turns into a rate.
+    pace: PaceLaw,
 }
 
-impl Gemini {
-    /// The control for one flow.
+impl Law {
+    /// What `path` makes of `config`.
     #[must_use]
-    pub fn new(config: &Config, start: &Start<'_>) -> Self {
-        let path = start.path;
+    pub fn new(config: &Config, path: &Path) -> Self {
         let cap = match config.cap {
             Cap::None => f64::INFINITY,
             Cap::Bdp => path.bdp.as_f64(),
         };
         Self {
-            window: Window::new(start, cap),
-            marks: Marks::new(config.gain, config.alpha_start),
-            rtt_base: match config.rtt_base {
-                RttBase::Measured => None,
-                RttBase::Given => Some(path.base_rtt),
+            config: config.clone(),
+            bounds: Bounds::new(path, cap),
+            base_rtt: path.base_rtt,
+            heeds_delay: config.delay_signal == DelaySignal::All || path.class == Class::Inter,
+            k: config.k.bytes(path),
+            capacity: path.line_rate.bytes_per_sec_f64(),
+            pace: PaceLaw::new(config.pacing, config.pacing_headers, path),
+        }
+    }
+}
+
+/// Gemini's state for one flow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Gemini {
+    /// What the flows of a path share.
+    law: Arc<Law>,
+    /// The window, with TCP's slow start and reactions to loss.
+    window: Window,
+    /// alpha: the average share of marked bytes.
+    marks: Marks,
+    /// Table III's RTT_base; [`Duration::MAX`] until it is known.
+    rtt_base: Duration,
+    /// The smallest round trip of the current period.
+    rtt_min: Duration,
+    /// Table III's RTT_min: the smallest round trip of the previous period; zero before there was one.
+    last_rtt_min: Duration,
+    /// The period over which marks and round trips are taken.
+    round: Round,
+    /// When the window was last reduced; [`NEVER`] before.
+    reduced_at: Time,
+    /// The rate.
+    pace: Pace,
+}
+
+/// No window was reduced at this time.
+const NEVER: Time = Time::MAX;
+
+impl Gemini {
+    /// The control for one flow.
+    #[must_use]
+    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
+        Self {
+            window: Window::new(&law.bounds, start),
+            marks: Marks::new(law.config.alpha_start),
+            rtt_base: match law.config.rtt_base {
+                RttBase::Measured => Duration::MAX,
+                RttBase::Given => law.base_rtt,
             },
             rtt_min: Duration::MAX,
-            last_rtt_min: None,
+            last_rtt_min: Duration::ZERO,
             round: Round::default(),
-            updated_at: Time::ZERO,
-            reduced_at: None,
-            heeds_delay: config.delay_signal == DelaySignal::All || path.class == Class::Inter,
-            k: config.k.bytes(start),
-            capacity: path.line_rate.bytes_per_sec_f64(),
-            pace: Pace::new(config.pacing, config.pacing_headers, start),
-            config: config.clone(),
+            reduced_at: NEVER,
+            pace: Pace::default(),
+            law: Arc::clone(law),
         }
     }
 
     /// Algorithm 1 line 1; gives RTT_base.
     fn update_transport_state(&mut self, ack: &Ack<'_>) -> Duration {
-        self.pace.on_rtt(ack.rtt);
-        let rtt_base = match (self.rtt_base, self.config.rtt_base) {
-            (Some(rtt), RttBase::Given) => rtt,
-            (Some(rtt), RttBase::Measured) => rtt.min(ack.rtt),
-            (None, _) => ack.rtt,
-        };
-        self.rtt_base = Some(rtt_base);
+        self.pace.on_rtt(&self.law.pace, ack.rtt);
+        if self.law.config.rtt_base == RttBase::Measured {
+            self.rtt_base = self.rtt_base.min(ack.rtt);
+        }
         self.rtt_min = self.rtt_min.min(ack.rtt);
         self.marks.count(ack);
-        let over = match self.config.update {
+        let over = match self.law.config.update {
             Update::Window => self.round.ended_by(ack),
             Update::BaseRtt => {
-                let since = self.reduced_at.map_or(self.updated_at, |cut| cut.max(self.updated_at));
-                ack.now.since(since) > rtt_base
+                let reduced_at = if self.reduced_at == NEVER { Time::ZERO } else { self.reduced_at };
+                let over = ack.now.since(reduced_at.max(self.round.began())) > self.rtt_base;
+                if over {
+                    self.round.begin(ack.now);
+                }
+                over
             }
         };
         if over {
-            self.marks.end_period();
-            self.updated_at = ack.now;
-            self.last_rtt_min = Some(core::mem::replace(&mut self.rtt_min, Duration::MAX));
+            self.marks.end_period(self.law.config.gain);
+            self.last_rtt_min = core::mem::replace(&mut self.rtt_min, Duration::MAX);
         }
-        rtt_base
+        self.rtt_base
     }
 
     /// C x RTT_base, in bytes.
     fn bdp(&self, rtt_base: Duration) -> f64 {
-        self.capacity * rtt_base.as_secs_f64()
+        self.law.capacity * rtt_base.as_secs_f64()
     }
 
     /// Algorithm 1 lines 6 to 9: F = 4K / (C x RTT_base + K), cwnd x (1 - max(alpha F, beta)). F exceeds 1 at short
     /// round trips, so alpha F is held at DCTCP's largest cut.
     fn cut(&mut self, now: Time, dcn: bool, wan: bool, rtt_base: Duration) {
-        let f = 4.0 * self.k / (self.bdp(rtt_base) + self.k);
+        let f = 4.0 * self.law.k / (self.bdp(rtt_base) + self.law.k);
         let f_dcn = if dcn { (self.marks.average() * f).min(LARGEST_CUT) } else { 0.0 };
-        let f_wan = if wan { self.config.beta } else { 0.0 };
-        self.window.cut(f_dcn.max(f_wan));
-        self.reduced_at = Some(now);
+        let f_wan = if wan { self.law.config.beta } else { 0.0 };
+        self.window.cut(&self.law.bounds, f_dcn.max(f_wan));
+        self.reduced_at = now;
     }
 
     /// Algorithm 1 line 11, in bytes.
     fn increase(&self, rtt_base: Duration) -> f64 {
-        match self.config.h {
+        match self.law.config.h {
             Increase::Constant(bytes) => bytes.as_f64(),
             Increase::Scaled(ScaledIncrease { factor, min, max }) => {
-                (factor * self.bdp(rtt_base) * 8.0).clamp(min, max) * self.window.mss()
+                (factor * self.bdp(rtt_base) * 8.0).clamp(min, max) * self.law.bounds.mss
             }
         }
     }
 
     /// TCP's reaction to loss; a recent cut for marks or delay does not hold it back.
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.window.on_loss(now, sent_at) {
-            self.reduced_at = Some(now);
+        if self.window.on_loss(&self.law.bounds, now, sent_at) {
+            self.reduced_at = now;
         }
     }
 }
@@ -299,7 +325,7 @@ impl Congestion for Gemini {
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),
-            pacing_rate: self.pace.rate(self.window.get()),
+            pacing_rate: self.pace.rate(&self.law.pace, self.window.get()),
             next_timer: None,
         }
     }
@@ -308,12 +334,12 @@ impl Congestion for Gemini {
         let rtt_base = self.update_transport_state(ack);
         // Lines 2 and 3.
         let dcn = ack.ecn_ce;
-        let delayed = |rtt_min| rtt_min > rtt_base + self.config.delay_threshold;
-        let wan = self.heeds_delay && self.last_rtt_min.is_some_and(delayed);
+        let wan = self.law.heeds_delay && self.last_rtt_min > rtt_base + self.law.config.delay_threshold;
         if !(dcn || wan) {
             // Line 12: cwnd = cwnd + h / cwnd.
-            self.window.grow(ack, self.increase(rtt_base));
-        } else if self.reduced_at.is_none_or(|last| ack.now.since(last) > rtt_base) {
+            let step = self.increase(rtt_base);
+            self.window.grow(&self.law.bounds, ack, step);
+        } else if self.reduced_at == NEVER || ack.now.since(self.reduced_at) > rtt_base {
             self.cut(ack.now, dcn, wan, rtt_base);
         }
         self.decision()
@@ -330,8 +356,8 @@ impl Congestion for Gemini {
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
-        self.window.on_timeout(timeout.now, timeout.sent_at);
-        self.reduced_at = Some(timeout.now);
+        self.window.on_timeout(&self.law.bounds, timeout.now, timeout.sent_at);
+        self.reduced_at = timeout.now;
         self.decision()
     }
 }

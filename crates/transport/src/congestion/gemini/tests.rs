@@ -33,10 +33,14 @@ fn at_100_gbps() -> Config {
     Config { k: Threshold::Rule(ThresholdRule::BdpOver7), ..Config::default() }
 }
 
+fn gemini(config: &Config, start: &Start<'_>) -> Gemini {
+    Gemini::new(&Arc::new(Law::new(config, start.path)), start)
+}
+
 /// The cut that one marked ACK brings with every packet marked so far, from the base round trip on.
 fn cut(config: &Config, start: &Start<'_>) -> f64 {
-    let mut control = Gemini::new(config, start);
-    control.marks = Marks::new(config.gain, 1.0);
+    let mut control = gemini(config, start);
+    control.marks = Marks::new(1.0);
     let before = control.window.get();
     control.on_ack(&Acks::new(start).next(true));
     1.0 - control.window.get() / before
@@ -90,7 +94,7 @@ fn f_above_one_cuts_by_half_at_most() {
 fn h_is_one_packet_at_one_gigabit_and_8_ms() {
     let h = |rtt| {
         let path = gigabit(rtt);
-        let control = Gemini::new(&Config::default(), &on_gigabit(&path));
+        let control = gemini(&Config::default(), &on_gigabit(&path));
         control.increase(rtt) / 1448.0
     };
     near(h(Duration::from_ms(8)), 0.96, 1e-9);
@@ -100,14 +104,14 @@ fn h_is_one_packet_at_one_gigabit_and_8_ms() {
 
 #[test]
 fn h_is_a_constant_in_the_artifact() {
-    let control = Gemini::new(&artifact(), &start());
+    let control = gemini(&artifact(), &start());
     near(control.increase(start().path.base_rtt), 5376.0, 0.0);
 }
 
 #[test]
 fn one_window_of_acks_without_congestion_adds_h() {
     let start = start();
-    let mut control = Gemini::new(&at_100_gbps(), &start);
+    let mut control = gemini(&at_100_gbps(), &start);
     let mut acks = Acks::new(&start);
     let before = control.window.get();
     for _ in 0..42 {
@@ -119,7 +123,7 @@ fn one_window_of_acks_without_congestion_adds_h() {
 
 #[test]
 fn a_marked_ack_adds_nothing_even_when_it_cuts_nothing() {
-    let mut control = Gemini::new(&at_100_gbps(), &start());
+    let mut control = gemini(&at_100_gbps(), &start());
     let mut acks = Acks::new(&start());
     control.on_ack(&acks.next(true));
     let after = control.window.get();
@@ -129,7 +133,7 @@ fn a_marked_ack_adds_nothing_even_when_it_cuts_nothing() {
 
 #[test]
 fn the_window_is_cut_at_most_once_a_round_trip() {
-    let mut control = Gemini::new(&at_100_gbps(), &start());
+    let mut control = gemini(&at_100_gbps(), &start());
     let mut acks = Acks::new(&start());
     let mut cuts = 0;
     for _ in 0..42 * 10 + 1 {
@@ -142,7 +146,7 @@ fn the_window_is_cut_at_most_once_a_round_trip() {
 
 #[test]
 fn alpha_moves_by_a_sixteenth_once_a_window() {
-    let mut control = Gemini::new(&at_100_gbps(), &start());
+    let mut control = gemini(&at_100_gbps(), &start());
     let mut acks = Acks::new(&start());
     control.on_ack(&acks.next(false));
     near(control.marks.average(), 15.0 / 16.0, 1e-12);
@@ -156,25 +160,26 @@ fn alpha_moves_by_a_sixteenth_once_a_window() {
 
 #[test]
 fn in_the_artifact_a_cut_puts_the_move_of_alpha_off() {
-    let mut control = Gemini::new(&artifact(), &start());
+    let mut control = gemini(&artifact(), &start());
     let mut acks = Acks::new(&start());
     control.on_ack(&acks.next(false));
-    control.reduced_at = Some(acks.now);
-    let moved = control.updated_at;
+    control.reduced_at = acks.now;
+    let moved = control.round.began();
     acks.now += start().path.base_rtt - start().path.packet_time();
     control.on_ack(&acks.next(true));
     assert_eq!(
-        control.updated_at, moved,
+        control.round.began(),
+        moved,
         "exactly one base round trip after the cut is not yet more than one"
     );
     control.on_ack(&acks.next(true));
-    assert_eq!(control.updated_at, acks.now);
+    assert_eq!(control.round.began(), acks.now);
 }
 
 #[test]
 fn the_smallest_round_trip_is_the_base_unless_the_base_is_given() {
     let base = |config: &Config| {
-        let mut control = Gemini::new(config, &start());
+        let mut control = gemini(config, &start());
         let mut acks = Acks::new(&start());
         for us in [30, 10, 20] {
             acks.delay = Duration::from_us(us);
@@ -182,13 +187,13 @@ fn the_smallest_round_trip_is_the_base_unless_the_base_is_given() {
         }
         control.rtt_base
     };
-    assert_eq!(base(&Config::default()), Some(start().path.base_rtt + Duration::from_us(10)));
-    assert_eq!(base(&artifact()), Some(start().path.base_rtt));
+    assert_eq!(base(&Config::default()), start().path.base_rtt + Duration::from_us(10));
+    assert_eq!(base(&artifact()), start().path.base_rtt);
 }
 
 /// A control between datacenters that has seen its base round trip, then a whole window at this delay.
 fn delayed(config: &Config, start: &Start<'_>, delay: Duration) -> (Gemini, Acks) {
-    let mut control = Gemini::new(config, start);
+    let mut control = gemini(config, start);
     let mut acks = Acks::new(start);
     control.on_ack(&acks.next(false));
     acks.delay = delay;
@@ -202,7 +207,7 @@ fn delayed(config: &Config, start: &Start<'_>, delay: Duration) -> (Gemini, Acks
 fn a_window_of_large_round_trips_cuts_by_beta() {
     let change = |delay| {
         let (mut control, mut acks) = delayed(&Config::default(), &wan_start(), delay);
-        control.reduced_at = None;
+        control.reduced_at = NEVER;
         let before = control.window.get();
         control.on_ack(&acks.next_round(false));
         control.window.get() / before
@@ -218,15 +223,16 @@ fn one_small_round_trip_in_a_window_denies_the_delay() {
     control.on_ack(&acks.next(false));
     acks.delay = Duration::from_ms(6);
     control.on_ack(&acks.next_round(false));
-    assert_eq!(control.last_rtt_min, Some(wan_start().path.base_rtt));
+    assert_eq!(control.last_rtt_min, wan_start().path.base_rtt);
 }
 
 #[test]
 fn the_larger_of_the_two_cuts_is_taken() {
     let both = |alpha| {
         let (mut control, mut acks) = delayed(&at_100_gbps(), &start(), Duration::from_ms(6));
-        control.reduced_at = None;
-        control.marks = Marks::new(0.0, alpha);
+        control.reduced_at = NEVER;
+        control.marks = Marks::new(alpha);
+        Arc::make_mut(&mut control.law).config.gain = 0.0;
         let before = control.window.get();
         control.on_ack(&acks.next_round(true));
         1.0 - control.window.get() / before
@@ -237,15 +243,14 @@ fn the_larger_of_the_two_cuts_is_taken() {
 
 #[test]
 fn in_the_artifact_flows_inside_a_datacenter_ignore_delay() {
-    let reduced =
-        |start: &Start<'_>| delayed(&artifact(), start, Duration::from_ms(6)).0.reduced_at.is_some();
+    let reduced = |start: &Start<'_>| delayed(&artifact(), start, Duration::from_ms(6)).0.reduced_at != NEVER;
     assert!(!reduced(&start()));
     assert!(reduced(&wan_start()));
 }
 
 #[test]
 fn a_recent_cut_for_marks_does_not_hold_back_the_cut_for_loss() {
-    let mut control = Gemini::new(&at_100_gbps(), &wan_start());
+    let mut control = gemini(&at_100_gbps(), &wan_start());
     let mut acks = Acks::new(&wan_start());
     let ack = acks.next(true);
     control.on_ack(&ack);
@@ -259,7 +264,7 @@ fn a_recent_cut_for_marks_does_not_hold_back_the_cut_for_loss() {
 
 #[test]
 fn a_time_out_goes_to_one_packet_and_slow_start() {
-    let mut control = Gemini::new(&Config::default(), &start());
+    let mut control = gemini(&Config::default(), &start());
     let mut acks = Acks::new(&start());
     let now = acks.next(false).now;
     let (bytes, in_flight, rto) = (Bytes::new(4096), Bytes::ZERO, Duration::from_us(500));
@@ -274,7 +279,7 @@ fn a_time_out_goes_to_one_packet_and_slow_start() {
 #[test]
 fn a_start_with_ten_packets_is_slow() {
     let start = start_with(Bytes::new(40_960));
-    let mut control = Gemini::new(&Config::default(), &start);
+    let mut control = gemini(&Config::default(), &start);
     control.on_ack(&Acks::new(&start).next(false));
     near(control.window.get(), 11.0 * MSS, 0.0);
 }
@@ -282,7 +287,7 @@ fn a_start_with_ten_packets_is_slow() {
 #[test]
 fn only_the_artifact_stops_at_one_bdp() {
     let grown = |config: &Config| {
-        let mut control = Gemini::new(config, &start());
+        let mut control = gemini(config, &start());
         control.on_ack(&Acks::new(&start()).next(false));
         control.window.get()
     };
@@ -292,7 +297,7 @@ fn only_the_artifact_stops_at_one_bdp() {
 
 #[test]
 fn the_window_is_paced_over_the_smoothed_round_trip() {
-    let mut control = Gemini::new(&Config::default(), &start());
+    let mut control = gemini(&Config::default(), &start());
     let mut acks = Acks::new(&start());
     acks.delay = start().path.base_rtt;
     let rate = control.on_ack(&acks.next(false)).pacing_rate.expect("paced").as_bps() as f64;

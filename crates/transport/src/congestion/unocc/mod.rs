@@ -15,11 +15,13 @@ pub use config::{
     MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule,
 };
 
-use super::pace::Pace;
+use super::pace::{Pace, PaceLaw};
 use super::signals::Marks;
 use super::window::LARGEST_CUT;
 use super::{Ack, Congestion, Decision, Nack, Sent, Start, Timeout};
-use crate::path::Class;
+use crate::path::{Class, Path};
+use alloc::sync::Arc;
+use core::num::NonZeroU64;
 use farspan_units::{Bytes, Duration, Time};
 
 /// With a falling share of marks, the published code still cuts above this share.
@@ -28,10 +30,8 @@ const FALLING_LIMIT: f64 = 0.9;
 /// UnoCC's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unocc {
-    /// The parameters.
-    config: Config,
-    /// What the path makes of them.
-    path: PathConstants,
+    /// What the flows of a path share.
+    law: Arc<Law>,
     /// The congestion window, in bytes.
     cwnd: f64,
     /// Marks of the current epoch, and E, their average over epochs.
@@ -48,9 +48,11 @@ pub struct Unocc {
     pace: Pace,
 }
 
-/// What a path makes of the parameters.
-#[derive(Clone, Copy, PartialEq, Debug)]
-struct PathConstants {
+/// The parameters, and what a path makes of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Law {
+    /// The parameters.
+    config: Config,
     /// One full packet, the smallest window, in bytes.
     mss: f64,
     /// The bandwidth-delay product, the largest window, in bytes.
@@ -67,6 +69,8 @@ struct PathConstants {
     epoch_rtts: f64,
     /// Up to which delay the real queues count as empty.
     tolerance: Duration,
+    /// How the window turns into a rate.
+    pace: PaceLaw,
 }
 
 /// Where a flow is in its epochs.
@@ -89,8 +93,8 @@ enum QuickAdapt {
     Open {
         /// When it is over.
         ends: Time,
-        /// How long it is.
-        period: Duration,
+        /// How long it is, in picoseconds; not zero, so that a flow's Quick Adapt fits its four numbers.
+        period: NonZeroU64,
         /// Bytes in flight when it opened.
         in_flight: Bytes,
         /// Bytes acknowledged in it.
@@ -101,25 +105,23 @@ enum QuickAdapt {
 impl Unocc {
     /// The control for one flow.
     #[must_use]
-    pub fn new(config: &Config, start: &Start<'_>) -> Self {
-        let path = PathConstants::new(config, start);
-        let cwnd = start.initial_cwnd.as_f64().clamp(path.mss, path.bdp);
+    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
+        let cwnd = start.initial_cwnd.as_f64().clamp(law.mss, law.bdp);
         Self {
             cwnd,
-            marks: Marks::new(config.ewma.gain, 0.0),
+            marks: Marks::new(0.0),
             delay: Duration::MAX,
             md_scale: 1.0,
-            epoch: Epoch::begin(config.epoch.start, Time::ZERO, cwnd),
+            epoch: Epoch::begin(law.config.epoch.start, Time::ZERO, cwnd),
             qa: QuickAdapt::Paused(Time::ZERO),
-            pace: Pace::new(config.pacing, config.pacing_headers, start),
-            config: config.clone(),
-            path,
+            pace: Pace::default(),
+            law: Arc::clone(law),
         }
     }
 
     /// cwnd += alpha x bytes acked / cwnd (Algorithm 1 line 3).
     fn increase(&mut self, acked: Bytes) {
-        self.cwnd = (self.cwnd + self.path.increase * acked.as_f64() / self.cwnd).min(self.path.bdp);
+        self.cwnd = (self.cwnd + self.law.increase * acked.as_f64() / self.cwnd).min(self.law.bdp);
     }
 
     /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
@@ -131,7 +133,7 @@ impl Unocc {
             Epoch::Ends(t_epoch) => {
                 self.marks.count(ack);
                 if ack.ecn_ce {
-                    self.delay = self.delay.min(ack.rtt.saturating_sub(self.path.base_rtt));
+                    self.delay = self.delay.min(ack.rtt.saturating_sub(self.law.base_rtt));
                 }
                 if ack.sent_at >= t_epoch {
                     self.epoch = Epoch::Ends(self.next_epoch(t_epoch, ack));
@@ -150,12 +152,12 @@ impl Unocc {
 
     /// T_epoch of the epoch after the one that `ack` ends.
     fn next_epoch(&self, t_epoch: Time, ack: &Ack<'_>) -> Time {
-        let period = match self.config.epoch.period {
-            EpochPeriod::Constant => self.path.intra_base_rtt,
-            EpochPeriod::Proportional => ack.rtt.mul_f64(self.path.epoch_rtts),
+        let period = match self.law.config.epoch.period {
+            EpochPeriod::Constant => self.law.intra_base_rtt,
+            EpochPeriod::Proportional => ack.rtt.mul_f64(self.law.epoch_rtts),
         };
         let next = t_epoch.saturating_add(period);
-        match self.config.epoch.debt {
+        match self.law.config.epoch.debt {
             EpochDebt::Max => next.max(ack.sent_at),
             EpochDebt::Previous => next,
         }
@@ -164,31 +166,31 @@ impl Unocc {
     /// Procedure ONEPOCH of Algorithm 1.
     fn end_epoch(&mut self, ack: &Ack<'_>) {
         let (before, acked) = (self.marks.average(), self.marks.acked());
-        let marked = self.marks.end_period() > 0.0;
+        let marked = self.marks.end_period(self.law.config.ewma.gain) > 0.0;
         let smallest = core::mem::replace(&mut self.delay, Duration::MAX);
         if !marked {
             return;
         }
-        let delay = match self.config.delay.sample {
+        let delay = match self.law.config.delay.sample {
             DelaySample::MinMarked => smallest,
-            DelaySample::Last => ack.rtt.saturating_sub(self.path.base_rtt),
+            DelaySample::Last => ack.rtt.saturating_sub(self.law.base_rtt),
         };
-        self.scale(delay <= self.path.tolerance);
+        self.scale(delay <= self.law.tolerance);
         let e = self.marks.average();
         let falling = before > 0.0 && e < before && e <= FALLING_LIMIT;
-        if falling && self.config.ewma.falling == Falling::Increase {
+        if falling && self.law.config.ewma.falling == Falling::Increase {
             self.increase(acked);
         } else {
             // Line 14: cwnd = cwnd x (1 - MD_ECN x MD_scale), MD_ECN = E x 4K / (K + BDP). The bound matters only
             // between hosts nearer than the farthest pair, where the gain alone exceeds 1/2.
-            let cut = (e * self.path.md_gain * self.md_scale).min(LARGEST_CUT);
-            self.cwnd = (self.cwnd * (1.0 - cut)).max(self.path.mss);
+            let cut = (e * self.law.md_gain * self.md_scale).min(LARGEST_CUT);
+            self.cwnd = (self.cwnd * (1.0 - cut)).max(self.law.mss);
         }
     }
 
     /// MD_scale (Algorithm 1 lines 9 to 13).
     fn scale(&mut self, phantom_only: bool) {
-        let MdScaleConfig { factor, cumulative } = self.config.md_scale;
+        let MdScaleConfig { factor, cumulative } = self.law.config.md_scale;
         self.md_scale = match (phantom_only, cumulative) {
             (false, _) => 1.0,
             (true, false) => factor,
@@ -208,26 +210,27 @@ impl Unocc {
                 }
             }
         }
-        let period = match self.config.qa.period {
+        let period = match self.law.config.qa.period {
             QaPeriod::Rule(QaPeriodRule::Measured) => ack.rtt,
-            QaPeriod::BaseRtts(number) => self.path.base_rtt.mul_f64(number),
+            QaPeriod::BaseRtts(number) => self.law.base_rtt.mul_f64(number),
         };
         self.open_qa(ack.now, period, ack.in_flight);
     }
 
     fn open_qa(&mut self, now: Time, period: Duration, in_flight: Bytes) {
-        self.qa =
-            QuickAdapt::Open { ends: now.saturating_add(period), period, in_flight, acked: Bytes::ZERO };
+        let (ends, acked) = (now.saturating_add(period), Bytes::ZERO);
+        let period = NonZeroU64::new(period.as_ps()).unwrap_or(NonZeroU64::MIN);
+        self.qa = QuickAdapt::Open { ends, period, in_flight, acked };
     }
 
     /// A loss: if everything is lost no ACK comes, so losses, too, evaluate a period that is over. `in_flight` counts what
     /// was lost.
     fn on_lost(&mut self, now: Time, in_flight: Bytes) {
         if let QuickAdapt::Open { ends, period, .. } = self.qa {
-            let over = self.config.qa.on_timeout && now >= ends;
+            let over = self.law.config.qa.on_timeout && now >= ends;
             if over && !self.evaluate_qa(now) {
                 // No ACK may ever come to open the next period; what was lost is about to be in flight again.
-                self.open_qa(now, period, in_flight);
+                self.open_qa(now, Duration::from_ps(period.get()), in_flight);
             }
         }
     }
@@ -236,30 +239,31 @@ impl Unocc {
     /// without a Quick Adapt or a cut.
     fn evaluate_qa(&mut self, now: Time) -> bool {
         let QuickAdapt::Open { in_flight, acked, .. } = self.qa else { return false };
-        let reference = match self.config.qa.reference {
+        let reference = match self.law.config.qa.reference {
             QaReference::InFlight => self.cwnd.min(in_flight.as_f64()),
             QaReference::Cwnd => self.cwnd,
         };
         // Line 19: bytes_acked_in_qa < cwnd x beta.
-        let extreme = acked.as_f64() < reference * self.config.beta;
+        let extreme = acked.as_f64() < reference * self.law.config.beta;
         if extreme {
             // Line 20: cwnd = bytes acked in qa.
-            self.cwnd = (acked.as_f64() * self.config.qa.factor).clamp(self.path.mss, self.path.bdp);
+            self.cwnd = (acked.as_f64() * self.law.config.qa.factor).clamp(self.law.mss, self.law.bdp);
             // A packet that started at this very instant left under the old window: it is not one "sent after".
             let after = now.saturating_add(Duration::from_ps(1));
-            self.epoch = Epoch::begin(self.config.qa.pause, after, self.cwnd);
+            self.epoch = Epoch::begin(self.law.config.qa.pause, after, self.cwnd);
             self.qa = QuickAdapt::Paused(after);
         }
         extreme
     }
 }
 
-impl PathConstants {
-    fn new(config: &Config, start: &Start<'_>) -> Self {
-        let path = start.path;
+impl Law {
+    /// What `path` makes of `config`.
+    #[must_use]
+    pub fn new(config: &Config, path: &Path) -> Self {
         let mss = path.mss.as_f64();
         let bdp = path.bdp.as_f64().max(mss);
-        let k = config.k.bytes(start);
+        let k = config.k.bytes(path);
         let tolerance = match config.delay.tolerance {
             Tolerance::Rule(ToleranceRule::Hops) => path.packet_time() * u64::from(path.hops),
             Tolerance::Fraction(fraction) => path.base_rtt.mul_f64(fraction),
@@ -276,6 +280,8 @@ impl PathConstants {
                 Class::Inter => path.intra_base_rtt / path.base_rtt,
             },
             tolerance,
+            pace: PaceLaw::new(config.pacing, config.pacing_headers, path),
+            config: config.clone(),
         }
     }
 }
@@ -294,7 +300,7 @@ impl Congestion for Unocc {
     fn decision(&self) -> Decision {
         Decision {
             cwnd: Bytes::new(self.cwnd as u64),
-            pacing_rate: self.pace.rate(self.cwnd),
+            pacing_rate: self.pace.rate(&self.law.pace, self.cwnd),
             next_timer: None,
         }
     }
@@ -311,7 +317,7 @@ impl Congestion for Unocc {
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
-        self.pace.on_rtt(ack.rtt);
+        self.pace.on_rtt(&self.law.pace, ack.rtt);
         if !ack.ecn_ce {
             self.increase(ack.bytes_acked);
         }

@@ -34,6 +34,10 @@ pub(in crate::congestion) fn artifact() -> Config {
     }
 }
 
+fn unocc(config: &Config, start: &Start<'_>) -> Unocc {
+    Unocc::new(&Arc::new(Law::new(config, start.path)), start)
+}
+
 /// A control and the ACKs that reach it.
 struct Flow {
     control: Unocc,
@@ -42,7 +46,7 @@ struct Flow {
 
 impl Flow {
     fn new(config: &Config, start: &Start<'_>) -> Self {
-        Self { control: Unocc::new(config, start), acks: Acks::new(start) }
+        Self { control: unocc(config, start), acks: Acks::new(start) }
     }
 
     /// A flow with the default parameters inside a datacenter.
@@ -114,7 +118,7 @@ impl Flow {
     }
 
     fn base_rtt(&self) -> Duration {
-        self.control.path.base_rtt
+        self.control.law.base_rtt
     }
 }
 
@@ -145,7 +149,7 @@ fn every_parameter_that_is_out_of_range_is_named() {
 #[test]
 fn the_window_starts_as_told_but_not_above_one_bdp_nor_below_one_packet() {
     near(Flow::intra().control.cwnd, 175_344.0, 0.0);
-    let with = |bytes| Unocc::new(&Config::default(), &start_with(Bytes::new(bytes))).cwnd;
+    let with = |bytes| unocc(&Config::default(), &start_with(Bytes::new(bytes))).cwnd;
     near(with(40_960), 40_960.0, 0.0);
     near(with(1 << 30), 175_344.0, 0.0);
     near(with(0), MSS, 0.0);
@@ -153,7 +157,7 @@ fn the_window_starts_as_told_but_not_above_one_bdp_nor_below_one_packet() {
 
 #[test]
 fn one_window_of_unmarked_acks_adds_a_thousandth_of_the_bdp() {
-    let mut control = Unocc::new(&Config::default(), &start_with(Bytes::new(40_960)));
+    let mut control = unocc(&Config::default(), &start_with(Bytes::new(40_960)));
     let mut acks = Acks::new(&start());
     for _ in 0..10 {
         control.on_ack(&acks.next(false));
@@ -163,7 +167,7 @@ fn one_window_of_unmarked_acks_adds_a_thousandth_of_the_bdp() {
 
 #[test]
 fn marked_and_duplicate_acks_add_nothing() {
-    let mut control = Unocc::new(&Config::default(), &start_with(Bytes::new(40_960)));
+    let mut control = unocc(&Config::default(), &start_with(Bytes::new(40_960)));
     let mut acks = Acks::new(&start());
     control.on_ack(&acks.next(true));
     control.on_ack(&Ack { bytes_acked: Bytes::ZERO, ..acks.next(false) });
@@ -264,7 +268,7 @@ fn a_flow_between_near_hosts_is_cut_by_half_at_most() {
     let mut flow = Flow::new(&Config::default(), &start).delayed(QUEUED);
     flow.first_cut();
     let mut largest: f64 = 0.0;
-    flow.control.cwnd = flow.control.path.bdp;
+    flow.control.cwnd = flow.control.law.bdp;
     for _ in 0..20 {
         let before = flow.control.cwnd;
         let ack = flow.acks.next_round(true);
@@ -338,7 +342,7 @@ fn the_first_marked_epoch_and_a_share_above_nine_tenths_cut_even_in_the_artifact
     config.ewma.falling = Falling::Increase;
     let mut flow = Flow::new(&config, &start()).delayed(QUEUED);
     near(flow.first_cut(), 0.25, 1e-5);
-    flow.control.marks = Marks::new(0.5, 1.0);
+    flow.control.marks = Marks::new(1.0);
     // 19 of 20 marked: E falls from 1 to 0.975.
     for i in 0..19 {
         let ack = flow.acks.next(i != 3);
@@ -495,7 +499,7 @@ fn a_window_that_could_not_be_used_is_no_sign_of_congestion() {
 
 #[test]
 fn a_window_of_two_packets_is_not_put_back_to_one_for_ever() {
-    let mut control = Unocc::new(&Config::default(), &start_with(Bytes::new(8192)));
+    let mut control = unocc(&Config::default(), &start_with(Bytes::new(8192)));
     let mut acks = Acks::new(&start());
     for _ in 0..100 {
         control.on_ack(&Ack { in_flight: Bytes::new(4096), ..acks.next_round(false) });
@@ -598,7 +602,7 @@ fn loss_nacks_and_time_outs_cut_nothing() {
 #[test]
 fn the_window_is_paced_over_the_base_round_trip_with_headers_on_top() {
     let rate = |config: &Config| {
-        let rate = Unocc::new(config, &start()).decision().pacing_rate.expect("paced");
+        let rate = unocc(config, &start()).decision().pacing_rate.expect("paced");
         rate.as_bps() as f64 * 1e-9
     };
     near(rate(&Config::default()), 101.5625, 1e-3);

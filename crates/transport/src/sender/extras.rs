@@ -1,0 +1,32 @@
+//! What only the senders of some schemes need.
+
+use super::records::Records;
+use crate::Route;
+use crate::recovery::{Detection, Rack, Rto, RttEstimate};
+use alloc::boxed::Box;
+use farspan_units::{Duration, Time};
+
+/// What some schemes need beside.
+#[derive(Debug)]
+pub(super) struct Extras {
+    /// For delivery-rate samples.
+    pub records: Option<Records>,
+    /// For time-outs and losses that follow round trips.
+    pub rtt: RttEstimate,
+    /// Time-out of a packet that never timed out.
+    pub rto: Duration,
+    /// For losses found from later packets' ACKs.
+    pub rack: Option<Rack>,
+}
+
+impl Extras {
+    /// What `route` asks for; `None`: nothing. `wants_send_record`: whether the control does.
+    pub(super) fn new(now: Time, route: &Route, wants_send_record: bool) -> Option<Box<Self>> {
+        let Route { recovery, rto, .. } = route;
+        let rack = (recovery.detection == Detection::Rack).then(Rack::default);
+        let is_adaptive = matches!(recovery.rto, Rto::Rfc6298 { .. });
+        let records = wants_send_record.then(|| Records::new(now));
+        let is_needed = records.is_some() || is_adaptive || rack.is_some();
+        is_needed.then(|| Box::new(Self { records, rtt: RttEstimate::default(), rto: *rto, rack }))
+    }
+}
