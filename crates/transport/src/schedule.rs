@@ -3,7 +3,7 @@
 //! A flow stands in at most one of the two places, or in none while it has nothing to send or its window is closed.
 //! Each step costs a constant, or the logarithm of the number of paced flows.
 
-use crate::table::Key;
+use crate::table::{Key, room};
 use alloc::collections::{BinaryHeap, VecDeque};
 use core::cmp::Reverse;
 use farspan_units::Time;
@@ -24,6 +24,9 @@ impl Schedule {
         if at <= now {
             self.ready.push_back(key);
         } else {
+            if self.paced.len() == self.paced.capacity() {
+                self.paced.reserve_exact(room(self.paced.len()));
+            }
             self.paced.push(Reverse((at, key)));
         }
     }

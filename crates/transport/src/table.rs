@@ -69,8 +69,11 @@ pub(crate) struct Table<T> {
     recent: [u32; RECENT],
 }
 
-/// Slots grow by this part of themselves, so that few stand empty.
-const GROWTH: usize = 8;
+/// How many more of what each flow has are made room for when there are so many: a sixteenth, so that little stands empty.
+#[cold]
+pub(crate) const fn room(len: usize) -> usize {
+    len / 16 + 1
+}
 
 /// How many slots a table remembers; a power of two.
 const RECENT: usize = 8;
@@ -87,7 +90,7 @@ impl<T: OfFlow> Table<T> {
         debug_assert!(self.key(flow).is_none(), "flow {flow} is already there");
         let slot = self.free.pop().unwrap_or_else(|| {
             if self.slots.len() == self.slots.capacity() {
-                self.slots.reserve_exact(self.slots.len() / GROWTH + 1);
+                self.slots.reserve_exact(room(self.slots.len()));
             }
             self.slots.push(None);
             (self.slots.len() - 1) as u32

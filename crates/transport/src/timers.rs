@@ -3,7 +3,7 @@
 //! A timer that moves later costs nothing: its entry comes up early, and is put back at the true time. A timer that
 //! moves earlier gets a new entry, and the old one is dropped when it comes up.
 
-use crate::table::Key;
+use crate::table::{Key, room};
 use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use farspan_units::{FlowId, Time};
@@ -79,6 +79,9 @@ impl Timers {
         let live = &mut armed[kind as usize];
         if at < *live {
             *live = at;
+            if self.heap.len() == self.heap.capacity() {
+                self.heap.reserve_exact(room(self.heap.len()));
+            }
             self.heap.push(Reverse(Due::new(at, key, kind)));
         }
     }
