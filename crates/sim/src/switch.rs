@@ -396,3 +396,13 @@ impl PortSampler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_with_its_link_s_end_takes_three_cache_lines() {
+        assert!(size_of::<Egress>() <= 192, "{}", size_of::<Egress>());
+    }
+}

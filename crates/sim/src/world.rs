@@ -460,7 +460,7 @@ impl Line<'_> {
     fn counters(self, end: Time) -> PortCounters {
         match self {
             Self::Nic(nic) => nic.counters(end),
-            Self::Port(port) => *port.counters(),
+            Self::Port(port) => port.counters(),
         }
     }
 

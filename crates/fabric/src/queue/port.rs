@@ -146,7 +146,7 @@ impl Serving {
 pub struct Port {
     /// Bytes in the data queue, integrated over time, less `data_bytes` x now: a packet that enters subtracts its size x
     /// time and one that leaves adds it. Modulo 2^128.
-    queue_integral: u128,
+    queue_integral: Integral,
     /// When something is due: the last bit of the packet in service leaves, or the transmitter is free for the packet
     /// that waits; [`Time::MAX`]: nothing is.
     next_at: Time,
@@ -162,9 +162,20 @@ pub struct Port {
     phantom: PhantomQueue,
     model: Arc<PortModel>,
     random: Random,
-    counters: PortCounters,
-    /// What only a port that trims keeps.
-    trimming: Option<Box<Trimming>>,
+    sent_bytes: Bytes,
+    sent_packets: u64,
+    marked: u64,
+    max_queue: Bytes,
+    /// What only a port that was full needs; there from the start where the port trims.
+    overflown: Option<Box<Overflown>>,
+}
+
+/// What became of packets that found no room.
+#[derive(Clone, Debug, Default)]
+struct Overflown {
+    dropped: u64,
+    dropped_bytes: Bytes,
+    trimming: Option<Trimming>,
 }
 
 impl Port {
@@ -172,7 +183,7 @@ impl Port {
     #[must_use]
     pub fn new(model: &Arc<PortModel>, id: PortId, seed: u64) -> Self {
         Self {
-            queue_integral: 0,
+            queue_integral: Integral::ZERO,
             next_at: Time::MAX,
             free_at: Time::ZERO,
             busy: Duration::ZERO,
@@ -183,8 +194,13 @@ impl Port {
             phantom: PhantomQueue::EMPTY,
             model: Arc::clone(model),
             random: Random::new(seed, Purpose::Mark, u64::from(id.0)),
-            counters: PortCounters::default(),
-            trimming: model.trim.map(|_| Box::new(Trimming::new(id, seed))),
+            sent_bytes: Bytes::ZERO,
+            sent_packets: 0,
+            marked: 0,
+            max_queue: Bytes::ZERO,
+            overflown: model.trim.map(|_| {
+                Box::new(Overflown { trimming: Some(Trimming::new(id, seed)), ..Overflown::default() })
+            }),
         }
     }
 
@@ -230,8 +246,8 @@ impl Port {
         if self.serving.is_none() && self.next_at != Time::MAX {
             self.next_at = at;
         }
-        self.counters.sent_bytes += packet.size();
-        self.counters.sent_packets += 1;
+        self.sent_bytes += packet.size();
+        self.sent_packets += 1;
         Some(at)
     }
 
@@ -248,16 +264,15 @@ impl Port {
         {
             self.phantom.add(now, size, phantom);
         }
-        let c = &mut self.counters;
-        self.queue_integral = self.queue_integral.wrapping_sub(byte_time(size, now));
-        c.max_queue = c.max_queue.max(after);
+        self.queue_integral.subtract(size, now);
+        self.max_queue = self.max_queue.max(after);
         self.data_bytes = after;
         if model.marks_at_enqueue
             && !control
             && model.marking.marks(now, after, self.phantom, &mut self.random)
         {
             packet.mark();
-            c.marked += 1;
+            self.marked += 1;
         }
         true
     }
@@ -274,7 +289,8 @@ impl Port {
         }
         // A header can leave when the data packet in service has.
         let free_at = if self.serving.is_none() || !self.serving.in_data() { now } else { self.next_at };
-        let trims = self.model.trim.zip(self.trimming.as_deref_mut());
+        let state = self.overflown.as_deref_mut().and_then(|overflown| overflown.trimming.as_mut());
+        let trims = self.model.trim.zip(state);
         let Some((trim, state)) = trims else { return self.refuse(size) };
         if !state.has_room(&trim, free_at, self.model.rate) {
             return self.refuse(size);
@@ -283,7 +299,7 @@ impl Port {
             self.replace_last(now, id, packets);
         }
         let cut = packets.trim(id, trim.header);
-        if let Some(state) = &mut self.trimming {
+        if let Some(Overflown { trimming: Some(state), .. }) = self.overflown.as_deref_mut() {
             state.trimmed += 1;
             state.cut_bytes += cut;
         }
@@ -291,8 +307,9 @@ impl Port {
     }
 
     fn refuse(&mut self, size: Bytes) -> Admission {
-        self.counters.dropped += 1;
-        self.counters.dropped_bytes += size;
+        let overflown = self.overflown.get_or_insert_default();
+        overflown.dropped += 1;
+        overflown.dropped_bytes += size;
         Admission::Dropped
     }
 
@@ -305,7 +322,7 @@ impl Port {
             return;
         }
         packets.swap(id, last);
-        self.queue_integral = self.queue_integral.wrapping_add(byte_time(leaving, now));
+        self.queue_integral.add(leaving, now);
         self.data_bytes -= leaving;
         // The phantom queue has counted one packet for the two.
         let phantom = self.phantom;
@@ -380,10 +397,10 @@ impl Port {
         }
         self.serving = Serving::NONE;
         let (id, size) = (serving.id(), serving.size());
-        self.counters.sent_bytes += size;
-        self.counters.sent_packets += 1;
+        self.sent_bytes += size;
+        self.sent_packets += 1;
         if serving.in_data() {
-            self.queue_integral = self.queue_integral.wrapping_add(byte_time(size, now));
+            self.queue_integral.add(size, now);
             self.data_bytes -= size;
             let model = &*self.model;
             if !model.marks_at_enqueue
@@ -391,7 +408,7 @@ impl Port {
                 && model.marking.marks(now, self.data_bytes, self.phantom, &mut self.random)
             {
                 packets[id].mark();
-                self.counters.marked += 1;
+                self.marked += 1;
             }
         }
         Some(id)
@@ -412,13 +429,19 @@ impl Port {
     /// Packets trimmed here, and how many bytes were cut off them.
     #[must_use]
     pub fn trimmed(&self) -> (u64, Bytes) {
-        self.trimming.as_ref().map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
+        let state = self.overflown.as_ref().and_then(|overflown| overflown.trimming.as_ref());
+        state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
     }
 
     /// What the port has done.
     #[must_use]
-    pub const fn counters(&self) -> &PortCounters {
-        &self.counters
+    pub fn counters(&self) -> PortCounters {
+        let (dropped, dropped_bytes) = self
+            .overflown
+            .as_ref()
+            .map_or((0, Bytes::ZERO), |overflown| (overflown.dropped, overflown.dropped_bytes));
+        let Self { sent_bytes, sent_packets, marked, max_queue, .. } = *self;
+        PortCounters { sent_bytes, sent_packets, dropped, dropped_bytes, marked, max_queue }
     }
 
     /// Time spent sending up to `now`: the packet in service counts as far as it has come.
@@ -440,7 +463,9 @@ impl Port {
         if now == Time::ZERO {
             return 0.0;
         }
-        self.queue_integral.wrapping_add(byte_time(self.data_bytes, now)) as f64 / now.as_ps() as f64
+        let mut integral = self.queue_integral;
+        integral.add(self.data_bytes, now);
+        integral.get() as f64 / now.as_ps() as f64
     }
 }
 
@@ -462,10 +487,32 @@ pub struct Service {
     pub backlogged: bool,
 }
 
-/// Bytes times picoseconds.
-#[inline]
-const fn byte_time(bytes: Bytes, at: Time) -> u128 {
-    bytes.get() as u128 * at.as_ps() as u128
+/// Bytes times picoseconds, modulo 2^128; in two words, so that it needs no more room than they do.
+#[derive(Clone, Copy, Debug)]
+struct Integral([u64; 2]);
+
+impl Integral {
+    const ZERO: Self = Self([0; 2]);
+
+    #[inline(always)]
+    const fn get(self) -> u128 {
+        self.0[0] as u128 | (self.0[1] as u128) << 64
+    }
+
+    #[inline(always)]
+    const fn set(&mut self, sum: u128) {
+        self.0 = [sum as u64, (sum >> 64) as u64];
+    }
+
+    #[inline(always)]
+    const fn add(&mut self, bytes: Bytes, at: Time) {
+        self.set(self.get().wrapping_add(bytes.get() as u128 * at.as_ps() as u128));
+    }
+
+    #[inline(always)]
+    const fn subtract(&mut self, bytes: Bytes, at: Time) {
+        self.set(self.get().wrapping_sub(bytes.get() as u128 * at.as_ps() as u128));
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub(crate) use sort::sort;
 pub(crate) use windowed::{Window, Windowed};
 
 use farspan_units::Time;
+use std::sync::Arc;
 
 /// What comes first among events of one instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -79,9 +80,8 @@ impl Key {
 pub(crate) struct Channel {
     /// The channel's number.
     pub(crate) id: u32,
-    /// The node at its end, counted within its part.
-    node: u32,
-    /// The same, or [`Channel::AWAY`] if that is not the part of the node at its start.
+    /// The node at its end, counted within its part, or [`Channel::AWAY`] if that is not the part of the node at its
+    /// start.
     place: u32,
     /// The part of the world that the node belongs to: what one thread runs.
     part: u16,
@@ -102,6 +102,8 @@ pub(crate) struct Map {
     pub(crate) sizes: Vec<u32>,
     /// By id.
     pub(crate) channels: Vec<Channel>,
+    /// The node at the end of each channel, counted within its part.
+    ends: Arc<[u32]>,
 }
 
 impl Map {
@@ -121,10 +123,11 @@ impl Map {
             *degree += 1;
             let place = if part == part_of[start as usize] { node } else { Channel::AWAY };
             // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
-            Channel { id, node, place, part, rank: (*degree - 1) as u16 }
+            Channel { id, place, part, rank: (*degree - 1) as u16 }
         };
+        let ends = channels.iter().map(|&(_, end)| places[end as usize].1).collect();
         let channels = (0..).zip(channels).map(channel).collect();
-        Self { places, sizes, channels }
+        Self { places, sizes, channels, ends }
     }
 }
 

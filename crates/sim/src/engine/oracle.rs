@@ -67,7 +67,7 @@ pub(crate) struct Oracle<M> {
 impl<M: Copy> Oracle<M> {
     /// An engine for the nodes of a map of one part.
     pub(crate) fn new(map: &Map) -> Self {
-        let ends = map.channels.iter().map(|channel| channel.node).collect();
+        let ends = map.ends.to_vec();
         Self {
             queue: BinaryHeap::new(),
             ends,

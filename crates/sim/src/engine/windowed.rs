@@ -13,6 +13,7 @@ use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause, sort};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 /// A window, or its part before something that cuts it short: the same for every node.
 struct Frame {
@@ -128,7 +129,7 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
             return self.remote.messages.push((channel, at, msg));
         }
         let (windows, offset) = self.calendar.split(at.as_ps() - self.frame.start.as_ps());
-        self.calendar.file(self.frame.index + windows, channel.node, pack(offset, channel.rank, msg.into()));
+        self.calendar.file(self.frame.index + windows, channel.place, pack(offset, channel.rank, msg.into()));
     }
 }
 
@@ -225,6 +226,8 @@ pub(crate) struct Windowed<M> {
     /// Everything before has been handled.
     now: Time,
     pub(super) remote: Remote<M>,
+    /// See [`Map`].
+    ends: Arc<[u32]>,
     /// Part and place of every node of the world, for words.
     places: Vec<(u16, u32)>,
     /// Room for the messages of a window.
@@ -239,7 +242,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         let nodes = map.sizes[usize::from(part)] as usize;
         let mut channels: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         for channel in map.channels.iter().filter(|channel| channel.part == part) {
-            channels[channel.node as usize].push(channel.id);
+            channels[map.ends[channel.id as usize] as usize].push(channel.id);
         }
         let calendar = Calendar::new(window, nodes);
         Self {
@@ -250,6 +253,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             waiting: 0,
             now: Time::ZERO,
             remote: Remote { messages: Vec::new(), words: Vec::new(), told: Vec::new() },
+            ends: Arc::clone(&map.ends),
             places: map.places.clone(),
             keys: Vec::new(),
         }
@@ -281,7 +285,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         );
         let (length, at) = (self.calendar.length, at.as_ps());
         let key = pack(at % length, channel.rank, msg.into());
-        self.calendar.file(at / length, channel.node, key);
+        self.calendar.file(at / length, self.ends[channel.id as usize], key);
     }
 
     /// Whether nothing is left to happen here but probes, unless a message comes from another part.

@@ -225,7 +225,7 @@ proptest! {
                 let packet = &packets[id];
                 (at, packet.flow, packet.ecn_ce())
             }).collect();
-            (seen, *port.counters(), port.mean_queue(now + Duration::from_ms(1)), port.busy_until(now))
+            (seen, port.counters(), port.mean_queue(now + Duration::from_ms(1)), port.busy_until(now))
         };
         prop_assert_eq!(run(true), run(false));
     }
