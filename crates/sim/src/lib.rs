@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod delay;
+mod drive;
 mod engine;
 mod host;
 mod jitter;
@@ -19,7 +20,7 @@ mod switch;
 mod trigger;
 mod world;
 
+pub use drive::threads;
 pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
-pub use parts::threads;
 pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Spec, Stop, Trigger};
 pub use world::run;

@@ -66,7 +66,7 @@ impl Nic {
         self.counters.sent_packets += 1;
         if !control {
             self.counters.max_queue = self.counters.max_queue.max(size);
-            self.data_integral += u128::from(size.get() * time.as_ps());
+            self.data_integral += u128::from(size.get()) * u128::from(time.as_ps());
         }
         let id = packets.insert(packet);
         let arrival = self.jitter.arrival(self.free_at + self.delay, self.max_jitter, !control);

@@ -11,13 +11,6 @@ pub(crate) struct Cut {
     pub(crate) epoch: Duration,
 }
 
-/// How many threads a run on up to `threads` of them uses: no more than there are sites or, beyond these, pods to run
-/// side by side.
-#[must_use]
-pub fn threads(network: &Network, threads: u16) -> u16 {
-    cut(network, threads).part_of.iter().max().map_or(1, |&last| last + 1)
-}
-
 /// Cuts a network into up to `parts` parts.
 pub(crate) fn cut(network: &Network, parts: u16) -> Cut {
     let sites = network.nodes.iter().map(|node| node.site).max().map_or(1, |last| last + 1);
@@ -126,15 +119,15 @@ mod tests {
     #[test]
     fn more_threads_than_sites_cut_both_between_their_pods() {
         assert_eq!(sizes(&cut(&dual(), 4)).iter().sum::<usize>(), 74);
-        assert_eq!(threads(&dual(), 4), 4);
-        assert_eq!(threads(&dual(), 100), 8);
+        assert_eq!(sizes(&cut(&dual(), 4)).len(), 4);
+        assert_eq!(sizes(&cut(&dual(), 100)).len(), 8);
     }
 
     #[test]
     fn what_hangs_together_is_not_cut() {
         let hosts = vec![(Rate::from_gbps(100), Duration::from_us(1)); 4];
         let star = Star { switch_delay: Duration::ZERO, hosts }.build().expect("valid");
-        assert_eq!(threads(&star, 8), 1);
+        assert_eq!(sizes(&cut(&star, 8)).len(), 1);
         assert_eq!(cut(&star, 1).epoch, Duration::MAX);
     }
 }

@@ -1,73 +1,19 @@
 //! Builds the nodes, lets an engine run them, and sums up what became of it.
 
 use crate::delay::DelayHistogram;
-use crate::engine::{
-    Cargo, EventClass, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Window,
-    Windowed,
-};
+use crate::drive::{Drive, Engine, Place};
+use crate::engine::{EventClass, Key, Map, Pause};
 use crate::host::{FlowSampler, Host};
 use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
-use crate::parts;
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::Switch;
-use crate::trigger::Triggers;
-use farspan_fabric::{Packet, PacketId, Packets, Port, PortCounters, PortModel, Tier};
+use farspan_fabric::{Packet, Port, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Below it a window holds too little to be worth its while, and at zero there is none: the oracle runs instead, with
-/// the same outcome.
-const MIN_WINDOW: Duration = Duration::from_ns(1);
-
-/// Events between two reports of progress.
-const BUDGET: u64 = 1 << 18;
-
-/// A node of the network.
-enum Place {
-    Host(Box<Host>),
-    Switch(Box<Switch>),
-}
-
-impl Node for Place {
-    type Msg = PacketId;
-    type Shared = Packets;
-
-    fn handle(
-        &mut self,
-        key: Key,
-        msg: Option<PacketId>,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) {
-        match self {
-            Self::Host(host) => host.handle(key, msg, packets, out),
-            Self::Switch(switch) => switch.handle(key, msg, packets, out),
-        }
-    }
-
-    fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
-        match self {
-            Self::Host(host) => host.run(packets, window),
-            Self::Switch(switch) => switch.run(packets, window),
-        }
-    }
-}
-
-impl Cargo<PacketId> for Packets {
-    type Parcel = Packet;
-
-    fn pack(&mut self, id: PacketId) -> Packet {
-        self.remove(id)
-    }
-
-    fn unpack(&mut self, packet: Packet) -> PacketId {
-        self.insert(packet)
-    }
-}
 
 /// Runs a world to its end.
 ///
@@ -75,114 +21,6 @@ impl Cargo<PacketId> for Packets {
 /// the outcome is marked interrupted.
 pub fn run(spec: &Spec, engine: EngineKind, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
     World::new(spec, engine).run(spec, progress)
-}
-
-/// The nodes, and the engine that drives them.
-enum Engine {
-    Windowed(Parallel<Place>),
-    Oracle { engine: Oracle<PacketId>, nodes: Vec<Place>, packets: Packets },
-}
-
-/// How a network is run.
-struct Drive {
-    map: Map,
-    /// Length of a window; zero: under the oracle.
-    window: Duration,
-    epoch: Duration,
-}
-
-impl Drive {
-    fn new(spec: &Spec, kind: EngineKind) -> Self {
-        let links = &spec.network.links;
-        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
-        // The lookahead: no message arrives sooner than the shortest link lets it, and no word sooner than its delay.
-        let words = Triggers::shortest_delay(&spec.triggers, &spec.flows);
-        let lookahead = links.iter().map(|link| link.delay).chain(words).min().unwrap_or(MAX_WINDOW);
-        let degree =
-            (0..spec.network.nodes.len() as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
-        let (window, threads) = match kind {
-            EngineKind::Oracle => (Duration::ZERO, 1),
-            EngineKind::Windowed => (lookahead.min(MAX_WINDOW), 1),
-            EngineKind::Threads(threads) => (lookahead.min(MAX_WINDOW), threads),
-            EngineKind::QuarterWindow => (lookahead.min(MAX_WINDOW) / 4, 1),
-        };
-        let oracle = window < MIN_WINDOW || degree > Some(MAX_LINKS);
-        let cut = parts::cut(&spec.network, if oracle { 1 } else { threads });
-        Self {
-            map: Map::new(&cut.part_of, &ends),
-            window: if oracle { Duration::ZERO } else { window },
-            epoch: cut.epoch.min(words.unwrap_or(Duration::MAX)),
-        }
-    }
-
-    /// An engine for nodes in the order of their ids.
-    fn engine(&self, nodes: Vec<Place>) -> Engine {
-        if self.window.is_zero() {
-            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: Packets::default() };
-        }
-        let part = |number| Part {
-            engine: Windowed::new(&self.map, number, self.window),
-            nodes: Vec::new(),
-            shared: Packets::default(),
-        };
-        let mut parts: Vec<_> = (0..self.map.sizes.len() as u16).map(part).collect();
-        for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {
-            parts[usize::from(part)].nodes.push(node);
-        }
-        Engine::Windowed(Parallel::new(parts, self.epoch, self.window))
-    }
-}
-
-impl Engine {
-    fn wake(&mut self, map: &Map, node: u32, key: Key) {
-        match self {
-            Self::Windowed(engine) => engine.wake(map, node, key),
-            Self::Oracle { engine, .. } => engine.wake(node, key),
-        }
-    }
-
-    fn run(&mut self, until: Time) -> Pause {
-        match self {
-            Self::Windowed(engine) => engine.run(until, BUDGET),
-            Self::Oracle { engine, nodes, packets } => engine.run(nodes, packets, until, BUDGET),
-        }
-    }
-
-    /// Everything before has been handled.
-    const fn now(&self) -> Time {
-        match self {
-            Self::Windowed(engine) => engine.now(),
-            Self::Oracle { engine, .. } => engine.last(),
-        }
-    }
-
-    fn node(&self, map: &Map, node: u32) -> &Place {
-        match self {
-            Self::Windowed(engine) => {
-                let (part, place) = map.places[node as usize];
-                &engine.parts[usize::from(part)].nodes[place as usize]
-            }
-            Self::Oracle { nodes, .. } => &nodes[node as usize],
-        }
-    }
-
-    fn node_mut(&mut self, map: &Map, node: u32) -> &mut Place {
-        match self {
-            Self::Windowed(engine) => {
-                let (part, place) = map.places[node as usize];
-                &mut engine.parts[usize::from(part)].nodes[place as usize]
-            }
-            Self::Oracle { nodes, .. } => &mut nodes[node as usize],
-        }
-    }
-
-    /// The packets under way, by part.
-    fn packets(&self) -> Vec<&Packets> {
-        match self {
-            Self::Windowed(engine) => engine.parts.iter().map(|part| &part.shared).collect(),
-            Self::Oracle { packets, .. } => vec![packets],
-        }
-    }
 }
 
 /// A simulation under way.

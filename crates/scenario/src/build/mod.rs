@@ -348,10 +348,7 @@ impl World {
     /// How many threads a run under `engine` takes.
     #[must_use]
     pub fn threads(&self, engine: EngineKind) -> u16 {
-        match engine {
-            EngineKind::Threads(most) => farspan_sim::threads(&self.spec.network, most),
-            EngineKind::Windowed | EngineKind::QuarterWindow | EngineKind::Oracle => 1,
-        }
+        farspan_sim::threads(&self.spec, engine)
     }
 
     /// Intra or inter.

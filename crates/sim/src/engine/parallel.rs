@@ -14,8 +14,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Looks at the barrier before a thread goes to sleep: about two microseconds.
 const SPINS: u32 = 60;
-/// Every so many stretches the other way of running is tried.
-const TRY_EVERY: u32 = 16;
+/// Stretches before the slower way of running is tried again: at first, and at most.
+const FIRST_INTERVAL: u32 = 16;
+const LAST_INTERVAL: u32 = 4096;
+/// A stretch that is only a try is shorter by this factor.
+const TRY_SHARE: u64 = 16;
 
 /// What travels between parts.
 enum Mail<N: Node> {
@@ -185,14 +188,15 @@ impl<N: Node> Parallel<N> {
             self.now = engine.now();
             return pause;
         }
-        let stretch = Stretch { epoch: self.epoch, window: self.window, until, budget };
+        let (in_parallel, share) = self.pace.plan();
+        let stretch = Stretch { epoch: self.epoch, window: self.window, until, budget: budget / share };
         let clock = self.pace.start();
-        let (pause, now, handled) = if self.pace.in_parallel() {
+        let (pause, now, handled) = if in_parallel {
             run_threads(&mut self.parts, self.now, stretch)
         } else {
             run_in_turn(&mut self.parts, self.now, stretch)
         };
-        self.pace.note(clock, handled);
+        self.pace.note(clock, in_parallel, handled);
         self.now = now;
         pause
     }
@@ -204,6 +208,8 @@ fn run_threads<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> 
     let start = first_start(parts, from);
     let Some((first, others)) = parts.split_first_mut() else { return (Pause::Idle, from, 0) };
     std::thread::scope(|scope| {
+        // Threads that have begun must not wait for one that cannot.
+        let _alarm = Alarm(&board.barrier);
         for (number, part) in (1..).zip(others) {
             let board = &board;
             scope.spawn(move || run_part(number, part, board, start, stretch));
@@ -322,21 +328,32 @@ impl Barrier {
     }
 }
 
-/// How fast each way of running is.
-#[derive(Default)]
+/// How fast each way of running is: on one thread, and on several.
 struct Pace {
-    /// Stretches so far.
-    stretches: u32,
-    /// Nanoseconds an event on one thread and on several; zero: not tried yet.
-    cost: [f64; 2],
+    /// Nanoseconds an event on one thread and on several, when last tried.
+    cost: [Option<f64>; 2],
+    /// Stretches until the way that lost is tried again, and how many there will be if it loses again.
+    until_try: u32,
+    interval: u32,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { cost: [None; 2], until_try: FIRST_INTERVAL, interval: FIRST_INTERVAL }
+    }
 }
 
 impl Pace {
-    fn in_parallel(&self) -> bool {
-        let [serial, parallel] = self.cost;
-        let best = serial == 0.0 || parallel <= serial;
-        // The first stretch is parallel, the second is not, and from then on a try is rare.
-        best ^ (self.stretches % TRY_EVERY == 1)
+    /// Whether the next stretch runs in parallel, and by what its budget is to be divided: what is only tried is short.
+    const fn plan(&self) -> (bool, u64) {
+        match self.cost {
+            [_, None] => (true, TRY_SHARE),
+            [None, _] => (false, TRY_SHARE),
+            [Some(serial), Some(parallel)] => {
+                let best = parallel <= serial;
+                if self.until_try == 0 { (!best, TRY_SHARE) } else { (best, 1) }
+            }
+        }
     }
 
     #[allow(
@@ -347,9 +364,85 @@ impl Pace {
         std::time::Instant::now()
     }
 
-    fn note(&mut self, start: std::time::Instant, handled: u64) {
-        let cost = start.elapsed().as_nanos() as f64 / handled.max(1) as f64;
-        self.cost[usize::from(self.in_parallel())] = cost;
-        self.stretches += 1;
+    fn note(&mut self, start: std::time::Instant, in_parallel: bool, handled: u64) {
+        self.learn(in_parallel, start.elapsed().as_nanos() as f64 / handled.max(1) as f64);
+    }
+
+    /// A way that loses again is tried half as often from then on.
+    fn learn(&mut self, in_parallel: bool, cost: f64) {
+        let [serial, parallel] = self.cost;
+        let best = serial.zip(parallel).map(|(serial, parallel)| parallel <= serial);
+        self.cost[usize::from(in_parallel)] = Some(cost);
+        if best.is_some_and(|best| best != in_parallel) {
+            let lost = self.cost[usize::from(in_parallel)] > self.cost[usize::from(!in_parallel)];
+            self.interval = if lost { (self.interval * 2).min(LAST_INTERVAL) } else { FIRST_INTERVAL };
+            self.until_try = self.interval;
+        } else {
+            self.until_try = self.until_try.saturating_sub(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_are_tried_and_the_one_that_loses_less_and_less_often() {
+        let mut pace = Pace::default();
+        let mut tries = vec![];
+        for stretch in 0..10_000 {
+            let (in_parallel, share) = pace.plan();
+            if in_parallel {
+                assert_eq!(share, TRY_SHARE);
+                tries.push(stretch);
+            }
+            pace.learn(in_parallel, if in_parallel { 30.0 } else { 1.0 });
+        }
+        assert_eq!(tries[0], 0);
+        assert!(tries.len() < 12, "{tries:?}");
+    }
+
+    #[test]
+    fn the_faster_way_is_kept() {
+        let mut pace = Pace::default();
+        let ways: Vec<_> = (0..100)
+            .map(|_| {
+                let (in_parallel, _) = pace.plan();
+                pace.learn(in_parallel, if in_parallel { 1.0 } else { 1.8 });
+                in_parallel
+            })
+            .collect();
+        assert!(ways.iter().filter(|&&in_parallel| !in_parallel).count() < 6, "{ways:?}");
+    }
+
+    #[test]
+    fn an_epoch_ends_with_a_window_if_one_ends_in_reach_and_never_after_the_limit() {
+        let ps = Time::from_ps;
+        let stretch = |epoch, until| Stretch {
+            epoch: Duration::from_ps(epoch),
+            window: Duration::from_ps(100),
+            until: ps(until),
+            budget: 1,
+        };
+        assert_eq!(stretch(250, 9999).end(ps(100)), ps(300));
+        assert_eq!(stretch(100, 9999).end(ps(150)), ps(200));
+        assert_eq!(stretch(30, 9999).end(ps(110)), ps(140));
+        assert_eq!(stretch(250, 120).end(ps(100)), ps(120));
+    }
+
+    #[test]
+    fn a_thread_that_fails_ends_the_wait_of_the_others() {
+        let barrier = Barrier::new(2);
+        let waited = std::thread::scope(|scope| {
+            let fails = scope.spawn(|| {
+                let _alarm = Alarm(&barrier);
+                panic!("on purpose");
+            });
+            let waits = scope.spawn(|| barrier.wait());
+            assert!(fails.join().is_err());
+            waits.join()
+        });
+        assert!(waited.is_err());
     }
 }

@@ -3,7 +3,7 @@
 use crate::common::tree;
 use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
-use farspan_sim::{ByTier, Flow, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger};
+use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::{Scheme, WindowCheck, balance};
@@ -395,7 +395,7 @@ pub const FEATURES: &[&str] = &[
 ];
 
 /// Windows that an engine files one by one, at most.
-const NEAR: u64 = 128;
+const NEAR: u64 = 32;
 /// No window is longer.
 const LONGEST: Duration = Duration::from_ps(1 << 21);
 
@@ -415,7 +415,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let exact = |rate: Rate| 8_000_000_000_000_u64.is_multiple_of(rate.as_bps());
     let both = |class| flows.iter().any(|flow| flow.class == class && flow.arrived_packets > 0);
     let at_once = most_at_once(spec);
-    let cuts = farspan_sim::threads(&spec.network, 2) == 2 && !shortest.is_zero();
+    let cuts = farspan_sim::threads(spec, EngineKind::Threads(2)) == 2;
     let two_sites = spec.network.nodes.iter().any(|node| node.site > 0);
     let waited = |rule| {
         let targets = spec.triggers.iter().filter(|trigger| trigger.rule == rule).flat_map(|t| &t.targets);

@@ -1,0 +1,184 @@
+//! How a world is run: on which engine, in windows of which length, cut into which parts.
+
+use crate::engine::{
+    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Window, Windowed,
+};
+use crate::host::Host;
+use crate::parts;
+use crate::spec::{EngineKind, Spec};
+use crate::switch::Switch;
+use crate::trigger::Triggers;
+use farspan_fabric::{Packet, PacketId, Packets};
+use farspan_units::{Duration, NodeId, Time};
+
+/// Below it a window holds too little to be worth its while, and at zero there is none: the oracle runs instead, with
+/// the same outcome.
+const MIN_WINDOW: Duration = Duration::from_ns(1);
+
+/// Threads that meet more often wait for each other longer than they work: one thread runs instead.
+const MIN_EPOCH: Duration = Duration::from_ns(200);
+
+/// Events between two reports of progress.
+const BUDGET: u64 = 1 << 18;
+
+/// A node of the network.
+pub(crate) enum Place {
+    Host(Box<Host>),
+    Switch(Box<Switch>),
+}
+
+impl Node for Place {
+    type Msg = PacketId;
+    type Shared = Packets;
+
+    fn handle(
+        &mut self,
+        key: Key,
+        msg: Option<PacketId>,
+        packets: &mut Packets,
+        out: &mut impl Outbox<PacketId>,
+    ) {
+        match self {
+            Self::Host(host) => host.handle(key, msg, packets, out),
+            Self::Switch(switch) => switch.handle(key, msg, packets, out),
+        }
+    }
+
+    fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        match self {
+            Self::Host(host) => host.run(packets, window),
+            Self::Switch(switch) => switch.run(packets, window),
+        }
+    }
+}
+
+impl Cargo<PacketId> for Packets {
+    type Parcel = Packet;
+
+    fn pack(&mut self, id: PacketId) -> Packet {
+        self.remove(id)
+    }
+
+    fn unpack(&mut self, packet: Packet) -> PacketId {
+        self.insert(packet)
+    }
+}
+
+/// The nodes, and the engine that drives them.
+pub(crate) enum Engine {
+    Windowed(Parallel<Place>),
+    Oracle { engine: Oracle<PacketId>, nodes: Vec<Place>, packets: Packets },
+}
+
+/// How a network is run.
+pub(crate) struct Drive {
+    pub(crate) map: Map,
+    /// Length of a window; zero: under the oracle.
+    window: Duration,
+    epoch: Duration,
+}
+
+impl Drive {
+    pub(crate) fn new(spec: &Spec, kind: EngineKind) -> Self {
+        let links = &spec.network.links;
+        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
+        // The lookahead: no message arrives sooner than the shortest link lets it, and no word sooner than its delay.
+        let words = Triggers::shortest_delay(&spec.triggers, &spec.flows);
+        let lookahead = links.iter().map(|link| link.delay).chain(words).min().unwrap_or(MAX_WINDOW);
+        let degree =
+            (0..spec.network.nodes.len() as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
+        let (window, threads) = match kind {
+            EngineKind::Oracle => (Duration::ZERO, 1),
+            EngineKind::Windowed => (lookahead.min(MAX_WINDOW), 1),
+            EngineKind::Threads(threads) => (lookahead.min(MAX_WINDOW), threads),
+            EngineKind::QuarterWindow => (lookahead.min(MAX_WINDOW) / 4, 1),
+        };
+        let oracle = window < MIN_WINDOW || degree > Some(MAX_LINKS);
+        let epoch = |cut: &parts::Cut| cut.epoch.min(words.unwrap_or(Duration::MAX));
+        let mut cut = parts::cut(&spec.network, if oracle { 1 } else { threads });
+        if epoch(&cut) < MIN_EPOCH {
+            cut = parts::cut(&spec.network, 1);
+        }
+        Self {
+            map: Map::new(&cut.part_of, &ends),
+            epoch: epoch(&cut),
+            window: if oracle { Duration::ZERO } else { window },
+        }
+    }
+
+    /// An engine for nodes in the order of their ids.
+    pub(crate) fn engine(&self, nodes: Vec<Place>) -> Engine {
+        if self.window.is_zero() {
+            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: Packets::default() };
+        }
+        let part = |number| Part {
+            engine: Windowed::new(&self.map, number, self.window),
+            nodes: Vec::new(),
+            shared: Packets::default(),
+        };
+        let mut parts: Vec<_> = (0..self.map.sizes.len() as u16).map(part).collect();
+        for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {
+            parts[usize::from(part)].nodes.push(node);
+        }
+        Engine::Windowed(Parallel::new(parts, self.epoch, self.window))
+    }
+}
+
+/// How many threads a run takes: no more than there are sites or, beyond these, pods to run side by side, and one where
+/// threads would meet too often or the oracle stands in.
+#[must_use]
+pub fn threads(spec: &Spec, engine: EngineKind) -> u16 {
+    Drive::new(spec, engine).map.sizes.len() as u16
+}
+
+impl Engine {
+    pub(crate) fn wake(&mut self, map: &Map, node: u32, key: Key) {
+        match self {
+            Self::Windowed(engine) => engine.wake(map, node, key),
+            Self::Oracle { engine, .. } => engine.wake(node, key),
+        }
+    }
+
+    pub(crate) fn run(&mut self, until: Time) -> Pause {
+        match self {
+            Self::Windowed(engine) => engine.run(until, BUDGET),
+            Self::Oracle { engine, nodes, packets } => engine.run(nodes, packets, until, BUDGET),
+        }
+    }
+
+    /// Everything before has been handled.
+    pub(crate) const fn now(&self) -> Time {
+        match self {
+            Self::Windowed(engine) => engine.now(),
+            Self::Oracle { engine, .. } => engine.last(),
+        }
+    }
+
+    pub(crate) fn node(&self, map: &Map, node: u32) -> &Place {
+        match self {
+            Self::Windowed(engine) => {
+                let (part, place) = map.places[node as usize];
+                &engine.parts[usize::from(part)].nodes[place as usize]
+            }
+            Self::Oracle { nodes, .. } => &nodes[node as usize],
+        }
+    }
+
+    pub(crate) fn node_mut(&mut self, map: &Map, node: u32) -> &mut Place {
+        match self {
+            Self::Windowed(engine) => {
+                let (part, place) = map.places[node as usize];
+                &mut engine.parts[usize::from(part)].nodes[place as usize]
+            }
+            Self::Oracle { nodes, .. } => &mut nodes[node as usize],
+        }
+    }
+
+    /// The packets under way, by part.
+    pub(crate) fn packets(&self) -> Vec<&Packets> {
+        match self {
+            Self::Windowed(engine) => engine.parts.iter().map(|part| &part.shared).collect(),
+            Self::Oracle { packets, .. } => vec![packets],
+        }
+    }
+}
