@@ -18,7 +18,7 @@ const SPINS: u32 = 60;
 const FIRST_INTERVAL: u32 = 16;
 const LAST_INTERVAL: u32 = 4096;
 /// A stretch that is only a try is shorter by this factor.
-const TRY_SHARE: u64 = 16;
+const TRY_SHARE: u64 = 4;
 
 /// What travels between parts.
 enum Mail<N: Node> {
@@ -347,7 +347,7 @@ impl Pace {
     /// Whether the next stretch runs in parallel, and by what its budget is to be divided: what is only tried is short.
     const fn plan(&self) -> (bool, u64) {
         match self.cost {
-            [_, None] => (true, TRY_SHARE),
+            [_, None] => (true, 1),
             [None, _] => (false, TRY_SHARE),
             [Some(serial), Some(parallel)] => {
                 let best = parallel <= serial;
@@ -394,7 +394,7 @@ mod tests {
         for stretch in 0..10_000 {
             let (in_parallel, share) = pace.plan();
             if in_parallel {
-                assert_eq!(share, TRY_SHARE);
+                assert_eq!(share, if stretch == 0 { 1 } else { TRY_SHARE });
                 tries.push(stretch);
             }
             pace.learn(in_parallel, if in_parallel { 30.0 } else { 1.0 });
