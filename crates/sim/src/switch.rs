@@ -1,4 +1,7 @@
 //! A switch: routes packets to ports, and owns the ports.
+//!
+//! Ports share nothing here, so that each may be settled by itself; ports that shared a buffer would have to be settled
+//! together, in order of (time, port).
 
 use crate::engine::{Channel, EventClass, Key, Outbox, Window, sort};
 use crate::jitter::Jitter;
