@@ -129,9 +129,10 @@ pub struct Spec {
     pub initial_window: InitialWindow,
     /// Largest send jitter, uniform per data packet, order kept; zero: off.
     pub jitter: Duration,
-    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data behind
-    /// as they send; zero: off. Without it, saturated ports with exact clocks lock the drop-tail queue behind them to one of its inputs. A port without
-    /// a backlog adds nothing, so an empty network keeps its exact delays.
+    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data behind as
+    /// they send when its service begins; zero: off. Without it, saturated ports with exact clocks lock the drop-tail queue
+    /// behind them to one of its inputs. A port without a backlog adds nothing, so an empty network keeps its exact
+    /// delays.
     pub port_jitter: Duration,
     /// Seed of all draws.
     pub seed: u64,
