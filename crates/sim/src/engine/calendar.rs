@@ -172,9 +172,13 @@ impl Calendar {
             return self.file_far(window, node, key);
         }
         let place = (window % NEAR) as usize * self.nodes + node as usize;
-        if self.file_quickly(place, key) {
-            return;
+        if !self.file_quickly(place, key) {
+            self.file_afresh(place, window, node, key);
         }
+    }
+
+    /// Files a message in a fresh chunk.
+    pub(super) fn file_afresh(&mut self, place: usize, window: u64, node: u32, key: u64) {
         self.chunks_in_use += 1;
         self.activate(window, node);
         let head = &mut self.heads[place];
@@ -203,6 +207,20 @@ impl Calendar {
         into.clear();
         let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
         let last = std::mem::replace(head, NONE);
+        if let Some(chunk) = self.chunks.get_mut(last as usize)
+            && chunk.next == NONE
+        {
+            into.extend(chunk.keys[..chunk.len as usize].iter().copied());
+            chunk.next = self.free;
+            self.free = last;
+            self.chunks_in_use -= 1;
+            return;
+        }
+        self.gather_chain(last, into);
+    }
+
+    /// Takes the messages of several chunks, or of none.
+    fn gather_chain(&mut self, last: u32, into: &mut Vec<u64>) {
         // The chunk filled first comes first: messages of one channel are then in order already.
         let (mut at, mut later) = (last, NONE);
         while at != NONE {

@@ -121,15 +121,20 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         Some((key, Some(msg)))
     }
 
-    /// Sends to another part, far ahead, or with a fresh chunk.
+    /// Sends to another part, far ahead, or with a fresh chunk; `place`: windows ahead, and how far into that window.
     #[cold]
     #[inline(never)]
-    fn send_slowly(&mut self, channel: Channel, at: Time, msg: M) {
+    fn send_slowly(&mut self, channel: Channel, at: Time, msg: M, (windows, offset): (u64, u64)) {
         if channel.part != self.part {
             return self.remote.messages.push((channel, at, msg));
         }
-        let (windows, offset) = self.calendar.split(at.as_ps() - self.frame.start.as_ps());
-        self.calendar.file(self.frame.index + windows, channel.place, pack(offset, channel.rank, msg.into()));
+        let (window, key) = (self.frame.index + windows, pack(offset, channel.rank, msg.into()));
+        match self.frame.rows.get(windows as usize) {
+            Some(&row) => {
+                self.calendar.file_afresh((row + channel.place) as usize, window, channel.place, key);
+            }
+            None => self.calendar.file(window, channel.place, key),
+        }
     }
 }
 
@@ -146,7 +151,7 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
         {
             return;
         }
-        self.send_slowly(channel, at, msg);
+        self.send_slowly(channel, at, msg, (windows, offset));
     }
 
     fn wake(&mut self, key: Key) {
