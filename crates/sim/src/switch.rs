@@ -3,7 +3,7 @@
 //! Ports share nothing here, so that each may be settled by itself; ports that shared a buffer would have to be settled
 //! together, in order of (time, port).
 
-use crate::engine::{Channel, EventClass, Key, Outbox, Window, sort};
+use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
@@ -135,6 +135,16 @@ fn way(routes: &RouteTable, leaf_of: &[u32], first_port: u32, packet: &Packet) -
     (port.expect("the generated topologies are connected").0 - first_port) as usize
 }
 
+/// When something is due next at a port that has had its turn; one that waits for nothing is no longer touched.
+#[inline(always)]
+fn leave(port: usize, egress: &Egress, touched: &mut u64) -> Time {
+    let next = egress.port.next_at();
+    if next == Time::MAX {
+        *touched &= !(1 << (port % 64));
+    }
+    next
+}
+
 /// The packets that a port gets in a window.
 #[derive(Clone, Copy, Default)]
 struct Lane {
@@ -220,7 +230,7 @@ impl Switch {
         }
         let mut keys = window.take_packed();
         let next = if keys.len() <= FEW {
-            sort(&mut keys);
+            keys.sort_unstable();
             for &key in &keys {
                 self.arrive(window.at(key), PacketId::from(key as u32), packets, window);
             }
@@ -248,10 +258,7 @@ impl Switch {
             for port in ones(word, *touched) {
                 let egress = &mut self.ports[port];
                 egress.settle_later(last, packets, self.jitter, window);
-                next = next.min(egress.port.next_at());
-                if egress.port.next_at() == Time::MAX {
-                    *touched &= !(1 << (port % 64));
-                }
+                next = next.min(leave(port, egress, touched));
             }
         }
         next
@@ -315,16 +322,13 @@ impl Switch {
                 let end = self.lanes[port].end as usize;
                 let keys = &mut self.dealt[start..end];
                 start = end;
-                sort(keys);
+                keys.sort_unstable();
                 let egress = &mut self.ports[port];
                 for &key in &*keys {
                     egress.arrive(window.at(key), PacketId::from(key as u32), packets, jitter, window);
                 }
                 egress.settle(last, packets, jitter, window);
-                next = next.min(egress.port.next_at());
-                if egress.port.next_at() == Time::MAX {
-                    *touched &= !(1 << (port % 64));
-                }
+                next = next.min(leave(port, egress, touched));
             }
         }
         next

@@ -10,13 +10,11 @@
 mod calendar;
 mod oracle;
 mod parallel;
-mod sort;
 mod windowed;
 
 pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
 pub(crate) use oracle::Oracle;
 pub(crate) use parallel::{Parallel, Part};
-pub(crate) use sort::sort;
 pub(crate) use windowed::{Window, Windowed};
 
 use farspan_units::Time;

@@ -1,15 +1,16 @@
 //! The fast engine: windows of time, one node at a time, no global event queue.
 //!
 //! Nothing that happens in a window reaches another node before the window ends, as long as the window is no longer than
-//! the lookahead. So each node that has something to do runs once a window: its messages are gathered and sorted as plain
-//! integers, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty
+//! the lookahead. So each node that has something to do runs once a window: its messages are gathered as plain
+//! integers, put in order as far as the node needs it, merged with the node's own events, and handled as a batch while
+//! the node's state is in cache. Empty
 //! stretches are skipped.
 //!
 //! One such engine runs one part of the world; what its nodes send to other parts it puts aside (see
 //! [`super::Parallel`]).
 
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
-use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause, sort};
+use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -71,7 +72,7 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     /// Puts the messages in order: to be called before any of those below.
     #[inline]
     pub(crate) fn sort(&mut self) {
-        sort::sort(&mut self.keys);
+        self.keys.sort_unstable();
     }
 
     /// All messages, packed and in any order; as integers they are in order of time, then channel. The node handles
