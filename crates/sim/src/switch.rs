@@ -3,7 +3,7 @@
 //! Ports share nothing here, so that each may be settled by itself; ports that shared a buffer would have to be settled
 //! together, in order of (time, port).
 
-use crate::engine::{Channel, EventClass, Key, Outbox, Window};
+use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
@@ -56,6 +56,34 @@ impl Egress {
         if let Some(service) = began {
             self.begin(service, jitter);
         }
+    }
+
+    /// A packet arrives at a [fluid](PortModel::is_fluid) port without jitter, which may be done with it at once. Nothing
+    /// that arrives later matters to what it holds.
+    #[inline(always)]
+    fn flow(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+        match self.port.flow(now, &mut packets[id], window.until()) {
+            Some(done) => window.send(self.channel, done + self.port.model().delay(), id),
+            None => self.keep(now, id, packets, window),
+        }
+    }
+
+    /// A packet arrives that a fluid port keeps or refuses, unless it waits only for others that can leave.
+    #[cold]
+    #[inline(never)]
+    fn keep(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+        let horizon = window.until();
+        if self.port.next_at() < horizon {
+            self.settle(horizon - Duration::from_ps(1), packets, Duration::ZERO, window);
+            return self.flow(now, id, packets, window);
+        }
+        self.admit(now, id, packets, Duration::ZERO);
+    }
+
+    /// Whether [`Self::flow`] applies.
+    #[inline]
+    fn flows(&self, jitter: Duration) -> bool {
+        self.port.model().is_fluid() && jitter.is_zero()
     }
 
     /// A packet arrives at a port that may have something due.
@@ -119,12 +147,6 @@ pub(crate) struct Switch {
     /// lazily.
     touched: Vec<u64>,
     sampler: PortSampler,
-    /// The ports of a window's packets.
-    ways: Vec<u32>,
-    /// By port.
-    lanes: Vec<Lane>,
-    /// A window's packets by port, packed.
-    dealt: Vec<u64>,
 }
 
 /// The port that a packet leaves from, counted from the first.
@@ -143,15 +165,6 @@ fn leave(port: usize, egress: &Egress, touched: &mut u64) -> Time {
         *touched &= !(1 << (port % 64));
     }
     next
-}
-
-/// The packets that a port gets in a window.
-#[derive(Clone, Copy, Default)]
-struct Lane {
-    /// How many were counted and have no place yet.
-    len: u32,
-    /// Where the next one goes; then, where they end.
-    end: u32,
 }
 
 /// The numbers of the bits that are set in a word.
@@ -182,14 +195,11 @@ impl Switch {
             routes: plan.routes().tables[node.index()].clone(),
             first_port: range.start,
             touched: vec![0; range.len().div_ceil(64)],
-            lanes: vec![Lane::default(); range.len()],
-            dealt: Vec::new(),
             ports: ports.into_iter().zip(range).map(egress).collect(),
             sampler: PortSampler::new(sampled),
             leaf_of: Arc::clone(&plan.leaf_of),
             jitter: plan.port_jitter,
             queue_interval: plan.queue_interval,
-            ways: Vec::new(),
         }
     }
 
@@ -228,26 +238,30 @@ impl Switch {
             self.run_in_order(packets, window);
             return self.finish(packets, window);
         }
-        let mut keys = window.take_packed();
-        let next = if keys.len() <= FEW {
+        let keys = window.take_packed();
+        if keys.len() <= FEW {
             keys.sort_unstable();
-            for &key in &keys {
+            for &mut key in keys {
                 self.arrive(window.at(key), PacketId::from(key as u32), packets, window);
             }
             self.finish(packets, window)
         } else {
-            self.deal(&keys, packets);
-            self.serve(packets, window)
-        };
-        window.put_back(keys);
-        next
+            let lanes = window.take_lanes();
+            self.deal(keys, lanes, packets);
+            self.serve(lanes, packets, window)
+        }
     }
 
     /// A packet arrives in its turn.
     #[inline(never)]
     fn arrive(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         let port = self.route(id, packets);
-        self.ports[port].arrive(now, id, packets, self.jitter, window);
+        let egress = &mut self.ports[port];
+        if egress.flows(self.jitter) {
+            egress.flow(now, id, packets, window);
+        } else {
+            egress.arrive(now, id, packets, self.jitter, window);
+        }
         self.touched[port / 64] |= 1 << (port % 64);
     }
 
@@ -279,52 +293,39 @@ impl Switch {
         }
     }
 
-    /// Deals the messages of a window to the ports that they leave from. Ways come first: lookups that do not wait for
-    /// each other hide how far away the records are.
-    fn deal(&mut self, keys: &[u64], packets: &Packets) {
-        if self.dealt.len() < keys.len() {
-            let len = keys.len().next_power_of_two();
-            self.dealt.resize(len, 0);
-            self.ways.resize(len, 0);
-        }
-        for (&key, place) in keys.iter().zip(&mut self.ways) {
+    /// Deals the messages of a window to the ports that they leave from. All ways come before the first turn: lookups
+    /// that do not wait for each other hide how far away the records are.
+    fn deal(&mut self, keys: &[u64], lanes: &mut Lanes, packets: &Packets) {
+        lanes.fit(self.ports.len());
+        for &key in keys {
             let port =
                 way(&self.routes, &self.leaf_of, self.first_port, &packets[PacketId::from(key as u32)]);
-            *place = port as u32;
-            let lane = &mut self.lanes[port];
-            if lane.len == 0 {
+            if lanes.push(port, key) {
                 self.touched[port / 64] |= 1 << (port % 64);
             }
-            lane.len += 1;
-        }
-        let mut end = 0;
-        for (word, &bits) in self.touched.iter().enumerate() {
-            for port in ones(word, bits) {
-                let lane = &mut self.lanes[port];
-                lane.end = end;
-                end += std::mem::take(&mut lane.len);
-            }
-        }
-        for (&key, &port) in keys.iter().zip(&self.ways) {
-            let lane = &mut self.lanes[port as usize];
-            self.dealt[lane.end as usize] = key;
-            lane.end += 1;
         }
     }
 
     /// Gives each port its packets and does all that is due before the window's end; gives when something is due next, or
     /// [`Time::MAX`].
-    fn serve(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+    fn serve(&mut self, lanes: &mut Lanes, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         let last = window.end() - Duration::from_ps(1);
-        let (mut next, mut start, jitter) = (Time::MAX, 0, self.jitter);
+        let (mut next, jitter) = (Time::MAX, self.jitter);
         for (word, touched) in self.touched.iter_mut().enumerate() {
             for port in ones(word, *touched) {
-                let end = self.lanes[port].end as usize;
-                let keys = &mut self.dealt[start..end];
-                start = end;
-                keys.sort_unstable();
+                let keys = lanes.take(port);
                 let egress = &mut self.ports[port];
-                for &key in &*keys {
+                if egress.flows(jitter) {
+                    for &key in keys {
+                        egress.flow(window.at(key), PacketId::from(key as u32), packets, window);
+                    }
+                    if egress.port.next_at() <= last {
+                        egress.settle_later(last, packets, jitter, window);
+                    }
+                    next = next.min(leave(port, egress, touched));
+                    continue;
+                }
+                for &key in keys {
                     egress.arrive(window.at(key), PacketId::from(key as u32), packets, jitter, window);
                 }
                 egress.settle(last, packets, jitter, window);
@@ -392,7 +393,7 @@ impl PortSampler {
             let mut push = |probe, value| {
                 self.samples.push(Sample { at: key.at(), probe, id: SampleId::Port(*id), value });
             };
-            push(ProbeKind::Queue, port.queued().as_f64());
+            push(ProbeKind::Queue, port.queued(key.at()).as_f64());
             if let Some(level) = port.phantom(key.at()) {
                 push(ProbeKind::PhantomQueue, level.as_f64());
             }

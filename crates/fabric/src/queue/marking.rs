@@ -92,11 +92,11 @@ impl PhantomQueue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
     pub(super) phantom: Option<PhantomModel>,
-    /// Up to so many bytes in the real queue, nothing that looks at it marks.
+    /// Up to this level of the real queue, nothing that looks at it marks.
     quiet: u64,
-    /// On the real queue, in bytes.
+    /// On the real queue, in bytes; if that is fluid, in picoseconds of sending.
     queue: Ramp,
-    /// A step on the real queue, in bytes.
+    /// A step on the real queue, in the same unit.
     step: Ramp,
     /// On the phantom queue, in picoseconds of draining.
     phantom_ramp: Ramp,
@@ -106,7 +106,8 @@ impl Marking {
     /// # Panics
     /// If a port has two markers of one kind, or a phantom marker without a phantom queue: a configuration error that
     /// the scenario refuses earlier.
-    pub(super) fn new(config: &PortConfig, rate: Rate) -> Self {
+    pub(super) fn new(config: &PortConfig, rate: Rate, fluid: bool) -> Self {
+        let level = |bytes: Bytes| if fluid { rate.transmission(bytes).as_ps() } else { bytes.get() };
         let phantom = config.phantom.map(|phantom| PhantomModel::new(&phantom, rate));
         let (queue, step, phantom_ramp) = (Ramp::OFF, Ramp::OFF, Ramp::OFF);
         let mut marking = Self { phantom, quiet: u64::MAX, queue, step, phantom_ramp };
@@ -118,8 +119,8 @@ impl Marking {
             };
             assert!(*slot == Ramp::OFF, "one marker of each kind");
             *slot = match *marker {
-                Marker::Queue(red) => Ramp { min: red.min.get(), max: red.max.get() },
-                Marker::Step(k) => Ramp { min: k.get(), max: k.get() },
+                Marker::Queue(red) => Ramp { min: level(red.min), max: level(red.max) },
+                Marker::Step(k) => Ramp { min: level(k), max: level(k) },
                 Marker::Phantom(Red { min, max }) => {
                     let drain = phantom.expect("a phantom marker looks at a phantom queue").drain;
                     Ramp { min: drain.transmission(min).as_ps(), max: drain.transmission(max).as_ps() }
@@ -130,12 +131,12 @@ impl Marking {
         marking
     }
 
-    /// Whether the state of the queues now marks a data packet: any marker does.
+    /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue, in bytes; if
+    /// that is fluid, in picoseconds of sending.
     #[inline(always)]
-    pub(super) fn marks(&self, now: Time, queued: Bytes, phantom: PhantomQueue, random: &mut Random) -> bool {
+    pub(super) fn marks(&self, now: Time, level: u64, phantom: PhantomQueue, random: &mut Random) -> bool {
         let lag = phantom.lag(now).as_ps();
-        (queued.get() > self.quiet || lag > self.phantom_ramp.min)
-            && self.marks_now(queued.get(), lag, random)
+        (level > self.quiet || lag > self.phantom_ramp.min) && self.marks_now(level, lag, random)
     }
 
     fn marks_now(&self, queued: u64, lag: u64, random: &mut Random) -> bool {

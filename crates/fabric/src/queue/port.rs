@@ -34,7 +34,8 @@ pub struct PortCounters {
     pub dropped_bytes: Bytes,
     /// Packets marked.
     pub marked: u64,
-    /// Largest data queue, the packet in service included.
+    /// Largest data queue, the packet in service included: whole, or what is left of it where a port is
+    /// [fluid](PortModel::is_fluid).
     pub max_queue: Bytes,
 }
 
@@ -52,6 +53,9 @@ pub struct PortModel {
     control_priority: bool,
     /// How the ports trim, if they do.
     trim: Option<Trim>,
+    fluid: bool,
+    /// How long a full buffer takes to send.
+    full: Duration,
 }
 
 impl PortModel {
@@ -69,16 +73,29 @@ impl PortModel {
         };
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
         let second = 8_000_000_000_000_u64;
+        let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
+        let fluid = !config.control_priority && marks_at_enqueue && trim.is_none();
         Self {
             byte_time: if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 },
             rate,
             delay,
             buffer: config.buffer,
-            marking: Marking::new(config, rate),
-            marks_at_enqueue: config.marking_point == MarkingPoint::Enqueue,
+            marking: Marking::new(config, rate, fluid),
+            marks_at_enqueue,
             control_priority: config.control_priority,
             trim,
+            fluid,
+            full: rate.transmission(config.buffer),
         }
+    }
+
+    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one queue, marks at
+    /// enqueue if any, no trimming. The data queue of such a port counts to the bit: what is left to send, the rest of the
+    /// packet in service included. It follows from when the port will have sent everything.
+    #[must_use]
+    #[inline]
+    pub const fn is_fluid(&self) -> bool {
+        self.fluid
     }
 
     /// How far away the link's far end is: propagation, and processing there.
@@ -90,51 +107,43 @@ impl PortModel {
 
     #[inline]
     fn transmission(&self, size: Bytes) -> Duration {
-        if self.byte_time != 0 {
-            Duration::from_ps(self.byte_time * size.get())
-        } else {
-            // Two packets of one link never arrive at one instant.
-            self.rate.transmission(size).max(Duration::from_ps(1))
+        if self.byte_time == 0 {
+            return self.odd_transmission(size);
         }
+        Duration::from_ps(self.byte_time * size.get())
+    }
+
+    #[cold]
+    fn odd_transmission(&self, size: Bytes) -> Duration {
+        // Two packets of one link never arrive at one instant.
+        self.rate.transmission(size).max(Duration::from_ps(1))
     }
 }
 
-/// The packet in service: what a completion needs to know without looking at the record. One word: id in 32 bits, size in
-/// 16, flags above.
+/// The packet in service: what a completion needs to know without looking at the record.
 #[derive(Clone, Copy, Debug)]
-struct Serving(u64);
+struct Serving {
+    id: PacketId,
+    size: u16,
+    control: bool,
+    /// Whether it counts in the data queue.
+    in_data: bool,
+}
 
 impl Serving {
-    const NONE: Self = Self(u32::MAX as u64);
-    const CONTROL: u64 = 1 << 48;
-    const IN_DATA: u64 = 1 << 49;
+    const NONE: Self = Self { id: PacketId::NONE, size: 0, control: false, in_data: false };
 
-    /// `in_data`: whether it counts in the data queue.
     #[inline(always)]
     fn new(id: PacketId, packet: &Packet, in_data: bool) -> Self {
-        let control = u64::from(packet.control()) * Self::CONTROL;
-        let in_data = u64::from(in_data) * Self::IN_DATA;
-        Self(u64::from(u32::from(id)) | (packet.size().get() << 32) | control | in_data)
+        Self { id, size: packet.size().get() as u16, control: packet.control(), in_data }
     }
 
     const fn is_none(self) -> bool {
-        self.0 == Self::NONE.0
-    }
-
-    fn id(self) -> PacketId {
-        PacketId::from(self.0 as u32)
+        self.id.is_none()
     }
 
     const fn size(self) -> Bytes {
-        Bytes::new((self.0 >> 32) & 0xffff)
-    }
-
-    const fn control(self) -> bool {
-        self.0 & Self::CONTROL != 0
-    }
-
-    const fn in_data(self) -> bool {
-        self.0 & Self::IN_DATA != 0
+        Bytes::new(self.size as u64)
     }
 }
 
@@ -143,9 +152,11 @@ impl Serving {
 /// It owns its state and never looks elsewhere. Drive it in time order: [`Port::enqueue`] on arrivals, [`Port::advance`]
 /// at each [`Port::next_at`]. At one instant what is due comes before an arrival.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Port {
     /// Bytes in the data queue, integrated over time, less `data_bytes` x now: a packet that enters subtracts its size x
-    /// time and one that leaves adds it. Modulo 2^128.
+    /// time and one that leaves adds it. Modulo 2^128. Of a fluid port: twice the time that is left to send, integrated up
+    /// to when everything is sent; ps^2.
     queue_integral: Integral,
     /// When something is due: the last bit of the packet in service leaves, or the transmitter is free for the packet
     /// that waits; [`Time::MAX`]: nothing is.
@@ -155,27 +166,31 @@ pub struct Port {
     /// Transmission times of all packets up to `free_at`: each is rounded, so that they do not follow from the bytes.
     busy: Duration,
     serving: Serving,
+    /// Control packets that go first, or everything that a fluid port keeps.
     control: List,
     data: List,
-    /// Bytes in the data queue, the packet in service included.
+    /// Bytes in the data queue, the packet in service included; nothing at a fluid port.
     data_bytes: Bytes,
     phantom: PhantomQueue,
     model: Arc<PortModel>,
     random: Random,
     sent_bytes: Bytes,
-    sent_packets: u64,
     marked: u64,
-    max_queue: Bytes,
-    /// What only a port that was full needs; there from the start where the port trims.
-    overflown: Option<Box<Overflown>>,
+    sent_packets: u64,
+    /// In bytes; of a fluid port: how long they take to send, ps.
+    max_queue: u64,
+    /// What only a port needs that was full or keeps packets without need; there from the start where the port trims.
+    rare: Option<Box<Rare>>,
 }
 
-/// What became of packets that found no room.
+/// What few packets meet: what became of those that found no room, and how long a fluid port keeps some.
 #[derive(Clone, Debug, Default)]
-struct Overflown {
+struct Rare {
     dropped: u64,
     dropped_bytes: Bytes,
     trimming: Option<Trimming>,
+    /// When a fluid port will have sent everything, if anything is due at it; else that is `free_at`.
+    empty_at: Time,
 }
 
 impl Port {
@@ -197,10 +212,10 @@ impl Port {
             sent_bytes: Bytes::ZERO,
             sent_packets: 0,
             marked: 0,
-            max_queue: Bytes::ZERO,
-            overflown: model.trim.map(|_| {
-                Box::new(Overflown { trimming: Some(Trimming::new(id, seed)), ..Overflown::default() })
-            }),
+            max_queue: 0,
+            rare: model
+                .trim
+                .map(|_| Box::new(Rare { trimming: Some(Trimming::new(id, seed)), ..Rare::default() })),
         }
     }
 
@@ -210,8 +225,12 @@ impl Port {
         debug_assert!(self.next_at > now, "something is overdue");
         let packet = &mut packets[id];
         let (size, control) = (packet.size(), packet.control());
-        let in_data = !(control && self.model.control_priority);
-        if in_data && !self.admit(now, packet, size, control) {
+        // A fluid port keeps everything where others keep control packets that go first.
+        let fluid = self.model.fluid;
+        let in_data = !(fluid || control && self.model.control_priority);
+        let is_in =
+            if fluid { self.keep(now, packet) } else { !in_data || self.admit(now, packet, size, control) };
+        if !is_in {
             return self.overflow(now, id, packets);
         }
         if self.next_at == Time::MAX {
@@ -251,6 +270,65 @@ impl Port {
         Some(at)
     }
 
+    /// A packet arrives at a [fluid](PortModel::is_fluid) port: gives when its last bit leaves. The port is then done with
+    /// it. `None` if it must be [queued](Self::enqueue): something is due, there is no room, or it would not have left
+    /// before `horizon`, when someone may look at the counters.
+    #[inline(always)]
+    pub fn flow(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+        debug_assert!(self.model.fluid, "departures are known on arrival");
+        let (size, time) = (packet.size(), self.model.transmission(packet.size()));
+        let starts = self.free_at.max(now);
+        let (at, ahead) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
+        if self.next_at != Time::MAX || at >= horizon || ahead + time > self.model.full {
+            return None;
+        }
+        self.join(now, ahead, packet, time);
+        self.free_at = at;
+        self.busy += time;
+        self.sent_bytes += size;
+        self.sent_packets += 1;
+        Some(at)
+    }
+
+    /// Counts a packet at a fluid port that has `ahead` to send before it.
+    #[inline(always)]
+    fn join(&mut self, now: Time, ahead: Duration, packet: &mut Packet, time: Duration) {
+        let (size, control, level) = (packet.size(), packet.control(), (ahead + time).as_ps());
+        // What is left to send falls from `level` to `ahead` in `time`, and is that much more until then.
+        self.queue_integral.add(time.as_ps(), level + ahead.as_ps());
+        if level > self.max_queue {
+            self.max_queue = level;
+        }
+        let model = &*self.model;
+        if !control {
+            if let Some(phantom) = &model.marking.phantom {
+                self.phantom.add(now, size, phantom);
+            }
+            if model.marking.marks(now, level, self.phantom, &mut self.random) {
+                packet.mark();
+                self.marked += 1;
+            }
+        }
+    }
+
+    /// How long a fluid port takes to send all that it holds.
+    fn ahead(&self, now: Time) -> Duration {
+        let keeps = self.rare.as_ref().filter(|_| self.next_at != Time::MAX);
+        keeps.map_or(self.free_at, |rare| rare.empty_at).since(now)
+    }
+
+    /// Counts a packet into a fluid port that keeps it, if there is room for it.
+    #[cold]
+    fn keep(&mut self, now: Time, packet: &mut Packet) -> bool {
+        let (ahead, time) = (self.ahead(now), self.model.transmission(packet.size()));
+        if ahead + time > self.model.full {
+            return false;
+        }
+        self.join(now, ahead, packet, time);
+        self.rare.get_or_insert_default().empty_at = now + ahead + time;
+        true
+    }
+
     /// Counts a packet into the data queue, if there is room for it.
     #[inline(always)]
     fn admit(&mut self, now: Time, packet: &mut Packet, size: Bytes, control: bool) -> bool {
@@ -264,12 +342,14 @@ impl Port {
         {
             self.phantom.add(now, size, phantom);
         }
-        self.queue_integral.subtract(size, now);
-        self.max_queue = self.max_queue.max(after);
+        self.queue_integral.subtract(size.get(), now.as_ps());
+        if after.get() > self.max_queue {
+            self.max_queue = after.get();
+        }
         self.data_bytes = after;
         if model.marks_at_enqueue
             && !control
-            && model.marking.marks(now, after, self.phantom, &mut self.random)
+            && model.marking.marks(now, after.get(), self.phantom, &mut self.random)
         {
             packet.mark();
             self.marked += 1;
@@ -288,8 +368,8 @@ impl Port {
             self.phantom.add(now, size, phantom);
         }
         // A header can leave when the data packet in service has.
-        let free_at = if self.serving.is_none() || !self.serving.in_data() { now } else { self.next_at };
-        let state = self.overflown.as_deref_mut().and_then(|overflown| overflown.trimming.as_mut());
+        let free_at = if self.serving.is_none() || !self.serving.in_data { now } else { self.next_at };
+        let state = self.rare.as_deref_mut().and_then(|rare| rare.trimming.as_mut());
         let trims = self.model.trim.zip(state);
         let Some((trim, state)) = trims else { return self.refuse(size) };
         if !state.has_room(&trim, free_at, self.model.rate) {
@@ -299,7 +379,7 @@ impl Port {
             self.replace_last(now, id, packets);
         }
         let cut = packets.trim(id, trim.header);
-        if let Some(Overflown { trimming: Some(state), .. }) = self.overflown.as_deref_mut() {
+        if let Some(Rare { trimming: Some(state), .. }) = self.rare.as_deref_mut() {
             state.trimmed += 1;
             state.cut_bytes += cut;
         }
@@ -307,9 +387,9 @@ impl Port {
     }
 
     fn refuse(&mut self, size: Bytes) -> Admission {
-        let overflown = self.overflown.get_or_insert_default();
-        overflown.dropped += 1;
-        overflown.dropped_bytes += size;
+        let rare = self.rare.get_or_insert_default();
+        rare.dropped += 1;
+        rare.dropped_bytes += size;
         Admission::Dropped
     }
 
@@ -322,7 +402,7 @@ impl Port {
             return;
         }
         packets.swap(id, last);
-        self.queue_integral.add(leaving, now);
+        self.queue_integral.add(leaving.get(), now.as_ps());
         self.data_bytes -= leaving;
         // The phantom queue has counted one packet for the two.
         let phantom = self.phantom;
@@ -337,7 +417,7 @@ impl Port {
         self.busy += time;
         self.next_at = now + time;
         self.free_at = self.next_at;
-        let backlogged = !serving.control() && self.data_bytes >= serving.size() * 2;
+        let backlogged = !serving.control && self.data_bytes >= serving.size() * 2;
         Service { ends: self.next_at, backlogged }
     }
 
@@ -385,7 +465,13 @@ impl Port {
     /// Rare: most control packets [pass](Self::pass).
     #[cold]
     fn serve_control(&mut self, until: Time, packets: &Packets) -> Option<Service> {
-        self.serve_next(until, false, packets)
+        let start = self.free_at;
+        let mut service = self.serve_next(until, false, packets)?;
+        if self.model.fluid {
+            let two = (service.ends - start) * 2;
+            service.backlogged = !self.serving.control && self.ahead(start) >= two;
+        }
+        Some(service)
     }
 
     #[inline(always)]
@@ -395,17 +481,17 @@ impl Port {
             assert!(now != Time::MAX, "something is due");
             return None;
         }
-        self.serving = Serving::NONE;
-        let (id, size) = (serving.id(), serving.size());
+        self.serving.id = PacketId::NONE;
+        let (id, size) = (serving.id, serving.size());
         self.sent_bytes += size;
         self.sent_packets += 1;
-        if serving.in_data() {
-            self.queue_integral.add(size, now);
+        if serving.in_data {
+            self.queue_integral.add(size.get(), now.as_ps());
             self.data_bytes -= size;
             let model = &*self.model;
             if !model.marks_at_enqueue
-                && !serving.control()
-                && model.marking.marks(now, self.data_bytes, self.phantom, &mut self.random)
+                && !serving.control
+                && model.marking.marks(now, self.data_bytes.get(), self.phantom, &mut self.random)
             {
                 packets[id].mark();
                 self.marked += 1;
@@ -414,10 +500,11 @@ impl Port {
         Some(id)
     }
 
-    /// Bytes in the data queue, the packet in service included.
+    /// Bytes in the data queue, the packet in service included: whole, or what is left of it at a
+    /// [fluid](PortModel::is_fluid) port.
     #[must_use]
-    pub const fn queued(&self) -> Bytes {
-        self.data_bytes
+    pub fn queued(&self, now: Time) -> Bytes {
+        if self.model.fluid { self.model.rate.bytes_in(self.ahead(now)) } else { self.data_bytes }
     }
 
     /// The phantom counter, if the port has one.
@@ -429,18 +516,21 @@ impl Port {
     /// Packets trimmed here, and how many bytes were cut off them.
     #[must_use]
     pub fn trimmed(&self) -> (u64, Bytes) {
-        let state = self.overflown.as_ref().and_then(|overflown| overflown.trimming.as_ref());
+        let state = self.rare.as_ref().and_then(|rare| rare.trimming.as_ref());
         state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
     }
 
     /// What the port has done.
     #[must_use]
     pub fn counters(&self) -> PortCounters {
-        let (dropped, dropped_bytes) = self
-            .overflown
-            .as_ref()
-            .map_or((0, Bytes::ZERO), |overflown| (overflown.dropped, overflown.dropped_bytes));
+        let (dropped, dropped_bytes) =
+            self.rare.as_ref().map_or((0, Bytes::ZERO), |rare| (rare.dropped, rare.dropped_bytes));
         let Self { sent_bytes, sent_packets, marked, max_queue, .. } = *self;
+        let max_queue = if self.model.fluid {
+            self.model.rate.bytes_in(Duration::from_ps(max_queue))
+        } else {
+            Bytes::new(max_queue)
+        };
         PortCounters { sent_bytes, sent_packets, dropped, dropped_bytes, marked, max_queue }
     }
 
@@ -464,7 +554,13 @@ impl Port {
             return 0.0;
         }
         let mut integral = self.queue_integral;
-        integral.add(self.data_bytes, now);
+        if self.model.fluid {
+            let ahead = self.ahead(now).as_ps();
+            integral.subtract(ahead, ahead);
+            let mean = integral.get() as f64 / 2.0 / now.as_ps() as f64;
+            return mean * self.model.rate.bytes_per_sec_f64() / 1e12;
+        }
+        integral.add(self.data_bytes.get(), now.as_ps());
         integral.get() as f64 / now.as_ps() as f64
     }
 }
@@ -487,7 +583,7 @@ pub struct Service {
     pub backlogged: bool,
 }
 
-/// Bytes times picoseconds, modulo 2^128; in two words, so that it needs no more room than they do.
+/// A sum of products, modulo 2^128; in two words, so that it needs no more room than they do.
 #[derive(Clone, Copy, Debug)]
 struct Integral([u64; 2]);
 
@@ -505,13 +601,13 @@ impl Integral {
     }
 
     #[inline(always)]
-    const fn add(&mut self, bytes: Bytes, at: Time) {
-        self.set(self.get().wrapping_add(bytes.get() as u128 * at.as_ps() as u128));
+    const fn add(&mut self, a: u64, b: u64) {
+        self.set(self.get().wrapping_add(a as u128 * b as u128));
     }
 
     #[inline(always)]
-    const fn subtract(&mut self, bytes: Bytes, at: Time) {
-        self.set(self.get().wrapping_sub(bytes.get() as u128 * at.as_ps() as u128));
+    const fn subtract(&mut self, a: u64, b: u64) {
+        self.set(self.get().wrapping_sub(a as u128 * b as u128));
     }
 }
 

@@ -38,16 +38,13 @@ pub(super) const fn rank(key: u64) -> usize {
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
-/// Keys in a chunk: with its link, two cache lines.
-const CHUNK: usize = 15;
+/// Words of a chunk, a cache line: where the keys end that were filed before, then keys. A power of two.
+const CHUNK: u32 = 16;
 
-/// Some messages of one (window, node).
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Chunk {
-    len: u32,
-    next: u32,
-    keys: [u64; CHUNK],
+/// Where the chunk begins whose keys end at `end`.
+#[inline(always)]
+const fn chunk(end: u32) -> usize {
+    (end.wrapping_sub(1) & !(CHUNK - 1)) as usize
 }
 
 /// Something for a window beyond the near ones.
@@ -69,13 +66,16 @@ pub(super) struct Calendar {
     /// 2^64 / length, rounded up: a multiplication by it divides by the length.
     reciprocal: u64,
     nodes: usize,
-    /// First chunk by (window modulo [`NEAR`], node).
-    heads: Vec<u32>,
+    /// By (window modulo [`NEAR`], node), where the keys end that were filed last: a chunk begins there if it is a
+    /// multiple of [`CHUNK`], so that there is no room; zero: nothing was filed.
+    ends: Vec<u32>,
     /// One bit a node that has something to do, by window modulo [`NEAR`].
     active: Vec<u64>,
     /// Words of a row of `active`.
     row: usize,
-    chunks: Vec<Chunk>,
+    /// Chunks, back to back.
+    keys: Vec<u64>,
+    /// A chunk that is free; the first word of each leads to the next one.
     free: u32,
     /// By coarse slot (window / [`SLOT`]).
     far: BTreeMap<u64, Vec<Far>>,
@@ -97,10 +97,10 @@ impl Calendar {
             length: length.as_ps(),
             reciprocal: (1_u128 << 64).div_ceil(u128::from(length.as_ps())) as u64,
             nodes,
-            heads: vec![NONE; NEAR as usize * nodes],
+            ends: vec![0; NEAR as usize * nodes],
             active: vec![0; NEAR as usize * row],
             row,
-            chunks: Vec::new(),
+            keys: Vec::new(),
             free: NONE,
             far: BTreeMap::new(),
             near_end: NEAR,
@@ -145,21 +145,22 @@ impl Calendar {
         self.chunks_in_use + self.far_messages == 0
     }
 
-    /// Where the rows of a window and of the three after it begin among the heads; all of them are near.
-    pub(super) fn rows(&self, window: u64) -> [u32; 4] {
-        debug_assert!(window + 4 <= self.near_end, "the next windows are near");
-        std::array::from_fn(|ahead| ((window + ahead as u64) % NEAR) as u32 * self.nodes as u32)
+    /// Where the row of a near window begins among the ends.
+    #[inline(always)]
+    pub(super) fn row(&self, window: u64) -> usize {
+        debug_assert!(window < self.near_end, "the window is near");
+        (window % NEAR) as usize * self.nodes
     }
 
-    /// Files a message at a place among the heads, if there is a chunk with room.
+    /// Files a message at a place among the ends, if there is a chunk with room.
     #[inline(always)]
     pub(super) fn file_quickly(&mut self, place: usize, key: u64) -> bool {
-        if let Some(&head) = self.heads.get(place)
-            && let Some(chunk) = self.chunks.get_mut(head as usize)
-            && let Some(room) = chunk.keys.get_mut(chunk.len as usize)
+        if let Some(end) = self.ends.get_mut(place)
+            && !end.is_multiple_of(CHUNK)
+            && let Some(room) = self.keys.get_mut(*end as usize)
         {
             *room = key;
-            chunk.len += 1;
+            *end += 1;
             return true;
         }
         false
@@ -171,29 +172,32 @@ impl Calendar {
             self.far_messages += 1;
             return self.file_far(window, node, key);
         }
-        let place = (window % NEAR) as usize * self.nodes + node as usize;
+        let place = self.row(window) + node as usize;
         if !self.file_quickly(place, key) {
             self.file_afresh(place, window, node, key);
         }
     }
 
     /// Files a message in a fresh chunk.
-    pub(super) fn file_afresh(&mut self, place: usize, window: u64, node: u32, key: u64) {
+    fn file_afresh(&mut self, place: usize, window: u64, node: u32, key: u64) {
         self.chunks_in_use += 1;
-        self.activate(window, node);
-        let head = &mut self.heads[place];
-        let next = *head;
-        if self.free == NONE {
-            *head = self.chunks.len() as u32;
-            let mut keys = [0; CHUNK];
-            keys[0] = key;
-            self.chunks.push(Chunk { len: 1, next, keys });
-        } else {
-            *head = self.free;
-            let chunk = &mut self.chunks[self.free as usize];
-            self.free = chunk.next;
-            (chunk.len, chunk.next, chunk.keys[0]) = (1, next, key);
+        let end = self.ends[place];
+        if end == 0 {
+            self.activate(window, node);
         }
+        if self.free == NONE {
+            self.add_chunk();
+        }
+        let fresh = &mut self.keys[self.free as usize..][..2];
+        self.ends[place] = self.free + 2;
+        self.free = fresh[0] as u32;
+        (fresh[0], fresh[1]) = (u64::from(end), key);
+    }
+
+    #[cold]
+    fn add_chunk(&mut self) {
+        self.free = u32::try_from(self.keys.len()).expect("fewer than 2^32 messages are under way");
+        self.keys.resize(self.keys.len() + CHUNK as usize, u64::from(NONE));
     }
 
     fn file_far(&mut self, window: u64, node: u32, key: u64) {
@@ -201,43 +205,51 @@ impl Calendar {
         self.far.entry(window / SLOT).or_default().push(Far { key, node, place });
     }
 
-    /// Takes the messages of (window, node), in any order; they no longer count as under way.
+    /// Takes the messages at a place among the ends, in any order: puts them in front `into`, which grows, and says how
+    /// many they are. They no longer count as under way.
     #[inline]
-    pub(super) fn gather(&mut self, window: u64, node: u32, into: &mut Vec<u64>) {
-        into.clear();
-        let head = &mut self.heads[(window % NEAR) as usize * self.nodes + node as usize];
-        let last = std::mem::replace(head, NONE);
-        if let Some(chunk) = self.chunks.get_mut(last as usize)
-            && chunk.next == NONE
-        {
-            into.extend(chunk.keys[..chunk.len as usize].iter().copied());
-            chunk.next = self.free;
-            self.free = last;
-            self.chunks_in_use -= 1;
-            return;
+    pub(super) fn gather(&mut self, place: usize, into: &mut Vec<u64>) -> usize {
+        let end = std::mem::take(&mut self.ends[place]);
+        if end == 0 {
+            return 0;
         }
-        self.gather_chain(last, into);
+        let at = chunk(end);
+        let before = std::mem::replace(&mut self.keys[at], u64::from(self.free)) as u32;
+        self.free = at as u32;
+        self.chunks_in_use -= 1;
+        let earlier = if before == 0 { 0 } else { self.gather_chain(before, into) };
+        self.copy(at, earlier, into);
+        earlier + end as usize - at - 1
     }
 
-    /// Takes the messages of several chunks, or of none.
-    fn gather_chain(&mut self, last: u32, into: &mut Vec<u64>) {
-        // The chunk filled first comes first: messages of one channel are then in order already.
-        let (mut at, mut later) = (last, NONE);
-        while at != NONE {
-            let earlier = std::mem::replace(&mut self.chunks[at as usize].next, later);
-            (at, later) = (earlier, at);
+    /// Copies the keys of a chunk, and what is behind the last of them.
+    #[inline(always)]
+    fn copy(&self, chunk: usize, to: usize, into: &mut Vec<u64>) {
+        const KEYS: usize = CHUNK as usize - 1;
+        if into.len() < to + KEYS {
+            into.resize(2 * (to + KEYS), 0);
         }
-        at = later;
-        while at != NONE {
-            let chunk = &self.chunks[at as usize];
-            into.extend(&chunk.keys[..chunk.len as usize]);
-            self.chunks_in_use -= 1;
-            at = chunk.next;
+        into[to..to + KEYS].copy_from_slice(&self.keys[chunk + 1..][..KEYS]);
+    }
+
+    /// Takes the messages of full chunks, that which ends at `last` and those before. The chunk filled first comes first:
+    /// messages of one channel are then in order already.
+    fn gather_chain(&mut self, last: u32, into: &mut Vec<u64>) -> usize {
+        let (mut end, mut later, mut chunks) = (last, self.free, 0);
+        while end != 0 {
+            let at = chunk(end);
+            end = std::mem::replace(&mut self.keys[at], u64::from(later)) as u32;
+            later = at as u32;
+            chunks += 1;
         }
-        if last != NONE {
-            self.chunks[last as usize].next = self.free;
-            self.free = later;
+        self.chunks_in_use -= chunks;
+        self.free = later;
+        let (mut at, keys) = (later as usize, CHUNK as usize - 1);
+        for number in 0..chunks {
+            self.copy(at, number * keys, into);
+            at = self.keys[at] as usize;
         }
+        chunks * keys
     }
 
     /// The nodes that have something to do in a near window, 64 at a time: their number in the row, and one bit each,

@@ -8,11 +8,13 @@
 //! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
 
 mod calendar;
+mod lanes;
 mod oracle;
 mod parallel;
 mod windowed;
 
 pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
+pub(crate) use lanes::Lanes;
 pub(crate) use oracle::Oracle;
 pub(crate) use parallel::{Parallel, Part};
 pub(crate) use windowed::{Window, Windowed};

@@ -10,7 +10,7 @@
 //! [`super::Parallel`]).
 
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
-use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause};
+use super::{Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,8 +28,8 @@ struct Frame {
     whole: [Time; 2],
     /// Until when the engine runs before someone may look at the nodes.
     until: Time,
-    /// See [`Calendar::rows`].
-    rows: [u32; 4],
+    /// See [`Calendar::row`]: of the window after this one, and of the next.
+    rows: [usize; 2],
 }
 
 /// What a node sees of a window: its events in order, and a way to speak.
@@ -37,16 +37,17 @@ pub(crate) struct Window<'a, M> {
     frame: &'a Frame,
     part: u16,
     /// The messages before the end.
-    keys: Vec<u64>,
+    keys: &'a mut [u64],
     /// How many of them have been handled.
     taken: usize,
     channels: &'a [u32],
     wakes: &'a mut Wakes,
     calendar: &'a mut Calendar,
     remote: &'a mut Remote<M>,
+    lanes: Option<&'a mut Lanes>,
 }
 
-impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
+impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     /// Where the window ends.
     pub(crate) const fn end(&self) -> Time {
         self.frame.end
@@ -76,15 +77,17 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
     }
 
     /// All messages, packed and in any order; as integers they are in order of time, then channel. The node handles
-    /// them, and [gives](Self::put_back) the room back.
-    pub(crate) fn take_packed(&mut self) -> Vec<u64> {
+    /// them.
+    #[inline]
+    pub(crate) fn take_packed(&mut self) -> &'a mut [u64] {
         self.taken = self.keys.len();
         std::mem::take(&mut self.keys)
     }
 
-    /// Gives the room of the messages back.
-    pub(crate) fn put_back(&mut self, keys: Vec<u64>) {
-        self.keys = keys;
+    /// Lanes to deal messages to. They are empty, and must be so again.
+    #[inline]
+    pub(crate) fn take_lanes(&mut self) -> &'a mut Lanes {
+        self.lanes.take().expect("a node asks once a window")
     }
 
     /// When the next message arrives; [`Time::MAX`] if none is left in the window.
@@ -122,20 +125,14 @@ impl<M: Copy + From<u32> + Into<u32>> Window<'_, M> {
         Some((key, Some(msg)))
     }
 
-    /// Sends to another part, far ahead, or with a fresh chunk; `place`: windows ahead, and how far into that window.
-    #[cold]
+    /// Sends to another part, far ahead, or with a fresh chunk.
     #[inline(never)]
-    fn send_slowly(&mut self, channel: Channel, at: Time, msg: M, (windows, offset): (u64, u64)) {
-        if channel.part != self.part {
-            return self.remote.messages.push((channel, at, msg));
+    fn send_slowly(&mut self, (id, place): (u32, u32), (part, rank): (u16, u16), at: Time, msg: M) {
+        if part != self.part {
+            return self.remote.messages.push((Channel { id, place, part, rank }, at, msg));
         }
-        let (window, key) = (self.frame.index + windows, pack(offset, channel.rank, msg.into()));
-        match self.frame.rows.get(windows as usize) {
-            Some(&row) => {
-                self.calendar.file_afresh((row + channel.place) as usize, window, channel.place, key);
-            }
-            None => self.calendar.file(window, channel.place, key),
-        }
+        let (windows, offset) = self.calendar.split(at.since(self.frame.start).as_ps());
+        self.calendar.file(self.frame.index + windows, place, pack(offset, rank, msg.into()));
     }
 }
 
@@ -143,16 +140,19 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: Channel, at: Time, msg: M) {
         debug_assert!(at >= self.frame.end, "a message arrives after the window");
-        let (windows, offset) = self.calendar.split(at.as_ps() - self.frame.start.as_ps());
+        let Channel { id, place, part, rank } = channel;
+        // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
+        // of it: these wrap.
+        let ahead = usize::from(at >= self.frame.whole[1]);
+        let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
         // Nodes of other parts have no place here.
-        if let Some(&row) = self.frame.rows.get(windows as usize)
+        let is_filed = offset < self.calendar.length
             && self
                 .calendar
-                .file_quickly(row as usize + channel.place as usize, pack(offset, channel.rank, msg.into()))
-        {
-            return;
+                .file_quickly(self.frame.rows[ahead] + place as usize, pack(offset, rank, msg.into()));
+        if !is_filed {
+            self.send_slowly((id, place), (part, rank), at, msg);
         }
-        self.send_slowly(channel, at, msg, (windows, offset));
     }
 
     fn wake(&mut self, key: Key) {
@@ -238,6 +238,8 @@ pub(crate) struct Windowed<M> {
     places: Vec<(u16, u32)>,
     /// Room for the messages of a window.
     keys: Vec<u64>,
+    /// Room to deal them in.
+    lanes: Lanes,
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
@@ -262,6 +264,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             ends: Arc::clone(&map.ends),
             places: map.places.clone(),
             keys: Vec::new(),
+            lanes: Lanes::default(),
         }
     }
 
@@ -370,7 +373,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
     fn frame(&self, window: u64, end: Time, until: Time) -> Frame {
         let start = |ahead| self.calendar.start(window + ahead);
-        let rows = self.calendar.rows(window);
+        let rows = [1, 2].map(|ahead| self.calendar.row(window + ahead));
         Frame { index: window, start: start(0), end, whole: [start(1), start(2)], until, rows }
     }
 
@@ -398,42 +401,47 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     where
         N: Node<Msg = M>,
     {
-        let mut keys = std::mem::take(&mut self.keys);
-        self.calendar.gather(frame.index, node, &mut keys);
+        let place = self.calendar.row(frame.index) + node as usize;
+        let mut due = self.calendar.gather(place, &mut self.keys);
         if frame.end != frame.whole[0] {
-            self.keep_back(&mut keys, node, frame);
+            due = self.keep_back(due, node, frame);
         }
-        let due = keys.len();
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();
         let mut view = Window {
             frame,
             part: self.part,
-            keys,
+            keys: &mut self.keys[..due],
             taken: 0,
             channels: &self.channels[node as usize],
             wakes,
             calendar: &mut self.calendar,
             remote: &mut self.remote,
+            lanes: Some(&mut self.lanes),
         };
         let own = state.run(shared, &mut view);
         debug_assert_eq!(view.taken, due, "a node handles all messages of its window");
-        self.keys = view.keys;
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
         self.book(node, own, frame);
         due as u64
     }
 
-    /// Files messages again that arrive where a window is cut short or later.
+    /// Files messages again that arrive where a window is cut short or later; gives how many are left of the first `due`.
     #[cold]
-    fn keep_back(&mut self, keys: &mut Vec<u64>, node: u32, frame: &Frame) {
+    fn keep_back(&mut self, due: usize, node: u32, frame: &Frame) -> usize {
         let limit = frame.end.since(frame.start).as_ps() << TIME_SHIFT;
-        for &key in keys.iter().filter(|&&key| key >= limit) {
-            self.calendar.file(frame.index, node, key);
-            self.calendar.activate(frame.index, node);
+        let mut left = 0;
+        for number in 0..due {
+            let key = self.keys[number];
+            if key < limit {
+                self.keys[left] = key;
+                left += 1;
+            } else {
+                self.calendar.file(frame.index, node, key);
+            }
         }
-        keys.retain(|&key| key < limit);
+        left
     }
 
     /// Hands on what nodes have told others.

@@ -392,6 +392,7 @@ pub const FEATURES: &[&str] = &[
     "payload of what arrived cut off",
     "payload cut off by a coin",
     "headers refused",
+    "marked where departures are known on arrival",
 ];
 
 /// Windows that an engine files one by one, at most.
@@ -428,6 +429,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
     let trimmed_by =
         |victim| trimming.clone().any(|(link, _)| trim(spec.ports.of(link.tier)) == Some(victim));
+    let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
     let headers_refused = trimming.clone().any(|(_, port)| port.dropped_packets > 0);
     let has = [
         lost > 0,
@@ -476,6 +478,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         trimmed_by(Victim::Arriving),
         trimmed_by(Victim::Coin),
         headers_refused,
+        spec.port_jitter.is_zero() && configs.clone().any(fluid),
     ];
     assert_eq!(has.len(), FEATURES.len());
     FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()

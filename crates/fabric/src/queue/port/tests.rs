@@ -82,7 +82,7 @@ fn the_buffer_holds_exactly_its_size_and_never_refuses_control_packets() {
         let id = ack(&mut packets);
         assert_eq!(port.enqueue(Time::ZERO, id, &mut packets), Admission::Queued);
     }
-    assert_eq!(port.queued(), Bytes::new(3 * 4160), "control packets are not in the data queue");
+    assert_eq!(port.queued(Time::ZERO), Bytes::new(3 * 4160), "control packets are not in the data queue");
 }
 
 fn marks(config: &PortConfig, burst: usize) -> Vec<bool> {
@@ -186,6 +186,28 @@ fn the_mean_queue_is_weighted_by_time() {
     assert_eq!(port.counters().max_queue, Bytes::new(2000));
 }
 
+#[test]
+fn the_queue_of_a_fluid_port_is_what_is_left_to_send() {
+    let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(2500)) };
+    let (mut packets, mut port) = (Packets::default(), port(&config));
+    let mut arrive = |ns: u64| {
+        let id = data(&mut packets, 1000);
+        port.flow(Time::ZERO + Duration::from_ns(ns), &mut packets[id], Time::MAX).map(Time::as_ps)
+    };
+    // At 100 Gb/s a packet takes 80 ns. After 40 ns 1,500 B are left, and another packet just fits.
+    assert_eq!(
+        [arrive(0), arrive(0), arrive(39), arrive(40)],
+        [Some(80_000), Some(160_000), None, Some(240_000)]
+    );
+    let at = |ns| Time::ZERO + Duration::from_ns(ns);
+    assert_eq!([at(40), at(60), at(240)].map(|now| port.queued(now).get()), [2500, 2250, 0]);
+    assert_eq!(port.counters().max_queue, Bytes::new(2500));
+    // From 2,000 B to 1,500 B in 40 ns, then from 2,500 B to nothing in 200 ns.
+    assert_eq!(port.mean_queue(at(40)), 1750.0);
+    assert_eq!(port.mean_queue(at(320)), (1750.0 * 40.0 + 1250.0 * 200.0) / 320.0);
+    assert_eq!(port.busy_until(at(320)), Duration::from_ns(240));
+}
+
 proptest! {
     #[test]
     fn letting_control_packets_pass_changes_nothing_but_the_work(
@@ -231,6 +253,57 @@ proptest! {
     }
 
     #[test]
+    fn letting_packets_flow_changes_nothing_but_the_work(
+        steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..80_000_000,
+        odd in any::<bool>(),
+    ) {
+        let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
+        let config = PortConfig {
+            phantom: Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true }),
+            markers: vec![Marker::Queue(red), Marker::Phantom(red)],
+            marking_point: MarkingPoint::Enqueue,
+            control_priority: false,
+            ..PortConfig::drop_tail(Bytes::new(10 * 4160))
+        };
+        let rate = if odd { Rate::from_bps(70_000_000_001) } else { GBPS_100 };
+        let model = Arc::new(PortModel::new(&config, rate, Duration::from_us(1)));
+        let horizon = Time::from_ps(horizon);
+        // By port: the packets in the order in which they left, with time and mark; counters; queue and mean queue, busy time.
+        let run = |flows: bool| {
+            let (mut packets, mut port, mut now, mut left) =
+                (Packets::default(), Port::new(&model, PortId(0), 1), Time::ZERO, vec![]);
+            let mut looks = vec![];
+            for (number, &(gap, control)) in (0..).zip(&steps) {
+                now += Duration::from_ps(gap);
+                while port.next_at() <= now {
+                    let at = port.next_at();
+                    left.extend(port.advance(now, &mut packets).left.map(|id| (at, id)));
+                }
+                let size = if control { 64 } else { 4160 };
+                let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
+                let id = packets.insert(packet);
+                match flows.then(|| port.flow(now, &mut packets[id], horizon)).flatten() {
+                    Some(at) => left.push((at, id)),
+                    None if port.enqueue(now, id, &mut packets) == Admission::Dropped => drop(packets.remove(id)),
+                    None => {}
+                }
+                looks.push((port.queued(now), port.mean_queue(now), port.phantom(now)));
+                prop_assert!(port.queued(now) <= Bytes::new(10 * 4160));
+            }
+            while port.next_at() != Time::MAX {
+                let at = port.next_at();
+                left.extend(port.advance(at, &mut packets).left.map(|id| (at, id)));
+            }
+            let seen: Vec<_> = left.iter().map(|&(at, id)| {
+                let packet = &packets[id];
+                (at, packet.flow, packet.ecn_ce())
+            }).collect();
+            Ok((seen, port.counters(), looks, port.busy_until(now)))
+        };
+        prop_assert_eq!(run(true)?, run(false)?);
+    }
+
+    #[test]
     fn packets_and_bytes_are_conserved(
         steps in proptest::collection::vec((0_u64..2_000_000, 64_u64..9000, any::<bool>()), 1..300),
         buffer in 10_000_u64..100_000,
@@ -249,7 +322,7 @@ proptest! {
             if port.enqueue(now, id, &mut packets) == Admission::Dropped {
                 packets.remove(id);
             }
-            prop_assert!(port.queued() <= Bytes::new(buffer));
+            prop_assert!(port.queued(Time::ZERO) <= Bytes::new(buffer));
         }
         while port.next_at() != Time::MAX {
             packets_gone(&mut port, &mut packets);
@@ -258,7 +331,7 @@ proptest! {
         let c = port.counters();
         prop_assert_eq!(left + c.dropped, steps.len() as u64);
         prop_assert_eq!(c.sent_bytes + c.dropped_bytes, offered);
-        prop_assert!(packets.is_empty() && port.queued().is_zero());
+        prop_assert!(packets.is_empty() && port.queued(Time::ZERO).is_zero());
     }
 }
 
@@ -305,11 +378,11 @@ fn a_full_port_that_trims_sends_the_header_of_what_arrives_before_waiting_data()
 fn trimmed_packets_take_no_buffer_and_are_not_trimmed_again() {
     let (mut packets, mut port) = (Packets::default(), port(&trimming(Victim::Arriving)));
     let taken = burst(&mut port, &mut packets, 4);
-    assert_eq!(port.queued(), Bytes::new(3 * 4160));
+    assert_eq!(port.queued(Time::ZERO), Bytes::new(3 * 4160));
     let mut next = self::port(&trimming(Victim::Arriving));
     burst(&mut next, &mut packets, 3);
     assert_eq!(next.enqueue(Time::ZERO, taken[3].0, &mut packets), Admission::Queued);
-    assert_eq!((next.trimmed().0, next.queued()), (0, Bytes::new(3 * 4160)));
+    assert_eq!((next.trimmed().0, next.queued(Time::ZERO)), (0, Bytes::new(3 * 4160)));
 }
 
 #[test]
@@ -356,7 +429,7 @@ fn a_packet_that_does_not_fit_in_the_last_one_s_place_is_trimmed_itself() {
             let packet = Packet::new(FlowId(flow), HostId(1), Bytes::new(size), 0, false, 0);
             let id = packets.insert(packet);
             port.enqueue(Time::ZERO, id, &mut packets);
-            assert!(port.queued() <= Bytes::new(3 * 4160));
+            assert!(port.queued(Time::ZERO) <= Bytes::new(3 * 4160));
         }
         let left = leave(&mut port, &mut packets);
         assert_eq!(left.iter().filter(|packet| packet.1).count(), 2, "{left:?}");
@@ -506,9 +579,9 @@ proptest! {
             if port.enqueue(now, id, &mut packets) == Admission::Dropped {
                 packets.remove(id);
             }
-            prop_assert!(port.queued() <= Bytes::new(buffer));
+            prop_assert!(port.queued(Time::ZERO) <= Bytes::new(buffer));
             let held: Bytes = packets.iter().filter(|p| !p.control()).map(Packet::size).sum();
-            prop_assert_eq!(port.queued(), held);
+            prop_assert_eq!(port.queued(Time::ZERO), held);
         }
         while port.next_at() != Time::MAX {
             let done = port.advance(port.next_at(), &mut packets).left.expect("a packet is in service");
@@ -521,7 +594,7 @@ proptest! {
         prop_assert_eq!(left + c.dropped, steps.len() as u64);
         prop_assert_eq!(c.sent_bytes + c.dropped_bytes + port.trimmed().1, offered);
         prop_assert_eq!(port.trimmed().0, trimmed);
-        prop_assert!(packets.is_empty() && port.queued().is_zero());
+        prop_assert!(packets.is_empty() && port.queued(Time::ZERO).is_zero());
         prop_assert!(order.is_sorted(), "data leaves in the order in which it came");
     }
 }
