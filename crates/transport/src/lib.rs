@@ -34,13 +34,14 @@
 //!   keep flows of their own.
 //! - **Other controls and path selectors**: a file and a line in the registries of [`congestion`] and [`balance`].
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
 pub mod balance;
+pub mod coding;
 pub mod congestion;
 mod delivered;
 mod endpoint;
