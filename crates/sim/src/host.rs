@@ -5,12 +5,12 @@ use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
-use crate::record;
+use crate::record::{self, Kind};
 use crate::rows::Rows;
 use crate::trigger::{End, Waiting};
 use farspan_fabric::{Packet, PacketId, Packets};
 use farspan_transport::wire::Header;
-use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Poll};
+use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Incoming};
 use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
 
@@ -101,6 +101,7 @@ impl Host {
 
     /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
     /// arrives or was asked for, then the timers.
+    #[inline(never)]
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
         let asked = window.has_wakes();
@@ -183,28 +184,54 @@ impl Host {
         }
     }
 
+    #[inline(always)]
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         self.last_arrival = now;
-        let packet = packets.remove(id);
-        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(arrival_hash(now, &packet));
-        let (control, ecn_ce, trimmed) = (packet.control(), packet.ecn_ce(), packet.trimmed());
-        self.counters.arrived[usize::from(control) + usize::from(trimmed)].add(packet.size());
+        let packet = &packets[id];
+        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(arrival_hash(now, packet));
+        match record::kind(packet) {
+            Kind::Data if !packet.trimmed() => self.receive_data(now, packet),
+            Kind::Ack => self.receive_ack(now, packet),
+            Kind::Data | Kind::Nack => self.receive_rest(now, packet),
+        }
+        packets.remove(id);
+        if self.endpoint.has_events() {
+            self.note_events(now);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_data(&mut self, now: Time, packet: &Packet) {
+        let (data, size, ecn_ce) = (record::data(packet, now), packet.size(), packet.ecn_ce());
+        self.counters.arrived[0].add(size);
+        self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
-        let header = record::unpack(&packet, now);
-        let from = match header {
-            Header::Data(_) if trimmed => plan.flow.src,
-            Header::Data(data) => {
-                self.counters.marked += u64::from(ecn_ce);
-                let delay = now.since(data.sent_at).saturating_sub(plan.one_way(packet.size()));
-                self.delays.add(delay);
-                plan.flow.src
-            }
-            Header::Ack(_) | Header::Nack(_) => plan.flow.dst,
-        };
-        if let Some(received) = self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed })
-        {
+        self.delays.add(now.since(data.sent_at).saturating_sub(plan.one_way(size)));
+        if let Some(received) = self.endpoint.handle_data(now, plan.flow.src, &data, ecn_ce) {
             self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
         }
+    }
+
+    #[inline(never)]
+    fn receive_ack(&mut self, now: Time, packet: &Packet) {
+        self.counters.arrived[1].add(packet.size());
+        let from = self.plan.flows[packet.flow.index()].flow.dst;
+        self.endpoint.handle_ack(now, from, &record::ack(packet, now));
+    }
+
+    /// A NACK, or a data packet without its payload.
+    #[cold]
+    fn receive_rest(&mut self, now: Time, packet: &Packet) {
+        let trimmed = packet.trimmed();
+        self.counters.arrived[1 + usize::from(trimmed)].add(packet.size());
+        let flow = &self.plan.flows[packet.flow.index()].flow;
+        let from = if trimmed { flow.src } else { flow.dst };
+        let (header, ecn_ce) = (record::unpack(packet, now), packet.ecn_ce());
+        self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
+    }
+
+    #[cold]
+    fn note_events(&mut self, now: Time) {
         while let Some(event) = self.endpoint.poll_event() {
             self.note(now, event);
         }
@@ -263,9 +290,18 @@ impl Host {
         if self.nic.free_at() > now || self.endpoint.next_transmit() > now {
             return false;
         }
-        let Poll::Packet(transmit) = self.endpoint.poll_transmit(now) else { return false };
-        self.counters.sent[usize::from(transmit.control)].add(transmit.size);
-        self.nic.send(now, record::pack(&transmit), packets, out);
+        let header = self.plan.header;
+        let packet = if let Some(reply) = self.endpoint.poll_reply() {
+            self.counters.sent[1].add(header);
+            record::pack(&reply.header, reply.to, header, reply.entropy)
+        } else if let Some(DataPacket { to, header: data, .. }) = self.endpoint.poll_data(now) {
+            let size = Bytes::new(u64::from(data.len)) + header;
+            self.counters.sent[0].add(size);
+            record::pack(&Header::Data(data), to, size, data.entropy)
+        } else {
+            return false;
+        };
+        self.nic.send(now, packet, packets, out);
         true
     }
 

@@ -16,7 +16,7 @@ use crate::balance::Entropy;
 use crate::delivered::Delivered;
 use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
-use crate::sender::{Sender, SenderReport, SenderView};
+use crate::sender::{DataPacket, Sender, SenderReport, SenderView};
 use crate::table::{Fixed, FlowMap, Key, OfFlow, Table};
 use crate::timers::{Armed, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
@@ -96,6 +96,32 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
+/// An ACK or a NACK to put on the wire: a control packet of the size of a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// Where it goes.
+    pub to: HostId,
+    /// Its header.
+    pub header: Header,
+    /// Its path, as switches hash it.
+    pub entropy: Entropy,
+}
+
+impl Reply {
+    /// `size`: of a header.
+    fn into_transmit(self, size: Bytes) -> Transmit {
+        let Self { to, header, entropy } = self;
+        Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
+    }
+}
+
+/// What a receiver says.
+#[derive(Clone, Copy)]
+enum Feedback<'a> {
+    Ack(&'a wire::Ack),
+    Nack(&'a wire::Nack),
+}
+
 /// What the NIC is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Poll {
@@ -133,7 +159,7 @@ impl OfFlow for Live {
 
 impl Live {
     /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
         if self.sender.wants_timer {
             self.arm_control(key, timers);
@@ -142,6 +168,23 @@ impl Live {
             && let Some(at) = self.sender.next_send()
         {
             self.sender.is_scheduled = true;
+            schedule.add(now, at, key);
+        }
+    }
+
+    /// After a packet that the sender sent in its turn: when it is its turn again.
+    #[inline(always)]
+    fn end_turn(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
+        if self.sender.wants_timer {
+            self.arm_control(key, timers);
+        }
+        let next = self.sender.next_send();
+        if next.is_some_and(|at| at <= now) {
+            return schedule.pass();
+        }
+        schedule.leave();
+        self.sender.is_scheduled = next.is_some();
+        if let Some(at) = next {
             schedule.add(now, at, key);
         }
     }
@@ -167,7 +210,7 @@ pub struct Endpoint {
     /// How many packets of a flow came trimmed, for flows of which one did.
     trimmed: FlowMap<u32>,
     /// ACKs and NACKs that wait for the NIC.
-    control: VecDeque<(HostId, Header, Entropy)>,
+    replies: VecDeque<Reply>,
     events: VecDeque<Event>,
 }
 
@@ -187,7 +230,7 @@ impl Endpoint {
             receivers: Table::new(),
             delivered: Delivered::default(),
             trimmed: FlowMap::with_hasher(Fixed),
-            control: VecDeque::new(),
+            replies: VecDeque::new(),
             events: VecDeque::new(),
         }
     }
@@ -219,51 +262,64 @@ impl Endpoint {
     }
 
     /// Takes a packet that has arrived; returns the payload that came for the first time.
-    #[inline]
     pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
         match &packet.header {
             Header::Data(data) if packet.trimmed => {
                 self.on_trimmed(packet.from, data);
                 None
             }
-            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
+            Header::Data(data) => self.handle_data(now, packet.from, data, packet.ecn_ce),
             Header::Ack(ack) => {
-                self.on_feedback(now, packet.from, ack.flow, |sender| sender.on_ack(now, ack));
+                self.handle_ack(now, packet.from, ack);
                 None
             }
             Header::Nack(nack) => {
-                self.on_feedback(now, packet.from, nack.flow, |sender| {
-                    sender.on_nack(now, nack);
-                    false
-                });
+                self.on_nack(now, packet.from, nack);
                 None
             }
         }
     }
 
-    #[inline]
-    fn on_data(&mut self, now: Time, from: HostId, data: &wire::Data, ecn_ce: bool) -> Option<Received> {
+    /// [`Self::handle_packet`] of a data packet that was not trimmed.
+    #[inline(always)]
+    pub fn handle_data(
+        &mut self,
+        now: Time,
+        from: HostId,
+        data: &wire::Data,
+        ecn_ce: bool,
+    ) -> Option<Received> {
         if !self.is_piece(data) {
             return None;
         }
         let flow = data.flow;
-        let Some(key) = self.receiver_of(data) else {
+        let known = match self.receivers.find(flow) {
+            Some(known) => Some(known),
+            None => self.new_receiver(data).and_then(|key| Some((key, self.receivers.get_mut(key)?))),
+        };
+        let Some((key, receiver)) = known else {
             self.acknowledge_duplicate(from, data, ecn_ce);
             return None;
         };
-        let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_data(data, ecn_ce)?;
         let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        self.control.push_back((from, Header::Ack(arrival.ack), entropy));
+        self.replies.push_back(Reply { to: from, header: Header::Ack(arrival.ack), entropy });
         if !arrival.is_new {
             return None;
         }
         if receiver.is_complete() {
-            self.events.push_back(Event::Delivered(receiver.report(flow, from, now)));
-            self.delivered.insert(flow, *receiver.tally());
-            self.receivers.remove(key);
+            self.complete(now, from, key);
         }
         Some(Received { flow, offset: u64::from(data.seq) * self.config.mss.get(), len: data.len })
+    }
+
+    /// A message has arrived in full.
+    #[cold]
+    fn complete(&mut self, now: Time, from: HostId, key: Key) {
+        if let Some(receiver) = self.receivers.remove(key) {
+            self.events.push_back(Event::Delivered(receiver.report(key.flow, from, now)));
+            self.delivered.insert(key.flow, *receiver.tally());
+        }
     }
 
     /// A data packet came without its payload: it is refused, so that the sender sends it again.
@@ -273,7 +329,8 @@ impl Endpoint {
             return;
         }
         let flow = data.flow;
-        let refused = match self.receiver_of(data).and_then(|key| self.receivers.get(key)) {
+        let key = self.receivers.key(flow).or_else(|| self.new_receiver(data));
+        let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
         };
@@ -283,7 +340,7 @@ impl Endpoint {
         // NACKs go round over the entropies as ACKs do.
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = tally.ack_entropy(start.wrapping_add(*trimmed as u8));
-        self.control.push_back((from, Header::Nack(nack), entropy));
+        self.replies.push_back(Reply { to: from, header: Header::Nack(nack), entropy });
     }
 
     /// Whether the length is that of a piece of a message.
@@ -294,49 +351,65 @@ impl Endpoint {
         len == mss || (is_last && len > 0 && len < mss)
     }
 
-    /// The live receiver of this packet's message, made if the message is new; `None` if it is complete, or the packet
-    /// lies beyond its end.
-    #[inline]
-    fn receiver_of(&mut self, data: &wire::Data) -> Option<Key> {
-        let flow = data.flow;
-        match self.receivers.find(flow) {
-            Some(key) => Some(key),
-            None if data.seq >= data.packets || self.delivered.contains(flow) => None,
-            None => {
-                let start = receiver::ack_entropy_start(self.config.seed, flow);
-                Some(self.receivers.insert(Receiver::new(data, start)))
-            }
+    /// A receiver for this packet's message, which has none; `None` if the message is complete, or the packet lies beyond
+    /// its end.
+    #[cold]
+    fn new_receiver(&mut self, data: &wire::Data) -> Option<Key> {
+        if data.seq >= data.packets || self.delivered.contains(data.flow) {
+            return None;
         }
+        let start = receiver::ack_entropy_start(self.config.seed, data.flow);
+        Some(self.receivers.insert(Receiver::new(data, start)))
     }
 
+    #[cold]
     fn acknowledge_duplicate(&mut self, from: HostId, data: &wire::Data, ecn_ce: bool) {
         let Some(tally) = self.delivered.get_mut(data.flow) else { return };
         let Some(ack) = tally.on_duplicate(data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.control.push_back((from, Header::Ack(ack), entropy));
+        self.replies.push_back(Reply { to: from, header: Header::Ack(ack), entropy });
     }
 
-    /// News from the receiver of `flow`; `tell` says whether the time-out may have become shorter.
-    #[inline]
-    fn on_feedback(&mut self, now: Time, from: HostId, flow: FlowId, tell: impl FnOnce(&mut Sender) -> bool) {
+    /// [`Self::handle_packet`] of an ACK.
+    #[inline(always)]
+    pub fn handle_ack(&mut self, now: Time, from: HostId, ack: &wire::Ack) {
+        self.on_feedback(now, from, ack.flow, Feedback::Ack(ack));
+    }
+
+    #[cold]
+    fn on_nack(&mut self, now: Time, from: HostId, nack: &wire::Nack) {
+        self.on_feedback(now, from, nack.flow, Feedback::Nack(nack));
+    }
+
+    /// News from the receiver of `flow`.
+    #[inline(always)]
+    fn on_feedback(&mut self, now: Time, from: HostId, flow: FlowId, feedback: Feedback<'_>) {
         // News of a flow that has finished says nothing new.
-        let Some(key) = self.senders.find(flow) else { return };
-        let Some(live) = self.senders.get_mut(key) else { return };
+        let Some((key, live)) = self.senders.find(flow) else { return };
         if live.sender.to() != from {
             return;
         }
-        let rto_shrank = tell(&mut live.sender);
+        let rto_shrank = match feedback {
+            Feedback::Ack(ack) => live.sender.on_ack(now, ack),
+            Feedback::Nack(nack) => live.sender.on_nack(now, nack),
+        };
         if live.sender.is_finished() {
-            self.events.push_back(Event::Finished(live.sender.report(now)));
-            self.senders.remove(key);
-            let senders = &self.senders;
-            self.timers.purge(|key| senders.get(key).is_some());
-            return;
+            return self.finish(now, key);
         }
         if rto_shrank && let Some(deadline) = live.sender.deadline(now) {
             self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
+    }
+
+    /// A sender has its last ACK.
+    #[cold]
+    fn finish(&mut self, now: Time, key: Key) {
+        if let Some(live) = self.senders.remove(key) {
+            self.events.push_back(Event::Finished(live.sender.report(now)));
+        }
+        let senders = &self.senders;
+        self.timers.purge(|key| senders.get(key).is_some());
     }
 
     /// Does what is due: time-outs and control timers, in order of (time, flow, kind).
@@ -362,32 +435,41 @@ impl Endpoint {
 
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
-    #[inline]
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if let Some((to, header, entropy)) = self.control.pop_front() {
-            return Poll::Packet(Transmit {
-                to,
-                header,
-                size: self.config.header,
-                entropy,
-                control: true,
-                payload: None,
-                retransmission: false,
-            });
+        if let Some(reply) = self.poll_reply() {
+            return Poll::Packet(reply.into_transmit(self.config.header));
         }
-        while let Some(key) = self.schedule.next(now) {
-            let Some(live) = self.senders.get_mut(key) else { continue };
-            live.sender.is_scheduled = false;
-            if live.sender.next_send().is_none() {
-                continue;
+        match self.poll_data(now) {
+            Some(packet) => Poll::Packet(packet.into_transmit(self.config.header)),
+            None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
+        }
+    }
+
+    /// The first half of [`Self::poll_transmit`], for drivers that have no use for a whole [`Transmit`]: the next control
+    /// packet.
+    #[inline]
+    pub fn poll_reply(&mut self) -> Option<Reply> {
+        self.replies.pop_front()
+    }
+
+    /// The other half, when there is no control packet: the next data packet.
+    #[inline(always)]
+    pub fn poll_data(&mut self, now: Time) -> Option<DataPacket> {
+        while let Some(key) = self.schedule.turn(now) {
+            if let Some(live) = self.senders.get_mut(key) {
+                if live.sender.next_send().is_some() {
+                    let packet = live.sender.transmit(now);
+                    self.timers.arm(&mut live.armed, packet.deadline, key, Kind::Recovery);
+                    live.end_turn(now, key, &mut self.timers, &mut self.schedule);
+                    return Some(packet);
+                }
+                live.sender.is_scheduled = false;
             }
-            let packet = live.sender.transmit(now);
-            self.timers.arm(&mut live.armed, packet.deadline, key, Kind::Recovery);
-            live.settle(now, key, &mut self.timers, &mut self.schedule);
-            return Poll::Packet(packet.into_transmit(live.sender.to(), self.config.header));
+            self.schedule.leave();
         }
         let senders = &self.senders;
-        self.schedule.next_release(|key| senders.get(key).is_some()).map_or(Poll::Idle, Poll::At)
+        self.schedule.purge(|key| senders.get(key).is_some());
+        None
     }
 
     /// No packet leaves before this time, unless something happens: a driver need not poll before. [`Time::ZERO`]: one may
@@ -395,7 +477,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn next_transmit(&self) -> Time {
-        if self.control.is_empty() { self.schedule.first() } else { Time::ZERO }
+        if self.replies.is_empty() { self.schedule.first() } else { Time::ZERO }
     }
 
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:
@@ -404,6 +486,13 @@ impl Endpoint {
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
         self.timers.next()
+    }
+
+    /// Whether there is an event to [poll](Self::poll_event).
+    #[must_use]
+    #[inline]
+    pub fn has_events(&self) -> bool {
+        !self.events.is_empty()
     }
 
     /// The next event, in the order in which they happened.

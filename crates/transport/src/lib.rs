@@ -57,9 +57,9 @@ mod table;
 mod timers;
 pub mod wire;
 
-pub use endpoint::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Transmit};
+pub use endpoint::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Reply, Transmit};
 pub use path::{Class, Path};
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use route::Route;
 pub use scheme::{Scheme, WindowCheck};
-pub use sender::{SenderCounters, SenderReport, SenderView};
+pub use sender::{DataPacket, SenderCounters, SenderReport, SenderView};

@@ -19,7 +19,6 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// A flow that stands in neither place may send from `at` on.
-    #[inline]
     pub(crate) fn add(&mut self, now: Time, at: Time, key: Key) {
         if at <= now {
             self.ready.push_back(key);
@@ -31,16 +30,41 @@ impl Schedule {
         }
     }
 
-    /// Takes out the flow whose turn it is. It may have ended, or its window may have closed since.
-    #[inline]
-    pub(crate) fn next(&mut self, now: Time) -> Option<Key> {
+    /// The flow whose turn it is. It may have ended, or its window may have closed since.
+    #[inline(always)]
+    pub(crate) fn turn(&mut self, now: Time) -> Option<Key> {
+        if let Some(&Reverse((at, _))) = self.paced.peek()
+            && at <= now
+        {
+            self.release(now);
+        }
+        self.ready.front().copied()
+    }
+
+    /// Paced flows whose time has come may send now.
+    #[inline(never)]
+    fn release(&mut self, now: Time) {
         while let Some(&Reverse((at, key))) = self.paced.peek()
             && at <= now
         {
             self.paced.pop();
             self.ready.push_back(key);
         }
-        self.ready.pop_front()
+    }
+
+    /// The flow whose turn it was may send again: the others come first.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self) {
+        if self.ready.len() > 1
+            && let Some(key) = self.ready.pop_front()
+        {
+            self.ready.push_back(key);
+        }
+    }
+
+    /// The flow whose turn it was stands in neither place from now on.
+    pub(crate) fn leave(&mut self) {
+        self.ready.pop_front();
     }
 
     /// No flow has its turn before; [`Time::ZERO`]: one may have it now, [`Time::MAX`]: there is none.
@@ -52,16 +76,18 @@ impl Schedule {
         self.paced.peek().map_or(Time::MAX, |&Reverse((at, _))| at)
     }
 
-    /// When the first paced flow that `is_live` may send; forgets those before it that are not.
-    #[inline]
-    pub(crate) fn next_release(&mut self, is_live: impl Fn(Key) -> bool) -> Option<Time> {
-        while let Some(&Reverse((at, key))) = self.paced.peek() {
-            if is_live(key) {
-                return Some(at);
-            }
+    /// When the first paced flow may send.
+    pub(crate) fn next_release(&self) -> Option<Time> {
+        self.paced.peek().map(|&Reverse((at, _))| at)
+    }
+
+    /// Forgets the first paced flows, up to one that `is_live`.
+    pub(crate) fn purge(&mut self, is_live: impl Fn(Key) -> bool) {
+        while let Some(&Reverse((_, key))) = self.paced.peek()
+            && !is_live(key)
+        {
             self.paced.pop();
         }
-        None
     }
 }
 
@@ -81,14 +107,21 @@ mod tests {
         (0..n).map(|flow| table.insert(FlowId(flow))).collect()
     }
 
+    /// The flow whose turn it is, which then leaves.
+    fn next(schedule: &mut Schedule, now: u64) -> Option<Key> {
+        let key = schedule.turn(at(now));
+        schedule.leave();
+        key
+    }
+
     #[test]
     fn flows_take_turns_in_the_order_in_which_they_became_ready() {
         let (mut schedule, keys) = (Schedule::default(), keys(3));
         keys.iter().for_each(|&key| schedule.add(at(5), at(0), key));
-        assert_eq!(schedule.next(at(5)), Some(keys[0]));
-        schedule.add(at(5), at(5), keys[0]);
-        assert_eq!([(); 3].map(|()| schedule.next(at(5))), [Some(keys[1]), Some(keys[2]), Some(keys[0])]);
-        assert_eq!(schedule.next(at(5)), None);
+        assert_eq!(schedule.turn(at(5)), Some(keys[0]));
+        schedule.pass();
+        assert_eq!([(); 3].map(|()| next(&mut schedule, 5)), [Some(keys[1]), Some(keys[2]), Some(keys[0])]);
+        assert_eq!(next(&mut schedule, 5), None);
     }
 
     #[test]
@@ -97,11 +130,11 @@ mod tests {
         for (key, release) in [(keys[2], 20), (keys[1], 20), (keys[0], 30)] {
             schedule.add(at(0), at(release), key);
         }
-        assert_eq!(schedule.next(at(19)), None);
-        assert_eq!(schedule.next_release(|_| true), Some(at(20)));
-        assert_eq!(schedule.next(at(20)), Some(keys[1]));
-        assert_eq!(schedule.next(at(20)), Some(keys[2]));
-        assert_eq!(schedule.next(at(20)), None);
+        assert_eq!(next(&mut schedule, 19), None);
+        assert_eq!(schedule.next_release(), Some(at(20)));
+        assert_eq!(next(&mut schedule, 20), Some(keys[1]));
+        assert_eq!(next(&mut schedule, 20), Some(keys[2]));
+        assert_eq!(next(&mut schedule, 20), None);
     }
 
     #[test]
@@ -109,7 +142,9 @@ mod tests {
         let (mut schedule, keys) = (Schedule::default(), keys(2));
         schedule.add(at(0), at(10), keys[0]);
         schedule.add(at(0), at(20), keys[1]);
-        assert_eq!(schedule.next_release(|key| key == keys[1]), Some(at(20)));
-        assert_eq!(schedule.next_release(|_| false), None);
+        schedule.purge(|key| key == keys[1]);
+        assert_eq!(schedule.next_release(), Some(at(20)));
+        schedule.purge(|_| false);
+        assert_eq!(schedule.next_release(), None);
     }
 }

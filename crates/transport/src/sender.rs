@@ -24,8 +24,11 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time
 use records::Records;
 pub use report::{SenderCounters, SenderReport, SenderView};
 
-/// A data packet about to leave.
-pub(crate) struct DataPacket {
+/// A data packet to put on the wire.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataPacket {
+    /// Where it goes.
+    pub to: HostId,
     /// Its header.
     pub header: wire::Data,
     /// Its payload's place in the message.
@@ -33,15 +36,14 @@ pub(crate) struct DataPacket {
     /// Whether it was sent before.
     pub retransmission: bool,
     /// When its time-out runs out.
-    pub deadline: Time,
+    pub(crate) deadline: Time,
 }
 
 impl DataPacket {
     /// As the driver wants it.
-    #[inline]
-    pub(crate) fn into_transmit(self, to: HostId, header: Bytes) -> Transmit {
+    pub(crate) fn into_transmit(self, header: Bytes) -> Transmit {
         Transmit {
-            to,
+            to: self.to,
             size: Bytes::new(u64::from(self.header.len)) + header,
             entropy: self.header.entropy,
             header: Header::Data(self.header),
@@ -70,6 +72,8 @@ pub(crate) struct Sender {
     pub is_scheduled: bool,
     /// Whether the control has decided to have its timer.
     pub wants_timer: bool,
+    /// Whether the control hears of packets that leave.
+    hears_sent: bool,
     control: Control,
     balancer: Balancer,
     /// The flow's draws for path selection.
@@ -123,6 +127,7 @@ impl Sender {
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
             wants_timer: next_timer.is_some(),
+            hears_sent: control.wants_sent(),
             control,
             sent: SentMap::new(balancer.wants_feedback()),
             balancer,
@@ -211,7 +216,7 @@ impl Sender {
     }
 
     /// The next packet leaves now, lost ones first. [`Self::next_send`] must have allowed it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time) -> DataPacket {
         let entropy = self.balancer.entropy(now, &mut self.random);
         let again = if self.sent.has_lost() { self.sent.resend(now, entropy) } else { None };
@@ -232,9 +237,11 @@ impl Sender {
         }
         let Path { header, line_rate, .. } = self.route.path;
         self.pacer.on_sent(now, len + header, self.pacing_rate, line_rate);
-        let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
-        let decision = self.control.on_sent(&sent);
-        self.decide(decision);
+        if self.hears_sent {
+            let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
+            let decision = self.control.on_sent(&sent);
+            self.decide(decision);
+        }
         let header = wire::Data {
             flow: self.flow,
             seq,
@@ -244,7 +251,7 @@ impl Sender {
             entropy,
         };
         let deadline = now.saturating_add(self.patience().after(timeouts));
-        DataPacket { header, payload: start..start + len.get(), retransmission, deadline }
+        DataPacket { to: self.to, header, payload: start..start + len.get(), retransmission, deadline }
     }
 
     fn keep_record(&mut self, now: Time, seq: u32, was_idle: bool) {
@@ -261,7 +268,7 @@ impl Sender {
     }
 
     /// An ACK arrived. Returns whether the time-out may have become shorter.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_ack(&mut self, now: Time, ack: &wire::Ack) -> bool {
         if ack.seq >= self.sent.next() || ack.sent_at > now {
             // Not an ACK of anything that was sent.
@@ -299,19 +306,19 @@ impl Sender {
 
     /// A NACK arrived: the transmission that it names was trimmed. It is lost at once, if it is in flight and its packet's
     /// last; a NACK of an earlier transmission says nothing. It gives no RTT sample, and RACK learns nothing from it: a
-    /// trimmed packet overtakes others.
+    /// trimmed packet overtakes others. Returns whether the time-out may have become shorter: it has not.
     #[cold]
-    pub(crate) fn on_nack(&mut self, now: Time, nack: &wire::Nack) {
+    pub(crate) fn on_nack(&mut self, now: Time, nack: &wire::Nack) -> bool {
         if nack.seq >= self.sent.next() || nack.sent_at > now {
             // Not a NACK of anything that was sent.
-            return;
+            return false;
         }
         let before = self.delivered;
         self.acknowledge_below(now, nack.cumulative);
         let tally = self.sent.tally_mut();
         tally.nacks += 1;
         tally.leave_unreported(self.delivered - before);
-        let Some(trimmed) = self.sent.take_one(now, nack.seq, nack.sent_at) else { return };
+        let Some(trimmed) = self.sent.take_one(now, nack.seq, nack.sent_at) else { return false };
         let bytes = self.len(trimmed.seq);
         self.in_flight -= bytes;
         if self.sent.keeps_entropies() {
@@ -321,6 +328,7 @@ impl Sender {
         let decision =
             self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
         self.decide(decision);
+        false
     }
 
     fn rack(&mut self) -> Option<&mut Rack> {
@@ -338,7 +346,7 @@ impl Sender {
     }
 
     /// Acknowledges the packet that the ACK is for; gives its send record if this transmission was its last.
-    #[inline]
+    #[inline(always)]
     fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> Option<SendRecord> {
         let was_spurious = match self.acknowledge(now, ack.seq) {
             Outcome::Known => return None,
@@ -372,7 +380,7 @@ impl Sender {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
         let outcome = self.sent.acknowledge(now, seq);
         if outcome == Outcome::Known {

@@ -112,19 +112,23 @@ impl<T: OfFlow> Table<T> {
         matches!(&self.slots[slot as usize], Some(value) if value.flow() == flow)
     }
 
-    /// The key of a flow, faster if it was asked for lately.
-    #[inline]
-    pub(crate) fn find(&mut self, flow: FlowId) -> Option<Key> {
-        let recent = flow.0 as usize & (RECENT - 1);
-        let slot = self.recent[recent];
-        if let Some(Some(value)) = self.slots.get(slot as usize)
-            && value.flow() == flow
-        {
-            return Some(Key { flow, slot });
+    /// A flow's key and value, faster if it was asked for lately.
+    #[inline(always)]
+    pub(crate) fn find(&mut self, flow: FlowId) -> Option<(Key, &mut T)> {
+        let mut slot = self.recent[flow.0 as usize & (RECENT - 1)];
+        if !matches!(self.slots.get(slot as usize), Some(Some(value)) if value.flow() == flow) {
+            slot = self.look_up(flow)?;
         }
-        let key = self.key(flow)?;
-        self.recent[recent] = key.slot;
-        Some(key)
+        let value = self.slots.get_mut(slot as usize)?.as_mut()?;
+        Some((Key { flow, slot }, value))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn look_up(&mut self, flow: FlowId) -> Option<u32> {
+        let Key { slot, .. } = self.key(flow)?;
+        self.recent[flow.0 as usize & (RECENT - 1)] = slot;
+        Some(slot)
     }
 
     /// The value behind a key; `None` if the flow was removed.

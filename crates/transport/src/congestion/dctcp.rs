@@ -120,6 +120,10 @@ impl Congestion for Dctcp {
         }
     }
 
+    fn wants_sent(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         self.marks.count(ack);

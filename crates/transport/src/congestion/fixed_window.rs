@@ -68,6 +68,10 @@ impl Congestion for FixedWindow {
         self.decision
     }
 
+    fn wants_sent(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, _ack: &Ack<'_>) -> Decision {
         self.decision
     }

@@ -187,6 +187,11 @@ pub trait Congestion {
         false
     }
 
+    /// Whether [`Congestion::on_sent`] is to be called; a control that keeps the default of that method answers no.
+    fn wants_sent(&self) -> bool {
+        true
+    }
+
     /// A packet left.
     fn on_sent(&mut self, _sent: &Sent) -> Decision {
         self.decision()
@@ -316,6 +321,13 @@ macro_rules! controls {
                 }
             }
 
+            fn wants_sent(&self) -> bool {
+                match self {
+                    $(Self::$variant(control) => control.wants_sent(),)*
+                    Self::Custom(control) => control.wants_sent(),
+                }
+            }
+
             fn on_sent(&mut self, sent: &Sent) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_sent(sent),)*
@@ -323,6 +335,7 @@ macro_rules! controls {
                 }
             }
 
+            #[inline(always)]
             fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_ack(ack),)*

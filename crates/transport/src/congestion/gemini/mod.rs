@@ -330,6 +330,10 @@ impl Congestion for Gemini {
         }
     }
 
+    fn wants_sent(&self) -> bool {
+        false
+    }
+
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         let rtt_base = self.update_transport_state(ack);
         // Lines 2 and 3.

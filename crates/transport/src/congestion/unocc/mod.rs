@@ -305,6 +305,11 @@ impl Congestion for Unocc {
         }
     }
 
+    fn wants_sent(&self) -> bool {
+        let Config { epoch, qa, .. } = &self.law.config;
+        [epoch.start, qa.pause].contains(&EpochStart::FullWindow)
+    }
+
     fn on_sent(&mut self, sent: &Sent) -> Decision {
         if let Epoch::UntilSent(left) = self.epoch {
             let left = left - sent.bytes.as_f64();
