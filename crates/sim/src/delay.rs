@@ -34,10 +34,17 @@ impl DelayHistogram {
     #[inline]
     pub(crate) fn add(&mut self, delay: Duration) {
         let bucket = Self::bucket(delay.as_ns());
-        if bucket >= self.counts.len() {
-            self.counts.resize(bucket + 1, 0);
+        match self.counts.get_mut(bucket) {
+            Some(count) => *count += 1,
+            None => self.grow(bucket),
         }
-        self.counts[bucket] += 1;
+    }
+
+    /// Makes room for the first count of a bucket.
+    #[cold]
+    fn grow(&mut self, bucket: usize) {
+        self.counts.resize(bucket + 1, 0);
+        self.counts[bucket] = 1;
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {

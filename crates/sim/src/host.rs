@@ -21,15 +21,26 @@ const PACER: u8 = 1;
 /// Sums that a host keeps.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HostCounters {
-    /// Data, then control packets.
-    pub(crate) sent: [Amount; 2],
-    /// Data, then control packets, then data packets without their payload.
-    pub(crate) arrived: [Amount; 3],
+    /// Data, then control packets, then data packets without their payload: how many, and how large together.
+    arrived: ([u64; 3], [Bytes; 3]),
     pub(crate) marked: u64,
     pub(crate) delivered_bytes: Bytes,
     pub(crate) arrivals_hash: u64,
     pub(crate) finished: u64,
     pub(crate) measured_finished: u64,
+}
+
+impl HostCounters {
+    #[inline(always)]
+    fn count(&mut self, kind: usize, size: Bytes) {
+        self.arrived.0[kind] += 1;
+        self.arrived.1[kind] += size;
+    }
+
+    /// What arrived: data, then control packets, then data packets without their payload.
+    pub(crate) const fn arrived(&self, kind: usize) -> Amount {
+        Amount { packets: self.arrived.0[kind], bytes: self.arrived.1[kind] }
+    }
 }
 
 /// A host: an endpoint behind a NIC.
@@ -88,7 +99,8 @@ impl Host {
             (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
         }
-        if self.transmit(now, packets, out) {
+        let may_send = self.nic.free_at() <= now && self.endpoint.next_transmit() <= now;
+        if may_send && self.transmit(now, packets, out) {
             out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
@@ -105,32 +117,41 @@ impl Host {
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
         let asked = window.has_wakes();
+        let ahead =
+            |window: &Window<'_, PacketId>| if asked { window.next_at() } else { window.next_arrival() };
+        // The time of the last event that was more than a look.
         let mut now = Time::ZERO;
+        let mut next = ahead(window);
         loop {
-            let next = if asked { window.next_at() } else { window.next_arrival() };
             let free = self.nic.free_at();
             let transmit = self.endpoint.next_transmit().max(free);
             let timeout = self.timeout_at().max(now);
-            let first = next.min(transmit).min(timeout);
-            if first >= window.end() {
-                self.speak(window);
-                return transmit.min(timeout);
-            }
-            now = first;
-            if transmit == now && free == now {
-                // The NIC has become free, and a packet waits for it.
-            } else if next == now {
+            let first = next.min(timeout);
+            // After an event that gave the NIC something to do, and when it becomes free while a packet waits, it is its turn.
+            if transmit < first || transmit <= now || (transmit == first && transmit == free) {
+                now = now.max(transmit);
+                if now >= window.end() {
+                    break;
+                }
+                self.transmit(now, packets, window);
+            } else if first >= window.end() {
+                break;
+            } else if next > first {
+                now = first;
+                self.timer(now, TIMEOUT);
+            } else {
                 if !asked {
+                    now = next;
                     let (_, id) = window.next_message().expect("the next event is a message");
                     self.receive(now, id, packets);
-                } else if self.asked(packets, window) {
-                    continue;
+                } else if !self.asked(packets, window) {
+                    now = next;
                 }
-            } else if timeout == now {
-                self.timer(now, TIMEOUT);
+                next = ahead(window);
             }
-            self.transmit(now, packets, window);
         }
+        self.speak(window);
+        self.endpoint.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.
@@ -203,7 +224,7 @@ impl Host {
     #[inline(never)]
     fn receive_data(&mut self, now: Time, packet: &Packet) {
         let (data, size, ecn_ce) = (record::data(packet, now), packet.size(), packet.ecn_ce());
-        self.counters.arrived[0].add(size);
+        self.counters.count(0, size);
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
         self.delays.add(now.since(data.sent_at).saturating_sub(plan.one_way(size)));
@@ -214,16 +235,15 @@ impl Host {
 
     #[inline(never)]
     fn receive_ack(&mut self, now: Time, packet: &Packet) {
-        self.counters.arrived[1].add(packet.size());
-        let from = self.plan.flows[packet.flow.index()].flow.dst;
-        self.endpoint.handle_ack(now, from, &record::ack(packet, now));
+        self.counters.count(1, packet.size());
+        self.endpoint.handle_ack(now, &record::ack(packet, now));
     }
 
     /// A NACK, or a data packet without its payload.
     #[cold]
     fn receive_rest(&mut self, now: Time, packet: &Packet) {
         let trimmed = packet.trimmed();
-        self.counters.arrived[1 + usize::from(trimmed)].add(packet.size());
+        self.counters.count(1 + usize::from(trimmed), packet.size());
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let from = if trimmed { flow.src } else { flow.dst };
         let (header, ecn_ce) = (record::unpack(packet, now), packet.ecn_ce());
@@ -284,24 +304,20 @@ impl Host {
         self.endpoint.poll_timeout().unwrap_or(Time::MAX)
     }
 
-    /// If the NIC is free, it takes the endpoint's next packet; says whether it did.
-    #[inline]
+    /// The NIC, which is free, takes the endpoint's next packet; says whether there was one.
+    #[inline(always)]
     fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        if self.nic.free_at() > now || self.endpoint.next_transmit() > now {
-            return false;
-        }
         let header = self.plan.header;
-        let packet = if let Some(reply) = self.endpoint.poll_reply() {
-            self.counters.sent[1].add(header);
-            record::pack(&reply.header, reply.to, header, reply.entropy)
+        if let Some(reply) = self.endpoint.poll_reply() {
+            let packet = record::pack(&reply.header, reply.to, header, reply.entropy);
+            self.nic.send(now, packet, true, packets, out);
         } else if let Some(DataPacket { to, header: data, .. }) = self.endpoint.poll_data(now) {
             let size = Bytes::new(u64::from(data.len)) + header;
-            self.counters.sent[0].add(size);
-            record::pack(&Header::Data(data), to, size, data.entropy)
+            let packet = record::pack(&Header::Data(data), to, size, data.entropy);
+            self.nic.send(now, packet, false, packets, out);
         } else {
             return false;
-        };
-        self.nic.send(now, packet, packets, out);
+        }
         true
     }
 

@@ -3,8 +3,29 @@
 
 use crate::engine::{Channel, Outbox};
 use crate::jitter::Jitter;
+use crate::outcome::Amount;
 use farspan_fabric::{Link, Packet, PacketId, Packets, PortCounters};
 use farspan_units::{Bytes, Duration, Rate, Time};
+
+/// Packets of one size, taken one after the other: nearly all are full packets or ACKs.
+#[derive(Clone, Copy, Default)]
+struct Run {
+    size: Bytes,
+    /// How long each takes.
+    time: Duration,
+    packets: u64,
+}
+
+impl Run {
+    const fn amount(&self) -> Amount {
+        Amount { packets: self.packets, bytes: Bytes::new(self.size.get() * self.packets) }
+    }
+
+    /// Bytes in transmission, integrated over time.
+    fn integral(&self) -> u128 {
+        u128::from(self.size.get()) * u128::from(self.time.as_ps()) * u128::from(self.packets)
+    }
+}
 
 /// The uplink of a host.
 pub(crate) struct Nic {
@@ -14,16 +35,18 @@ pub(crate) struct Nic {
     /// Largest jitter of data packets.
     max_jitter: Duration,
     jitter: Jitter,
-    /// Sizes of the packets taken last, and how long they take: nearly all are full packets or ACKs.
-    times: [(Bytes, Duration); 2],
     /// When the last bit of the packet taken last leaves.
     free_at: Time,
     /// The packet taken last.
     last: Bytes,
-    /// All packets taken.
-    counters: PortCounters,
-    /// Bytes of data in transmission, integrated over time.
-    data_integral: u128,
+    /// Data, then control packets: the runs that go on.
+    runs: [Run; 2],
+    /// What was taken before these runs.
+    past: [Amount; 2],
+    /// Bytes of data in transmission before the run that goes on, integrated over time.
+    past_integral: u128,
+    /// The largest data packet.
+    largest: Bytes,
 }
 
 impl Nic {
@@ -34,11 +57,12 @@ impl Nic {
             delay: link.delay,
             max_jitter: jitter,
             jitter: Jitter::new(seed, u64::from(link.from.0)),
-            times: [(Bytes::ZERO, Duration::ZERO); 2],
             free_at: Time::ZERO,
             last: Bytes::ZERO,
-            counters: PortCounters::default(),
-            data_integral: 0,
+            runs: [Run::default(); 2],
+            past: [Amount::default(); 2],
+            past_integral: 0,
+            largest: Bytes::ZERO,
         }
     }
 
@@ -48,58 +72,72 @@ impl Nic {
         self.free_at
     }
 
-    /// Takes a packet; it must be free.
-    #[inline]
+    /// Takes a packet; it must be free. `control`: whether it is a control packet.
+    #[inline(always)]
     pub(crate) fn send(
         &mut self,
         now: Time,
         packet: Packet,
+        control: bool,
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
         debug_assert!(self.free_at <= now, "the NIC takes one packet at a time");
-        let (size, control) = (packet.size(), packet.control());
-        let time = self.transmission(size, control);
-        self.free_at = now + time;
-        self.last = size;
-        self.counters.sent_bytes += size;
-        self.counters.sent_packets += 1;
-        if !control {
-            self.counters.max_queue = self.counters.max_queue.max(size);
-            self.data_integral += u128::from(size.get()) * u128::from(time.as_ps());
+        debug_assert_eq!(packet.control(), control, "the packet says the same");
+        let (size, kind) = (packet.size(), usize::from(control));
+        if self.runs[kind].size != size {
+            self.begin_run(size, kind);
         }
+        let run = &mut self.runs[kind];
+        run.packets += 1;
+        self.free_at = now + run.time;
+        self.last = size;
         let id = packets.insert(packet);
         let arrival = self.jitter.arrival(self.free_at + self.delay, self.max_jitter, !control);
         out.send(self.channel, arrival, id);
     }
 
-    #[inline]
-    fn transmission(&mut self, size: Bytes, control: bool) -> Duration {
-        let known = &mut self.times[usize::from(control)];
-        if known.0 != size {
-            // Two packets of one link never arrive at one instant.
-            *known = (size, self.rate.transmission(size).max(Duration::from_ps(1)));
+    #[cold]
+    fn begin_run(&mut self, size: Bytes, kind: usize) {
+        let before = self.runs[kind];
+        self.past[kind] = self.past[kind] + before.amount();
+        if kind == 0 {
+            self.past_integral += before.integral();
+            self.largest = self.largest.max(size);
         }
-        known.1
+        // Two packets of one link never arrive at one instant.
+        let time = self.rate.transmission(size).max(Duration::from_ps(1));
+        self.runs[kind] = Run { size, time, packets: 0 };
+    }
+
+    /// All that was taken: data, then control packets.
+    pub(crate) fn sent(&self, kind: usize) -> Amount {
+        self.past[kind] + self.runs[kind].amount()
     }
 
     /// What had left before `end`.
     pub(crate) fn counters(&self, end: Time) -> PortCounters {
-        let mut counters = self.counters;
-        if self.free_at >= end && counters.sent_packets > 0 {
-            counters.sent_packets -= 1;
-            counters.sent_bytes -= self.last;
+        let mut sent = self.sent(0) + self.sent(1);
+        if self.free_at >= end && sent.packets > 0 {
+            sent.packets -= 1;
+            sent.bytes -= self.last;
         }
-        counters
+        PortCounters {
+            sent_bytes: sent.bytes,
+            sent_packets: sent.packets,
+            max_queue: self.largest,
+            ..PortCounters::default()
+        }
     }
 
     /// Time spent sending up to `now`.
     pub(crate) fn busy_until(&self, now: Time) -> Duration {
-        self.rate.transmission(self.counters.sent_bytes).saturating_sub(self.free_at.since(now))
+        self.rate.transmission((self.sent(0) + self.sent(1)).bytes).saturating_sub(self.free_at.since(now))
     }
 
     /// Time-weighted mean of the data in transmission from the start to `now`, in bytes.
     pub(crate) fn mean_queue(&self, now: Time) -> f64 {
-        if now == Time::ZERO { 0.0 } else { self.data_integral as f64 / now.as_ps() as f64 }
+        let integral = self.past_integral + self.runs[0].integral();
+        if now == Time::ZERO { 0.0 } else { integral as f64 / now.as_ps() as f64 }
     }
 }

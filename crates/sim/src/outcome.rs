@@ -120,13 +120,6 @@ pub struct Amount {
     pub bytes: Bytes,
 }
 
-impl Amount {
-    pub(crate) fn add(&mut self, size: Bytes) {
-        self.packets += 1;
-        self.bytes += size;
-    }
-}
-
 impl core::ops::Add for Amount {
     type Output = Self;
     fn add(self, other: Self) -> Self {

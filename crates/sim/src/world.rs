@@ -256,18 +256,17 @@ impl World {
         let in_network = under_way.map(|packet| Amount { packets: 1, bytes: packet.size() }).sum();
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
-            sent: amount(|host| host.counters.sent[0]),
-            control_sent: amount(|host| host.counters.sent[1]),
-            delivered: amount(|host| host.counters.arrived[0]),
-            control_delivered: amount(|host| host.counters.arrived[1]),
-            trimmed_delivered: amount(|host| host.counters.arrived[2]),
+            sent: amount(|host| host.nic.sent(0)),
+            control_sent: amount(|host| host.nic.sent(1)),
+            delivered: amount(|host| host.counters.arrived(0)),
+            control_delivered: amount(|host| host.counters.arrived(1)),
+            trimmed_delivered: amount(|host| host.counters.arrived(2)),
             dropped: dropped.map(|c| Amount { packets: c.dropped, bytes: c.dropped_bytes }).sum(),
             in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
-            header_bytes: self.plan.header
-                * amount(|host| host.counters.sent[0] + host.counters.sent[1]).packets,
+            header_bytes: self.plan.header * amount(|host| host.nic.sent(0) + host.nic.sent(1)).packets,
         }
     }
 

@@ -161,7 +161,7 @@ impl Live {
     /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
     #[inline(always)]
     fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
-        if self.sender.wants_timer {
+        if self.sender.wants_timer() {
             self.arm_control(key, timers);
         }
         if !self.sender.is_scheduled
@@ -175,7 +175,7 @@ impl Live {
     /// After a packet that the sender sent in its turn: when it is its turn again.
     #[inline(always)]
     fn end_turn(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
-        if self.sender.wants_timer {
+        if self.sender.wants_timer() {
             self.arm_control(key, timers);
         }
         let next = self.sender.next_send();
@@ -270,11 +270,15 @@ impl Endpoint {
             }
             Header::Data(data) => self.handle_data(now, packet.from, data, packet.ecn_ce),
             Header::Ack(ack) => {
-                self.handle_ack(now, packet.from, ack);
+                if self.comes_from_receiver(ack.flow, packet.from) {
+                    self.handle_ack(now, ack);
+                }
                 None
             }
             Header::Nack(nack) => {
-                self.on_nack(now, packet.from, nack);
+                if self.comes_from_receiver(nack.flow, packet.from) {
+                    self.on_nack(now, nack);
+                }
                 None
             }
         }
@@ -295,10 +299,10 @@ impl Endpoint {
         let flow = data.flow;
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
-            None => self.new_receiver(data).and_then(|key| Some((key, self.receivers.get_mut(key)?))),
+            None => self.new_receiver(*data).and_then(|key| Some((key, self.receivers.get_mut(key)?))),
         };
         let Some((key, receiver)) = known else {
-            self.acknowledge_duplicate(from, data, ecn_ce);
+            self.acknowledge_duplicate(from, *data, ecn_ce);
             return None;
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
@@ -329,7 +333,7 @@ impl Endpoint {
             return;
         }
         let flow = data.flow;
-        let key = self.receivers.key(flow).or_else(|| self.new_receiver(data));
+        let key = self.receivers.key(flow).or_else(|| self.new_receiver(*data));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
@@ -347,48 +351,50 @@ impl Endpoint {
     #[inline]
     fn is_piece(&self, data: &wire::Data) -> bool {
         let (len, mss) = (u64::from(data.len), self.config.mss.get());
-        let is_last = data.seq.checked_add(1) == Some(data.packets);
-        len == mss || (is_last && len > 0 && len < mss)
+        let is_last = || data.seq.checked_add(1) == Some(data.packets);
+        len == mss || (len > 0 && len < mss && is_last())
     }
 
     /// A receiver for this packet's message, which has none; `None` if the message is complete, or the packet lies beyond
     /// its end.
     #[cold]
-    fn new_receiver(&mut self, data: &wire::Data) -> Option<Key> {
+    fn new_receiver(&mut self, data: wire::Data) -> Option<Key> {
         if data.seq >= data.packets || self.delivered.contains(data.flow) {
             return None;
         }
         let start = receiver::ack_entropy_start(self.config.seed, data.flow);
-        Some(self.receivers.insert(Receiver::new(data, start)))
+        Some(self.receivers.insert(Receiver::new(&data, start)))
     }
 
     #[cold]
-    fn acknowledge_duplicate(&mut self, from: HostId, data: &wire::Data, ecn_ce: bool) {
+    fn acknowledge_duplicate(&mut self, from: HostId, data: wire::Data, ecn_ce: bool) {
         let Some(tally) = self.delivered.get_mut(data.flow) else { return };
-        let Some(ack) = tally.on_duplicate(data, ecn_ce) else { return };
+        let Some(ack) = tally.on_duplicate(&data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
         self.replies.push_back(Reply { to: from, header: Header::Ack(ack), entropy });
     }
 
-    /// [`Self::handle_packet`] of an ACK.
+    /// Whether `from` is where a live sender's message goes.
+    fn comes_from_receiver(&mut self, flow: FlowId, from: HostId) -> bool {
+        self.senders.find(flow).is_some_and(|(_, live)| live.sender.to() == from)
+    }
+
+    /// [`Self::handle_packet`] of an ACK that is known to come from the receiver of its flow.
     #[inline(always)]
-    pub fn handle_ack(&mut self, now: Time, from: HostId, ack: &wire::Ack) {
-        self.on_feedback(now, from, ack.flow, Feedback::Ack(ack));
+    pub fn handle_ack(&mut self, now: Time, ack: &wire::Ack) {
+        self.on_feedback(now, ack.flow, Feedback::Ack(ack));
     }
 
     #[cold]
-    fn on_nack(&mut self, now: Time, from: HostId, nack: &wire::Nack) {
-        self.on_feedback(now, from, nack.flow, Feedback::Nack(nack));
+    fn on_nack(&mut self, now: Time, nack: &wire::Nack) {
+        self.on_feedback(now, nack.flow, Feedback::Nack(nack));
     }
 
     /// News from the receiver of `flow`.
     #[inline(always)]
-    fn on_feedback(&mut self, now: Time, from: HostId, flow: FlowId, feedback: Feedback<'_>) {
+    fn on_feedback(&mut self, now: Time, flow: FlowId, feedback: Feedback<'_>) {
         // News of a flow that has finished says nothing new.
         let Some((key, live)) = self.senders.find(flow) else { return };
-        if live.sender.to() != from {
-            return;
-        }
         let rto_shrank = match feedback {
             Feedback::Ack(ack) => live.sender.on_ack(now, ack),
             Feedback::Nack(nack) => live.sender.on_nack(now, nack),

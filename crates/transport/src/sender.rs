@@ -54,6 +54,36 @@ impl DataPacket {
     }
 }
 
+/// What the control wants of the sender, in a byte.
+#[derive(Clone, Copy, Debug)]
+struct Wants(u8);
+
+impl Wants {
+    const TIMER: u8 = 1;
+    const SENT: u8 = 2;
+
+    /// `sent`: to hear of packets that leave.
+    const fn new(sent: bool) -> Self {
+        Self(if sent { Self::SENT } else { 0 })
+    }
+
+    /// The same; `timer`: and its timer, too, or not.
+    #[inline]
+    const fn timer_if(self, timer: bool) -> Self {
+        Self(self.0 & !Self::TIMER | timer as u8)
+    }
+
+    #[inline]
+    const fn timer(self) -> bool {
+        self.0 & Self::TIMER != 0
+    }
+
+    #[inline]
+    const fn sent(self) -> bool {
+        self.0 & Self::SENT != 0
+    }
+}
+
 /// No NIC is faster.
 const UNPACED: Rate = Rate::from_bps(u64::MAX);
 
@@ -70,10 +100,7 @@ pub(crate) struct Sender {
     last_len: u16,
     /// Whether the endpoint's schedule holds it.
     pub is_scheduled: bool,
-    /// Whether the control has decided to have its timer.
-    pub wants_timer: bool,
-    /// Whether the control hears of packets that leave.
-    hears_sent: bool,
+    wants: Wants,
     control: Control,
     balancer: Balancer,
     /// The flow's draws for path selection.
@@ -126,8 +153,7 @@ impl Sender {
             extras: Extras::new(now, route, control.wants_send_record()),
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
-            wants_timer: next_timer.is_some(),
-            hears_sent: control.wants_sent(),
+            wants: Wants::new(control.wants_sent()).timer_if(next_timer.is_some()),
             control,
             sent: SentMap::new(balancer.wants_feedback()),
             balancer,
@@ -158,16 +184,22 @@ impl Sender {
         self.sent.base() == self.packets
     }
 
+    /// Whether the control has decided to have its timer.
+    #[inline]
+    pub(crate) const fn wants_timer(&self) -> bool {
+        self.wants.timer()
+    }
+
     /// When the control wants its timer.
     pub(crate) fn control_timer(&self) -> Option<Time> {
-        if self.wants_timer { self.control.decision().next_timer } else { None }
+        if self.wants.timer() { self.control.decision().next_timer } else { None }
     }
 
     #[inline]
     fn decide(&mut self, Decision { cwnd, pacing_rate, next_timer }: Decision) {
         self.cwnd = cwnd;
         self.pacing_rate = pacing_rate.unwrap_or(UNPACED);
-        self.wants_timer = next_timer.is_some();
+        self.wants = self.wants.timer_if(next_timer.is_some());
     }
 
     /// When the first packet in flight times out.
@@ -237,7 +269,7 @@ impl Sender {
         }
         let Path { header, line_rate, .. } = self.route.path;
         self.pacer.on_sent(now, len + header, self.pacing_rate, line_rate);
-        if self.hears_sent {
+        if self.wants.sent() {
             let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
             let decision = self.control.on_sent(&sent);
             self.decide(decision);
@@ -276,12 +308,11 @@ impl Sender {
         }
         let rtt = now.since(ack.sent_at);
         let before = self.delivered;
-        let at_send = self.acknowledge_echoed(now, ack);
-        self.sent.advance();
+        let has_record = self.acknowledge_echoed(now, ack);
         self.acknowledge_below(now, ack.cumulative);
         let rto_shrank = self.update_rtt(rtt);
 
-        let decision = self.control.on_ack(&congestion::Ack {
+        let mut news = congestion::Ack {
             now,
             bytes_acked: self.delivered - before + self.sent.take_unreported(),
             ecn_ce: ack.ecn_ce,
@@ -289,9 +320,13 @@ impl Sender {
             sent_at: ack.sent_at,
             in_flight: self.in_flight,
             delivered: self.delivered,
-            at_send,
+            at_send: None,
             telemetry: &[],
-        });
+        };
+        if has_record {
+            news.at_send = self.record_of(ack.seq);
+        }
+        let decision = self.control.on_ack(&news);
         self.decide(decision);
         if self.sent.keeps_entropies() {
             let feedback = Feedback { now, entropy: ack.entropy };
@@ -345,28 +380,41 @@ impl Sender {
         extras.rto < before
     }
 
-    /// Acknowledges the packet that the ACK is for; gives its send record if this transmission was its last.
+    /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
     #[inline(always)]
-    fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> Option<SendRecord> {
+    fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> bool {
         let was_spurious = match self.acknowledge(now, ack.seq) {
-            Outcome::Known => return None,
+            Outcome::Known => return false,
             Outcome::WasLost => true,
             Outcome::Arrived { sent_at } => sent_at != ack.sent_at,
         };
+        self.sent.advance();
         if was_spurious {
-            self.sent.tally_mut().spurious += 1;
+            self.on_spurious(now);
         }
-        let Extras { records, rtt, rack, .. } = self.extras.as_deref_mut()?;
-        if was_spurious && let Some(rack) = rack {
+        let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) else {
+            return false;
+        };
+        records.delivered_at = now;
+        if !was_spurious {
+            records.first_sent_at = ack.sent_at;
+        }
+        !was_spurious
+    }
+
+    /// A packet arrived that was held for lost, or was sent again.
+    #[cold]
+    fn on_spurious(&mut self, now: Time) {
+        self.sent.tally_mut().spurious += 1;
+        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
             rack.on_spurious(now, rtt);
         }
-        let records = records.as_mut()?;
-        records.delivered_at = now;
-        if was_spurious {
-            return None;
-        }
-        records.first_sent_at = ack.sent_at;
-        Some(records.of(ack.seq))
+    }
+
+    /// The send record of a packet, until another one takes its place.
+    #[cold]
+    fn record_of(&self, seq: u32) -> Option<SendRecord> {
+        self.extras.as_ref()?.records.as_ref().map(|records| records.of(seq))
     }
 
     /// Acknowledges all packets before `cumulative`.
@@ -443,7 +491,7 @@ impl Sender {
             let decision = self.control.on_timer(now);
             self.decide(decision);
             // A timer in the past would come up for ever.
-            self.wants_timer = decision.next_timer.is_some_and(|due| due > now);
+            self.wants = self.wants.timer_if(decision.next_timer.is_some_and(|due| due > now));
         }
     }
 

@@ -115,12 +115,16 @@ impl<T: OfFlow> Table<T> {
     /// A flow's key and value, faster if it was asked for lately.
     #[inline(always)]
     pub(crate) fn find(&mut self, flow: FlowId) -> Option<(Key, &mut T)> {
-        let mut slot = self.recent[flow.0 as usize & (RECENT - 1)];
-        if !matches!(self.slots.get(slot as usize), Some(Some(value)) if value.flow() == flow) {
-            slot = self.look_up(flow)?;
+        let slot = self.recent[flow.0 as usize & (RECENT - 1)];
+        if self
+            .slots
+            .get(slot as usize)
+            .is_some_and(|value| matches!(value, Some(value) if value.flow() == flow))
+        {
+            return self.slots[slot as usize].as_mut().map(|value| (Key { flow, slot }, value));
         }
-        let value = self.slots.get_mut(slot as usize)?.as_mut()?;
-        Some((Key { flow, slot }, value))
+        let slot = self.look_up(flow)?;
+        self.slots[slot as usize].as_mut().map(|value| (Key { flow, slot }, value))
     }
 
     #[cold]

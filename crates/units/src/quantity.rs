@@ -228,6 +228,10 @@ impl Rate {
         if self.0 == 0 {
             return Duration::MAX;
         }
+        // What a packet takes fits 64 bits on the way.
+        if bytes.0 < 1 << 20 && self.0 < 1 << 62 {
+            return Duration((bytes.0 * 8 * PS as u64 + self.0 / 2) / self.0);
+        }
         let ps = (bytes.0 as u128 * 8 * PS + self.0 as u128 / 2) / self.0 as u128;
         if ps > u64::MAX as u128 { Duration::MAX } else { Duration(ps as u64) }
     }

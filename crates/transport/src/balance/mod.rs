@@ -94,6 +94,7 @@ macro_rules! balancers {
         }
 
         impl Balance for Balancer {
+            #[inline(always)]
             fn entropy(&mut self, now: Time, random: &mut Random) -> Entropy {
                 match self {
                     $(Self::$variant(balancer) => balancer.entropy(now, random),)*

@@ -54,6 +54,7 @@ impl Rps {
 }
 
 impl Balance for Rps {
+    #[inline]
     fn entropy(&mut self, _now: Time, random: &mut Random) -> Entropy {
         random.below(u64::from(self.entropies)) as Entropy
     }
