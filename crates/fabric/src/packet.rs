@@ -150,26 +150,27 @@ impl Packets {
     /// If 2^32 - 1 packets are in flight.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
-        if self.free != PacketId::NONE {
-            let id = self.free;
-            let slot = &mut self.slab[id.0 as usize];
-            self.free = slot.next;
-            *slot = packet;
-            return id;
+        if self.free == PacketId::NONE {
+            self.grow();
         }
-        self.push(packet)
+        let id = self.free;
+        let slot = &mut self.slab[id.0 as usize];
+        self.free = slot.next;
+        *slot = packet;
+        id
     }
 
+    /// Adds a free record. No packet goes this way, so that the one to be taken in need not lie in memory.
     #[cold]
-    fn push(&mut self, packet: Packet) -> PacketId {
+    fn grow(&mut self) {
         let id =
             u32::try_from(self.slab.len()).ok().filter(|&i| i != u32::MAX).expect("fewer than 2^32 packets");
         if self.slab.len() == self.slab.capacity() {
             // Twice as much room, as a vector takes, could double what a packet costs.
             self.slab.reserve_exact(self.slab.len() / 8 + 64);
         }
-        self.slab.push(packet);
-        PacketId(id)
+        self.slab.push(Packet::new(FlowId(0), HostId(0), Bytes::ZERO, 0, false, 0));
+        self.free = PacketId(id);
     }
 
     /// Takes a packet out.

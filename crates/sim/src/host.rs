@@ -37,6 +37,17 @@ impl HostCounters {
         self.arrived.1[kind] += size;
     }
 
+    /// Adds a hash of an arrival, whatever the order: time, flow, packet, kind, mark, and whether it was trimmed.
+    #[inline(always)]
+    fn hash(&mut self, now: Time, packet: &Packet, trimmed: bool) {
+        let what = u64::from(trimmed) << 3 | u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+        let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
+        let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
+            * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
+        let hash = (product >> 64) as u64 ^ product as u64;
+        self.arrivals_hash = self.arrivals_hash.wrapping_add(hash);
+    }
+
     /// What arrived: data, then control packets, then data packets without their payload.
     pub(crate) const fn arrived(&self, kind: usize) -> Amount {
         Amount { packets: self.arrived.0[kind], bytes: self.arrived.1[kind] }
@@ -209,7 +220,6 @@ impl Host {
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         self.last_arrival = now;
         let packet = &packets[id];
-        self.counters.arrivals_hash = self.counters.arrivals_hash.wrapping_add(arrival_hash(now, packet));
         match record::kind(packet) {
             Kind::Data if !packet.trimmed() => self.receive_data(now, packet),
             Kind::Ack => self.receive_ack(now, packet),
@@ -225,6 +235,7 @@ impl Host {
     fn receive_data(&mut self, now: Time, packet: &Packet) {
         let (data, size, ecn_ce) = (record::data(packet, now), packet.size(), packet.ecn_ce());
         self.counters.count(0, size);
+        self.counters.hash(now, packet, false);
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
         self.delays.add(now.since(data.sent_at).saturating_sub(plan.one_way(size)));
@@ -236,6 +247,7 @@ impl Host {
     #[inline(never)]
     fn receive_ack(&mut self, now: Time, packet: &Packet) {
         self.counters.count(1, packet.size());
+        self.counters.hash(now, packet, false);
         self.endpoint.handle_ack(now, &record::ack(packet, now));
     }
 
@@ -244,6 +256,7 @@ impl Host {
     fn receive_rest(&mut self, now: Time, packet: &Packet) {
         let trimmed = packet.trimmed();
         self.counters.count(1 + usize::from(trimmed), packet.size());
+        self.counters.hash(now, packet, trimmed);
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let from = if trimmed { flow.src } else { flow.dst };
         let (header, ecn_ce) = (record::unpack(packet, now), packet.ecn_ce());
@@ -360,16 +373,6 @@ impl Host {
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.sampler.samples)
     }
-}
-
-/// A hash of an arrival, to be summed up whatever the order: time, flow, packet, kind, mark, and whether it was trimmed.
-#[inline]
-fn arrival_hash(now: Time, packet: &Packet) -> u64 {
-    let what = u64::from(packet.trimmed()) << 3 | u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
-    let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
-    let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
-        * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
-    (product >> 64) as u64 ^ product as u64
 }
 
 /// Looks at some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.

@@ -12,7 +12,7 @@ use crate::balance::{self, Balance, Balancer, Feedback};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::endpoint::{Message, Transmit};
 use crate::pacing::Pacer;
-use crate::recovery::{Late, Outcome, Patience, Rack, Rto, SentMap, Smoothed, Tally};
+use crate::recovery::{Late, Outcome, Patience, Rto, SentMap, Smoothed, Tally};
 use crate::scheme::WindowCheck;
 use crate::wire::{self, Header};
 use crate::{Path, Route};
@@ -264,7 +264,7 @@ impl Sender {
         }
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
-        if self.extras.is_some() {
+        if self.extras.as_ref().is_some_and(|extras| extras.records.is_some()) {
             self.keep_record(now, seq, was_idle);
         }
         let Path { header, line_rate, .. } = self.route.path;
@@ -286,6 +286,7 @@ impl Sender {
         DataPacket { to: self.to, header, payload: start..start + len.get(), retransmission, deadline }
     }
 
+    #[inline(never)]
     fn keep_record(&mut self, now: Time, seq: u32, was_idle: bool) {
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let (base, app_limited) = (self.sent.base(), !self.has_data());
@@ -332,9 +333,13 @@ impl Sender {
             let feedback = Feedback { now, entropy: ack.entropy };
             self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
         }
-        if let Some(rack) = self.rack() {
+        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
             rack.on_ack(ack.sent_at);
-            self.detect_losses(now);
+            if let Some(mark) = rack.lost_until(rtt)
+                && self.sent.may_hold_sent_until(now, mark)
+            {
+                self.take_lost(now, mark);
+            }
         }
         rto_shrank
     }
@@ -364,10 +369,6 @@ impl Sender {
             self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
         self.decide(decision);
         false
-    }
-
-    fn rack(&mut self) -> Option<&mut Rack> {
-        self.extras.as_mut()?.rack.as_mut()
     }
 
     #[inline]
@@ -442,9 +443,9 @@ impl Sender {
         outcome
     }
 
-    fn detect_losses(&mut self, now: Time) {
-        let Some(extras) = &self.extras else { return };
-        let Some(mark) = extras.rack.as_ref().and_then(|rack| rack.lost_until(&extras.rtt)) else { return };
+    /// Transmissions that left at `mark` or before are lost: one event for all of them.
+    #[inline(never)]
+    fn take_lost(&mut self, now: Time, mark: Time) {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         while let Some(late) = self.sent.take_sent_until(now, mark) {
             bytes += self.take_out(now, late);

@@ -58,10 +58,11 @@ impl Pace {
 
     /// The rate, on the wire, for a window of `cwnd` payload bytes.
     pub(super) fn rate(&self, law: &PaceLaw, cwnd: f64) -> Option<Rate> {
-        if law.pacing == Pacing::Off {
-            return None;
-        }
-        let rtt = if self.srtt > 0.0 { self.srtt } else { law.base_rtt };
+        let rtt = match law.pacing {
+            Pacing::Off => return None,
+            Pacing::Srtt if self.srtt > 0.0 => self.srtt,
+            Pacing::Srtt | Pacing::BaseRtt => law.base_rtt,
+        };
         Some(Rate::from_bps(((cwnd * law.bits_per_byte / rtt) as u64).max(1)))
     }
 }

@@ -72,7 +72,9 @@ impl Window {
         } else {
             self.cwnd + step * acked / self.cwnd
         };
-        self.cwnd = self.cwnd.min(bounds.cap);
+        if self.cwnd > bounds.cap {
+            self.cwnd = bounds.cap;
+        }
     }
 
     /// Takes a part of the window away and ends slow start (RFC 3168 section 6.1.2).

@@ -21,6 +21,7 @@ pub(crate) struct Rack {
 
 impl Rack {
     /// A transmission that left at `sent_at` was acknowledged.
+    #[inline]
     pub(crate) fn on_ack(&mut self, sent_at: Time) {
         self.newest = self.newest.max(sent_at);
     }
@@ -34,6 +35,7 @@ impl Rack {
     }
 
     /// Transmissions that left at this instant or before are lost; `None`: none are.
+    #[inline]
     pub(crate) fn lost_until(&self, rtt: &RttEstimate) -> Option<Time> {
         // reo_wnd = min(reo_wnd_mult x min_RTT / 4, SRTT) (step 4)
         let window = (rtt.min() / 4).as_ps().saturating_mul(u64::from(self.spurious) + 1);

@@ -58,6 +58,7 @@ impl RttEstimate {
     }
 
     /// Takes a sample.
+    #[inline]
     pub fn update(&mut self, sample: Duration) {
         self.rttvar = match self.srtt.get() {
             // (2.2) RTTVAR <- R/2
@@ -74,6 +75,7 @@ impl RttEstimate {
 
     /// The time-out: SRTT + 4 RTTVAR (2.3; the clock is exact, so G = 0), not below `min`.
     #[must_use]
+    #[inline]
     pub fn rto(&self, min: Duration) -> Duration {
         (self.srtt().unwrap_or(Duration::ZERO) + self.rttvar * 4).max(min)
     }

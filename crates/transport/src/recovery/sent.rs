@@ -357,6 +357,7 @@ impl SentMap {
     }
 
     /// The oldest first transmission in flight.
+    #[inline]
     fn oldest_first(&mut self, now: Time) -> Option<Flight> {
         while self.first < self.next {
             let cell = self.cell(self.first);
@@ -389,6 +390,7 @@ impl SentMap {
     }
 
     /// How many queues of retransmissions there are.
+    #[inline]
     fn levels(&self) -> usize {
         self.losses.as_ref().map_or(0, |losses| losses.again.len())
     }
@@ -408,6 +410,12 @@ impl SentMap {
     /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until `None`.
     pub(crate) fn take_timed_out(&mut self, now: Time, patience: Patience) -> Option<Late> {
         self.take(now, true, |sent_at, timeouts| sent_at.saturating_add(patience.after(timeouts)) <= now)
+    }
+
+    /// Whether a transmission in flight may have left at `mark` or before.
+    #[inline]
+    pub(crate) fn may_hold_sent_until(&mut self, now: Time, mark: Time) -> bool {
+        self.levels() > 0 || self.oldest_first(now).is_some_and(|oldest| oldest.sent_at <= mark)
     }
 
     /// Gives up one transmission that left at `mark` or before; its packet is lost. Call until `None`.

@@ -121,7 +121,8 @@ impl Unocc {
 
     /// cwnd += alpha x bytes acked / cwnd (Algorithm 1 line 3).
     fn increase(&mut self, acked: Bytes) {
-        self.cwnd = (self.cwnd + self.law.increase * acked.as_f64() / self.cwnd).min(self.law.bdp);
+        let cwnd = self.cwnd + self.law.increase * acked.as_f64() / self.cwnd;
+        self.cwnd = if cwnd < self.law.bdp { cwnd } else { self.law.bdp };
     }
 
     /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
@@ -136,8 +137,7 @@ impl Unocc {
                     self.delay = self.delay.min(ack.rtt.saturating_sub(self.law.base_rtt));
                 }
                 if ack.sent_at >= t_epoch {
-                    self.epoch = Epoch::Ends(self.next_epoch(t_epoch, ack));
-                    self.end_epoch(ack);
+                    self.end_epoch(t_epoch, ack);
                 }
             }
         }
@@ -164,7 +164,9 @@ impl Unocc {
     }
 
     /// Procedure ONEPOCH of Algorithm 1.
-    fn end_epoch(&mut self, ack: &Ack<'_>) {
+    #[cold]
+    fn end_epoch(&mut self, t_epoch: Time, ack: &Ack<'_>) {
+        self.epoch = Epoch::Ends(self.next_epoch(t_epoch, ack));
         let (before, acked) = (self.marks.average(), self.marks.acked());
         let marked = self.marks.end_period(self.law.config.ewma.gain) > 0.0;
         let smallest = core::mem::replace(&mut self.delay, Duration::MAX);
@@ -205,10 +207,19 @@ impl Unocc {
             QuickAdapt::Paused(_) => {}
             QuickAdapt::Open { ends, acked, .. } => {
                 *acked += ack.bytes_acked;
-                if ack.now < *ends || self.evaluate_qa(ack.now) {
+                if ack.now < *ends {
                     return;
                 }
             }
+        }
+        self.on_qa_end(ack);
+    }
+
+    /// Evaluates the period, if there is one, and opens the next.
+    #[cold]
+    fn on_qa_end(&mut self, ack: &Ack<'_>) {
+        if self.evaluate_qa(ack.now) {
+            return;
         }
         let period = match self.law.config.qa.period {
             QaPeriod::Rule(QaPeriodRule::Measured) => ack.rtt,
