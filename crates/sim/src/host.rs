@@ -127,9 +127,27 @@ impl Host {
     #[inline(never)]
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
-        let asked = window.has_wakes();
+        if window.has_wakes() {
+            return self.run_asked(packets, window);
+        }
+        self.run_through::<false>(packets, window)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn run_asked(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        self.run_through::<true>(packets, window)
+    }
+
+    /// `ASKED`: whether there are events that were asked for.
+    #[inline(always)]
+    fn run_through<const ASKED: bool>(
+        &mut self,
+        packets: &mut Packets,
+        window: &mut Window<'_, PacketId>,
+    ) -> Time {
         let ahead =
-            |window: &Window<'_, PacketId>| if asked { window.next_at() } else { window.next_arrival() };
+            |window: &Window<'_, PacketId>| if ASKED { window.next_at() } else { window.next_arrival() };
         // The time of the last event that was more than a look.
         let mut now = Time::ZERO;
         let mut next = ahead(window);
@@ -151,7 +169,7 @@ impl Host {
                 now = first;
                 self.timer(now, TIMEOUT);
             } else {
-                if !asked {
+                if !ASKED {
                     now = next;
                     let (_, id) = window.next_message().expect("the next event is a message");
                     self.receive(now, id, packets);
@@ -322,7 +340,7 @@ impl Host {
     fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
         let header = self.plan.header;
         if let Some(reply) = self.endpoint.poll_reply() {
-            let packet = record::pack(&reply.header, reply.to, header, reply.entropy);
+            let packet = record::pack(&reply.header(), reply.to, header, reply.entropy);
             self.nic.send(now, packet, true, packets, out);
         } else if let Some(DataPacket { to, header: data, .. }) = self.endpoint.poll_data(now) {
             let size = Bytes::new(u64::from(data.len)) + header;

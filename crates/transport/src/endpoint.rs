@@ -101,16 +101,37 @@ pub struct Transmit {
 pub struct Reply {
     /// Where it goes.
     pub to: HostId,
-    /// Its header.
-    pub header: Header,
     /// Its path, as switches hash it.
     pub entropy: Entropy,
+    /// Whether it is a NACK.
+    pub refuses: bool,
+    /// What it says; a NACK says nothing of marks.
+    pub ack: wire::Ack,
 }
 
 impl Reply {
+    /// Its header.
+    #[must_use]
+    #[inline]
+    pub const fn header(&self) -> Header {
+        let wire::Ack { flow, seq, cumulative, sent_at, entropy, .. } = self.ack;
+        if self.refuses {
+            Header::Nack(wire::Nack { flow, seq, cumulative, sent_at, entropy })
+        } else {
+            Header::Ack(self.ack)
+        }
+    }
+
+    /// The NACK.
+    const fn refusal(to: HostId, entropy: Entropy, nack: &wire::Nack) -> Self {
+        let wire::Nack { flow, seq, cumulative, sent_at, entropy: echo } = *nack;
+        let ack = wire::Ack { flow, seq, cumulative, sent_at, entropy: echo, ecn_ce: false };
+        Self { to, entropy, refuses: true, ack }
+    }
+
     /// `size`: of a header.
-    fn into_transmit(self, size: Bytes) -> Transmit {
-        let Self { to, header, entropy } = self;
+    const fn into_transmit(self, size: Bytes) -> Transmit {
+        let (header, Self { to, entropy, .. }) = (self.header(), self);
         Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
     }
 }
@@ -307,7 +328,7 @@ impl Endpoint {
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
         let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        self.replies.push_back(Reply { to: from, header: Header::Ack(arrival.ack), entropy });
+        self.replies.push_back(Reply { to: from, entropy, refuses: false, ack: arrival.ack });
         if !arrival.is_new {
             return None;
         }
@@ -344,7 +365,7 @@ impl Endpoint {
         // NACKs go round over the entropies as ACKs do.
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = tally.ack_entropy(start.wrapping_add(*trimmed as u8));
-        self.replies.push_back(Reply { to: from, header: Header::Nack(nack), entropy });
+        self.replies.push_back(Reply::refusal(from, entropy, &nack));
     }
 
     /// Whether the length is that of a piece of a message.
@@ -371,7 +392,7 @@ impl Endpoint {
         let Some(tally) = self.delivered.get_mut(data.flow) else { return };
         let Some(ack) = tally.on_duplicate(&data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.replies.push_back(Reply { to: from, header: Header::Ack(ack), entropy });
+        self.replies.push_back(Reply { to: from, entropy, refuses: false, ack });
     }
 
     /// Whether `from` is where a live sender's message goes.

@@ -189,7 +189,9 @@ impl Receiver {
     fn insert(&mut self, seq: u32) -> bool {
         if seq == self.cumulative {
             self.cumulative += 1;
-            self.cumulative += self.arrived.take_run(self.cumulative);
+            if self.arrived.set > 0 {
+                self.cumulative += self.arrived.take_run(self.cumulative);
+            }
             return true;
         }
         self.arrived.insert(self.cumulative, seq)
@@ -247,6 +249,7 @@ impl Bitmap {
         was_clear
     }
 
+    #[cold]
     fn grow(&mut self, floor: u32, len: usize) {
         let old = core::mem::replace(&mut self.words, alloc::vec![0; len]);
         for word in (floor / 64..).take(old.len()) {
@@ -255,7 +258,7 @@ impl Bitmap {
     }
 
     /// Clears the run of set bits that starts at `from`; returns its length.
-    #[inline]
+    #[inline(never)]
     fn take_run(&mut self, from: u32) -> u32 {
         let mut at = from;
         while self.set > 0 {

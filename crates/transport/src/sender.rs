@@ -8,7 +8,7 @@ mod extras;
 mod records;
 mod report;
 
-use crate::balance::{self, Balance, Balancer, Feedback};
+use crate::balance::{self, Balance, Balancer, Entropy, Feedback};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::endpoint::{Message, Transmit};
 use crate::pacing::Pacer;
@@ -251,17 +251,31 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time) -> DataPacket {
         let entropy = self.balancer.entropy(now, &mut self.random);
-        let again = if self.sent.has_lost() { self.sent.resend(now, entropy) } else { None };
-        let retransmission = again.is_some();
-        let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
-        let len = self.len(seq);
-        let start = u64::from(seq) * self.route.path.mss.get();
-
-        if retransmission {
-            let tally = self.sent.tally_mut();
-            tally.retransmitted_packets += 1;
-            tally.retransmitted_bytes += len;
+        if self.sent.has_lost()
+            && let Some((seq, timeouts)) = self.sent.resend(now, entropy)
+        {
+            return self.transmit_again(now, entropy, seq, timeouts);
         }
+        let seq = self.sent.send_new(now, entropy);
+        self.depart(now, entropy, seq, None)
+    }
+
+    /// A lost packet leaves again; it has timed out so often.
+    #[cold]
+    #[inline(never)]
+    fn transmit_again(&mut self, now: Time, entropy: Entropy, seq: u32, timeouts: u32) -> DataPacket {
+        let len = self.len(seq);
+        let tally = self.sent.tally_mut();
+        tally.retransmitted_packets += 1;
+        tally.retransmitted_bytes += len;
+        self.depart(now, entropy, seq, Some(timeouts))
+    }
+
+    /// A packet that is in the sent-packet map leaves; if it was sent before, `again` says how often it timed out.
+    #[inline(always)]
+    fn depart(&mut self, now: Time, entropy: Entropy, seq: u32, again: Option<u32>) -> DataPacket {
+        let (len, retransmission) = (self.len(seq), again.is_some());
+        let start = u64::from(seq) * self.route.path.mss.get();
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
         if self.extras.as_ref().is_some_and(|extras| extras.records.is_some()) {
@@ -282,7 +296,7 @@ impl Sender {
             sent_at: now,
             entropy,
         };
-        let deadline = now.saturating_add(self.patience().after(timeouts));
+        let deadline = now.saturating_add(self.patience().after(again.unwrap_or(0)));
         DataPacket { to: self.to, header, payload: start..start + len.get(), retransmission, deadline }
     }
 
@@ -422,11 +436,16 @@ impl Sender {
     #[inline]
     fn acknowledge_below(&mut self, now: Time, cumulative: u32) {
         if self.sent.base() < cumulative {
-            for seq in self.sent.base()..cumulative.min(self.sent.next()) {
-                self.acknowledge(now, seq);
-            }
-            self.sent.advance();
+            self.acknowledge_front(now, cumulative);
         }
+    }
+
+    #[inline(never)]
+    fn acknowledge_front(&mut self, now: Time, cumulative: u32) {
+        for seq in self.sent.base()..cumulative.min(self.sent.next()) {
+            self.acknowledge(now, seq);
+        }
+        self.sent.advance();
     }
 
     #[inline(always)]
