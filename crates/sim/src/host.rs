@@ -332,7 +332,7 @@ impl Host {
     /// When the endpoint wants [`Endpoint::handle_timeout`], or [`Time::MAX`].
     #[inline]
     fn timeout_at(&self) -> Time {
-        self.endpoint.poll_timeout().unwrap_or(Time::MAX)
+        self.endpoint.next_timeout()
     }
 
     /// The NIC, which is free, takes the endpoint's next packet; says whether there was one.

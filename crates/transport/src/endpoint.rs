@@ -512,6 +512,13 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
+        Some(self.next_timeout()).filter(|&at| at != Time::MAX)
+    }
+
+    /// The same; [`Time::MAX`]: never.
+    #[must_use]
+    #[inline]
+    pub const fn next_timeout(&self) -> Time {
         self.timers.next()
     }
 

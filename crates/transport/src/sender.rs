@@ -403,7 +403,9 @@ impl Sender {
             Outcome::WasLost => true,
             Outcome::Arrived { sent_at } => sent_at != ack.sent_at,
         };
-        self.sent.advance();
+        if ack.seq == self.sent.base() || was_spurious {
+            self.sent.advance();
+        }
         if was_spurious {
             self.on_spurious(now);
         }

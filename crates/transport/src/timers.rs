@@ -67,9 +67,17 @@ impl Due {
 }
 
 /// The timers of one endpoint.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<Due>>,
+    /// When the first entry comes up; [`Time::MAX`] without entries.
+    next: Time,
+}
+
+impl Default for Timers {
+    fn default() -> Self {
+        Self { heap: BinaryHeap::new(), next: Time::MAX }
+    }
 }
 
 impl Timers {
@@ -79,25 +87,34 @@ impl Timers {
         let live = &mut armed[kind as usize];
         if at < *live {
             *live = at;
-            if self.heap.len() == self.heap.capacity() {
-                self.heap.reserve_exact(room(self.heap.len()));
-            }
-            self.heap.push(Reverse(Due::new(at, key, kind)));
+            self.push(Due::new(at, key, kind));
         }
     }
 
-    /// When the first entry comes up.
+    #[inline(never)]
+    fn push(&mut self, due: Due) {
+        if self.heap.len() == self.heap.capacity() {
+            self.heap.reserve_exact(room(self.heap.len()));
+        }
+        self.next = self.next.min(due.at);
+        self.heap.push(Reverse(due));
+    }
+
+    fn drop_first(&mut self) -> Option<Due> {
+        let first = self.heap.pop();
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(due)| due.at);
+        first.map(|Reverse(due)| due)
+    }
+
+    /// When the first entry comes up; [`Time::MAX`] without entries.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.heap.peek().map(|Reverse(due)| due.at)
+    pub(crate) const fn next(&self) -> Time {
+        self.next
     }
 
     /// Takes out the first entry, in order of (time, flow, kind), if it is due.
     pub(crate) fn pop(&mut self, now: Time) -> Option<Due> {
-        if self.next()? > now {
-            return None;
-        }
-        self.heap.pop().map(|Reverse(due)| due)
+        if self.next > now { None } else { self.drop_first() }
     }
 
     /// Forgets the entries of ended flows that would come up next.
@@ -105,7 +122,7 @@ impl Timers {
         while let Some(Reverse(due)) = self.heap.peek()
             && !is_live(due.key())
         {
-            self.heap.pop();
+            self.drop_first();
         }
     }
 }
@@ -130,9 +147,9 @@ mod tests {
         let (mut timers, mut armed, [key, _]) = (Timers::default(), UNARMED, keys());
         timers.arm(&mut armed, at(10), key, Kind::Recovery);
         timers.arm(&mut armed, at(20), key, Kind::Recovery);
-        assert_eq!((timers.heap.len(), timers.next()), (1, Some(at(10))));
+        assert_eq!((timers.heap.len(), timers.next()), (1, at(10)));
         timers.arm(&mut armed, at(5), key, Kind::Recovery);
-        assert_eq!((timers.heap.len(), timers.next()), (2, Some(at(5))));
+        assert_eq!((timers.heap.len(), timers.next()), (2, at(5)));
         assert!(timers.pop(at(10)).unwrap().disarm(&mut armed));
         assert!(!timers.pop(at(10)).unwrap().disarm(&mut armed), "the old entry is no longer live");
         assert_eq!(timers.pop(at(10)), None);
@@ -160,8 +177,8 @@ mod tests {
         timers.arm(&mut { UNARMED }, at(1), keys[0], Kind::Recovery);
         timers.arm(&mut { UNARMED }, at(2), keys[1], Kind::Recovery);
         timers.purge(|key| key == keys[1]);
-        assert_eq!(timers.next(), Some(at(2)));
+        assert_eq!(timers.next(), at(2));
         timers.purge(|_| false);
-        assert_eq!(timers.next(), None);
+        assert_eq!(timers.next(), Time::MAX);
     }
 }

@@ -112,6 +112,7 @@ impl Dctcp {
 }
 
 impl Congestion for Dctcp {
+    #[inline]
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),
@@ -124,6 +125,7 @@ impl Congestion for Dctcp {
         false
     }
 
+    #[inline(always)]
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         self.marks.count(ack);

@@ -338,7 +338,8 @@ macro_rules! controls {
             #[inline(always)]
             fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
                 match self {
-                    $(Self::$variant(control) => control.on_ack(ack),)*
+                    // A copy for each: where it is built in, none of it goes through memory.
+                    $(Self::$variant(control) => control.on_ack(&{ *ack }),)*
                     Self::Custom(control) => control.on_ack(ack),
                 }
             }

@@ -48,22 +48,28 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Takes a round trip in.
+    #[inline]
     pub(super) fn on_rtt(&mut self, law: &PaceLaw, rtt: Duration) {
-        if law.pacing != Pacing::Srtt {
-            return;
+        if law.pacing == Pacing::Srtt {
+            self.smooth(rtt);
         }
+    }
+
+    #[inline(never)]
+    fn smooth(&mut self, rtt: Duration) {
         let rtt = rtt.as_secs_f64();
         self.srtt = if self.srtt > 0.0 { self.srtt + SRTT_GAIN * (rtt - self.srtt) } else { rtt };
     }
 
     /// The rate, on the wire, for a window of `cwnd` payload bytes.
+    #[inline]
     pub(super) fn rate(&self, law: &PaceLaw, cwnd: f64) -> Option<Rate> {
         let rtt = match law.pacing {
             Pacing::Off => return None,
             Pacing::Srtt if self.srtt > 0.0 => self.srtt,
             Pacing::Srtt | Pacing::BaseRtt => law.base_rtt,
         };
-        Some(Rate::from_bps(((cwnd * law.bits_per_byte / rtt) as u64).max(1)))
+        Some(Rate::from_bps(((cwnd * law.bits_per_byte / rtt) as i64).max(1) as u64))
     }
 }
 

@@ -75,6 +75,7 @@ impl Marks {
     }
 
     /// Counts an ACK.
+    #[inline]
     pub(super) fn count(&mut self, ack: &Ack<'_>) {
         self.acked += ack.bytes_acked;
         if ack.ecn_ce {
@@ -94,6 +95,7 @@ impl Marks {
 
     /// Ends a period: average = (1 - gain) x average + gain x share. Gives the share; a period in which nothing was
     /// acknowledged leaves the average alone.
+    #[inline(never)]
     pub(super) fn end_period(&mut self, gain: f64) -> f64 {
         if self.acked.is_zero() {
             return 0.0;
@@ -130,6 +132,7 @@ impl Round {
     }
 
     /// Whether news at `now` of a packet sent at `sent_at` ends the round; if so, it begins the next one.
+    #[inline]
     pub(super) fn ended_at(&mut self, now: Time, sent_at: Time) -> bool {
         let ended = sent_at >= self.began;
         if ended {
@@ -139,6 +142,7 @@ impl Round {
     }
 
     /// Whether this ACK ends the round; if so, it begins the next one.
+    #[inline]
     pub(super) fn ended_by(&mut self, ack: &Ack<'_>) -> bool {
         self.ended_at(ack.now, ack.sent_at)
     }

@@ -50,17 +50,21 @@ impl Window {
     }
 
     /// The window in bytes.
+    #[inline]
     pub(super) const fn get(&self) -> f64 {
         self.cwnd
     }
 
     /// The window in whole bytes.
+    #[inline]
     pub(super) const fn bytes(&self) -> Bytes {
-        Bytes::new(self.cwnd as u64)
+        // A signed integer costs less to convert to, and holds every window.
+        Bytes::new(self.cwnd as i64 as u64)
     }
 
     /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it. Not for ACKs of
     /// packets sent before the last loss, nor while less than half of the window is used.
+    #[inline]
     pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack<'_>, step: f64) {
         let used = (ack.in_flight + ack.bytes_acked).as_f64();
         if ack.sent_at < self.lost_at || 2.0 * used < self.cwnd {
@@ -78,6 +82,7 @@ impl Window {
     }
 
     /// Takes a part of the window away and ends slow start (RFC 3168 section 6.1.2).
+    #[inline(never)]
     pub(super) fn cut(&mut self, bounds: &Bounds, part: f64) {
         self.cwnd = (self.cwnd * (1.0 - part)).max(bounds.mss);
         self.ssthresh = self.cwnd;

@@ -321,7 +321,7 @@ impl SentMap {
         *self = grown;
     }
 
-    /// Packet `seq`, which was sent, is acknowledged. [`Self::advance`] must follow.
+    /// Packet `seq`, which was sent, is acknowledged. If it is the oldest one, [`Self::advance`] must follow.
     #[inline]
     pub(crate) fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
         if seq < self.base {

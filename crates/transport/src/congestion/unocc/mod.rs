@@ -120,12 +120,14 @@ impl Unocc {
     }
 
     /// cwnd += alpha x bytes acked / cwnd (Algorithm 1 line 3).
+    #[inline]
     fn increase(&mut self, acked: Bytes) {
         let cwnd = self.cwnd + self.law.increase * acked.as_f64() / self.cwnd;
         self.cwnd = if cwnd < self.law.bdp { cwnd } else { self.law.bdp };
     }
 
     /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
+    #[inline]
     fn on_epoch_ack(&mut self, ack: &Ack<'_>) {
         match self.epoch {
             Epoch::UntilSent(_) => {}
@@ -137,13 +139,14 @@ impl Unocc {
                     self.delay = self.delay.min(ack.rtt.saturating_sub(self.law.base_rtt));
                 }
                 if ack.sent_at >= t_epoch {
-                    self.end_epoch(t_epoch, ack);
+                    self.end_epoch(t_epoch, *ack);
                 }
             }
         }
     }
 
     /// Makes epochs active from `now` on; E stays.
+    #[cold]
     fn begin_epochs(&mut self, now: Time) {
         self.epoch = Epoch::Ends(now);
         self.marks.restart();
@@ -165,8 +168,9 @@ impl Unocc {
 
     /// Procedure ONEPOCH of Algorithm 1.
     #[cold]
-    fn end_epoch(&mut self, t_epoch: Time, ack: &Ack<'_>) {
-        self.epoch = Epoch::Ends(self.next_epoch(t_epoch, ack));
+    #[inline(never)]
+    fn end_epoch(&mut self, t_epoch: Time, ack: Ack<'_>) {
+        self.epoch = Epoch::Ends(self.next_epoch(t_epoch, &ack));
         let (before, acked) = (self.marks.average(), self.marks.acked());
         let marked = self.marks.end_period(self.law.config.ewma.gain) > 0.0;
         let smallest = core::mem::replace(&mut self.delay, Duration::MAX);
@@ -201,6 +205,7 @@ impl Unocc {
     }
 
     /// Counts the ACK in its Quick Adapt period; evaluates the period if it is over, and opens the next.
+    #[inline]
     fn on_qa_ack(&mut self, ack: &Ack<'_>) {
         match &mut self.qa {
             QuickAdapt::Paused(since) if ack.sent_at < *since => return,
@@ -212,12 +217,13 @@ impl Unocc {
                 }
             }
         }
-        self.on_qa_end(ack);
+        self.on_qa_end(*ack);
     }
 
     /// Evaluates the period, if there is one, and opens the next.
     #[cold]
-    fn on_qa_end(&mut self, ack: &Ack<'_>) {
+    #[inline(never)]
+    fn on_qa_end(&mut self, ack: Ack<'_>) {
         if self.evaluate_qa(ack.now) {
             return;
         }
@@ -308,9 +314,11 @@ impl Epoch {
 }
 
 impl Congestion for Unocc {
+    #[inline]
     fn decision(&self) -> Decision {
         Decision {
-            cwnd: Bytes::new(self.cwnd as u64),
+            // A signed integer costs less to convert to, and holds every window.
+            cwnd: Bytes::new(self.cwnd as i64 as u64),
             pacing_rate: self.pace.rate(&self.law.pace, self.cwnd),
             next_timer: None,
         }
@@ -332,6 +340,7 @@ impl Congestion for Unocc {
         self.decision()
     }
 
+    #[inline(always)]
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         if !ack.ecn_ce {
