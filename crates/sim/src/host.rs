@@ -37,10 +37,10 @@ impl HostCounters {
         self.arrived.1[kind] += size;
     }
 
-    /// Adds a hash of an arrival, whatever the order: time, flow, packet, kind, mark, and whether it was trimmed.
+    /// Adds a hash of an arrival, whatever the order: time, flow, packet, and `what`: whether it was trimmed, its kind (of
+    /// data 0), its mark.
     #[inline(always)]
-    fn hash(&mut self, now: Time, packet: &Packet, trimmed: bool) {
-        let what = u64::from(trimmed) << 3 | u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+    fn hash(&mut self, now: Time, packet: &Packet, what: u64) {
         let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
         let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
             * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
@@ -253,7 +253,7 @@ impl Host {
     fn receive_data(&mut self, now: Time, packet: &Packet) {
         let (data, size, ecn_ce) = (record::data(packet, now), packet.size(), packet.ecn_ce());
         self.counters.count(0, size);
-        self.counters.hash(now, packet, false);
+        self.counters.hash(now, packet, u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
         self.delays.add(now.since(data.sent_at).saturating_sub(plan.one_way(size)));
@@ -265,7 +265,7 @@ impl Host {
     #[inline(never)]
     fn receive_ack(&mut self, now: Time, packet: &Packet) {
         self.counters.count(1, packet.size());
-        self.counters.hash(now, packet, false);
+        self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce()));
         self.endpoint.handle_ack(now, &record::ack(packet, now));
     }
 
@@ -274,7 +274,8 @@ impl Host {
     fn receive_rest(&mut self, now: Time, packet: &Packet) {
         let trimmed = packet.trimmed();
         self.counters.count(1 + usize::from(trimmed), packet.size());
-        self.counters.hash(now, packet, trimmed);
+        let what = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
+        self.counters.hash(now, packet, u64::from(trimmed) << 3 | what);
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let from = if trimmed { flow.src } else { flow.dst };
         let (header, ecn_ce) = (record::unpack(packet, now), packet.ecn_ce());

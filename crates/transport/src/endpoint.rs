@@ -320,10 +320,16 @@ impl Endpoint {
         let flow = data.flow;
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
-            None => self.new_receiver(*data).and_then(|key| Some((key, self.receivers.get_mut(key)?))),
+            None => {
+                let key = self.new_receiver(flow, data.seq, data.packets);
+                key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
+            }
         };
         let Some((key, receiver)) = known else {
-            self.acknowledge_duplicate(from, *data, ecn_ce);
+            // Put together anew, so that otherwise the header need not lie in memory.
+            let wire::Data { flow, seq, packets, len, sent_at, entropy } = *data;
+            let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy };
+            self.acknowledge_duplicate(from, duplicate, ecn_ce);
             return None;
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
@@ -354,7 +360,7 @@ impl Endpoint {
             return;
         }
         let flow = data.flow;
-        let key = self.receivers.key(flow).or_else(|| self.new_receiver(*data));
+        let key = self.receivers.key(flow).or_else(|| self.new_receiver(flow, data.seq, data.packets));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
@@ -376,15 +382,15 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for this packet's message, which has none; `None` if the message is complete, or the packet lies beyond
-    /// its end.
+    /// A receiver for a message of `packets` packets, which has none; `None` if the message is complete, or the packet
+    /// that arrived lies beyond its end.
     #[cold]
-    fn new_receiver(&mut self, data: wire::Data) -> Option<Key> {
-        if data.seq >= data.packets || self.delivered.contains(data.flow) {
+    fn new_receiver(&mut self, flow: FlowId, seq: u32, packets: u32) -> Option<Key> {
+        if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
-        let start = receiver::ack_entropy_start(self.config.seed, data.flow);
-        Some(self.receivers.insert(Receiver::new(&data, start)))
+        let start = receiver::ack_entropy_start(self.config.seed, flow);
+        Some(self.receivers.insert(Receiver::new(flow, packets, start)))
     }
 
     #[cold]

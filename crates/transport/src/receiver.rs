@@ -66,7 +66,9 @@ impl Tally {
     #[inline]
     fn count(&mut self, ecn_ce: bool) {
         self.arrived = self.arrived.saturating_add(1);
-        self.marked = self.marked.saturating_add(u32::from(ecn_ce));
+        if ecn_ce {
+            self.marked = self.marked.saturating_add(1);
+        }
     }
 
     /// A packet of a message that has arrived in full: acknowledged, if it belongs to the message.
@@ -154,14 +156,14 @@ impl OfFlow for Receiver {
 }
 
 impl Receiver {
-    /// A receiver for the message that `data` belongs to.
-    pub(crate) const fn new(data: &wire::Data, ack_entropy_start: u8) -> Self {
-        let tally = Tally { goodput: Bytes::ZERO, packets: data.packets, arrived: 0, marked: 0 };
-        Self { flow: data.flow, tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start }
+    /// A receiver for a message of `packets` packets.
+    pub(crate) const fn new(flow: FlowId, packets: u32, ack_entropy_start: u8) -> Self {
+        let tally = Tally { goodput: Bytes::ZERO, packets, arrived: 0, marked: 0 };
+        Self { flow, tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
         if !self.takes_in(data) {
             return None;
@@ -291,7 +293,7 @@ mod tests {
     }
 
     fn receiver(packets: u32) -> Receiver {
-        Receiver::new(&data(0, packets), 0)
+        Receiver::new(FlowId(7), packets, 0)
     }
 
     #[test]
@@ -374,7 +376,7 @@ mod tests {
     fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
         let start = ack_entropy_start(1, FlowId(7));
         assert_ne!(start, ack_entropy_start(1, FlowId(8)));
-        let mut receiver = Receiver::new(&data(0, 1000), start);
+        let mut receiver = Receiver::new(FlowId(7), 1000, start);
         let seen: BTreeSet<Entropy> = (0..256)
             .map(|seq| {
                 receiver.on_data(&data(seq, 1000), false);

@@ -83,7 +83,10 @@ impl Sender {
             self.flight.push(Packet { sent_at: self.now, record });
             let in_flight = self.in_flight();
             let sent = Sent { now: self.now, bytes: self.path.mss, in_flight, retransmission: false };
-            self.control.on_sent(&sent);
+            let before = self.control.decision();
+            let decision = self.control.on_sent(&sent);
+            // What it does not want to hear changes nothing: a sender does not tell it.
+            assert!(self.control.wants_sent() || decision == before, "{decision:?} after {before:?}");
             self.now += self.path.packet_time();
         }
         self.control.decision()
