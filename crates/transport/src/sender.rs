@@ -251,30 +251,10 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time) -> DataPacket {
         let entropy = self.balancer.entropy(now, &mut self.random);
-        if self.sent.has_lost()
-            && let Some((seq, timeouts)) = self.sent.resend(now, entropy)
-        {
-            return self.transmit_again(now, entropy, seq, timeouts);
-        }
-        let seq = self.sent.send_new(now, entropy);
-        self.depart(now, entropy, seq, None)
-    }
-
-    /// A lost packet leaves again; it has timed out so often.
-    #[cold]
-    #[inline(never)]
-    fn transmit_again(&mut self, now: Time, entropy: Entropy, seq: u32, timeouts: u32) -> DataPacket {
+        let again = if self.sent.has_lost() { self.resend(now, entropy) } else { None };
+        let retransmission = again.is_some();
+        let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
         let len = self.len(seq);
-        let tally = self.sent.tally_mut();
-        tally.retransmitted_packets += 1;
-        tally.retransmitted_bytes += len;
-        self.depart(now, entropy, seq, Some(timeouts))
-    }
-
-    /// A packet that is in the sent-packet map leaves; if it was sent before, `again` says how often it timed out.
-    #[inline(always)]
-    fn depart(&mut self, now: Time, entropy: Entropy, seq: u32, again: Option<u32>) -> DataPacket {
-        let (len, retransmission) = (self.len(seq), again.is_some());
         let start = u64::from(seq) * self.route.path.mss.get();
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
@@ -296,8 +276,20 @@ impl Sender {
             sent_at: now,
             entropy,
         };
-        let deadline = now.saturating_add(self.patience().after(again.unwrap_or(0)));
+        let deadline = now.saturating_add(self.patience().after(timeouts));
         DataPacket { to: self.to, header, payload: start..start + len.get(), retransmission, deadline }
+    }
+
+    /// A lost packet is about to leave again; gives its number and how often it timed out.
+    #[cold]
+    #[inline(never)]
+    fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
+        let (seq, timeouts) = self.sent.resend(now, entropy)?;
+        let len = self.len(seq);
+        let tally = self.sent.tally_mut();
+        tally.retransmitted_packets += 1;
+        tally.retransmitted_bytes += len;
+        Some((seq, timeouts))
     }
 
     #[inline(never)]
