@@ -153,6 +153,12 @@ impl Host {
         let mut next = ahead(window);
         loop {
             let free = self.nic.free_at();
+            // While the NIC is busy, only timers come between arrivals.
+            while !ASKED && next < free && next < self.timeout_at() {
+                now = next;
+                self.receive_next(now, packets, window);
+                next = ahead(window);
+            }
             let transmit = self.endpoint.next_transmit().max(free);
             let timeout = self.timeout_at().max(now);
             let first = next.min(timeout);
@@ -171,8 +177,7 @@ impl Host {
             } else {
                 if !ASKED {
                     now = next;
-                    let (_, id) = window.next_message().expect("the next event is a message");
-                    self.receive(now, id, packets);
+                    self.receive_next(now, packets, window);
                 } else if !self.asked(packets, window) {
                     now = next;
                 }
@@ -181,6 +186,12 @@ impl Host {
         }
         self.speak(window);
         self.endpoint.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
+    }
+
+    #[inline(always)]
+    fn receive_next(&mut self, now: Time, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
+        let (_, id) = window.next_message().expect("the next event is a message");
+        self.receive(now, id, packets);
     }
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.

@@ -64,7 +64,7 @@ impl Window {
 
     /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it. Not for ACKs of
     /// packets sent before the last loss, nor while less than half of the window is used.
-    #[inline]
+    #[inline(always)]
     pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack<'_>, step: f64) {
         let used = (ack.in_flight + ack.bytes_acked).as_f64();
         if ack.sent_at < self.lost_at || 2.0 * used < self.cwnd {
