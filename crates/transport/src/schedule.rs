@@ -19,15 +19,21 @@ pub(crate) struct Schedule {
 
 impl Schedule {
     /// A flow that stands in neither place may send from `at` on.
+    #[inline(always)]
     pub(crate) fn add(&mut self, now: Time, at: Time, key: Key) {
         if at <= now {
             self.ready.push_back(key);
         } else {
-            if self.paced.len() == self.paced.capacity() {
-                self.paced.reserve_exact(room(self.paced.len()));
-            }
-            self.paced.push(Reverse((at, key)));
+            self.hold(at, key);
         }
+    }
+
+    #[inline(never)]
+    fn hold(&mut self, at: Time, key: Key) {
+        if self.paced.len() == self.paced.capacity() {
+            self.paced.reserve_exact(room(self.paced.len()));
+        }
+        self.paced.push(Reverse((at, key)));
     }
 
     /// The flow whose turn it is. It may have ended, or its window may have closed since.
@@ -63,6 +69,7 @@ impl Schedule {
     }
 
     /// The flow whose turn it was stands in neither place from now on.
+    #[inline]
     pub(crate) fn leave(&mut self) {
         self.ready.pop_front();
     }
