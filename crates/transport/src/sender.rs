@@ -336,7 +336,8 @@ impl Sender {
         let decision = self.control.on_ack(&news);
         self.decide(decision);
         if self.sent.keeps_entropies() {
-            let feedback = Feedback { now, entropy: ack.entropy };
+            let wire::Ack { sent_at, entropy, .. } = *ack;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
             self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
         }
         if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
@@ -368,7 +369,9 @@ impl Sender {
         let bytes = self.len(trimmed.seq);
         self.in_flight -= bytes;
         if self.sent.keeps_entropies() {
-            self.balancer.on_nack(Feedback { now, entropy: nack.entropy }, &mut self.random);
+            let wire::Nack { sent_at, entropy, .. } = *nack;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+            self.balancer.on_nack(feedback, &mut self.random);
         }
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
         let decision =
@@ -494,7 +497,9 @@ impl Sender {
         let len = self.len(late.seq);
         self.in_flight -= len;
         if self.sent.keeps_entropies() {
-            self.balancer.on_timeout(Feedback { now, entropy: late.entropy }, &mut self.random);
+            let Late { sent_at, entropy, .. } = late;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+            self.balancer.on_timeout(feedback, &mut self.random);
         }
         len
     }

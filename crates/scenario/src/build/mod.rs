@@ -222,6 +222,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
     let rto = match rule {
         RtoRule::Path => Rto::Path,
         RtoRule::Rfc6298 => Rto::Rfc6298 { min },
+        RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
     };
     let rack = part.and_then(Part::name) == Some("rack");

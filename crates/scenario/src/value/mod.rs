@@ -267,6 +267,8 @@ word_or_quantity! {
         Path = "path",
         /// From measured RTTs.
         Rfc6298 = "rfc6298",
+        /// Three base RTTs.
+        ThreeRtts = "3rtt",
     }
 }
 

@@ -249,6 +249,10 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         congestion::Config::Unocc(config) => config.pacing = pacing,
         congestion::Config::Gemini(config) => config.pacing = pacing,
         congestion::Config::Dctcp(config) => config.pacing = pacing,
+        congestion::Config::Mprdma(config) => {
+            (config.pacing, config.cut) = (pacing, draw.pick(&[0.15, 0.5]));
+        }
+        congestion::Config::Bbr(config) => bbr(draw, config, base),
         congestion::Config::FixedWindow(config) => {
             config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
         }
@@ -257,6 +261,12 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     if let balance::Config::Unolb(config) = &mut balance {
         config.subflows = draw.pick(&[1, 3, 10]);
         config.reroute = draw.pick(&[balance::unolb::Reroute::Recent, balance::unolb::Reroute::Fresh]);
+    }
+    if let balance::Config::Plb(config) = &mut balance {
+        (config.busy_rounds, config.idle_rounds) = draw.pick(&[(12, 3), (2, 2), (1, 1)]);
+        config.congested = draw.pick(&[0.5, 0.25, 0.01]);
+        config.round = draw.pick(&[balance::plb::Round::Window, balance::plb::Round::BaseRtt]);
+        config.pause = draw.pick(&[Duration::ZERO, base.rtt, Duration::from_ms(60_000)]);
     }
     let rto = match draw.below(3) {
         0 => Rto::Path,
@@ -274,6 +284,19 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         },
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
     }
+}
+
+/// BBR whose search for the smallest round trip happens within a few of them.
+fn bbr(draw: &mut Draw, config: &mut congestion::bbr::Config, base: Base) {
+    use congestion::Cap;
+    use congestion::bbr::{FirstPhase, OnTimeout, PhaseEnd, Rtprop};
+    config.rtprop_window = draw.time(base.rtt, base.rtt * 50);
+    config.probe_rtt = draw.pick(&[Duration::ZERO, base.rtt, base.rtt * 10]);
+    config.rtprop = draw.pick(&[Rtprop::Measured, Rtprop::Measured, Rtprop::Given]);
+    config.first_phase = draw.pick(&[FirstPhase::Random, FirstPhase::First]);
+    config.phase_end = draw.pick(&[PhaseEnd::InFlight, PhaseEnd::Time]);
+    config.on_timeout = draw.pick(&[OnTimeout::Restore, OnTimeout::Collapse]);
+    config.cap = draw.pick(&[Cap::None, Cap::Bdp]);
 }
 
 fn ports(draw: &mut Draw, mtu: Bytes, header: Bytes) -> ByTier {

@@ -31,11 +31,18 @@ fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> 
     let path = if flow.is_multiple_of(2) { path() } else { wan_path() };
     let mut random = Random::new(seed, Purpose::Balance, u64::from(flow));
     let mut balancer = config.build(&Start { path: &path, flow: FlowId(flow), random });
-    let (mut now, mut sent) = (Time::ZERO, Vec::new());
+    let (mut now, mut sent, mut times) = (Time::ZERO, Vec::new(), Vec::new());
     for &event in events {
-        let of = |age: usize| sent.len().checked_sub(age + 1).map(|i| Feedback { now, entropy: sent[i] });
+        let of = |age: usize| {
+            let i = sent.len().checked_sub(age + 1)?;
+            let in_flight = Bytes::new(4096) * age as u64;
+            Some(Feedback { now, sent_at: times[i], entropy: sent[i], in_flight })
+        };
         match event {
-            Event::Send => sent.push(balancer.entropy(now, &mut random)),
+            Event::Send => {
+                sent.push(balancer.entropy(now, &mut random));
+                times.push(now);
+            }
             Event::Ack { age, ecn_ce } => {
                 of(age).into_iter().for_each(|f| balancer.on_ack(f, ecn_ce, &mut random));
             }
@@ -97,7 +104,8 @@ fn a_selector_from_elsewhere_is_called_like_a_built_in_one() {
     let mut random = Random::new(1, Purpose::Balance, 0);
     let mut balancer = Balancer::Custom(Box::new(Box::new(Counting(0))));
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 1);
-    balancer.on_timeout(Feedback { now: Time::ZERO, entropy: 41 }, &mut random);
+    let (now, in_flight) = (Time::ZERO, Bytes::ZERO);
+    balancer.on_timeout(Feedback { now, sent_at: now, entropy: 41, in_flight }, &mut random);
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 42);
     assert!(balancer.wants_feedback());
 }
@@ -122,6 +130,7 @@ proptest! {
         let bounded = [
             Config::Rps(rps::Config { entropies }),
             Config::Unolb(unolb::Config { subflows, entropies, reroute }),
+            Config::Plb(plb::Config { entropies, busy_rounds: 1, idle_rounds: 1, ..plb::Config::default() }),
         ];
         for config in bounded {
             prop_assert!(run(&config, &events, 0, 3).iter().all(|&entropy| u32::from(entropy) < entropies));

@@ -6,12 +6,13 @@
 #[cfg(test)]
 mod conformance;
 pub mod ecmp;
+pub mod plb;
 pub mod rps;
 pub mod unolb;
 
 use alloc::boxed::Box;
 use core::fmt;
-use farspan_units::{FlowId, Random, Time};
+use farspan_units::{Bytes, FlowId, Random, Time};
 
 /// What switches hash together with the flow: a source port or a flow label.
 pub type Entropy = u16;
@@ -21,8 +22,12 @@ pub type Entropy = u16;
 pub struct Feedback {
     /// Now.
     pub now: Time,
-    /// The entropy that the packet carried.
+    /// When it left.
+    pub sent_at: Time,
+    /// The entropy that it carried.
     pub entropy: Entropy,
+    /// Payload in flight after this.
+    pub in_flight: Bytes,
 }
 
 /// A path selector.
@@ -138,4 +143,5 @@ balancers! {
     Ecmp, ecmp, ecmp::Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
     Rps, rps, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
     Unolb, unolb, Box<unolb::Unolb>, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
+    Plb, plb, Box<plb::Plb>, "plb", "Another path for the flow after congested rounds or a time-out", "PLB, SIGCOMM 2022";
 }

@@ -174,7 +174,7 @@ impl Unolb {
     }
 
     /// Procedure ONNACKORTIMEOUT of Algorithm 2.
-    fn on_lost(&mut self, Feedback { now, entropy }: Feedback, random: &mut Random) {
+    fn on_lost(&mut self, Feedback { now, entropy, .. }: Feedback, random: &mut Random) {
         let silence = self.base_rtt.mul_f64(SILENCE);
         for i in 0..self.subflows.len() {
             let subflow = self.subflows[i];
@@ -250,7 +250,7 @@ mod tests {
     use crate::congestion::testing::path;
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
-    use farspan_units::{FlowId, Purpose};
+    use farspan_units::{Bytes, FlowId, Purpose};
 
     struct Flow {
         unolb: Unolb,
@@ -282,7 +282,8 @@ mod tests {
         }
 
         fn feedback(&self, subflow: usize) -> Feedback {
-            Feedback { now: self.now, entropy: self.entropies()[subflow] }
+            let (now, entropy) = (self.now, self.entropies()[subflow]);
+            Feedback { now, sent_at: now, entropy, in_flight: Bytes::ZERO }
         }
 
         fn ack(&mut self, subflows: core::ops::Range<usize>) {

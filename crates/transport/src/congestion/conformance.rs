@@ -161,8 +161,10 @@ impl Sender {
 
 /// Every control with its defaults, and those with a second published parameterisation with that.
 fn configs() -> impl Iterator<Item = Config> {
-    let published = [Config::Unocc(unocc::tests::artifact()), Config::Gemini(gemini::tests::artifact())];
-    NAMES.iter().map(|name| Config::by_name(name).expect("a name of the registry")).chain(published)
+    NAMES
+        .iter()
+        .map(|name| Config::by_name(name).expect("a name of the registry"))
+        .chain(testing::published())
 }
 
 /// A slow path, whose bandwidth-delay product is less than a packet.
@@ -182,7 +184,9 @@ fn cap(config: &Config, path: &Path, initial_cwnd: Bytes) -> Option<Bytes> {
     match config {
         Config::FixedWindow(_) => Some(initial_cwnd.max(path.mss)),
         Config::Unocc(_) => Some(bdp),
-        Config::Gemini(config) => (config.cap == gemini::Cap::Bdp).then_some(bdp),
+        Config::Gemini(gemini::Config { cap, .. })
+        | Config::Mprdma(mprdma::Config { cap, .. })
+        | Config::Bbr(bbr::Config { cap, .. }) => (*cap == Cap::Bdp).then_some(bdp),
         _ => None,
     }
 }

@@ -150,3 +150,69 @@ fn unocc_flows_of_14_us_and_2_ms_share_alike() {
     assert!(jain(&shares) > 0.95, "Jain {} of {shares:?}", jain(&shares));
     assert!((0.85..0.93).contains(&used), "the phantom queue leaves a tenth of the link free: {used}");
 }
+
+/// BBR whose search for the smallest round trip shows in short runs: in proportion to the round trip what 10 s and 200 ms
+/// are to 30 ms.
+fn short_bbr() -> Config {
+    let (rtprop_window, probe_rtt) = (path().base_rtt * 333, path().base_rtt * 7);
+    Config::Bbr(bbr::Config { rtprop_window, probe_rtt, ..bbr::Config::default() })
+}
+
+#[test]
+fn a_lone_bbr_flow_fills_the_link_and_keeps_no_queue() {
+    for path in [path(), wan_path()] {
+        for initial_cwnd in [path.bdp, path.mss * 10] {
+            let flows = [(Config::by_name("bbr").expect("a name of the registry"), path, initial_cwnd)];
+            let (_, used) = shares(link(), &flows, path.base_rtt * 20, path.base_rtt * 20);
+            assert!(used > 0.95, "{used} of the link, {} path", path.class.name());
+        }
+    }
+}
+
+#[test]
+fn the_queue_drains_in_probe_rtt() {
+    // Eight flows keep a queue that only PROBE_RTT empties; they find each other's and probe together.
+    let flows = vec![(short_bbr(), path(), path().bdp); 8];
+    let mut model = Dumbbell::new(link(), &flows);
+    let (mut shortest, mut longest) = (f64::MAX, 0.0_f64);
+    for us in 10_000..40_000 {
+        model.run_until(Time::ZERO + Duration::from_us(us));
+        shortest = shortest.min(model.queued());
+        longest = longest.max(model.queued());
+    }
+    assert!(longest > path().bdp.as_f64() / 2.0, "a queue of {longest} B");
+    assert!(shortest < 1.0, "never less than {shortest} B");
+}
+
+#[test]
+fn bbr_flows_of_one_round_trip_share_alike() {
+    for count in [2, 8] {
+        let flows = vec![(short_bbr(), path(), path().bdp); count];
+        let (shares, used) = shares(link(), &flows, Duration::from_ms(20), Duration::from_ms(20));
+        assert!(jain(&shares) > 0.95, "Jain {} of {shares:?}", jain(&shares));
+        assert!(used > 0.9, "{used} of the link");
+    }
+}
+
+#[test]
+fn mprdma_flows_of_one_round_trip_share_alike() {
+    let config = Config::by_name("mprdma").expect("a name of the registry");
+    for count in [2, 8] {
+        let flows = vec![(config.clone(), path(), path().bdp); count];
+        let (shares, used) = shares(link(), &flows, Duration::from_ms(10), Duration::from_ms(20));
+        assert!(jain(&shares) > 0.98, "Jain {} of {shares:?}", jain(&shares));
+        assert!(used > 0.85, "{used} of the link, whose switch marks at a seventh of the BDP");
+    }
+}
+
+#[test]
+fn mprdma_flows_share_in_inverse_proportion_to_their_round_trips() {
+    // Windows rest at 2 (1 - p) / p packets whatever the round trip.
+    let config = Config::by_name("mprdma").expect("a name of the registry");
+    let base_rtt = path().base_rtt * 4;
+    let far = Path { base_rtt, bdp: path().bdp * 4, ..path() };
+    let flows = [(config.clone(), path(), path().bdp), (config, far, path().bdp)];
+    let (shares, _) = shares(link(), &flows, Duration::from_ms(20), Duration::from_ms(40));
+    let ratio = shares[0] / shares[1];
+    assert!((2.5..4.5).contains(&ratio), "{ratio}, with some queueing in both round trips");
+}

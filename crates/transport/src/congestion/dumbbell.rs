@@ -5,7 +5,7 @@
 //! the control and little else.
 
 use super::*;
-use alloc::collections::BinaryHeap;
+use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use farspan_units::{FlowId, Purpose, Random};
@@ -72,6 +72,12 @@ pub struct Flow {
     /// Whether a `Send` waits in the queue of events.
     waiting: bool,
     jitter: Random,
+    /// Send records of the packets in flight, by send time, for controls that ask.
+    records: BTreeMap<Time, SendRecord>,
+    /// When payload was last delivered.
+    delivered_at: Time,
+    /// When the packet acknowledged last was sent.
+    first_sent_at: Time,
 }
 
 /// The model.
@@ -114,6 +120,9 @@ impl Dumbbell {
                 next_at: Time::ZERO,
                 waiting: false,
                 jitter: Random::new(1, Purpose::Jitter, i as u64),
+                records: BTreeMap::new(),
+                delivered_at: Time::ZERO,
+                first_sent_at: Time::ZERO,
             });
             model.wake(i);
         }
@@ -166,6 +175,8 @@ impl Dumbbell {
             Event::Ack { sent_at, marked } => {
                 flow.delivered += bytes;
                 flow.marked += if marked { bytes } else { Bytes::ZERO };
+                let at_send = flow.records.remove(&sent_at);
+                (flow.delivered_at, flow.first_sent_at) = (now, sent_at);
                 flow.control.on_ack(&Ack {
                     now,
                     bytes_acked: bytes,
@@ -174,14 +185,16 @@ impl Dumbbell {
                     sent_at,
                     in_flight,
                     delivered: flow.delivered,
-                    at_send: None,
+                    at_send,
                     telemetry: &[],
                 });
             }
             Event::Loss { sent_at } => {
+                flow.records.remove(&sent_at);
                 flow.control.on_loss(&Loss { now, bytes, sent_at, in_flight });
             }
             Event::Timeout { sent_at } => {
+                flow.records.remove(&sent_at);
                 let rto = now - sent_at;
                 flow.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto });
             }
@@ -197,8 +210,16 @@ impl Dumbbell {
             return;
         }
         let (bytes, mtu) = (flow.path.mss, flow.path.mtu());
+        if flow.in_flight.is_zero() {
+            (flow.delivered_at, flow.first_sent_at) = (now, now);
+        }
         flow.in_flight += bytes;
         let in_flight = flow.in_flight;
+        if flow.control.wants_send_record() {
+            let Flow { delivered, delivered_at, first_sent_at, .. } = *flow;
+            let record = SendRecord { in_flight, delivered, delivered_at, first_sent_at, app_limited: false };
+            flow.records.insert(now, record);
+        }
         let decision = flow.control.on_sent(&Sent { now, bytes, in_flight, retransmission: false });
         let nic = flow.path.packet_time();
         let gap = decision.pacing_rate.map_or(nic, |rate| rate.transmission(mtu).max(nic));

@@ -16,6 +16,7 @@
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
 //! conformance, fuzz and window-curve tests.
 
+pub mod bbr;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub mod dctcp;
 mod dumbbell;
 pub mod fixed_window;
 pub mod gemini;
+pub mod mprdma;
 mod pace;
 mod registry;
 mod signals;
@@ -39,6 +41,7 @@ pub use pace::Pacing;
 pub(crate) use registry::config_registry;
 pub use registry::{ConfigError, Entry};
 pub use signals::{Threshold, ThresholdRule};
+pub use window::Cap;
 
 use crate::path::Path;
 use alloc::boxed::Box;
@@ -399,4 +402,9 @@ controls! {
         "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
     Dctcp, dctcp, "dctcp",
         "Cuts in proportion to the share of marked bytes", "RFC 8257";
+    Mprdma, mprdma, "mprdma",
+        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1";
+    Bbr, bbr, "bbr",
+        "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
+        "draft-cardwell-iccrg-bbr-congestion-control-00";
 }

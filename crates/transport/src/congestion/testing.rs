@@ -1,6 +1,6 @@
 //! What the tests of all controls share: Uno's two paths and plain events.
 
-use super::{Ack, Start};
+use super::{Ack, Config, Start, bbr, gemini, mprdma, unocc};
 use crate::path::{Class, Path};
 use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
 
@@ -51,6 +51,16 @@ pub fn wan_start() -> Start<'static> {
 /// A flow inside a datacenter that starts with another window.
 pub fn start_with(initial_cwnd: Bytes) -> Start<'static> {
     Start { initial_cwnd, ..start() }
+}
+
+/// The controls that Uno's published code runs in a parameterisation of its own.
+pub fn published() -> [Config; 4] {
+    [
+        Config::Unocc(unocc::tests::artifact()),
+        Config::Gemini(gemini::tests::artifact()),
+        Config::Mprdma(mprdma::tests::artifact()),
+        Config::Bbr(bbr::tests::artifact()),
+    ]
 }
 
 /// Fails unless `value` is within `tolerance` of `expected`.

@@ -26,8 +26,7 @@ fn the_name_alone_gives_the_defaults() {
 
 #[test]
 fn writing_then_reading_gives_the_configuration_back() {
-    let published = [Config::Unocc(unocc::tests::artifact()), Config::Gemini(gemini::tests::artifact())];
-    for config in NAMES.iter().filter_map(|name| Config::by_name(name)).chain(published) {
+    for config in NAMES.iter().filter_map(|name| Config::by_name(name)).chain(testing::published()) {
         let text = toml::to_string(&config).unwrap();
         assert_eq!(control(&text).as_ref(), Ok(&config), "{text}");
     }

@@ -11,6 +11,27 @@ use farspan_units::{Bytes, Time};
 /// The largest part of a window that one signal of congestion may take (RFC 5681; DCTCP's cut with every packet marked).
 pub(super) const LARGEST_CUT: f64 = 0.5;
 
+/// The largest window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Cap {
+    /// None.
+    None,
+    /// The bandwidth-delay product of the path.
+    Bdp,
+}
+
+impl Cap {
+    /// The largest window on this path, in bytes.
+    pub(super) fn bytes(self, path: &Path) -> f64 {
+        match self {
+            Self::None => f64::INFINITY,
+            Self::Bdp => path.bdp.as_f64(),
+        }
+    }
+}
+
 /// Between what a path's windows stay, in bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bounds {
@@ -24,6 +45,11 @@ impl Bounds {
     pub(super) fn new(path: &Path, cap: f64) -> Self {
         let mss = path.mss.as_f64();
         Self { mss, cap: cap.max(mss) }
+    }
+
+    /// The nearest window that a path may have.
+    pub fn clamp(&self, cwnd: f64) -> f64 {
+        cwnd.clamp(self.mss, self.cap)
     }
 }
 
@@ -44,7 +70,7 @@ impl Window {
     /// The first window. One smaller than the bandwidth-delay product begins with slow start; one as large has nothing
     /// to look for and begins with congestion avoidance.
     pub(super) fn new(bounds: &Bounds, start: &Start<'_>) -> Self {
-        let cwnd = start.initial_cwnd.as_f64().clamp(bounds.mss, bounds.cap);
+        let cwnd = bounds.clamp(start.initial_cwnd.as_f64());
         let ssthresh = if start.initial_cwnd < start.path.bdp { f64::INFINITY } else { cwnd };
         Self { cwnd, ssthresh, lost_at: Time::ZERO, timed_out_at: Time::ZERO }
     }

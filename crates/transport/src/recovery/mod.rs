@@ -32,6 +32,8 @@ pub enum Rto {
     },
     /// A constant.
     Fixed(Duration),
+    /// So many base RTTs.
+    BaseRtts(u32),
 }
 
 impl Rto {
@@ -46,6 +48,7 @@ impl Rto {
                 estimate.rto(min)
             }
             Self::Fixed(rto) => rto,
+            Self::BaseRtts(count) => path.base_rtt * u64::from(count),
         }
     }
 }
@@ -84,6 +87,7 @@ mod tests {
         path.max_queueing = Duration::from_us(500);
         assert_eq!(Rto::Path.initial(&path), Duration::from_us(514));
         assert_eq!(Rto::Fixed(Duration::from_us(9)).initial(&path), Duration::from_us(9));
+        assert_eq!(Rto::BaseRtts(3).initial(&path), Duration::from_us(42));
     }
 
     #[test]

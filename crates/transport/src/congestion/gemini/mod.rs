@@ -12,7 +12,7 @@
 use super::pace::{Pace, PaceLaw};
 use super::signals::{Marks, Round, Threshold};
 use super::window::{Bounds, LARGEST_CUT, Window};
-use super::{Ack, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
+use super::{Ack, Cap, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
 use crate::congestion::ConfigError;
 use crate::path::{Class, Path};
 use alloc::sync::Arc;
@@ -116,17 +116,6 @@ pub enum RttBase {
     Given,
 }
 
-/// The largest window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
-#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub enum Cap {
-    /// None.
-    None,
-    /// The bandwidth-delay product of the path.
-    Bdp,
-}
-
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -200,13 +189,9 @@ impl Law {
     /// What `path` makes of `config`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
-        let cap = match config.cap {
-            Cap::None => f64::INFINITY,
-            Cap::Bdp => path.bdp.as_f64(),
-        };
         Self {
             config: config.clone(),
-            bounds: Bounds::new(path, cap),
+            bounds: Bounds::new(path, config.cap.bytes(path)),
             base_rtt: path.base_rtt,
             heeds_delay: config.delay_signal == DelaySignal::All || path.class == Class::Inter,
             k: config.k.bytes(path),
