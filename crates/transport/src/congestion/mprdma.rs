@@ -99,10 +99,14 @@ impl Mprdma {
 impl Congestion for Mprdma {
     fn decision(&self) -> Decision {
         Decision {
-            cwnd: Bytes::new(self.cwnd as u64),
+            cwnd: Bytes::new(self.cwnd as i64 as u64),
             pacing_rate: self.pace.rate(&self.law.pace, self.cwnd),
             next_timer: None,
         }
+    }
+
+    fn wants_sent(&self) -> bool {
+        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
