@@ -217,6 +217,8 @@ pub struct BenchArgs {
 pub enum BenchPart {
     /// Packet-hops a second of the simulator, each scenario in a process of its own
     Sim(BenchSimArgs),
+    /// Bytes a second that one core codes and decodes, by every kernel that the CPU has
+    Coding(BenchCodingArgs),
     /// Parts of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -224,8 +226,8 @@ pub enum BenchPart {
 
 /// The message for a benchmark that is not there.
 pub fn unknown_bench(words: &[String]) -> String {
-    let planned = ["coding", "congestion", "udp"];
-    unknown_name("benchmark", words.first().map_or("", String::as_str), &["sim"], &planned)
+    let (available, planned) = (["sim", "coding"], ["congestion", "udp"]);
+    unknown_name("benchmark", words.first().map_or("", String::as_str), &available, &planned)
 }
 
 /// Arguments of `bench sim`.
@@ -252,6 +254,20 @@ pub struct BenchSimArgs {
     /// No progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `bench coding`.
+#[derive(Args, Debug)]
+pub struct BenchCodingArgs {
+    /// Only this kernel; can be given several times
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Vec<String>,
+    /// Rounds; of each number the median counts
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `import`.

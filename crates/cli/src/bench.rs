@@ -1,5 +1,9 @@
 //! `farspan bench sim`: built-in scenarios, each run by `farspan run` in a process of its own, so that the peak memory of
-//! one says nothing about the next.
+//! one says nothing about the next. What else is measured stands beside it.
+
+mod coding;
+
+pub use coding::coding;
 
 use crate::args::{BenchSimArgs, threaded};
 use crate::format::{Table, bytes, number, time, with_prefix};
@@ -204,15 +208,20 @@ fn table(document: &Document) -> String {
             bytes(Some(b.peak_rss_bytes as f64)),
         ]);
     }
-    let rounds = match document.repeat {
+    let rounds = rounds(document.repeat, &document.load_average);
+    format!("{}\nset-up is not in the rate; {rounds}\n", table.render(&[1]))
+}
+
+/// How often was measured, and how busy the machine was.
+fn rounds(repeat: u32, load_average: &[f64]) -> String {
+    let rounds = match repeat {
         1 => "one run each".to_owned(),
         n => format!("median of {n} runs each"),
     };
-    let load = match document.load_average[..] {
-        [before, after] => format!("; load average {before} before, {after} after"),
-        _ => String::new(),
-    };
-    format!("{}\n{rounds}; set-up is not in the rate{load}\n", table.render(&[1]))
+    match load_average {
+        [before, after] => format!("{rounds}; load average {before} before, {after} after"),
+        _ => rounds,
+    }
 }
 
 #[cfg(test)]

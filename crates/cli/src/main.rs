@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         }
         Command::Bench(bench) => match bench.part {
             BenchPart::Sim(sim) => bench::sim(&sim),
+            BenchPart::Coding(coding) => bench::coding(&coding),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
         },
         Command::Import(import) => import::import(&import),
