@@ -176,8 +176,30 @@ fn the_profiles_constants_reach_ports_and_schemes() {
 }
 
 #[test]
+fn the_rivals_of_the_published_incasts_are_not_those_of_its_websearch() {
+    let toml = |scenario, profile| request(scenario, "mprdma-bbr", profile).resolve().unwrap().to_toml();
+    let lines = |text: &str, wanted: &[&str], missing: &[&str]| {
+        wanted.iter().for_each(|line| assert!(text.contains(line), "{line} is not in\n{text}"));
+        missing.iter().for_each(|line| assert!(!text.contains(line), "{line} is in\n{text}"));
+    };
+    let paper = ["cut = 0.5", "rtprop = \"measured\"", "rtprop_window = \"10s\"", "marking = \"red\""];
+    lines(&toml("uno/websearch", "paper"), &paper, &["3rtt", "cap = \"bdp\""]);
+    let code =
+        ["rtprop = \"given\"", "on_timeout = \"collapse\"", "min_bandwidth = \"3Gbps\"", "cap = \"bdp\""];
+    let websearch = toml("uno/websearch", "artifact");
+    lines(&websearch, &code, &["3rtt", "\"wan\""]);
+    lines(&websearch, &["cut = 0.5", "pacing = \"base_rtt\""], &[]);
+    let incast = toml("uno/incast-mixed", "artifact");
+    lines(&incast, &code, &[]);
+    lines(&incast, &["cut = 0.15", "pacing = \"off\"", "rto = \"3rtt\"", "\"wan\""], &[]);
+    let plb = |profile| request("uno/websearch", "uno-plb", profile).resolve().unwrap().to_toml();
+    lines(&plb("paper"), &["congested = 0.5", "busy_rounds = 12", "idle_rounds = 3", "pause = \"60s\""], &[]);
+    lines(&plb("artifact"), &["congested = 0.25", "busy_rounds = 2", "round = \"base_rtt\""], &[]);
+}
+
+#[test]
 fn the_paper_profile_is_what_the_controls_take_by_default() {
-    for name in ["unocc", "dctcp"] {
+    for name in ["unocc", "dctcp", "mprdma", "bbr"] {
         let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
         let part = resolved.scenario().scheme.intra.congestion.clone().unwrap();
         let written: farspan_transport::congestion::Config = toml::Value::Table(part.0).try_into().unwrap();
