@@ -10,6 +10,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod fault;
 mod network;
 mod packet;
 mod port_config;
@@ -17,6 +18,7 @@ pub mod queue;
 mod routing;
 pub mod topology;
 
+pub use fault::{Fault, NodeFaults};
 pub use network::{Link, Network, Node, NodeKind, Tier};
 pub use packet::{Packet, PacketId, Packets};
 pub use port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};

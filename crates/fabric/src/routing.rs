@@ -1,7 +1,7 @@
 //! Shortest-path routes and per-switch salted ECMP.
 
 use crate::network::{Network, NodeKind};
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use farspan_units::random::{self, Random, mix};
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Purpose};
@@ -97,13 +97,7 @@ impl Routes {
     #[must_use]
     pub fn new(network: &Network, seed: u64) -> Self {
         let hosts = network.hosts as usize;
-        let leaves: Vec<NodeId> = {
-            let mut leaves: Vec<_> =
-                (0..hosts).map(|h| network.links[network.first_port[h] as usize].to).collect();
-            leaves.sort_unstable();
-            leaves.dedup();
-            leaves
-        };
+        let leaves = leaves(network);
         let leaf_of = (0..hosts)
             .map(|h| {
                 let leaf = network.links[network.first_port[h] as usize].to;
@@ -122,13 +116,28 @@ impl Routes {
                 salt: Random::new(seed, Purpose::Ecmp, random::entity(&node.name)).at(0),
             })
             .collect();
-        let mut beyond = BTreeMap::new();
         for (number, &leaf) in (0..).zip(&leaves) {
             let table = &mut tables[leaf.index()];
             (table.own_leaf, table.own_first, table.own) = own_hosts(network, leaf, number);
-            add_groups(network, leaf, &mut beyond, &mut tables);
         }
+        View { network, avoided: None }.add_groups(&leaves, &mut tables);
         Self { leaf_of, tables }
+    }
+
+    /// The shortest paths that avoid some links, where there are any: a switch without such a path to a leaf keeps the
+    /// routes that it has. (It leads only to others like it, or to a link that is avoided: packets do not circle.)
+    #[must_use]
+    pub fn avoiding(&self, network: &Network, links: &BTreeSet<PortId>) -> Self {
+        let mut routes = self.clone();
+        let known: Vec<_> =
+            routes.tables.iter_mut().map(|table| core::mem::take(&mut table.groups)).collect();
+        let view = View { network, avoided: Some(links) };
+        view.add_groups(&leaves(network), &mut routes.tables);
+        for (table, known) in routes.tables.iter_mut().zip(known) {
+            let without = table.groups.iter_mut().zip(known).filter(|(group, _)| group.count == 0);
+            without.for_each(|(group, known)| *group = known);
+        }
+        routes
     }
 
     /// One of the equal-cost ways from `from` to `to`; in the generated topologies all have the same links by tier.
@@ -164,58 +173,90 @@ fn own_hosts(network: &Network, leaf: NodeId, number: u32) -> (u32, HostId, Vec<
     (number, first, ports)
 }
 
-/// The switches next to a leaf switch.
-fn next_to(network: &Network, leaf: NodeId) -> Vec<NodeId> {
-    let ends = network.ports_of(leaf).map(|port| network.links[port as usize].to);
-    let mut switches: Vec<_> = ends.filter(|to| to.0 >= network.hosts).collect();
-    switches.sort_unstable();
-    switches.dedup();
-    switches
+/// The switches that hosts hang off, in order.
+fn leaves(network: &Network) -> Vec<NodeId> {
+    let hosts = network.hosts as usize;
+    let mut leaves: Vec<_> =
+        network.first_port[..hosts].iter().map(|&port| network.links[port as usize].to).collect();
+    leaves.sort_unstable();
+    leaves.dedup();
+    leaves
 }
 
-/// Gives every switch its group towards `leaf`. `beyond` keeps, by the switches next to a leaf, the groups of all the
-/// others: the leaves of a pod share them, so that there is one search a pod.
-fn add_groups(
-    network: &Network,
-    leaf: NodeId,
-    beyond: &mut BTreeMap<Vec<NodeId>, Vec<Group>>,
-    tables: &mut [RouteTable],
-) {
-    let entries = next_to(network, leaf);
-    let groups = beyond.entry(entries.clone()).or_insert_with(|| towards(network, &entries, tables));
-    let switches = tables.iter_mut().skip(network.hosts as usize);
-    switches.zip(groups).for_each(|(table, group)| table.groups.push(*group));
-    for entry in entries {
-        let direct = |port: &PortId| network.links[port.index()].to == leaf;
-        let table = &mut tables[entry.index()];
-        let group = table.group(network.ports_of(entry).map(PortId).filter(direct));
-        *table.groups.last_mut().expect("it has just got one") = group;
+/// A network as routes see it.
+#[derive(Clone, Copy)]
+struct View<'a> {
+    network: &'a Network,
+    avoided: Option<&'a BTreeSet<PortId>>,
+}
+
+impl View<'_> {
+    fn is_used(self, port: PortId) -> bool {
+        self.avoided.is_none_or(|avoided| !avoided.contains(&port))
     }
-}
 
-/// Breadth-first from `entries`: every switch gets the ports that lead one link closer to the nearest of them.
-fn towards(network: &Network, entries: &[NodeId], tables: &mut [RouteTable]) -> Vec<Group> {
-    let mut distance = alloc::vec![u32::MAX; network.nodes.len()];
-    let mut queue: alloc::collections::VecDeque<_> = entries.iter().copied().collect();
-    entries.iter().for_each(|entry| distance[entry.index()] = 0);
-    while let Some(node) = queue.pop_front() {
-        for port in network.ports_of(node) {
-            // Links come in pairs, so the neighbours one can reach are those one can be reached from.
-            let next = network.links[port as usize].to;
-            if next.0 >= network.hosts && distance[next.index()] == u32::MAX {
-                distance[next.index()] = distance[node.index()] + 1;
-                queue.push_back(next);
+    /// Whether a packet can go from `from` over one link to `to`; the two are neighbours. Links come in pairs, so the
+    /// neighbours that one can reach are those that one can be reached from, unless links are avoided.
+    fn leads(self, from: NodeId, to: NodeId) -> bool {
+        let mut ports = self.network.ports_of(from).map(PortId);
+        self.avoided.is_none()
+            || ports.any(|port| self.network.links[port.index()].to == to && self.is_used(port))
+    }
+
+    /// The switches that have a link to a leaf switch.
+    fn next_to(self, leaf: NodeId) -> Vec<NodeId> {
+        let ends = self.network.ports_of(leaf).map(|port| self.network.links[port as usize].to);
+        let mut switches: Vec<_> =
+            ends.filter(|&to| to.0 >= self.network.hosts && self.leads(to, leaf)).collect();
+        switches.sort_unstable();
+        switches.dedup();
+        switches
+    }
+
+    /// Gives every switch its group towards each leaf. The leaves of a pod stand behind the same switches, and share the
+    /// groups of all the others: there is one search a pod.
+    fn add_groups(self, leaves: &[NodeId], tables: &mut [RouteTable]) {
+        let mut beyond = BTreeMap::new();
+        for &leaf in leaves {
+            let entries = self.next_to(leaf);
+            let groups = beyond.entry(entries.clone()).or_insert_with(|| self.towards(&entries, tables));
+            let switches = tables.iter_mut().skip(self.network.hosts as usize);
+            switches.zip(&*groups).for_each(|(table, group)| table.groups.push(*group));
+            for entry in entries {
+                let direct =
+                    |port: &PortId| self.network.links[port.index()].to == leaf && self.is_used(*port);
+                let table = &mut tables[entry.index()];
+                let group = table.group(self.network.ports_of(entry).map(PortId).filter(direct));
+                *table.groups.last_mut().expect("it has just got one") = group;
             }
         }
     }
-    let group = |(node, table): (usize, &mut RouteTable)| {
-        let closer = |port: &PortId| {
-            let to = distance[network.links[port.index()].to.index()];
-            to != u32::MAX && to + 1 == distance[node]
+
+    /// Breadth-first from `entries`: every switch gets the ports that lead one link closer to the nearest of them.
+    fn towards(self, entries: &[NodeId], tables: &mut [RouteTable]) -> Vec<Group> {
+        let network = self.network;
+        let mut distance = alloc::vec![u32::MAX; network.nodes.len()];
+        let mut queue: alloc::collections::VecDeque<_> = entries.iter().copied().collect();
+        entries.iter().for_each(|entry| distance[entry.index()] = 0);
+        while let Some(node) = queue.pop_front() {
+            for port in network.ports_of(node) {
+                let next = network.links[port as usize].to;
+                let is_new = next.0 >= network.hosts && distance[next.index()] == u32::MAX;
+                if is_new && self.leads(next, node) {
+                    distance[next.index()] = distance[node.index()] + 1;
+                    queue.push_back(next);
+                }
+            }
+        }
+        let group = |(node, table): (usize, &mut RouteTable)| {
+            let closer = |port: &PortId| {
+                let to = distance[network.links[port.index()].to.index()];
+                to != u32::MAX && to + 1 == distance[node] && self.is_used(*port)
+            };
+            table.group(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer))
         };
-        table.group(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer))
-    };
-    tables.iter_mut().enumerate().skip(network.hosts as usize).map(group).collect()
+        tables.iter_mut().enumerate().skip(network.hosts as usize).map(group).collect()
+    }
 }
 
 impl Walk {

@@ -34,6 +34,11 @@ impl Trimming {
         fits
     }
 
+    /// All headers are gone by `now`.
+    pub(super) fn clear(&mut self, now: Time) {
+        self.clear_at = self.clear_at.min(now);
+    }
+
     /// Whether the last packet in the queue is to be trimmed rather than the one that arrives.
     pub(super) fn picks_the_last(&mut self, victim: Victim) -> bool {
         match victim {

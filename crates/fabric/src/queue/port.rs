@@ -3,6 +3,7 @@
 use super::list::List;
 use super::marking::{Marking, PhantomQueue};
 use super::overflow::Trimming;
+use crate::fault::Lost;
 use crate::packet::{Packet, PacketId, Packets};
 use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
 use alloc::boxed::Box;
@@ -66,17 +67,30 @@ impl PortModel {
     /// checked earlier.
     #[must_use]
     pub fn new(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
+        Self::build(config, rate, delay, true)
+    }
+
+    /// As [`Self::new`], for ports that may [stop](Port::flush) or [change their rate](Port::set_rate): what leaves them is
+    /// not known when it arrives, so that they are never [fluid](Self::is_fluid), and count whole packets.
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    #[must_use]
+    pub fn changeable(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
+        Self::build(config, rate, delay, false)
+    }
+
+    fn build(config: &PortConfig, rate: Rate, delay: Duration, may_be_fluid: bool) -> Self {
         assert!(!rate.is_zero(), "a link moves something");
         let trim = match config.overflow {
             Overflow::Drop => None,
             Overflow::Trim(trim) => Some(trim),
         };
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
-        let second = 8_000_000_000_000_u64;
         let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
-        let fluid = !config.control_priority && marks_at_enqueue && trim.is_none();
+        let fluid = may_be_fluid && !config.control_priority && marks_at_enqueue && trim.is_none();
         Self {
-            byte_time: if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 },
+            byte_time: exact_byte_time(rate),
             rate,
             delay,
             buffer: config.buffer,
@@ -96,6 +110,11 @@ impl PortModel {
     #[inline]
     pub const fn is_fluid(&self) -> bool {
         self.fluid
+    }
+
+    /// The same at another rate; markers and phantom queues stay as they were configured.
+    fn at(&self, rate: Rate) -> Self {
+        Self { byte_time: exact_byte_time(rate), rate, ..self.clone() }
     }
 
     /// How far away the link's far end is: propagation, and processing there.
@@ -118,6 +137,12 @@ impl PortModel {
         // Two packets of one link never arrive at one instant.
         self.rate.transmission(size).max(Duration::from_ps(1))
     }
+}
+
+/// Picoseconds a byte if that is exact, else 0.
+fn exact_byte_time(rate: Rate) -> u64 {
+    let second = 8_000_000_000_000_u64;
+    if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 }
 }
 
 /// The packet in service: what a completion needs to know without looking at the record.
@@ -498,6 +523,40 @@ impl Port {
             }
         }
         Some(id)
+    }
+
+    /// Services that begin from now on have this rate. For ports of a [`PortModel::changeable`].
+    pub fn set_rate(&mut self, rate: Rate) {
+        debug_assert!(!self.model.fluid, "a fluid port has settled what it sends");
+        if rate != self.model.rate {
+            self.model = Arc::new(self.model.at(rate));
+        }
+    }
+
+    /// The port stops: everything that waits, and the packet in service, is discarded; gives what that was. Everything
+    /// due at or before `now` must have been done, and nothing may have [passed](Self::pass). For ports of a
+    /// [`PortModel::changeable`].
+    pub fn flush(&mut self, now: Time, packets: &mut Packets) -> Lost {
+        debug_assert!(self.next_at > now && !self.model.fluid, "something is overdue, or settled");
+        let mut lost = Lost::default();
+        if !self.serving.is_none() {
+            lost.add(packets.remove(self.serving.id).size());
+        }
+        for list in [&mut self.control, &mut self.data] {
+            while !list.is_empty() {
+                let (id, _) = list.pop(packets);
+                lost.add(packets.remove(id).size());
+            }
+        }
+        self.busy = self.busy_until(now);
+        self.free_at = self.free_at.min(now);
+        (self.serving, self.next_at) = (Serving::NONE, Time::MAX);
+        self.queue_integral.add(self.data_bytes.get(), now.as_ps());
+        self.data_bytes = Bytes::ZERO;
+        if let Some(Rare { trimming: Some(trimming), .. }) = self.rare.as_deref_mut() {
+            trimming.clear(now);
+        }
+        lost
     }
 
     /// Bytes in the data queue, the packet in service included: whole, or what is left of it at a

@@ -197,3 +197,75 @@ fn tables_grow_with_the_ports_of_a_switch_not_with_leaves_times_ports() {
         assert!(table.members.len() <= 2 * ports, "{} of {ports} ports at node {node}", table.members.len());
     }
 }
+
+/// The ports of a link and of its way back.
+fn both_ways(network: &Network, name: &str) -> [PortId; 2] {
+    let there = network.port_named(name).unwrap();
+    let link = network.links[there.index()];
+    let back = |port: &u32| {
+        let other = network.links[*port as usize];
+        (other.from, other.to, other.index) == (link.to, link.from, link.index)
+    };
+    [there, PortId((0..network.links.len() as u32).find(back).unwrap())]
+}
+
+/// The pairs (from, to) whose packets cross one of some links, and the hops of all.
+fn crossings(network: &Network, routes: &Routes, links: &BTreeSet<PortId>) -> (Vec<(u32, u32)>, Vec<usize>) {
+    let (mut crossing, mut hops) = (vec![], vec![]);
+    for from in (0..network.hosts).step_by(5) {
+        for to in (0..network.hosts).filter(|&to| to != from).step_by(3) {
+            let ports = route(network, routes, from, to, from ^ to, (from * 31 + to) as u16);
+            hops.push(ports.len());
+            if ports.iter().any(|port| links.contains(port)) {
+                crossing.push((from, to));
+            }
+        }
+    }
+    (crossing, hops)
+}
+
+#[test]
+fn routes_avoid_a_link_where_there_are_other_ways() {
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    for name in ["border0->border1#3", "tor0->agg2#0", "agg0->core0#0", "core5->border0#1"] {
+        let [there, back] = both_ways(&network, name);
+        for links in [BTreeSet::from([there]), BTreeSet::from([there, back])] {
+            assert!(!crossings(&network, &routes, &links).0.is_empty(), "{name} is used at first");
+            let (crossing, hops) = crossings(&network, &routes.avoiding(&network, &links), &links);
+            assert_eq!(crossing, [], "{name}");
+            assert!(hops.iter().all(|&hops| hops <= 11), "{name}");
+        }
+    }
+}
+
+#[test]
+fn avoiding_one_direction_leaves_the_other_alone() {
+    let network = two_sites();
+    let [there, back] = both_ways(&network, "tor0->agg2#0");
+    let routes = Routes::new(&network, 1).avoiding(&network, &BTreeSet::from([there]));
+    assert!(!crossings(&network, &routes, &BTreeSet::from([back])).0.is_empty());
+}
+
+#[test]
+fn without_another_way_the_old_one_stays_and_packets_do_not_circle() {
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    let wan: BTreeSet<_> =
+        (0..8).map(|n| network.port_named(&alloc::format!("border0->border1#{n}")).unwrap()).collect();
+    let (before, _) = crossings(&network, &routes, &wan);
+    let (after, _) = crossings(&network, &routes.avoiding(&network, &wan), &wan);
+    assert_eq!(before, after);
+    let all = (0..network.links.len() as u32).map(PortId).collect();
+    let (_, hops) = crossings(&network, &routes.avoiding(&network, &all), &wan);
+    assert!(hops.iter().all(|&hops| hops <= 9));
+}
+
+#[test]
+fn avoiding_nothing_is_the_same_as_knowing_nothing() {
+    let network = two_sites();
+    let routes = Routes::new(&network, 1);
+    let same = routes.avoiding(&network, &BTreeSet::new());
+    let none = BTreeSet::new();
+    assert_eq!(crossings(&network, &routes, &none), crossings(&network, &same, &none));
+}

@@ -598,3 +598,51 @@ proptest! {
         prop_assert!(order.is_sorted(), "data leaves in the order in which it came");
     }
 }
+
+#[test]
+fn a_port_that_stops_discards_what_waits_and_what_it_sends_and_begins_anew() {
+    let (mut packets, mut port) = (Packets::default(), port(&PortConfig::drop_tail(Bytes::MAX)));
+    for _ in 0..3 {
+        let id = data(&mut packets, 4160);
+        port.enqueue(Time::ZERO, id, &mut packets);
+    }
+    let waiting = ack(&mut packets);
+    port.enqueue(Time::ZERO, waiting, &mut packets);
+    // One has left; the ACK is in service, two wait.
+    let first = port.next_at();
+    assert!(port.advance(first, &mut packets).left.is_some());
+    let now = first + Duration::from_ps(1000);
+    let lost = port.flush(now, &mut packets);
+    assert_eq!((lost.packets, lost.bytes), (3, Bytes::new(2 * 4160 + 64)));
+    assert_eq!((port.next_at(), port.queued(now), packets.len()), (Time::MAX, Bytes::ZERO, 1));
+    assert_eq!(port.busy_until(now), now.since(Time::ZERO), "it was busy all the time");
+    assert_eq!(port.counters().sent_packets, 1);
+    let mean = port.mean_queue(now);
+    assert_eq!(port.mean_queue(now + now.since(Time::ZERO)), mean / 2.0, "nothing waits from there on");
+    let id = data(&mut packets, 4160);
+    let admission = port.enqueue(now, id, &mut packets);
+    let ends = now + Duration::from_ps(332_800);
+    assert_eq!(admission, Admission::Started(Service { ends, backlogged: false }));
+}
+
+#[test]
+fn another_rate_counts_from_the_next_service_on_and_leaves_the_phantom_queue_alone() {
+    let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: false };
+    let config = PortConfig { phantom: Some(phantom), ..PortConfig::drop_tail(Bytes::MAX) };
+    let mut levels = vec![];
+    for slower in [false, true] {
+        let (mut packets, mut port) = (Packets::default(), port(&config));
+        for _ in 0..2 {
+            let id = data(&mut packets, 4160);
+            port.enqueue(Time::ZERO, id, &mut packets);
+        }
+        if slower {
+            port.set_rate(Rate::from_gbps(10));
+        }
+        levels.push(port.phantom(Time::from_ps(300_000)));
+        let second = if slower { 3_328_000 } else { 332_800 };
+        let times: Vec<_> = drain(&mut port, &mut packets).into_iter().map(|x| x.0).collect();
+        assert_eq!(times, [Time::from_ps(332_800), Time::from_ps(332_800 + second)]);
+    }
+    assert_eq!(levels[0], levels[1]);
+}
