@@ -2,16 +2,17 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{Channel, EventClass, Key, Outbox, Window};
+use crate::fault::{Held, Holding};
 use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
 use crate::record::{self, Kind};
 use crate::rows::Rows;
 use crate::trigger::{End, Waiting};
-use farspan_fabric::{Packet, PacketId, Packets};
+use farspan_fabric::{NodeFaults, Packet, PacketId, Packets};
 use farspan_transport::wire::Header;
 use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Incoming};
-use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
+use farspan_units::{Bytes, FlowId, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
@@ -72,6 +73,8 @@ pub(crate) struct Host {
     delivered: Rows<2>,
     pub(crate) waiting: Waiting,
     sampler: FlowSampler,
+    /// Of its NIC's link, if there are any.
+    pub(crate) faults: Option<Box<NodeFaults>>,
 }
 
 impl Host {
@@ -89,6 +92,7 @@ impl Host {
             delivered: Rows::default(),
             waiting: Waiting::new(id),
             sampler: sampled,
+            faults: None,
             plan: Arc::clone(plan),
         }
     }
@@ -350,6 +354,14 @@ impl Host {
     /// The NIC, which is free, takes the endpoint's next packet; says whether there was one.
     #[inline(always)]
     fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
+        if self.faults.is_some() {
+            return self.transmit_with_faults(now, packets, out);
+        }
+        self.send_next(now, packets, out)
+    }
+
+    #[inline(always)]
+    fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
         let header = self.plan.header;
         if let Some(reply) = self.endpoint.poll_reply() {
             let packet = record::pack(&reply.header(), reply.to, header, reply.entropy);
@@ -362,6 +374,26 @@ impl Host {
             return false;
         }
         true
+    }
+
+    /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.
+    #[cold]
+    fn transmit_with_faults(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        out: &mut impl Outbox<PacketId>,
+    ) -> bool {
+        let mut faults = self.faults.take().expect("a host with faults");
+        let port = PortId(self.nic.channel.id);
+        let own = self.plan.network.links[port.index()].rate;
+        self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
+        let mut held = Held::default();
+        let taken = self.send_next(now, packets, &mut Holding { now, held: &mut held, out });
+        held.leave_at(self.nic.free_at());
+        held.release(&mut faults, packets, out);
+        self.faults = Some(faults);
+        taken
     }
 
     fn wake(&mut self, kind: u8, at: Time, out: &mut impl Outbox<PacketId>) {

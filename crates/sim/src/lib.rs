@@ -7,6 +7,7 @@
 mod delay;
 mod drive;
 mod engine;
+mod fault;
 mod host;
 mod jitter;
 mod nic;

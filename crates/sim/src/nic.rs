@@ -47,6 +47,8 @@ pub(crate) struct Nic {
     past_integral: u128,
     /// The largest data packet.
     largest: Bytes,
+    /// Bytes sent at other rates than now, and how long that took.
+    before: (Bytes, Duration),
 }
 
 impl Nic {
@@ -63,6 +65,7 @@ impl Nic {
             past: [Amount::default(); 2],
             past_integral: 0,
             largest: Bytes::ZERO,
+            before: (Bytes::ZERO, Duration::ZERO),
         }
     }
 
@@ -110,6 +113,22 @@ impl Nic {
         self.runs[kind] = Run { size, time, packets: 0 };
     }
 
+    /// Packets taken from now on have this rate.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        if rate == self.rate {
+            return;
+        }
+        let sent = self.sent_bytes();
+        self.before = (sent, self.before.1 + self.rate.transmission(sent - self.before.0));
+        self.rate = rate;
+        // No packet has this size: the next ones begin runs of their own.
+        [0, 1].into_iter().for_each(|kind| self.begin_run(Bytes::ZERO, kind));
+    }
+
+    fn sent_bytes(&self) -> Bytes {
+        (self.sent(0) + self.sent(1)).bytes
+    }
+
     /// All that was taken: data, then control packets.
     pub(crate) fn sent(&self, kind: usize) -> Amount {
         self.past[kind] + self.runs[kind].amount()
@@ -132,7 +151,8 @@ impl Nic {
 
     /// Time spent sending up to `now`.
     pub(crate) fn busy_until(&self, now: Time) -> Duration {
-        self.rate.transmission((self.sent(0) + self.sent(1)).bytes).saturating_sub(self.free_at.since(now))
+        let busy = self.before.1 + self.rate.transmission(self.sent_bytes() - self.before.0);
+        busy.saturating_sub(self.free_at.since(now))
     }
 
     /// Time-weighted mean of the data in transmission from the start to `now`, in bytes.

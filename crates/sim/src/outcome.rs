@@ -58,8 +58,10 @@ pub struct PortOutcome {
     pub sent_bytes: Bytes,
     /// Packets sent, of any kind.
     pub sent_packets: u64,
-    /// Data packets dropped.
+    /// Packets refused by a full buffer, or lost.
     pub dropped_packets: u64,
+    /// Of them, those lost by faults.
+    pub lost_packets: u64,
     /// Data packets marked here.
     pub marked_packets: u64,
     /// Data packets trimmed here.
@@ -148,7 +150,7 @@ pub struct Totals {
     pub control_sent: Amount,
     /// Control packets that reached their host.
     pub control_delivered: Amount,
-    /// Packets dropped.
+    /// Packets refused by full buffers, or lost by faults.
     pub dropped: Amount,
     /// Packets still in the network at the end.
     pub in_network: Amount,

@@ -2,9 +2,9 @@
 
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
-use farspan_fabric::{Network, Routes, Walk};
+use farspan_fabric::{Fault, Network, Routes, Walk, fault};
 use farspan_transport::{Class, Message, Path, Route, Scheme};
-use farspan_units::{Bytes, Duration, FlowId, HostId};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -44,6 +44,9 @@ pub(crate) struct Plan {
     pub(crate) port_jitter: Duration,
     pub(crate) rate_interval: Option<Duration>,
     pub(crate) queue_interval: Option<Duration>,
+    pub(crate) faults: Arc<[Fault]>,
+    /// When routes change, and to what.
+    pub(crate) reroutes: Vec<(Time, Arc<Routes>)>,
     routes: Routes,
     /// What senders share, one for each path and scheme that differ.
     shared: Vec<Arc<Route>>,
@@ -69,6 +72,8 @@ impl Plan {
             port_jitter: spec.port_jitter,
             rate_interval: spec.probes.rate_interval,
             queue_interval: spec.probes.queue_interval,
+            faults: spec.faults.as_slice().into(),
+            reroutes: reroutes(spec, &routes),
             routes,
             shared: Vec::new(),
             buffers,
@@ -183,4 +188,14 @@ impl Plan {
             route: Arc::clone(route),
         }
     }
+}
+
+/// When routes change, and to what: those that avoid equal links are kept once.
+fn reroutes(spec: &Spec, routes: &Routes) -> Vec<(Time, Arc<Routes>)> {
+    let mut known = BTreeMap::new();
+    let reroute = |(time, links)| {
+        let avoiding = |links: &_| Arc::new(routes.avoiding(&spec.network, links));
+        (time, Arc::clone(known.entry(links).or_insert_with_key(avoiding)))
+    };
+    fault::withdrawals(&spec.faults).into_iter().map(reroute).collect()
 }

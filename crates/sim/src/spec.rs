@@ -1,6 +1,6 @@
 //! What a run is given.
 
-use farspan_fabric::{Network, PortConfig, Tier};
+use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
@@ -117,6 +117,8 @@ pub struct Spec {
     pub flows: Vec<Flow>,
     /// What makes some of them wait for others.
     pub triggers: Vec<Trigger>,
+    /// What goes wrong with the links.
+    pub faults: Vec<Fault>,
     /// Scheme of intra-DC flows.
     pub intra: Arc<Scheme>,
     /// Scheme of inter-DC flows.

@@ -3,6 +3,10 @@
 //! Ports share nothing here, so that each may be settled by itself; ports that shared a buffer would have to be settled
 //! together, in order of (time, port).
 
+mod fault;
+
+pub(crate) use fault::{SwitchFaults, port_changes, routes_change};
+
 use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::{ProbeKind, Sample, SampleId};
@@ -147,6 +151,10 @@ pub(crate) struct Switch {
     /// lazily.
     touched: Vec<u64>,
     sampler: PortSampler,
+    /// With the links' faults, if there are any, it goes a way of its own.
+    pub(crate) faults: Option<Box<SwitchFaults>>,
+    plan: Arc<Plan>,
+    node: NodeId,
 }
 
 /// The port that a packet leaves from, counted from the first.
@@ -200,6 +208,9 @@ impl Switch {
             leaf_of: Arc::clone(&plan.leaf_of),
             jitter: plan.port_jitter,
             queue_interval: plan.queue_interval,
+            faults: None,
+            plan: Arc::clone(plan),
+            node,
         }
     }
 
@@ -210,6 +221,9 @@ impl Switch {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
+        if self.faults.is_some() {
+            return self.handle_with_faults(key, arrived, packets, out);
+        }
         let port = match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => {
                 let port = self.route(id, packets);
@@ -224,6 +238,7 @@ impl Switch {
                 self.ports[port].advance(key.at(), packets, self.jitter, out);
                 port
             }
+            (EventClass::Fault, _) => return self.change(None, key, packets),
             _ => return self.sample(key, out),
         };
         let egress = &self.ports[port];
@@ -234,6 +249,9 @@ impl Switch {
     /// the window's end. A completion in the window delivers after it, so none is late. What arrives at one port is
     /// nothing to another, so that each port has its turn with all its packets.
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        if self.faults.is_some() {
+            return self.run_with_faults(packets, window);
+        }
         if window.has_wakes() {
             self.run_in_order(packets, window);
             return self.finish(packets, window);
@@ -285,6 +303,7 @@ impl Switch {
         while let Some((key, arrived)) = window.next() {
             match arrived {
                 Some(id) => self.arrive(key.at(), id, packets, window),
+                None if key.class() == EventClass::Fault => self.change(None, key, packets),
                 None => {
                     self.settle(key.at(), packets, window);
                     self.sample(key, window);

@@ -8,8 +8,9 @@ use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
-use crate::switch::Switch;
-use farspan_fabric::{Packet, Port, PortCounters, PortModel, Tier};
+use crate::switch::{Switch, SwitchFaults, port_changes, routes_change};
+use farspan_fabric::fault::Lost;
+use farspan_fabric::{NodeFaults, Packet, Port, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::collections::BTreeMap;
@@ -40,22 +41,35 @@ impl World {
         let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
+            let faults = NodeFaults::new(&plan.faults, ports.clone(), plan.seed);
             nodes.push(if node.0 < spec.network.hosts {
                 let sampler = samplers.remove(&node.0).unwrap_or_default();
                 let look = spec.probes.rate_interval.filter(|_| !sampler.is_empty());
                 first_looks.extend(look.map(|interval| (node.0, interval)));
                 let nic = drive.map.channels[ports.start as usize];
-                Place::Host(Box::new(Host::new(&plan, HostId(node.0), nic, sampler)))
+                let mut host = Host::new(&plan, HostId(node.0), nic, sampler);
+                host.faults = faults.map(Box::new);
+                Place::Host(Box::new(host))
             } else {
                 let sampled = spec.probes.queue_ports.iter().copied().filter(|port| ports.contains(&port.0));
                 let sampled: Vec<_> = sampled.collect();
                 let look = spec.probes.queue_interval.filter(|_| !sampled.is_empty());
                 first_looks.extend(look.map(|interval| (node.0, interval)));
-                let port = |id| (models.port(spec, PortId(id)), drive.map.channels[id as usize]);
-                Place::Switch(Box::new(Switch::new(&plan, node, ports.map(port).collect(), sampled)))
+                let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
+                let changes = |id| changes.iter().any(|&(_, port)| port == id);
+                let port = |id| {
+                    (models.port(spec, PortId(id), changes(PortId(id))), drive.map.channels[id as usize])
+                };
+                let mut switch = Switch::new(&plan, node, ports.map(port).collect(), sampled);
+                switch.faults = faults.map(|links| Box::new(SwitchFaults::new(links)));
+                Place::Switch(Box::new(switch))
             });
         }
+        let changes = changes(&plan, &nodes);
         let mut engine = drive.engine(nodes);
+        for (node, key) in changes {
+            engine.wake(&drive.map, node, key);
+        }
         for (node, interval) in first_looks {
             engine.wake(&drive.map, node, Key::new(Time::ZERO + interval, EventClass::Probe, 0, 0));
         }
@@ -226,14 +240,27 @@ impl World {
         }
     }
 
+    /// What the link behind each port has lost, by id.
+    fn losses(&self) -> impl Iterator<Item = Lost> {
+        (0..).zip(self.places()).flat_map(|(node, place)| {
+            let faults = match place {
+                Place::Host(host) => host.faults.as_deref(),
+                Place::Switch(switch) => switch.faults.as_deref().map(|faults| &faults.links),
+            };
+            let ports = self.plan.network.ports_of(NodeId(node));
+            ports.map(move |port| faults.map_or(Lost::default(), |faults| faults.lost(PortId(port))))
+        })
+    }
+
     fn port_outcomes(&self, end: Time) -> Vec<PortOutcome> {
-        let outcome = |(id, port): (u32, Line<'_>)| {
+        let outcome = |(id, (port, lost)): (u32, (Line<'_>, Lost))| {
             let c = port.counters(end);
             PortOutcome {
                 name: self.plan.network.port_name(PortId(id)),
                 sent_bytes: c.sent_bytes,
                 sent_packets: c.sent_packets,
-                dropped_packets: c.dropped,
+                dropped_packets: c.dropped + lost.packets,
+                lost_packets: lost.packets,
                 marked_packets: c.marked,
                 trimmed_packets: port.trimmed().0,
                 max_queue: c.max_queue,
@@ -245,12 +272,15 @@ impl World {
                 },
             }
         };
-        (0..).zip(self.ports()).map(outcome).collect()
+        (0..).zip(self.ports().zip(self.losses())).map(outcome).collect()
     }
 
     fn totals(&self, ports: &[PortOutcome], end: Time) -> Totals {
         let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
-        let dropped = self.ports().map(|port| port.counters(end));
+        let dropped = self.ports().zip(self.losses()).map(|(port, lost)| {
+            let c = port.counters(end);
+            Amount { packets: c.dropped + lost.packets, bytes: c.dropped_bytes + lost.bytes }
+        });
         let packets = self.engine.packets();
         let under_way = packets.iter().flat_map(|packets| packets.iter());
         let in_network = under_way.map(|packet| Amount { packets: 1, bytes: packet.size() }).sum();
@@ -261,7 +291,7 @@ impl World {
             delivered: amount(|host| host.counters.arrived(0)),
             control_delivered: amount(|host| host.counters.arrived(1)),
             trimmed_delivered: amount(|host| host.counters.arrived(2)),
-            dropped: dropped.map(|c| Amount { packets: c.dropped, bytes: c.dropped_bytes }).sum(),
+            dropped: dropped.sum(),
             in_network,
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
@@ -327,21 +357,36 @@ impl Line<'_> {
 /// The kinds of switch ports of a world: few, however many ports there are.
 #[derive(Default)]
 struct Models {
-    known: Vec<((Tier, Rate, Duration), Arc<PortModel>)>,
+    known: Vec<((Tier, Rate, Duration, bool), Arc<PortModel>)>,
 }
 
 impl Models {
-    fn port(&mut self, spec: &Spec, id: PortId) -> Port {
+    /// `changes`: whether the port may stop, or change its rate.
+    fn port(&mut self, spec: &Spec, id: PortId, changes: bool) -> Port {
         let link = &spec.network.links[id.index()];
-        let kind = (link.tier, link.rate, link.delay);
+        let kind = (link.tier, link.rate, link.delay, changes);
         let known = self.known.iter().find(|(known, _)| *known == kind).map(|(_, model)| Arc::clone(model));
         let model = known.unwrap_or_else(|| {
-            let model = Arc::new(PortModel::new(spec.ports.of(link.tier), link.rate, link.delay));
+            let build = if changes { PortModel::changeable } else { PortModel::new };
+            let model = Arc::new(build(spec.ports.of(link.tier), link.rate, link.delay));
             self.known.push((kind, Arc::clone(&model)));
             model
         });
         Port::new(&model, id, spec.seed)
     }
+}
+
+/// What changes at which nodes while they run: ports with faults, and the routes of all switches.
+fn changes(plan: &Plan, nodes: &[Place]) -> Vec<(u32, Key)> {
+    let mut changes = Vec::new();
+    for (node, place) in (0..).zip(nodes) {
+        let Place::Switch(switch) = place else { continue };
+        let ports = switch.faults.iter().flat_map(|faults| faults.links.changes());
+        changes.extend(ports.map(|(at, port)| (node, port_changes(at, port))));
+        let routes = (0..).zip(&plan.reroutes);
+        changes.extend(routes.map(|(number, (at, _))| (node, routes_change(*at, number))));
+    }
+    changes
 }
 
 /// Who samples which flows.

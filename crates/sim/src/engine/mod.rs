@@ -28,6 +28,8 @@ use std::sync::Arc;
 pub(crate) enum EventClass {
     /// A port finished a transmission; id: port.
     Completion = 0,
+    /// Something outside the node changes its state; id, kind: what.
+    Fault = 1,
     /// A look at the state; id: 0.
     Probe = 2,
     /// A message arrives; id: channel.
@@ -58,6 +60,7 @@ impl Key {
     pub(crate) const fn class(self) -> EventClass {
         match (self.0 >> 40) as u8 {
             0 => EventClass::Completion,
+            1 => EventClass::Fault,
             2 => EventClass::Probe,
             4 => EventClass::Arrival,
             5 => EventClass::Word,

@@ -86,6 +86,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         ports,
         flows,
         triggers: Vec::new(),
+        faults: Vec::new(),
         intra: Arc::clone(scheme),
         inter: Arc::clone(scheme),
         mss: MSS,
@@ -119,7 +120,8 @@ pub fn run(spec: &Spec) -> Outcome {
 pub fn equal_under_all(spec: &Spec) -> Result<Outcome, String> {
     let run = |engine| farspan_sim::run(spec, engine, &mut |_| true);
     let oracle = run(EngineKind::Oracle);
-    for engine in OTHERS {
+    let more = (!spec.faults.is_empty()).then_some(EngineKind::Threads(3));
+    for engine in OTHERS.into_iter().chain(more) {
         if let Some(what) = difference(&oracle, &run(engine)) {
             return Err(format!("oracle and {engine:?}: {what}"));
         }

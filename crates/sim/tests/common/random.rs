@@ -1,8 +1,11 @@
 //! Random small worlds, and what happened in them: one seed names one world.
 
 use crate::common::tree;
+use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
-use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
+use farspan_fabric::{
+    Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
+};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
@@ -32,6 +35,7 @@ pub fn random_spec(seed: u64) -> Spec {
         },
         probes: probes(&mut draw, &network, flows.len(), span),
         stop: stop(&mut draw, span, last_start, base, &flows, mss + header),
+        faults: faults(&mut Draw(Random::new(seed, Purpose::Test, 3)), &network, base, span),
         triggers: triggers(&mut Draw(Random::new(seed, Purpose::Test, 2)), &network, flows.len(), base),
         network,
         flows,
@@ -242,6 +246,55 @@ fn flows(draw: &mut Draw, network: &Network, mss: Bytes, base: Base) -> Vec<Flow
     (0..count).map(flow).collect()
 }
 
+/// In two worlds of five some links have faults.
+fn faults(draw: &mut Draw, network: &Network, base: Base, span: Duration) -> Vec<Fault> {
+    let count = if draw.below(5) < 2 { 1 + draw.below(4) } else { 0 };
+    let links = network.links.len() as u64;
+    // Ends of a link that several faults may meet.
+    let often = draw.below(links) as u32;
+    let fault = |draw: &mut Draw| {
+        let first = if draw.one_in(3) { often } else { draw.below(links) as u32 };
+        let at = if draw.one_in(3) { Duration::ZERO } else { Duration::from_ps(draw.below(span.as_ps())) };
+        let lasts =
+            if draw.one_in(2) { draw.time(base.packet, span) } else { draw.time(base.rtt, base.rtt * 8) };
+        let until = if draw.one_in(4) { Time::MAX } else { Time::ZERO + at + lasts };
+        let links = fault_links(draw, network, PortId(first));
+        let delay = [Duration::ZERO, base.packet * 3, base.rtt];
+        let withdraw_after = draw.one_in(2).then(|| draw.pick(&delay));
+        Fault { kind: fault_kind(draw), links, at: Time::ZERO + at, until, withdraw_after }
+    };
+    (0..count).map(|_| fault(draw)).collect()
+}
+
+/// A link, the links beside it, or those of its tier; perhaps with the links back.
+fn fault_links(draw: &mut Draw, network: &Network, first: PortId) -> Vec<PortId> {
+    let link = network.links[first.index()];
+    let (reach, both) = (draw.below(4), draw.one_in(2));
+    let meant = |other: &Link| match reach {
+        0 => (other.from, other.to) == (link.from, link.to),
+        1 => other.tier == link.tier,
+        _ => (other.from, other.to, other.index) == (link.from, link.to, link.index),
+    };
+    let back = |other: &Link| Link { from: other.to, to: other.from, ..*other };
+    let all = (0..).zip(&network.links).filter(|(_, other)| meant(other) || both && meant(&back(other)));
+    all.map(|(port, _)| PortId(port)).collect()
+}
+
+fn fault_kind(draw: &mut Draw) -> FaultKind {
+    let packets = draw.pick(&[Affected::Data, Affected::All]);
+    let probability = draw.pick(&[0.001, 0.01, 0.1]);
+    let per = draw.pick(&[Numbering::Queue, Numbering::Flow]);
+    let block = 1 + draw.below(20) as u32;
+    let losses = (0..draw.below(u64::from(block).min(3)) + 1).map(|n| 0.2 / (n + 1) as f64).collect();
+    match draw.below(7) {
+        0 | 1 => FaultKind::LinkDown,
+        2 => FaultKind::BlackHole,
+        3 => FaultKind::Rate(draw.rate().mul_f64(draw.pick(&[0.1, 0.5, 2.0]))),
+        4 => FaultKind::Loss(Loss { process: LossProcess::Independent(probability), packets }),
+        _ => FaultKind::Loss(Loss { process: LossProcess::Blocks { block, losses, per }, packets }),
+    }
+}
+
 fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     let mut congestion = congestion::Config::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
     let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
@@ -416,6 +469,18 @@ pub const FEATURES: &[&str] = &[
     "payload cut off by a coin",
     "headers refused",
     "marked where departures are known on arrival",
+    "lost where a link was down",
+    "lost at a NIC",
+    "lost in a black hole",
+    "lost each for itself",
+    "lost in blocks of a port",
+    "lost in blocks of a flow",
+    "control packets lost by a fault",
+    "another rate while packets wait",
+    "routes withdrawn and restored",
+    "routes withdrawn for ever",
+    "losses in both directions of a link",
+    "faults that overlap on a port",
 ];
 
 /// Windows that an engine files one by one, at most.
@@ -503,8 +568,58 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         headers_refused,
         spec.port_jitter.is_zero() && configs.clone().any(fluid),
     ];
+    let has = [&has[..], &features_of_faults(spec, outcome)].concat();
     assert_eq!(has.len(), FEATURES.len());
     FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()
+}
+
+/// The last of [`FEATURES`].
+fn features_of_faults(spec: &Spec, outcome: &Outcome) -> Vec<bool> {
+    let (links, faults) = (&spec.network.links, &spec.faults);
+    let of = |port: usize| faults.iter().filter(move |fault| fault.links.contains(&PortId(port as u32)));
+    let losing = || (0..links.len()).filter(|&port| outcome.ports[port].lost_packets > 0);
+    let lost_by =
+        |is: &dyn Fn(&FaultKind) -> bool| losing().any(|port| of(port).all(|fault| is(&fault.kind)));
+    let loss = |is: fn(&LossProcess) -> bool| {
+        lost_by(&|kind| matches!(kind, FaultKind::Loss(Loss { process, .. }) if is(process)))
+    };
+    let per = |wanted| {
+        lost_by(&|kind| match kind {
+            FaultKind::Loss(Loss { process: LossProcess::Blocks { per, .. }, .. }) => *per == wanted,
+            _ => false,
+        })
+    };
+    let nic = |port: usize| links[port].tier == Tier::HostUp;
+    let ran = |fault: &Fault| fault.at < outcome.end;
+    let slowed = |port: usize| of(port).any(|fault| matches!(fault.kind, FaultKind::Rate(_)) && ran(fault));
+    let waited = |port: usize| outcome.ports[port].mean_queue > (spec.mss + spec.header).as_f64();
+    let restored = |fault: &Fault| {
+        let after = fault.withdraw_after.filter(|_| fault.until != Time::MAX);
+        after.is_some_and(|delay| fault.until + delay < outcome.end)
+    };
+    let back = |port: usize| {
+        let link = links[port];
+        links.iter().position(|other| (other.from, other.to, other.index) == (link.to, link.from, link.index))
+    };
+    let flows_lost: u64 = outcome.flows.iter().map(|flow| flow.dropped_packets).sum();
+    let lost: u64 = outcome.ports.iter().map(|port| port.lost_packets).sum();
+    vec![
+        losing().any(|port| !nic(port) && of(port).all(|fault| fault.kind == FaultKind::LinkDown)),
+        losing().any(nic),
+        lost_by(&|kind| *kind == FaultKind::BlackHole),
+        loss(|process| matches!(process, LossProcess::Independent(_))),
+        per(Numbering::Queue),
+        per(Numbering::Flow),
+        lost > 0 && lost == outcome.totals.dropped.packets && lost > flows_lost,
+        (0..links.len()).any(|port| !nic(port) && slowed(port) && waited(port)),
+        faults.iter().any(restored),
+        faults.iter().any(|fault| fault.withdraw_after.is_some() && fault.until == Time::MAX && ran(fault)),
+        losing().any(|port| back(port).is_some_and(|back| outcome.ports[back].lost_packets > 0)),
+        losing().any(|port| {
+            let pair = |a: &Fault| of(port).any(|b| a != b && a.at < b.until && b.at < a.until && ran(b));
+            of(port).any(|fault| ran(fault) && pair(fault))
+        }),
+    ]
 }
 
 /// How many first packets reach one switch at one instant: those of the flows that start first, one a host, into an empty
