@@ -96,8 +96,10 @@ pub struct PortRecord {
     pub bytes: Bytes,
     /// Packets sent, of any kind.
     pub packets: u64,
-    /// Data packets dropped here.
+    /// Packets refused here by a full buffer, or lost by a fault.
     pub drops: u64,
+    /// Of them, those lost by a fault.
+    pub losses: u64,
     /// Data packets marked here.
     pub marks: u64,
     /// Data packets trimmed here.

@@ -285,6 +285,7 @@ mod tests {
             bytes: Bytes::new(1),
             packets: 1,
             drops: 0,
+            losses: 0,
             marks: 0,
             trims: 0,
             max_queue: Bytes::new(100),

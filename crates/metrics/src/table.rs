@@ -267,6 +267,7 @@ impl Record for PortRecord {
             field("max_queue_bytes", UInt64, "B"),
             field("mean_queue_bytes", Float64, "B"),
             field("utilization", Float64, "fraction"),
+            field("losses", UInt64, "packets"),
         ]))
     }
 
@@ -282,6 +283,7 @@ impl Record for PortRecord {
             count(|r| r.max_queue.get()),
             floats(records.iter().map(|r| r.mean_queue)),
             floats(records.iter().map(|r| r.utilization)),
+            count(|r| r.losses),
         ]
     }
 }
@@ -402,6 +404,7 @@ mod tests {
             bytes: Bytes::new(10),
             packets: 2,
             drops: 3,
+            losses: 1,
             marks: 4,
             trims: 5,
             max_queue: Bytes::new(6),
@@ -411,9 +414,9 @@ mod tests {
         PortTable::save(&path, &[port]).unwrap();
         let back = read(&path);
         assert_eq!(column(&back, "port").as_string::<i32>().value(0), "tor60->host240#0");
-        let numbers = ["bytes", "packets", "drops", "marks", "trims", "max_queue_bytes"]
+        let numbers = ["bytes", "packets", "drops", "marks", "trims", "max_queue_bytes", "losses"]
             .map(|n| column(&back, n).as_primitive::<UInt64Type>().value(0));
-        assert_eq!(numbers, [10, 2, 3, 4, 5, 6]);
+        assert_eq!(numbers, [10, 2, 3, 4, 5, 6, 1]);
         assert_eq!(column(&back, "mean_queue_bytes").as_primitive::<Float64Type>().value(0), 0.5);
         assert_eq!(column(&back, "utilization").as_primitive::<Float64Type>().value(0), 0.75);
     }

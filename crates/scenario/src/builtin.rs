@@ -22,10 +22,12 @@ built_in!(
     "bench/fat-tree-fifo",
     "bench/two-sites",
     "bench/two-sites-fifo",
+    "uno/border-failure",
     "uno/incast-inter",
     "uno/incast-intra",
     "uno/incast-mixed",
     "uno/permutation",
+    "uno/random-loss",
     "uno/steady",
     "uno/websearch",
 );

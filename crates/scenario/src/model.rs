@@ -4,9 +4,9 @@
 //! descriptions of the JSON Schema.
 
 use crate::value::{
-    FirstWindow, Interval, Jitter, LoadReference, LoadUnit, MarkAt, Marking, Mix, MixUnit, Overflow,
-    Oversubscription, Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind,
-    TriggerDelay, TrimVictim, WorkloadKind,
+    FaultKind, FirstWindow, Interval, Jitter, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, Marking,
+    Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule,
+    Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim, WorkloadKind,
 };
 use farspan_transport::{Class, WindowCheck, balance, congestion};
 use farspan_units::{Bytes, Duration, Rate};
@@ -36,7 +36,7 @@ pub struct Scenario {
     pub scheme: Scheme,
     /// The parts of the workload; they run together.
     pub workload: Vec<Workload>,
-    /// Faults of links. Not in this release.
+    /// Faults of links.
     pub fault: Vec<LinkFault>,
     /// What to sample.
     pub probes: Probes,
@@ -222,7 +222,7 @@ pub struct Phantom {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
-    /// What it is: incast, permutation, poisson, flows.
+    /// What it is: incast, permutation, pairs, poisson, flows.
     pub kind: Option<WorkloadKind>,
     /// The name of this part in results. Default: the kind.
     pub tag: Option<String>,
@@ -230,7 +230,9 @@ pub struct Workload {
     pub receiver: Option<u32>,
     /// Incast: the sending hosts.
     pub senders: Option<Vec<u32>>,
-    /// Incast, permutation: payload of each flow.
+    /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
+    pub pairs: Option<Vec<[u32; 2]>>,
+    /// Incast, permutation, pairs: payload of each flow. Default of pairs: of the profile.
     pub flow_size: Option<Bytes>,
     /// When this part starts. Default: 0us.
     pub start: Option<Duration>,
@@ -265,22 +267,36 @@ pub struct Workload {
     pub trigger_delay: Option<TriggerDelay>,
 }
 
-/// A fault of a link.
+/// A fault of one or more links. Which keys apply depends on the kind.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkFault {
-    /// What happens.
-    pub kind: Option<String>,
-    /// To which link: FROM->TO#n.
+    /// What happens: link_down, black_hole, rate, loss, block_loss.
+    pub kind: Option<FaultKind>,
+    /// To which links: FROM->TO#n, or a pattern, in which * stands for anything and ? for one character.
     pub link: Option<String>,
-    /// When.
+    /// When it begins. Default: 0ns.
     pub at: Option<Duration>,
-    /// Until when; left out: for ever.
+    /// When it ends. Default: never.
     pub until: Option<Duration>,
-    /// Whether the opposite link fails as well.
+    /// Whether the same happens to the links back. Default: false.
     pub both_directions: Option<bool>,
-    /// Whether routes avoid the link.
+    /// Whether all switches learn of it and send packets other ways, where there are any. Default: false.
     pub withdraw_routes: Option<bool>,
+    /// With withdraw_routes, how long after the fault begins, and ends, routes change. Default: 0ns.
+    pub withdraw_delay: Option<Duration>,
+    /// Rate: that of the services that begin while the fault lasts.
+    pub rate: Option<Rate>,
+    /// Loss: with which probability each packet is lost.
+    pub probability: Option<f64>,
+    /// Block loss: packets of a block, at most 64. Default: of the profile.
+    pub block: Option<u32>,
+    /// Block loss: the probabilities that a block loses 1, 2, 3, ... packets. Default: of the profile.
+    pub probabilities: Option<Vec<f64>>,
+    /// Block loss: what numbers the packets, each "queue", or each "flow" at a switch. Default: of the profile.
+    pub per: Option<LossPer>,
+    /// Loss, block loss: which packets can be lost, "data" or "all". Default: data; for block loss, of the profile.
+    pub packets: Option<LossPackets>,
 }
 
 /// What to sample. Looking changes nothing.

@@ -132,6 +132,7 @@ fn port_record(port: &PortOutcome) -> PortRecord {
         bytes: port.sent_bytes,
         packets: port.sent_packets,
         drops: port.dropped_packets,
+        losses: port.lost_packets,
         marks: port.marked_packets,
         trims: port.trimmed_packets,
         max_queue: port.max_queue,

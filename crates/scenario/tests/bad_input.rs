@@ -130,7 +130,6 @@ fn wrong_values_name_the_argument_that_set_them() {
         ),
         ("measure.fairness_group=incats", "measure.fairness_group", &["did you mean \"incast\""]),
         ("stop.time=0s", "stop.time", &["to 281s"]),
-        ("fault=[{ kind = 'link_down' }]", "fault[0]", &["not in this release"]),
         ("nonsense", "", &["PATH=VALUE"]),
         ("[=4", "[", &["not a path"]),
         ("=4", "", &["not a path"]),
@@ -145,6 +144,77 @@ fn wrong_values_name_the_argument_that_set_them() {
             assert!(message.contains(word), "{assignment}\n  gave {message}\n  expected {word}");
         }
     }
+}
+
+#[test]
+fn wrong_faults_are_refused() {
+    let folder = Folder::new("faults");
+    let link = "link = 'tor0->agg0#0'";
+    // Keys of a fault, the key to blame, and words that the message must have.
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("", "kind", &["missing", "link_down, black_hole, rate, loss, block_loss"]),
+        ("kind = 'black_hol'", "kind", &["did you mean \"black_hole\"?"]),
+        ("kind = 'link_down'\nlinks = 'a'", "links", &["unknown key", "\"link\""]),
+        ("kind = 'link_down'\nprobability = 0.1", "probability", &["link_down has no", "withdraw_delay"]),
+        ("kind = 'link_down'\nat = '3ms'\nuntil = '2ms'", "until", &["begins at 3ms", "later"]),
+        ("kind = 'link_down'\nat = '300s'", "at", &["out of range", "to 281s"]),
+        ("kind = 'link_down'\nwithdraw_delay = '1ms'", "withdraw_delay", &["withdraw_routes = true"]),
+        ("kind = 'link_down'\nwithdraw_routes = true\nwithdraw_delay = '11s'", "withdraw_delay", &["to 10s"]),
+        ("kind = 'rate'", "rate", &["missing", "10Gbps"]),
+        ("kind = 'rate'\nrate = '0Gbps'", "rate", &["out of range", "from 1Mbps"]),
+        ("kind = 'loss'", "probability", &["missing", "1e-4"]),
+        ("kind = 'loss'\nprobability = 1.5", "probability", &["1.5 is out of range", "from 0 to 1"]),
+        ("kind = 'loss'\nprobability = nan", "probability", &["NaN is out of range"]),
+        ("kind = 'loss'\nprobability = 0.1\npackets = 'acks'", "packets", &["available: data, all"]),
+        ("kind = 'block_loss'\nblock = 65", "block", &["65 is out of range", "from 1 to 64"]),
+        ("kind = 'block_loss'\nblock = 2", "probabilities", &["3 probabilities for a block of 2"]),
+        ("kind = 'block_loss'\nprobabilities = []", "probabilities", &["0 probabilities"]),
+        ("kind = 'block_loss'\nprobabilities = [0.6, 0.5]", "probabilities", &["together 1.1", "at most 1"]),
+        ("kind = 'block_loss'\nprobabilities = [-0.1]", "probabilities", &["-0.1 is out of range"]),
+        ("kind = 'block_loss'\nper = 'port'", "per", &["available: queue, flow"]),
+    ];
+    for (text, key, words) in cases {
+        let file = folder.write("case.toml", &format!("{INCAST}[[fault]]\n{link}\n{text}\n"));
+        let message = message(&Request::new(&file));
+        assert!(message.starts_with(&format!("{file}:")), "{message}");
+        assert!(message.contains(&format!(": fault[0].{key}: ")), "{text:?}\n  gave {message}");
+        words
+            .iter()
+            .for_each(|word| assert!(message.contains(word), "{text:?}\n  gave {message}, no {word}"));
+    }
+    for (link, words) in [
+        ("link = 'tor0->agg9#0'", &["no link is named \"tor0->agg9#0\"", "did you mean \"tor0->agg"][..]),
+        ("link = 'boarder0->*'", &["no link is named", "* stands for anything"]),
+        ("", &["missing", "border0->border1#*"]),
+    ] {
+        let file = folder.write("case.toml", &format!("{INCAST}[[fault]]\nkind = 'black_hole'\n{link}\n"));
+        let message = message(&Request::new(&file));
+        assert!(message.contains(": fault[0].link: "), "{message}");
+        words
+            .iter()
+            .for_each(|word| assert!(message.contains(word), "{link:?}\n  gave {message}, no {word}"));
+    }
+}
+
+#[test]
+fn wrong_pairs_are_refused() {
+    let folder = Folder::new("pairs");
+    for (pairs, words) in [
+        ("pairs = [[0, 99]]", &["pairs: host 99 does not exist"][..]),
+        ("pairs = [[3, 3]]", &["host 3 would send to itself"]),
+        ("pairs = []", &["pairs has 0 hosts"]),
+        ("pairs = [[1, 2, 3]]", &["2"]),
+        ("", &["pairs: missing", "[[0, 129]]"]),
+    ] {
+        let text = format!("[topology]\nk = 4\n[[workload]]\nkind = 'pairs'\nflow_size = '1MiB'\n{pairs}\n");
+        let message = message(&Request::new(&folder.write("case.toml", &text)));
+        words
+            .iter()
+            .for_each(|word| assert!(message.contains(word), "{pairs:?}\n  gave {message}, no {word}"));
+    }
+    let text = "[topology]\nk = 4\n[[workload]]\nkind = 'pairs'\npairs = [[0, 1]]\n";
+    let message = message(&Request::new(&folder.write("case.toml", text)));
+    assert!(message.contains("workload[0].flow_size: missing"), "{message}");
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! Built-in scenarios under every scheme and profile, and the knobs they answer to.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
+use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::{Overflow, Tier, Victim};
 use farspan_scenario::value::Profile;
 use farspan_scenario::{BUILT_IN, Request, STARTER, World, available_schemes, schema};
+use farspan_units::Time;
 
 fn request(scenario: &str, scheme: &str, profile: &str) -> Request {
     Request { scheme: Some(scheme.to_owned()), profile: Some(profile.to_owned()), ..Request::new(scenario) }
@@ -90,6 +92,11 @@ fn every_knob_of_the_interface_works() {
         ("bench/fat-tree-fifo", &["workload.flow_size=4MiB"]),
         ("bench/two-sites", &["workload.flow_size=4MiB", "workload.flows=10", "workload.load=0.1"]),
         ("bench/two-sites-fifo", &["workload.flow_size=4MiB", "workload.flows=10", "workload.load=0.1"]),
+        (
+            "uno/border-failure",
+            &["workload.flow_size=4MiB", "fault[0].at=1ms", "fault[0].both_directions=true"],
+        ),
+        ("uno/random-loss", &["workload.flow_size=4MiB", "fault[0].per=flow", "fault[0].packets=all"]),
         ("uno/incast-mixed", &["workload.flow_size=4MiB"]),
         ("uno/incast-inter", &["workload.flow_size=4MiB"]),
         ("uno/incast-intra", &["workload.flow_size=4MiB"]),
@@ -111,10 +118,62 @@ fn every_knob_of_the_interface_works() {
             if smaller {
                 set.extend(["workload.receiver=31", "workload.senders=[0, 1]"]);
             }
+            if *knob == "topology.k=4"
+                && scenario.starts_with("uno/")
+                && own.iter().any(|knob| knob.starts_with("fault"))
+            {
+                set.push("workload.pairs=[[0, 31], [1, 16]]");
+            }
             let resolved = with(scenario, &set).resolve().unwrap();
             assert!(resolved.scenario() != untouched.scenario(), "{scenario}: {knob} changed nothing");
             World::build(&resolved).unwrap();
         }
+    }
+}
+
+#[test]
+fn the_failed_border_link_is_one_of_eight_one_way_and_for_ever() {
+    let world = World::build(&Request::new("uno/border-failure").resolve().unwrap()).unwrap();
+    let [fault] = &world.spec.faults[..] else { panic!("one fault") };
+    assert_eq!(world.spec.network.port_named("border0->border1#0").as_slice(), fault.links);
+    assert_eq!((fault.at, fault.until, fault.withdraw_after), (Time::ZERO, Time::MAX, None));
+    assert_eq!(fault.kind, FaultKind::BlackHole);
+    // Every flow goes from the first site to the second.
+    assert!(world.spec.flows.iter().all(|flow| flow.src.0 < 128 && flow.dst.0 >= 128));
+    let size = |profile| {
+        let request = request("uno/border-failure", "gemini", profile);
+        World::build(&request.resolve().unwrap()).unwrap().spec.flows[0].size.get()
+    };
+    assert_eq!((size("paper"), size("artifact")), (5 << 20, 5_000_000));
+}
+
+#[test]
+fn random_losses_follow_table_1_once_in_each_direction() {
+    let world = |set: &[&str]| World::build(&with("uno/random-loss", set).resolve().unwrap()).unwrap();
+    let faults = world(&[]).spec.faults;
+    let [fault] = &faults[..] else { panic!("one fault") };
+    assert_eq!(fault.links.len(), 16, "eight links, both ways");
+    let process = |per| LossProcess::Blocks { block: 10, losses: vec![3.0e-4, 7.5e-5, 1.6e-5], per };
+    let loss = |per, packets| FaultKind::Loss(Loss { process: process(per), packets });
+    assert_eq!(fault.kind, loss(Numbering::Queue, Affected::Data));
+    let other = world(&["fault[0].per=flow", "fault[0].packets=all"]).spec.faults;
+    assert_eq!(other[0].kind, loss(Numbering::Flow, Affected::All));
+}
+
+#[test]
+fn a_resolved_scenario_spells_out_its_faults_and_gives_the_same_ones() {
+    for (name, words) in [
+        ("uno/border-failure", &["at = \"0ns\"", "both_directions = false", "withdraw_routes = false"][..]),
+        ("uno/random-loss", &["block = 10", "per = \"queue\"", "packets = \"data\""]),
+    ] {
+        let resolved = Request::new(name).resolve().unwrap();
+        let text = resolved.to_toml();
+        words.iter().for_each(|word| assert!(text.contains(word), "{name}: no {word} in\n{text}"));
+        let file = std::env::temp_dir().join(format!("farspan-fault-{}.toml", std::process::id()));
+        std::fs::write(&file, &text).unwrap();
+        let again = Request::new(&file.display().to_string()).resolve().unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(again.scenario(), resolved.scenario());
     }
 }
 

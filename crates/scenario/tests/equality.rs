@@ -12,10 +12,13 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("bench/fat-tree-fifo", &["topology.k=4", "workload.flow_size=256KiB"]),
     ("bench/two-sites", TWO_SITES),
     ("bench/two-sites-fifo", TWO_SITES),
+    // Flows that ECMP leads into the black hole end once it is gone.
+    ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),
     ("uno/incast-inter", &["workload.flow_size=2MiB"]),
     ("uno/incast-intra", &["workload.flow_size=2MiB"]),
     ("uno/incast-mixed", &["workload.flow_size=2MiB"]),
     ("uno/permutation", &["workload.flow_size=128KiB"]),
+    ("uno/random-loss", &["workload.flow_size=512KiB", "fault[0].probabilities=[0.05, 0.02, 0.01]"]),
     // Arrivals go on until the last measured flow has ended: few and short ones.
     (
         "uno/steady",

@@ -19,7 +19,7 @@ mod trigger;
 pub use flow::{AssembleError, Flow, Part, Workload, assemble};
 pub use list::ListError;
 pub use load::{Direction, OfferedLoad, offered_load};
-pub use pattern::{PatternError, all_to_all, incast, permutation, site_permutations};
+pub use pattern::{PatternError, all_to_all, incast, pairs, permutation, site_permutations};
 pub use poisson::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson};
 pub use sites::{Capacity, Sites, SitesError};
 pub use sizes::{SizeDistribution, SizesError};

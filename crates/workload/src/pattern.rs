@@ -19,7 +19,7 @@ pub enum PatternError {
         last: u32,
     },
     /// A host would send to itself.
-    #[error("host {host} would send to itself; take the receiver out of the senders")]
+    #[error("host {host} would send to itself; sender and receiver must differ")]
     ToItself {
         /// The host.
         host: HostId,
@@ -76,6 +76,26 @@ pub fn incast(
         return Err(PatternError::ToItself { host: receiver });
     }
     Ok(senders.iter().map(|src| flow(*src, receiver, flow_size, start)).collect())
+}
+
+/// The first host of every pair sends one flow to the second at `start`.
+///
+/// # Errors
+/// If a host does not exist, a pair has only one host, there is no pair or the size is zero.
+pub fn pairs(
+    sites: &Sites,
+    pairs: &[[HostId; 2]],
+    flow_size: Bytes,
+    start: Time,
+) -> Result<Vec<Flow>, PatternError> {
+    check(pairs.as_flattened(), sites, flow_size)?;
+    if pairs.is_empty() {
+        return Err(PatternError::TooFewHosts { pattern: "pairs", hosts: 0, needed: 2 });
+    }
+    if let Some([host, _]) = pairs.iter().find(|[src, dst]| src == dst) {
+        return Err(PatternError::ToItself { host: *host });
+    }
+    Ok(pairs.iter().map(|[src, dst]| flow(*src, *dst, flow_size, start)).collect())
 }
 
 /// Every host sends one flow and receives one, never to itself: a permutation without fixed points, uniform over all
@@ -171,6 +191,22 @@ mod tests {
         let flows = incast(&sites(16), HostId(9), &[HostId(1), HostId(2)], SIZE, start).unwrap();
         assert_eq!(flows.iter().map(|f| (f.src.0, f.dst.0)).collect::<Vec<_>>(), [(1, 9), (2, 9)]);
         assert!(flows.iter().all(|f| f.size == SIZE && f.start == start && f.measured));
+    }
+
+    #[test]
+    fn pairs_have_one_flow_each_in_their_order() {
+        let start = Time::from_ps(7);
+        let flows =
+            pairs(&sites(16), &[[5, 1], [0, 9], [5, 2]].map(|pair| pair.map(HostId)), SIZE, start).unwrap();
+        assert_eq!(flows.iter().map(|f| (f.src.0, f.dst.0)).collect::<Vec<_>>(), [(5, 1), (0, 9), (5, 2)]);
+        assert!(flows.iter().all(|f| f.size == SIZE && f.start == start && f.measured));
+        let message = |hosts: &[[u32; 2]]| {
+            let hosts: Vec<_> = hosts.iter().map(|pair| pair.map(HostId)).collect();
+            pairs(&sites(16), &hosts, SIZE, start).unwrap_err().to_string()
+        };
+        assert!(message(&[]).contains("pairs has 0 hosts"));
+        assert!(message(&[[0, 1], [2, 16]]).contains("host 16 does not exist"));
+        assert!(message(&[[0, 1], [2, 2]]).contains("host 2 would send to itself"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! From a resolved scenario to the world that the simulator runs.
 
+mod fault;
 mod network;
 mod ports;
 mod traffic;
@@ -74,6 +75,7 @@ impl World {
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
             flows: workload.flows.iter().map(spec_flow).collect(),
+            faults: fault::faults(scenario, &network)?,
             triggers: triggers(scenario, &network, &workload),
             intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
             inter: Arc::new(scheme("scheme.inter", scenario, &scenario.scheme.inter)?),

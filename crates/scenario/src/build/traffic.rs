@@ -41,7 +41,7 @@ fn too_large(all: &Workload, scenario: &Scenario) -> Result<(), Fault> {
         let most = payload * u64::from(u32::MAX - 1);
         let problem = format!("a flow of {} from host {} is too large", flow.size, flow.src);
         let key = match given(scenario.workload[flow.part as usize].kind) {
-            WorkloadKind::Incast | WorkloadKind::Permutation => "flow_size",
+            WorkloadKind::Incast | WorkloadKind::Permutation | WorkloadKind::Pairs => "flow_size",
             WorkloadKind::Poisson => "sizes",
             WorkloadKind::Flows => "file",
         };
@@ -78,6 +78,13 @@ impl Draw<'_> {
                     if part.class.is_some() { workload::site_permutations } else { workload::permutation };
                 pattern(self.sites, given(part.flow_size), start, number, seed)
                     .map_err(|error| pattern_fault(&path, "flow_size", &error))?
+            }
+            WorkloadKind::Pairs => {
+                let pairs: Vec<_> = given(part.pairs.as_ref()).iter().map(|pair| pair.map(HostId)).collect();
+                workload::pairs(self.sites, &pairs, given(part.flow_size), start).map_err(|error| {
+                    let key = if error == PatternError::ZeroSize { "flow_size" } else { "pairs" };
+                    pattern_fault(&path, key, &error)
+                })?
             }
             WorkloadKind::Poisson => {
                 let poisson = self.poisson(&path, number, part, start)?;

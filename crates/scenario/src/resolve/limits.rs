@@ -7,20 +7,20 @@ use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 
 /// Delays: nothing on earth takes longer.
-const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
+pub(super) const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
 /// Jitter stands for how inexact hosts and switches are, not for paths.
 const LARGEST_JITTER: Duration = Duration::from_ms(1);
 /// Send times travel in packets as 48 bits of picoseconds: 281 s.
-const LONGEST_RUN: Duration = Duration::from_ms(281_000);
-const SLOWEST: Rate = Rate::from_bps(1_000_000);
-const FASTEST: Rate = Rate::from_gbps(100_000);
+pub(super) const LONGEST_RUN: Duration = Duration::from_ms(281_000);
+pub(super) const SLOWEST: Rate = Rate::from_bps(1_000_000);
+pub(super) const FASTEST: Rate = Rate::from_gbps(100_000);
 const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
 /// Packets carry their size in 16 bits.
 const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
 
-fn within<T: Copy + PartialOrd + Display>(
+pub(super) fn within<T: Copy + PartialOrd + Display>(
     path: &str,
     value: Option<T>,
     least: T,

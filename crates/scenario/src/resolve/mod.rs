@@ -1,5 +1,6 @@
 //! From a scenario as written to one in which every key that applies has a value.
 
+mod fault;
 mod limits;
 mod scheme;
 mod topology;
@@ -100,10 +101,6 @@ struct Context<'a> {
 
 impl Context<'_> {
     fn fill(&self, written: Scenario) -> Result<Scenario, Fault> {
-        if !written.fault.is_empty() {
-            let cure = "remove it; a later release simulates failed and lossy links";
-            return Err(Fault::new("fault[0]", "faults are not in this release", cure));
-        }
         let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
         let topology = self.topology(written.topology, jitter)?;
         let transport = transport(written.transport)?;
@@ -118,7 +115,7 @@ impl Context<'_> {
             host: Host { jitter: Some(jitter) },
             scheme,
             workload,
-            fault: Vec::new(),
+            fault: self.faults(written.fault)?,
             probes: probes(written.probes)?,
             measure: Measure {
                 warmup: Some(written.measure.warmup.unwrap_or(Duration::ZERO)),

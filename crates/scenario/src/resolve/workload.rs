@@ -55,6 +55,16 @@ impl Context<'_> {
                 }
                 Ok(part)
             }
+            WorkloadKind::Pairs => {
+                let flow_size = self.constants("pairs").remove("flow_size");
+                let part = Workload {
+                    flow_size: part.flow_size.or(flow_size.and_then(|size| size.try_into().ok())),
+                    ..part
+                };
+                need(path, "pairs", "senders and receivers, such as [[0, 129]]", part.pairs.is_some())?;
+                need(path, "flow_size", "a size, such as \"5MiB\"", part.flow_size.is_some())?;
+                Ok(part)
+            }
             WorkloadKind::Flows => {
                 let file = part.file.as_deref();
                 need(path, "file", "a CSV or Parquet file with src,dst,size_bytes,start_ns", file.is_some())?;

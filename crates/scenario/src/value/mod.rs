@@ -118,9 +118,47 @@ words! {
         Permutation = "permutation",
         /// Poisson arrivals with sizes from a distribution.
         Poisson = "poisson",
+        /// One flow from each of some hosts to another.
+        Pairs = "pairs",
         /// A list of flows from a file.
         Flows = "flows",
     } planned ["all_to_all", "allreduce", "reduce_scatter"]
+}
+
+words! {
+    /// What happens to a link.
+    FaultKind is "fault" {
+        /// The port stops.
+        LinkDown = "link_down",
+        /// The port sends on, and nothing arrives.
+        BlackHole = "black_hole",
+        /// The link has another rate.
+        Rate = "rate",
+        /// Packets are lost, each for itself.
+        Loss = "loss",
+        /// Packets are lost by blocks.
+        BlockLoss = "block_loss",
+    } planned []
+}
+
+words! {
+    /// Which packets can be lost.
+    LossPackets is "set of packets" {
+        /// Data packets with their payload.
+        Data = "data",
+        /// All packets.
+        All = "all",
+    } planned []
+}
+
+words! {
+    /// What numbers the packets of a block loss.
+    LossPer is "numbering" {
+        /// Each port.
+        Queue = "queue",
+        /// Each switch, flow by flow.
+        Flow = "flow",
+    } planned []
 }
 
 words! {

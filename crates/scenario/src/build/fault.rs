@@ -1,0 +1,117 @@
+//! Faults: names and patterns to links.
+
+use super::given;
+use crate::error;
+use crate::model::{LinkFault, Scenario};
+use crate::names;
+use crate::value::{self, LossPackets, LossPer};
+use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
+use farspan_fabric::{Fault, Network};
+use farspan_units::{PortId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All faults of a scenario.
+pub(super) fn faults(scenario: &Scenario, network: &Network) -> Result<Vec<Fault>, error::Fault> {
+    if scenario.fault.is_empty() {
+        return Ok(Vec::new());
+    }
+    let names: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
+    let fault = |(n, fault): (usize, &LinkFault)| {
+        Ok(Fault {
+            kind: kind(fault),
+            links: links(&format!("fault[{n}].link"), fault, network, &names)?,
+            at: Time::ZERO + given(fault.at),
+            until: fault.until.map_or(Time::MAX, |until| Time::ZERO + until),
+            withdraw_after: fault.withdraw_delay.filter(|_| given(fault.withdraw_routes)),
+        })
+    };
+    scenario.fault.iter().enumerate().map(fault).collect()
+}
+
+fn kind(fault: &LinkFault) -> FaultKind {
+    let loss = |process| {
+        let packets = match given(fault.packets) {
+            LossPackets::Data => Affected::Data,
+            LossPackets::All => Affected::All,
+        };
+        FaultKind::Loss(Loss { process, packets })
+    };
+    match given(fault.kind) {
+        value::FaultKind::LinkDown => FaultKind::LinkDown,
+        value::FaultKind::BlackHole => FaultKind::BlackHole,
+        value::FaultKind::Rate => FaultKind::Rate(given(fault.rate)),
+        value::FaultKind::Loss => loss(LossProcess::Independent(given(fault.probability))),
+        value::FaultKind::BlockLoss => loss(LossProcess::Blocks {
+            block: given(fault.block),
+            losses: given(fault.probabilities.clone()),
+            per: match given(fault.per) {
+                LossPer::Queue => Numbering::Queue,
+                LossPer::Flow => Numbering::Flow,
+            },
+        }),
+    }
+}
+
+/// The links that a fault names, and those back if it says so.
+fn links(
+    path: &str,
+    fault: &LinkFault,
+    network: &Network,
+    names: &[String],
+) -> Result<Vec<PortId>, error::Fault> {
+    let pattern = given(fault.link.as_deref());
+    let named = |(_, name): &(u32, &String)| matches(pattern.as_bytes(), name.as_bytes());
+    let mut ports: BTreeSet<_> = (0..).zip(names).filter(named).map(|(port, _)| PortId(port)).collect();
+    if ports.is_empty() {
+        let near = names::nearest(pattern, names.iter().map(String::as_str)).unwrap_or_default();
+        let problem = format!("no link is named {pattern:?}");
+        let cure = format!("did you mean {near:?}? Links are FROM->TO#n; * stands for anything");
+        return Err(error::Fault::new(path, problem, cure));
+    }
+    if given(fault.both_directions) {
+        let ends = network.links.iter().map(|link| (link.from, link.to, link.index));
+        let by_ends: BTreeMap<_, _> = ends.zip(0..).collect();
+        let back = |port: &PortId| {
+            let link = &network.links[port.index()];
+            by_ends.get(&(link.to, link.from, link.index)).copied().map(PortId)
+        };
+        let back: Vec<_> = ports.iter().filter_map(back).collect();
+        ports.extend(back);
+    }
+    Ok(ports.into_iter().collect())
+}
+
+/// Whether a name fits a pattern: `*` stands for anything, `?` for one character.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern, name) {
+        ([], []) => true,
+        ([b'*', rest @ ..], _) => {
+            matches(rest, name) || name.split_first().is_some_and(|(_, name)| matches(pattern, name))
+        }
+        ([b'?', pattern @ ..], [_, name @ ..]) => matches(pattern, name),
+        ([a, pattern @ ..], [b, name @ ..]) => a == b && matches(pattern, name),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_whole_names() {
+        let fits = |pattern: &str, name: &str| matches(pattern.as_bytes(), name.as_bytes());
+        assert!(fits("border0->border1#0", "border0->border1#0"));
+        assert!(fits("border0->border1#*", "border0->border1#17"));
+        assert!(fits("core?->border*#1", "core7->border1#1"));
+        assert!(fits("*", "tor0->host3#0"));
+        for (pattern, name) in [
+            ("border0->border1#*", "border1->border0#0"),
+            ("border0", "border0->border1#0"),
+            ("core?->*", "core17->border1#1"),
+            ("*#1", "core1->border0#10"),
+        ] {
+            assert!(!fits(pattern, name), "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Faults of links: which keys each kind needs, their defaults and ranges.
+
+use super::Context;
+use super::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
+use crate::error::Fault;
+use crate::model::LinkFault;
+use crate::value::{FaultKind, LossPackets};
+use farspan_fabric::fault::LossProcess;
+use farspan_units::Duration;
+use serde::de::DeserializeOwned;
+
+/// The keys of every fault, beside `kind`.
+const COMMON: &[&str] = &["link", "at", "until", "both_directions", "withdraw_routes", "withdraw_delay"];
+
+/// The keys that a kind has beside.
+const fn keys(kind: FaultKind) -> &'static [&'static str] {
+    match kind {
+        FaultKind::LinkDown | FaultKind::BlackHole => &[],
+        FaultKind::Rate => &["rate"],
+        FaultKind::Loss => &["probability", "packets"],
+        FaultKind::BlockLoss => &["block", "probabilities", "per", "packets"],
+    }
+}
+
+impl Context<'_> {
+    pub(super) fn faults(&self, written: Vec<LinkFault>) -> Result<Vec<LinkFault>, Fault> {
+        (0..).zip(written).map(|(n, fault)| self.fault(&format!("fault[{n}]"), fault)).collect()
+    }
+
+    fn fault(&self, path: &str, written: LinkFault) -> Result<LinkFault, Fault> {
+        let missing = |key: &str, cure: String| Fault::new(format!("{path}.{key}"), "missing", cure);
+        let names = FaultKind::NAMES.join(", ");
+        let kind = written.kind.ok_or_else(|| missing("kind", format!("give one of {names}")))?;
+        self.only(path, kind.name(), &[COMMON, keys(kind)].concat())?;
+        if written.link.is_none() {
+            let cure =
+                "give a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"";
+            return Err(missing("link", cure.to_owned()));
+        }
+        let mut fault = times(path, written)?;
+        match kind {
+            FaultKind::LinkDown | FaultKind::BlackHole => {}
+            FaultKind::Rate if fault.rate.is_none() => {
+                return Err(missing("rate", "give the rate meanwhile, such as \"10Gbps\"".to_owned()));
+            }
+            FaultKind::Rate => within(&format!("{path}.rate"), fault.rate, SLOWEST, FASTEST)?,
+            FaultKind::Loss if fault.probability.is_none() => {
+                return Err(missing(
+                    "probability",
+                    "give the share of packets lost, such as 1e-4".to_owned(),
+                ));
+            }
+            FaultKind::Loss => {
+                within(&format!("{path}.probability"), fault.probability, 0.0, 1.0)?;
+                fault.packets = Some(fault.packets.unwrap_or(LossPackets::Data));
+            }
+            FaultKind::BlockLoss => self.blocks(path, &mut fault)?,
+        }
+        Ok(fault)
+    }
+
+    fn blocks(&self, path: &str, fault: &mut LinkFault) -> Result<(), Fault> {
+        let mut constants = self.constants("block_loss");
+        fault.block = fault.block.or_else(|| constant(&mut constants, "block"));
+        fault.probabilities =
+            fault.probabilities.take().or_else(|| constant(&mut constants, "probabilities"));
+        fault.per = fault.per.or_else(|| constant(&mut constants, "per"));
+        fault.packets = fault.packets.or_else(|| constant(&mut constants, "packets"));
+        within(&format!("{path}.block"), fault.block, 1, LossProcess::LONGEST_BLOCK)?;
+        let (key, probabilities) =
+            (format!("{path}.probabilities"), fault.probabilities.as_deref().unwrap_or_default());
+        probabilities.iter().try_for_each(|&probability| within(&key, Some(probability), 0.0, 1.0))?;
+        let (count, block) = (probabilities.len(), fault.block.unwrap_or_default());
+        if !(1..=block as usize).contains(&count) {
+            let problem = format!("{count} probabilities for a block of {block}");
+            let cure = "give those of losing 1, 2, ... packets, up to the whole block";
+            return Err(Fault::new(key, problem, cure));
+        }
+        let sum: f64 = probabilities.iter().sum();
+        if sum > 1.0 {
+            let problem = format!("together {sum}");
+            return Err(Fault::new(key, problem, "give at most 1 together; the rest is that of no loss"));
+        }
+        Ok(())
+    }
+}
+
+fn constant<T: DeserializeOwned>(constants: &mut toml::Table, key: &str) -> Option<T> {
+    constants.remove(key).and_then(|value| value.try_into().ok())
+}
+
+/// When it begins, ends, and routes change.
+fn times(path: &str, written: LinkFault) -> Result<LinkFault, Fault> {
+    let at = written.at.unwrap_or(Duration::ZERO);
+    within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
+    within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
+    if let Some(until) = written.until.filter(|until| *until <= at) {
+        let problem = format!("{until}, but it begins at {at}");
+        return Err(Fault::new(
+            format!("{path}.until"),
+            problem,
+            "give a later time, or leave it out: for ever",
+        ));
+    }
+    let withdraws = written.withdraw_routes.unwrap_or(false);
+    if written.withdraw_delay.is_some() && !withdraws {
+        let cure = "write withdraw_routes = true, or remove it";
+        return Err(Fault::new(format!("{path}.withdraw_delay"), "no routes are withdrawn", cure));
+    }
+    within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
+    Ok(LinkFault {
+        at: Some(at),
+        both_directions: Some(written.both_directions.unwrap_or(false)),
+        withdraw_routes: Some(withdraws),
+        withdraw_delay: withdraws.then(|| written.withdraw_delay.unwrap_or(Duration::ZERO)),
+        ..written
+    })
+}
