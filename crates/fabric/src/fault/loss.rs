@@ -120,7 +120,7 @@ fn lost_places(random: &Random, number: u64, block: u32, losses: &[f64]) -> u64 
     let count = count.map_or(0, |n| n as u32 + 1);
     (0..count).fold(0, |lost: u64, n| {
         let left = u128::from(block - n);
-        let pick = (u128::from(random.at(first + 1 + u64::from(n))) * left >> 64) as usize;
+        let pick = ((u128::from(random.at(first + 1 + u64::from(n))) * left) >> 64) as usize;
         let mut free = (0..block).filter(|place| lost >> place & 1 == 0);
         lost | free.nth(pick).map_or(0, |place| 1 << place)
     })
