@@ -231,7 +231,7 @@ pub struct Workload {
     /// Incast: the sending hosts.
     pub senders: Option<Vec<u32>>,
     /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
-    pub pairs: Option<Vec<[u32; 2]>>,
+    pub pairs: Option<Vec<Vec<u32>>>,
     /// Incast, permutation, pairs: payload of each flow. Default of pairs: of the profile.
     pub flow_size: Option<Bytes>,
     /// When this part starts. Default: 0us.

@@ -80,7 +80,8 @@ impl Draw<'_> {
                     .map_err(|error| pattern_fault(&path, "flow_size", &error))?
             }
             WorkloadKind::Pairs => {
-                let pairs: Vec<_> = given(part.pairs.as_ref()).iter().map(|pair| pair.map(HostId)).collect();
+                let pair = |pair: &Vec<u32>| [pair[0], pair[1]].map(HostId);
+                let pairs: Vec<_> = given(part.pairs.as_ref()).iter().map(pair).collect();
                 workload::pairs(self.sites, &pairs, given(part.flow_size), start).map_err(|error| {
                     let key = if error == PatternError::ZeroSize { "flow_size" } else { "pairs" };
                     pattern_fault(&path, key, &error)

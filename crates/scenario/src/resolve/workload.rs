@@ -63,6 +63,11 @@ impl Context<'_> {
                 };
                 need(path, "pairs", "senders and receivers, such as [[0, 129]]", part.pairs.is_some())?;
                 need(path, "flow_size", "a size, such as \"5MiB\"", part.flow_size.is_some())?;
+                let odd = part.pairs.iter().flatten().position(|pair| pair.len() != 2);
+                if let Some(odd) = odd {
+                    let cure = "give a sender and a receiver, such as [0, 129]";
+                    return Err(Fault::new(format!("{path}.pairs[{odd}]"), "not two hosts", cure));
+                }
                 Ok(part)
             }
             WorkloadKind::Flows => {
