@@ -286,11 +286,11 @@ fn fault_kind(draw: &mut Draw) -> FaultKind {
     let per = draw.pick(&[Numbering::Queue, Numbering::Flow]);
     let block = 1 + draw.below(20) as u32;
     let losses = (0..draw.below(u64::from(block).min(3)) + 1).map(|n| 0.2 / (n + 1) as f64).collect();
-    match draw.below(7) {
+    match draw.below(9) {
         0 | 1 => FaultKind::LinkDown,
         2 => FaultKind::BlackHole,
-        3 => FaultKind::Rate(draw.rate().mul_f64(draw.pick(&[0.1, 0.5, 2.0]))),
-        4 => FaultKind::Loss(Loss { process: LossProcess::Independent(probability), packets }),
+        3..6 => FaultKind::Rate(draw.rate().mul_f64(draw.pick(&[0.1, 0.5, 2.0]))),
+        6 => FaultKind::Loss(Loss { process: LossProcess::Independent(probability), packets }),
         _ => FaultKind::Loss(Loss { process: LossProcess::Blocks { block, losses, per }, packets }),
     }
 }
@@ -592,7 +592,7 @@ fn features_of_faults(spec: &Spec, outcome: &Outcome) -> Vec<bool> {
     let nic = |port: usize| links[port].tier == Tier::HostUp;
     let ran = |fault: &Fault| fault.at < outcome.end;
     let slowed = |port: usize| of(port).any(|fault| matches!(fault.kind, FaultKind::Rate(_)) && ran(fault));
-    let waited = |port: usize| outcome.ports[port].mean_queue > (spec.mss + spec.header).as_f64();
+    let waited = |port: usize| outcome.ports[port].max_queue > (spec.mss + spec.header) * 2;
     let restored = |fault: &Fault| {
         let after = fault.withdraw_after.filter(|_| fault.until != Time::MAX);
         after.is_some_and(|delay| fault.until + delay < outcome.end)
