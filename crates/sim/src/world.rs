@@ -354,10 +354,13 @@ impl Line<'_> {
     }
 }
 
+/// Tier, rate and delay of a port's link, and whether the port may stop or change its rate.
+type PortKind = (Tier, Rate, Duration, bool);
+
 /// The kinds of switch ports of a world: few, however many ports there are.
 #[derive(Default)]
 struct Models {
-    known: Vec<((Tier, Rate, Duration, bool), Arc<PortModel>)>,
+    known: Vec<(PortKind, Arc<PortModel>)>,
 }
 
 impl Models {
