@@ -5,7 +5,7 @@ use crate::format::{NONE, Table, bytes, number, percent, seconds, time, with_pre
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, output};
-use farspan_metrics::{Fct, Summary, summarize};
+use farspan_metrics::{Collective, Fct, Summary, summarize};
 use farspan_scenario::{World, write};
 use serde_json::{Value, json};
 
@@ -146,7 +146,24 @@ fn details(summary: &Summary) -> String {
         ("offered load", offered(summary)),
         ("run", machine(summary)),
     ];
-    fairness.chain(lines).fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
+    let collectives = summary.collectives.iter().map(|c| ("collective", collective(c)));
+    collectives
+        .chain(fairness)
+        .chain(lines)
+        .fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
+}
+
+fn collective(collective: &Collective) -> String {
+    format!(
+        "{}: {} iterations, {} unfinished; mean {}, p99 {}; ideal {}, ratio {}",
+        collective.tag,
+        collective.iterations,
+        collective.unfinished,
+        time(collective.mean_us),
+        time(collective.p99_us),
+        time(Some(collective.ideal_us)),
+        number(collective.ratio),
+    )
 }
 
 fn fairness(summary: &Summary) -> String {
@@ -243,6 +260,11 @@ fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     for class in ["all", "intra", "inter"] {
         for (name, key) in [("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")] {
             row(&format!("{class} {name} FCT"), &format!("/fct/{class}/{key}"), time);
+        }
+    }
+    for (i, collective) in first.collectives.iter().enumerate() {
+        for (name, key, show) in [("mean", "mean_us", time as Show), ("ratio", "ratio", number)] {
+            row(&format!("{} {name}", collective.tag), &format!("/collectives/{i}/{key}"), show);
         }
     }
     for (name, path, show) in SPREADS {

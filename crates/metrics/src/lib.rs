@@ -3,6 +3,7 @@
 //! Nothing here simulates: records go in, numbers come out. [`Summary`] is the document of `farspan run --json`.
 #![forbid(unsafe_code)]
 
+mod collective;
 mod fairness;
 mod fct;
 mod quantile;
@@ -11,10 +12,11 @@ mod seeds;
 mod summary;
 mod table;
 
+pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use fairness::{Fairness, Member, jain};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
 pub use quantile::{Quantile, median, nearest_rank};
 pub use record::{Class, FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
 pub use summary::{ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, Summary};
-pub use table::{FlowTable, PortTable, Record, SeriesTable, Table, TableError};
+pub use table::{FlowTable, IterationTable, PortTable, Record, SeriesTable, Table, TableError};

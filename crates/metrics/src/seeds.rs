@@ -105,7 +105,8 @@ fn finite(x: f64) -> Option<f64> {
 }
 
 /// The spread of every numeric field of the documents of several seeds, in an object of the same shape. A field that
-/// is null in every document stays null; text, truth values and arrays are left out.
+/// is null in every document stays null; text, truth values and arrays are left out, but arrays of objects go element by
+/// element, each with the `tag` that it has in all documents.
 #[must_use]
 pub fn summarize(documents: &[Value]) -> Value {
     let bootstrap = Bootstrap::new(documents.len());
@@ -122,7 +123,18 @@ fn spread(values: &[Option<&Value>], bootstrap: &Bootstrap) -> Option<Value> {
             let inner: Vec<Option<&Value>> = values.iter().map(|v| v.and_then(|v| v.get(name))).collect();
             spread(&inner, bootstrap).map(|s| (name.clone(), s))
         };
-        return Some(Value::Object(names.into_iter().filter_map(field).collect()));
+        let tag = present().next().and_then(|v| v.get("tag")).filter(|tag| tag.is_string());
+        let tag = tag.filter(|tag| present().all(|v| v.get("tag") == Some(tag)));
+        let tag = tag.map(|tag| ("tag".to_owned(), tag.clone()));
+        return Some(Value::Object(tag.into_iter().chain(names.into_iter().filter_map(field)).collect()));
+    }
+    if present().any(|v| v.get(0).is_some_and(Value::is_object)) {
+        let longest = present().filter_map(|v| v.as_array()).map(Vec::len).max().unwrap_or(0);
+        let element = |i: usize| {
+            let inner: Vec<Option<&Value>> = values.iter().map(|v| v.and_then(|v| v.get(i))).collect();
+            spread(&inner, bootstrap)
+        };
+        return Some(Value::Array((0..longest).filter_map(element).collect()));
     }
     if present().any(|v| v.is_number()) {
         let numbers: Vec<Option<f64>> = values.iter().map(|v| v.and_then(Value::as_f64)).collect();
@@ -247,6 +259,16 @@ mod tests {
         let names: Vec<_> = summary.as_object().unwrap().keys().collect();
         assert_eq!(names, ["fct", "seed"]);
         assert!(summarize(&[]).is_null());
+    }
+
+    #[test]
+    fn arrays_of_objects_are_summarized_element_by_element() {
+        let document =
+            |mean: Value| json!({"parts": [{"tag": "a", "mean_us": mean}, {"tag": "b"}], "none": []});
+        let summary = summarize(&[document(json!(1.0)), document(json!(3.0)), document(json!(2.0))]);
+        assert_eq!(summary["parts"][0]["mean_us"]["median"], 2.0);
+        assert_eq!((&summary["parts"][0]["tag"], &summary["parts"][1]["tag"]), (&json!("a"), &json!("b")));
+        assert!(summary.get("none").is_none());
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The document of `farspan run --json`.
 
 use crate::{
-    Fairness, FctTable, FlowRecord, PortRecord, Probe, Quantile, SeriesId, SeriesRecord, SizeBins,
-    nearest_rank,
+    Collective, Fairness, FctTable, FlowRecord, PortRecord, Probe, Quantile, SeriesId, SeriesRecord,
+    SizeBins, nearest_rank,
 };
 use farspan_units::{Bytes, Duration};
 use serde::Serialize;
@@ -65,6 +65,8 @@ pub struct Summary {
     pub queues: Queues,
     /// Slowdown by flow size.
     pub slowdown_by_size: SizeBins,
+    /// Collectives, by part of the workload.
+    pub collectives: Vec<Collective>,
 }
 
 /// Flows of a run, measured or not.
@@ -276,6 +278,7 @@ mod tests {
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
+            collectives: Vec::new(),
         }
     }
 

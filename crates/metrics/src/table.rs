@@ -1,9 +1,9 @@
-//! Parquet tables: `flows.parquet`, `ports.parquet`, `series.parquet`.
+//! Parquet tables: `flows.parquet`, `ports.parquet`, `series.parquet`, `collectives.parquet`.
 //!
 //! A table is written under a temporary name and renamed when it is complete: a file with the right name is always
 //! readable. Units stand in each field's metadata, under `unit`.
 
-use crate::{FlowRecord, PortRecord, Probe, SeriesRecord};
+use crate::{FlowRecord, IterationRecord, PortRecord, Probe, SeriesRecord};
 use arrow_array::{
     ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
 };
@@ -65,6 +65,8 @@ pub type FlowTable = Table<FlowRecord>;
 pub type PortTable = Table<PortRecord>;
 /// Writer of `series.parquet`.
 pub type SeriesTable = Table<SeriesRecord>;
+/// Writer of `collectives.parquet`.
+pub type IterationTable = Table<IterationRecord>;
 
 /// A Parquet file being written, in row groups, compressed with zstd. Dropped before [`Table::finish`], it leaves
 /// nothing behind.
@@ -290,6 +292,38 @@ impl Record for PortRecord {
 
 /// The unit of each probe's values: the field's unit depends on the row.
 const VALUE_UNIT: &str = "rate bit/s, cwnd B, rtt ns, queue B, phantom_queue B, utilization fraction";
+
+impl Record for IterationRecord {
+    fn schema() -> SchemaRef {
+        use DataType::{Boolean, Int64, UInt32, Utf8};
+        Arc::new(Schema::new(vec![
+            field("tag", Utf8, ""),
+            field("group", UInt32, ""),
+            field("iteration", UInt32, ""),
+            field("measured", Boolean, ""),
+            nullable("start_ns", Int64, "ns"),
+            nullable("end_ns", Int64, "ns"),
+            nullable("duration_ns", Int64, "ns"),
+            field("ideal_ns", Int64, "ns"),
+        ]))
+    }
+
+    fn columns(records: &[Self]) -> Vec<ArrayRef> {
+        let number = |of: fn(&Self) -> u32| {
+            Arc::new(UInt32Array::from_iter_values(records.iter().map(of))) as ArrayRef
+        };
+        vec![
+            strings(records.iter().map(|r| &*r.tag)),
+            number(|r| r.group),
+            number(|r| r.iteration),
+            Arc::new(records.iter().map(|r| Some(r.measured)).collect::<BooleanArray>()),
+            times(records.iter().map(|r| r.start.map(instant))),
+            times(records.iter().map(|r| r.end.map(instant))),
+            times(records.iter().map(|r| r.duration().map(ns))),
+            times(records.iter().map(|r| Some(ns(r.ideal)))),
+        ]
+    }
+}
 
 impl Record for SeriesRecord {
     fn schema() -> SchemaRef {

@@ -111,6 +111,10 @@ fn workloads() -> Vec<Item> {
         item("permutation", "kind: every host sends to one other", ""),
         item("poisson", "kind: Poisson arrivals, sizes from a distribution", ""),
         item("flows", "kind: a list, CSV or Parquet", ""),
+        item("allreduce", "kind: a collective in dependent steps: everyone the sum of all buffers", ""),
+        item("reduce_scatter", "kind: a collective: everyone the sum of one chunk", ""),
+        item("all_gather", "kind: a collective: everyone the chunks of all", ""),
+        item("all_to_all", "kind: a collective: everyone a block from every other", ""),
         item("paper", "mix: 4:1, websearch inside, alibaba-wan between sites", "Uno, section 5.1"),
         item(
             "artifact",

@@ -22,7 +22,7 @@ mod scheme;
 mod source;
 pub mod value;
 
-pub use build::{PathFacts, World};
+pub use build::{CollectivePlan, PathFacts, World};
 pub use builtin::{BUILT_IN, BuiltIn, STARTER};
 pub use error::{Place, ScenarioError};
 pub use estimate::Estimate;

@@ -4,9 +4,9 @@
 //! descriptions of the JSON Schema.
 
 use crate::value::{
-    FaultKind, FirstWindow, Interval, Jitter, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, Marking,
-    Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize, PortChoice, PortTier, Profile, RtoRule,
-    Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim, WorkloadKind,
+    CollectiveAlgorithm, FaultKind, FirstWindow, Interval, Jitter, LoadReference, LoadUnit, LossPackets,
+    LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize, PortChoice,
+    PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim, WorkloadKind,
 };
 use farspan_transport::{Class, WindowCheck, balance, congestion};
 use farspan_units::{Bytes, Duration, Rate};
@@ -74,6 +74,8 @@ pub struct Topology {
     pub oversubscription: Option<Oversubscription>,
     /// Parallel links from each core to its border switch. Default: 8.
     pub core_border_links: Option<u32>,
+    /// Data bytes that each port between core and border switch holds, both ways. Default: buffer.
+    pub core_border_buffer: Option<Bytes>,
     /// Rate of the link between the switches of a dumbbell. Default: link_rate.
     pub bottleneck_rate: Option<Rate>,
     /// Propagation of that link, one way; with two_sites it follows from wan.rtt. Default: link_delay.
@@ -222,7 +224,8 @@ pub struct Phantom {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
-    /// What it is: incast, permutation, pairs, poisson, flows.
+    /// What it is: incast, permutation, pairs, poisson, flows; or a collective: allreduce, reduce_scatter, all_gather,
+    /// all_to_all.
     pub kind: Option<WorkloadKind>,
     /// The name of this part in results. Default: the kind.
     pub tag: Option<String>,
@@ -232,7 +235,10 @@ pub struct Workload {
     pub senders: Option<Vec<u32>>,
     /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
     pub pairs: Option<Vec<Vec<u32>>>,
-    /// Incast, permutation, pairs: payload of each flow. Default of pairs: of the profile.
+    /// Poisson: the hosts that receive. Default: all.
+    pub receivers: Option<Vec<u32>>,
+    /// Incast, permutation, pairs, all_to_all: payload of each flow; default of pairs: of the profile. Other collectives: the
+    /// buffer of each rank, which is cut into a chunk for every rank of its group.
     pub flow_size: Option<Bytes>,
     /// When this part starts. Default: 0us.
     pub start: Option<Duration>,
@@ -242,9 +248,12 @@ pub struct Workload {
     pub class: Option<Class>,
     /// Poisson: a built-in distribution, a CSV file (size_bytes,cdf), or { intra = ..., inter = ... }.
     pub sizes: Option<Sizes>,
+    /// Poisson: flows of at least this size have the tag with "-large" behind it. Default: none have.
+    pub large: Option<Bytes>,
     /// Poisson: offered load, as a fraction of load_reference.
     pub load: Option<f64>,
-    /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan" or "bisection". Default: host.
+    /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection" or "receivers" (the NICs
+    /// of the receivers). Default: receivers if they are listed, else host; for flows between the sites wan.
     pub load_reference: Option<LoadReference>,
     /// Poisson: whether the load counts headers: "payload" or "wire". Default: payload.
     pub load_unit: Option<LoadUnit>,
@@ -262,8 +271,22 @@ pub struct Workload {
     pub start_granularity: Option<Duration>,
     /// Flows: a CSV or Parquet file with src,dst,size_bytes,start_ns and optionally tag,after,after_delivered,barrier,queue.
     pub file: Option<String>,
-    /// Flows: how long word takes to another host that a flow has ended for which others wait: "lookahead" (the shortest
-    /// delay of a link) or a time. Default: lookahead.
+    /// Collectives: the hosts that take part, in the order of their ring.
+    pub ranks: Option<Vec<u32>>,
+    /// Collectives: several groups of ranks beside each other, instead of ranks.
+    pub groups: Option<Vec<Vec<u32>>>,
+    /// Collectives: "ring" (one peer at a time), "direct" (all peers at once) or, of an allreduce, "hierarchical" (rings
+    /// inside the sites, direct between them). Default: ring; all_to_all: direct.
+    pub algorithm: Option<CollectiveAlgorithm>,
+    /// Collectives: how often. Default: 1.
+    pub iterations: Option<u32>,
+    /// Collectives: what passes on a rank between the end of an iteration and its first send of the next. Default: 0us.
+    pub compute_time: Option<Duration>,
+    /// Collectives: whether an iteration begins only when all ranks of all groups have ended the one before. Default:
+    /// false, each rank for itself.
+    pub barrier: Option<bool>,
+    /// Flows, and collectives with a barrier: how long word takes to another host that a flow has ended for which others
+    /// wait: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.
     pub trigger_delay: Option<TriggerDelay>,
 }
 

@@ -1,12 +1,14 @@
-//! A run of a world, and what it leaves: one document and three tables.
+//! A run of a world, and what it leaves: one document and four tables.
+
+mod collectives;
 
 use crate::build::World;
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_metrics::{
-    ByteSums, Class, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, Member, OfferedLoad,
-    PacketSums, PortRecord, PortTable, Probe, Queues, Recovery, SeriesId, SeriesRecord, SeriesTable,
-    SizeBins, Summary, TableError,
+    ByteSums, Class, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
+    IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Probe, Queues, Recovery,
+    SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, ProbeKind, Progress, Sample, SampleId};
 use farspan_transport::Class as PathClass;
@@ -25,6 +27,8 @@ pub struct Results {
     pub ports: Vec<PortRecord>,
     /// In order of time.
     pub series: Vec<SeriesRecord>,
+    /// Iterations of collectives, by part, iteration and group.
+    pub iterations: Vec<IterationRecord>,
     /// The resolved scenario.
     pub scenario: String,
 }
@@ -57,8 +61,14 @@ pub fn run(
     let flows = flow_records(resolved, world, &outcome);
     let ports: Vec<_> = outcome.ports.iter().map(port_record).collect();
     let series = series_records(&outcome);
-    let summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
-    Results { summary, flows, ports, series, scenario: resolved.to_toml() }
+    let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
+    let mut iterations = Vec::new();
+    for plan in &world.collectives {
+        let rows = collectives::iterations(resolved, world, plan, &flows);
+        summary.collectives.push(collectives::summary(resolved, plan, &rows));
+        iterations.extend(rows);
+    }
+    Results { summary, flows, ports, series, iterations, scenario: resolved.to_toml() }
 }
 
 impl Results {
@@ -73,6 +83,7 @@ impl Results {
         FlowTable::save(&folder.join("flows.parquet"), &self.flows)?;
         PortTable::save(&folder.join("ports.parquet"), &self.ports)?;
         SeriesTable::save(&folder.join("series.parquet"), &self.series)?;
+        IterationTable::save(&folder.join("collectives.parquet"), &self.iterations)?;
         let summary = serde_json::to_string_pretty(&self.summary).expect("a summary has a JSON form");
         write(&folder.join("summary.json"), &(summary + "\n"))
     }
@@ -210,6 +221,7 @@ fn summary(
             intra_bdp,
             world.inter.map_or(intra_bdp, |path| path.bdp),
         ),
+        collectives: Vec::new(),
     }
 }
 

@@ -185,7 +185,9 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
         WorkloadKind::Poisson => &[
             "tag",
             "class",
+            "receivers",
             "sizes",
+            "large",
             "load",
             "load_reference",
             "load_unit",
@@ -197,6 +199,21 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
             "start_granularity",
         ],
         WorkloadKind::Flows => &["tag", "file", "start", "trigger_delay"],
+        WorkloadKind::Allreduce
+        | WorkloadKind::ReduceScatter
+        | WorkloadKind::AllGather
+        | WorkloadKind::AllToAll => &[
+            "tag",
+            "ranks",
+            "groups",
+            "flow_size",
+            "algorithm",
+            "iterations",
+            "compute_time",
+            "barrier",
+            "start",
+            "trigger_delay",
+        ],
     }
 }
 
@@ -308,6 +325,8 @@ fn replace_rivals(table: &mut Table, steps: &[Step]) {
     let rival = match knob.key.as_str() {
         "flows" => "duration",
         "duration" => "flows",
+        "ranks" => "groups",
+        "groups" => "ranks",
         "mix" if named_mix => "sizes",
         "sizes" if named_mix => "mix",
         _ => return,

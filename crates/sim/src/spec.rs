@@ -32,7 +32,8 @@ pub enum Rule {
 /// Flows that start when others have ended, and not before their own start. Without ends to wait for they never start.
 ///
 /// The host that sees an end tells the hosts of the waiting flows. Its own flows hear of it at once, others after `delay`;
-/// under [`Rule::Next`], unless everything happens on one host, all of them after `delay`.
+/// under [`Rule::Next`], unless everything happens on one host, all of them after `delay`. Every flow starts `pause` later
+/// than that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trigger {
     /// How it starts its flows.
@@ -45,6 +46,9 @@ pub struct Trigger {
     pub targets: Vec<FlowId>,
     /// How long word takes from host to host. Short ones make the engine's windows short.
     pub delay: Duration,
+    /// How much later the flows start: what a host does in between, such as computing. Zero: at once. Short ones make the
+    /// engine's windows short.
+    pub pause: Duration,
 }
 
 /// The first window of a flow, the same for every scheme.

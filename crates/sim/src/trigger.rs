@@ -3,7 +3,8 @@
 //! The ends of a flow are seen by different hosts: the last ACK by the sender's, the last byte by the receiver's. A host
 //! counts the ends that it sees; of a barrier it tells the hosts of the waiting flows once, when its own ends are done,
 //! of a queue each time. They count in turn, and start what is theirs. So nobody keeps a trigger for others, and a word
-//! from host to host takes the trigger's delay exactly once.
+//! from host to host takes the trigger's delay exactly once. A pause before the start travels with the word; with one,
+//! a host sends word to itself, too.
 
 use crate::rows::Rows;
 use crate::spec::{Flow, Rule, Trigger};
@@ -24,6 +25,7 @@ pub(crate) enum End {
 pub(crate) struct TriggerPlan {
     rule: Rule,
     delay: Duration,
+    pause: Duration,
     /// The hosts that see the ends, with how many each of them sees; in order.
     sources: Vec<(HostId, u32)>,
     /// The flows to start with their place in the trigger's order, by host.
@@ -50,6 +52,7 @@ impl TriggerPlan {
         Self {
             rule: trigger.rule,
             delay: trigger.delay,
+            pause: trigger.pause,
             sources: sources.into_iter().collect(),
             targets,
             hosts: hosts.into_iter().collect(),
@@ -69,9 +72,19 @@ impl TriggerPlan {
         &self.targets[from..from + count]
     }
 
-    /// Whether word of it goes from one host to another.
-    fn travels(&self) -> bool {
-        self.together || self.hosts.len() > 1 || self.sources.iter().any(|source| source.0 != self.hosts[0])
+    /// How long word takes from one host to another, or to itself; `None`: it hears at once.
+    fn takes(&self, from: HostId, to: HostId) -> Option<Duration> {
+        if from != to || self.together {
+            return Some(self.delay + self.pause);
+        }
+        (!self.pause.is_zero()).then_some(self.pause)
+    }
+
+    /// The shortest time that a word of it takes, if any is ever spoken.
+    fn shortest(&self) -> Option<Duration> {
+        let to =
+            |source: &(HostId, u32)| self.hosts.iter().filter_map(|host| self.takes(source.0, *host)).min();
+        self.sources.iter().filter_map(to).min()
     }
 }
 
@@ -117,11 +130,10 @@ impl Triggers {
         self.ends[from..].iter().take_while(move |at| (at.0, at.1) == (flow, end)).map(|at| at.2)
     }
 
-    /// The shortest time that a word from host to host takes, if any is ever spoken.
+    /// The shortest time that a word takes, if any is ever spoken.
     pub(crate) fn shortest_delay(triggers: &[Trigger], flows: &[Flow]) -> Option<Duration> {
-        let travels =
-            |trigger: &&Trigger| !trigger.targets.is_empty() && TriggerPlan::new(trigger, flows).travels();
-        triggers.iter().filter(travels).map(|trigger| trigger.delay).min()
+        let started = triggers.iter().filter(|trigger| !trigger.targets.is_empty());
+        started.filter_map(|trigger| TriggerPlan::new(trigger, flows).shortest()).min()
     }
 }
 
@@ -169,11 +181,12 @@ impl Waiting {
                 continue;
             }
             for &host in &plan.hosts {
-                if host == self.host && !plan.together {
-                    free.extend(self.heard(triggers, trigger));
-                } else {
-                    self.words.push((host, now + plan.delay, trigger));
-                    self.under_way += 1;
+                match plan.takes(self.host, host) {
+                    None => free.extend(self.heard(triggers, trigger)),
+                    Some(time) => {
+                        self.words.push((host, now + time, trigger));
+                        self.under_way += 1;
+                    }
                 }
             }
         }

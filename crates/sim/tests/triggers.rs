@@ -15,7 +15,14 @@ fn ids(flows: &[u32]) -> Vec<FlowId> {
 }
 
 fn trigger(rule: Rule, finished: &[u32], delivered: &[u32], targets: &[u32]) -> Trigger {
-    Trigger { rule, finished: ids(finished), delivered: ids(delivered), targets: ids(targets), delay: DELAY }
+    Trigger {
+        rule,
+        finished: ids(finished),
+        delivered: ids(delivered),
+        targets: ids(targets),
+        delay: DELAY,
+        pause: Duration::ZERO,
+    }
 }
 
 /// Flows (from, to, size, start in us) around one switch.
@@ -60,6 +67,21 @@ fn word_takes_no_time_on_a_host_and_the_delay_to_another() {
     // Time counts from the start: with nothing in its way a flow takes as long as the first.
     let fct = |i: usize| finish(&outcome, i).since(outcome.flows[i].start);
     assert_eq!(fct(1), fct(0));
+}
+
+#[test]
+fn a_pause_comes_on_top_of_the_delay_and_on_the_own_host_alone() {
+    let flows = [(0, 1, 9000, 0), (0, 2, 9000, 0), (4, 5, 9000, 0), (1, 3, 9000, 0)];
+    let pause = Duration::from_us(7);
+    let outcome = run(&around(
+        &flows,
+        vec![
+            Trigger { pause, ..trigger(Rule::All, &[0], &[], &[1, 2]) },
+            Trigger { pause, ..trigger(Rule::Next, &[], &[0], &[3]) },
+        ],
+    ));
+    let (sent, received) = (finish(&outcome, 0), delivered(&outcome, 0));
+    assert_eq!(starts(&outcome), [Time::ZERO, sent + pause, sent + DELAY + pause, received + pause]);
 }
 
 #[test]
@@ -212,7 +234,7 @@ fn expected_starts(spec: &Spec, outcome: &Outcome) -> Vec<Option<Time>> {
                 Rule::All => heard.last().copied().flatten(),
                 Rule::Next => heard.get(place).copied().flatten(),
             };
-            starts[id.index()] = released.map(|at| at.max(spec.flows[id.index()].start));
+            starts[id.index()] = released.map(|at| (at + trigger.pause).max(spec.flows[id.index()].start));
         }
     }
     starts
@@ -247,7 +269,8 @@ fn dependent(seed: u64) -> Spec {
         next += targets.len() as u32;
         let rule = [Rule::All, Rule::Next][below(2) as usize];
         let delay = Duration::from_ns([300, 1000, 2500, 60_000][below(4) as usize]);
-        triggers.push(Trigger { rule, finished, delivered, targets, delay });
+        let pause = Duration::from_ns([0, 0, 400, 5_000][below(4) as usize]);
+        triggers.push(Trigger { rule, finished, delivered, targets, delay, pause });
     }
     let network = two_sites(4, Duration::from_us(20));
     let mut spec = spec(network, ports(Bytes::new(30_000), &[]), &scheme(control("unocc"), "rps"), flows);

@@ -155,6 +155,7 @@ pub(crate) fn intern(tags: &mut Vec<String>, tag: String) -> u32 {
 mod tests {
     use super::*;
     use crate::Rule;
+    use farspan_units::Duration;
     use proptest::prelude::*;
 
     fn flow(src: u32, start: u64) -> Flow {
@@ -212,6 +213,7 @@ mod tests {
             finished: vec![(i - before) as u32],
             delivered: vec![(i - before) as u32],
             targets: vec![i as u32],
+            pause: Duration::ZERO,
         };
         let triggers = (before..flows.len()).map(trigger).collect();
         Part { triggers, ..Part::new("a", flows) }

@@ -1,10 +1,11 @@
 //! What the network is asked to carry.
 //!
-//! Generators ([`poisson`], [`incast`], [`permutation`], [`all_to_all`], [`list::read`]) give the flows of one part of
+//! Generators ([`poisson`], [`incast`], [`permutation`], [`Collective`], [`list::read`]) give the flows of one part of
 //! a workload; [`assemble`] merges the parts and thereby numbers the flows. Everything is drawn before the run and
 //! depends on (seed, part, source host) only: never on the scheme, the engine or on other sources.
 #![forbid(unsafe_code)]
 
+mod collective;
 mod flow;
 pub mod import;
 pub mod list;
@@ -16,10 +17,11 @@ pub mod sizes;
 mod text;
 mod trigger;
 
+pub use collective::{Algorithm, Collective, CollectiveError, Move, Operation};
 pub use flow::{AssembleError, Flow, Part, Workload, assemble};
 pub use list::ListError;
 pub use load::{Direction, OfferedLoad, offered_load};
-pub use pattern::{PatternError, all_to_all, incast, pairs, permutation, site_permutations};
+pub use pattern::{PatternError, incast, pairs, permutation, site_permutations};
 pub use poisson::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson};
 pub use sites::{Capacity, Sites, SitesError};
 pub use sizes::{SizeDistribution, SizesError};

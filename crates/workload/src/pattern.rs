@@ -1,4 +1,4 @@
-//! Patterns without arrivals: incast, permutation, all to all.
+//! Patterns without arrivals: incast, permutation.
 
 use crate::{Flow, Sites};
 use farspan_units::{Bytes, HostId, Purpose, Random, Time};
@@ -33,12 +33,6 @@ pub enum PatternError {
         hosts: usize,
         /// Hosts needed.
         needed: usize,
-    },
-    /// A host is listed twice.
-    #[error("host {host} is listed twice; list every host once")]
-    Twice {
-        /// The host.
-        host: HostId,
     },
 }
 
@@ -149,31 +143,6 @@ fn permuted(
     Ok(hosts.into_iter().zip(to).map(|(src, dst)| flow(src, dst, flow_size, start)).collect())
 }
 
-/// Every listed host sends one flow to every other listed host.
-///
-/// # Errors
-/// If a host does not exist or is listed twice, there are fewer than two, or the size is zero.
-pub fn all_to_all(
-    sites: &Sites,
-    hosts: &[HostId],
-    flow_size: Bytes,
-    start: Time,
-) -> Result<Vec<Flow>, PatternError> {
-    check(hosts, sites, flow_size)?;
-    if hosts.len() < 2 {
-        return Err(PatternError::TooFewHosts { pattern: "all_to_all", hosts: hosts.len(), needed: 2 });
-    }
-    let mut sorted = hosts.to_vec();
-    sorted.sort_unstable();
-    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(PatternError::Twice { host: pair[0] });
-    }
-    // Sender i begins with its successor, so that the order of flow ids does not aim all senders at one host.
-    let n = hosts.len();
-    let pairs = (1..n).flat_map(|step| (0..n).map(move |i| (i, (i + step) % n)));
-    Ok(pairs.map(|(i, j)| flow(hosts[i], hosts[j], flow_size, start)).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,20 +191,6 @@ mod tests {
         assert!(message(incast(&s, HostId(1), &[], SIZE, t)).contains("incast has 0 hosts"));
         assert!(message(incast(&s, HostId(1), &[HostId(0)], Bytes::ZERO, t)).contains("flow_size is 0 B"));
         assert!(message(permutation(&sites(1), SIZE, t, 0, 1)).contains("permutation has 1 hosts"));
-        assert!(message(all_to_all(&s, &[HostId(1), HostId(1)], SIZE, t)).contains("listed twice"));
-        assert!(message(all_to_all(&s, &[HostId(1)], SIZE, t)).contains("at least 2"));
-    }
-
-    #[test]
-    fn all_to_all_has_every_ordered_pair_once() {
-        let hosts: Vec<HostId> = [3, 5, 8].map(HostId).to_vec();
-        let mut pairs: Vec<_> = all_to_all(&sites(16), &hosts, SIZE, Time::ZERO)
-            .unwrap()
-            .iter()
-            .map(|f| (f.src.0, f.dst.0))
-            .collect();
-        pairs.sort_unstable();
-        assert_eq!(pairs, [(3, 5), (3, 8), (5, 3), (5, 8), (8, 3), (8, 5)]);
     }
 
     #[test]

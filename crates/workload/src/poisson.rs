@@ -7,6 +7,7 @@ use crate::{Capacity, Flow, Sites, SizeDistribution};
 use farspan_units::{Bytes, Duration, HostId, Purpose, Random, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 /// What a load is a share of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +18,8 @@ pub enum LoadReference {
     Wan,
     /// The narrowest tier between racks, one direction.
     Bisection,
+    /// The NICs of all receivers together.
+    Receivers,
 }
 
 /// Which bytes a load counts.
@@ -83,6 +86,8 @@ pub enum Arrivals {
 pub struct Poisson {
     /// Position of the part in the workload: keeps the draws of several parts apart.
     pub part: u32,
+    /// The hosts that receive; empty: all.
+    pub receivers: Vec<HostId>,
     /// Sizes of flows inside a site.
     pub intra: SizeDistribution,
     /// Sizes of flows between sites.
@@ -146,6 +151,17 @@ pub enum PoissonError {
         /// The site, from 0.
         site: usize,
     },
+    /// A receiver that does not exist.
+    #[error("host {host} does not exist; hosts are numbered 0 to {last}")]
+    NoSuchHost {
+        /// The host asked for.
+        host: HostId,
+        /// The last host.
+        last: u32,
+    },
+    /// Nobody has a receiver of the classes asked for.
+    #[error("no host has a receiver for its flows; list receivers that others can reach")]
+    NoReceiver,
     /// No traffic of the kind that the load counts.
     #[error("the mix has no {class} flows, but load_reference counts only these; take a load on the hosts")]
     NoneCounted {
@@ -183,9 +199,49 @@ pub fn poisson(
         Arrivals::For(d) if d.is_zero() => return Err(PoissonError::Nothing { what: "duration" }),
         _ => {}
     }
-    let streams = site_streams(config, sites, capacity)?;
+    let receivers = Receivers::of(&config.receivers, sites)?;
+    let streams = site_streams(config, &receivers, sites, capacity)?;
     check_count(config, sites, &streams)?;
-    generate(config, sites, &streams, seed)
+    generate(config, &receivers, sites, &streams, seed)
+}
+
+/// The hosts that receive, in order.
+struct Receivers(Vec<u32>);
+
+impl Receivers {
+    fn of(wanted: &[HostId], sites: &Sites) -> Result<Self, PoissonError> {
+        if let Some(&host) = wanted.iter().find(|host| host.0 >= sites.hosts()) {
+            return Err(PoissonError::NoSuchHost { host, last: sites.hosts() - 1 });
+        }
+        let mut hosts: Vec<u32> = wanted.iter().map(|host| host.0).collect();
+        if hosts.is_empty() {
+            hosts = (0..sites.hosts()).collect();
+        }
+        hosts.sort_unstable();
+        hosts.dedup();
+        Ok(Self(hosts))
+    }
+
+    /// The positions of receivers among `hosts`.
+    fn among(&self, hosts: Range<u32>) -> Range<usize> {
+        let before = |end: u32| self.0.partition_point(|host| *host < end);
+        before(hosts.start)..before(hosts.end)
+    }
+
+    /// Where a host's flows may go: a range of positions, and in it one that is left out.
+    fn choices(&self, host: u32, intra: bool, sites: &Sites) -> (Range<usize>, Range<usize>) {
+        let home = self.among(sites.range(sites.site_of(HostId(host))));
+        if intra { (home, self.among(host..host + 1)) } else { (0..self.0.len(), home) }
+    }
+
+    /// Whether a host has a receiver for each class of flows that it sends.
+    fn serve(&self, host: u32, stream: Stream, sites: &Sites) -> bool {
+        let any = |intra| {
+            let (choices, left_out) = self.choices(host, intra, sites);
+            choices.len() > left_out.len()
+        };
+        (stream.intra == 0.0 || any(true)) && (stream.intra == 1.0 || any(false))
+    }
 }
 
 fn check_load(load: &Load) -> Result<(), PoissonError> {
@@ -218,7 +274,12 @@ struct Stream {
 }
 
 /// The stream of each site's hosts.
-fn site_streams(config: &Poisson, sites: &Sites, capacity: &Capacity) -> Result<Vec<Stream>, PoissonError> {
+fn site_streams(
+    config: &Poisson,
+    receivers: &Receivers,
+    sites: &Sites,
+    capacity: &Capacity,
+) -> Result<Vec<Stream>, PoissonError> {
     let bytes = |sizes: &SizeDistribution| match config.load_unit {
         LoadUnit::Payload => sizes.mean(),
         LoadUnit::Wire => sizes.mean() + sizes.mean_packets(capacity.payload) * capacity.header.as_f64(),
@@ -229,7 +290,7 @@ fn site_streams(config: &Poisson, sites: &Sites, capacity: &Capacity) -> Result<
                 if sites.count() == 1 { 1.0 } else { intra_share(&mix, &config.intra, &config.inter) };
             let flow =
                 MeanFlow { intra, intra_bytes: bytes(&config.intra), inter_bytes: bytes(&config.inter) };
-            let rate = load * flow.rate_of_full_load(reference, sites, capacity)?;
+            let rate = load * flow.rate_of_full_load(reference, receivers, sites, capacity)?;
             vec![Stream { rate, intra }; sites.count()]
         }
         Load::Separate { intra, inter } => {
@@ -284,6 +345,7 @@ impl MeanFlow {
     fn rate_of_full_load(
         &self,
         kind: LoadReference,
+        receivers: &Receivers,
         sites: &Sites,
         capacity: &Capacity,
     ) -> Result<f64, PoissonError> {
@@ -303,6 +365,15 @@ impl MeanFlow {
                     f64::from(sites.size(s)) * (self.intra * self.intra_bytes * leaves_rack + inter)
                 });
                 (reference(capacity.fabric, "load", "fabric")?, per_site.sum())
+            }
+            LoadReference::Receivers => {
+                let stream = Stream { rate: 1.0, intra: self.intra };
+                let senders = (0..sites.hosts()).filter(|host| receivers.serve(*host, stream, sites)).count();
+                if senders == 0 {
+                    return Err(PoissonError::NoReceiver);
+                }
+                let each = (self.intra * self.intra_bytes + inter) / receivers.0.len() as f64;
+                (reference(Some(capacity.host), "load", "host NICs")?, each * senders as f64)
             }
         };
         let class = if kind == LoadReference::Wan { "inter" } else { "rack-leaving" };
@@ -333,7 +404,6 @@ fn check_count(config: &Poisson, sites: &Sites, streams: &[Stream]) -> Result<()
 /// One host's arrivals.
 struct Source {
     host: u32,
-    site: usize,
     stream: Stream,
     arrivals: Random,
     sizes: Random,
@@ -347,7 +417,7 @@ impl Source {
         let of = |purpose| Random::new(seed, purpose, entity);
         let (arrivals, sizes, destinations) =
             (of(Purpose::Arrival), of(Purpose::Size), of(Purpose::Destination));
-        Self { host, site, stream: streams[site], arrivals, sizes, destinations }
+        Self { host, stream: streams[site], arrivals, sizes, destinations }
     }
 
     /// The arrival after one at `now`: exponential gaps.
@@ -356,33 +426,33 @@ impl Source {
     }
 
     /// Size and destination of an arrival: one size draw and two destination draws, whatever the class.
-    fn draw(&mut self, config: &Poisson, sites: &Sites) -> (HostId, Bytes) {
+    fn draw(&mut self, config: &Poisson, receivers: &Receivers, sites: &Sites) -> (HostId, Bytes) {
         let intra = self.destinations.uniform() < self.stream.intra;
-        let home = sites.range(self.site);
-        let here = home.end - home.start;
+        let sizes = if intra { &config.intra } else { &config.inter };
         // Skipping the source itself, or the whole site, keeps the draw uniform over the others.
-        let (choices, skipped, first, sizes) = if intra {
-            (here - 1, 1, self.host - home.start, &config.intra)
-        } else {
-            (sites.hosts() - here, here, home.start, &config.inter)
-        };
-        let pick = self.destinations.below(u64::from(choices)) as u32;
-        let dst = if pick < first { pick } else { pick + skipped };
-        let dst = if intra { home.start + dst } else { dst };
-        (HostId(dst), sizes.sample(&mut self.sizes))
+        let (choices, left_out) = receivers.choices(self.host, intra, sites);
+        let count = choices.len() - left_out.len();
+        let pick = choices.start + self.destinations.below(count as u64) as usize;
+        let position = if pick < left_out.start { pick } else { pick + left_out.len() };
+        (HostId(receivers.0[position]), sizes.sample(&mut self.sizes))
     }
 }
 
 fn generate(
     config: &Poisson,
+    receivers: &Receivers,
     sites: &Sites,
     streams: &[Stream],
     seed: u64,
 ) -> Result<Vec<Flow>, PoissonError> {
     let mut sources: Vec<Source> =
         (0..sites.hosts()).map(|host| Source::new(config, sites, streams, host, seed)).collect();
+    let can_send = |source: &&mut Source| receivers.serve(source.host, source.stream, sites);
     let mut next: BinaryHeap<Reverse<(Time, u32)>> =
-        sources.iter_mut().map(|s| Reverse((s.next(config.start), s.host))).collect();
+        sources.iter_mut().filter(can_send).map(|s| Reverse((s.next(config.start), s.host))).collect();
+    if next.is_empty() {
+        return Err(PoissonError::NoReceiver);
+    }
     let mut until = match config.arrivals {
         Arrivals::Flows(_) => Time::MAX,
         Arrivals::For(d) => config.start.max(config.warmup).saturating_add(d),
@@ -400,7 +470,7 @@ fn generate(
         }
         let source = &mut sources[host as usize];
         next.push(Reverse((source.next(start), host)));
-        let (dst, size) = source.draw(config, sites);
+        let (dst, size) = source.draw(config, receivers, sites);
         let cut_start = cut(start, config.start_granularity);
         let measured = cut_start >= config.warmup && start < until && left > 0;
         if measured {
@@ -450,6 +520,7 @@ mod tests {
     fn config(load: Load, flows: u32) -> Poisson {
         Poisson {
             part: 0,
+            receivers: Vec::new(),
             intra: SizeDistribution::built_in("alistorage").unwrap(),
             inter: SizeDistribution::built_in("websearch").unwrap(),
             load,
@@ -468,6 +539,39 @@ mod tests {
 
     fn draw(config: &Poisson, seed: u64) -> Vec<Flow> {
         poisson(config, &sites(), &CAPACITY, seed).unwrap()
+    }
+
+    #[test]
+    fn listed_receivers_share_the_load_and_no_one_else_gets_any() {
+        let mut config = config(mixed(0.5, LoadReference::Receivers, 1.0, 0.0, MixUnit::Flows), 40_000);
+        config.receivers = [19, 16, 17, 16].map(HostId).to_vec();
+        config.intra = SizeDistribution::built_in("google-rpc").unwrap();
+        let flows = draw(&config, 1);
+        assert!(flows.iter().all(|f| is_intra(f) && f.src != f.dst));
+        let senders: std::collections::BTreeSet<u32> = flows.iter().map(|f| f.src.0).collect();
+        assert_eq!((senders.len(), senders.first(), senders.last()), (16, Some(&16), Some(&31)));
+        let share = |to: u32| flows.iter().filter(|f| f.dst.0 == to).count() as f64 / flows.len() as f64;
+        for to in [16, 17, 19] {
+            assert!((share(to) - 1.0 / 3.0).abs() < 0.01, "{to} gets {}", share(to));
+        }
+        let span = flows.last().unwrap().start.since(flows[0].start).as_secs_f64();
+        let offered = flows.iter().map(|f| f.size.as_f64()).sum::<f64>() / span;
+        let load = offered / (3.0 * CAPACITY.host.bytes_per_sec_f64());
+        assert!((load / 0.5 - 1.0).abs() < three_sigma(&config.intra, 40_000.0), "{load}");
+    }
+
+    #[test]
+    fn receivers_that_nobody_reaches_are_refused() {
+        let mut config = config(mixed(0.5, LoadReference::Receivers, 0.0, 1.0, MixUnit::Flows), 10);
+        config.receivers = vec![HostId(32)];
+        let error = |config: &Poisson| poisson(config, &sites(), &CAPACITY, 1).unwrap_err().to_string();
+        assert!(error(&config).contains("numbered 0 to 31"));
+        config.receivers = vec![HostId(20)];
+        assert!(draw(&config, 1).iter().all(|f| f.src.0 < 16 && f.dst.0 == 20));
+        let one = Sites::new(vec![0..2, 2..3]).unwrap();
+        config.load = mixed(0.5, LoadReference::Receivers, 1.0, 0.0, MixUnit::Flows);
+        config.receivers = vec![HostId(2)];
+        assert!(poisson(&config, &one, &CAPACITY, 1).is_err());
     }
 
     fn is_intra(flow: &Flow) -> bool {
@@ -563,6 +667,7 @@ mod tests {
                 LoadReference::Host => (vec![offered.host], inter),
                 LoadReference::Bisection => (vec![offered.fabric], inter),
                 LoadReference::Wan => (offered.wan.iter().map(|d| d.load).collect(), inter / 2.0),
+                LoadReference::Receivers => unreachable!("receivers have a test of their own"),
             };
             let tolerance = three_sigma(&config.inter, n);
             for load in loads {

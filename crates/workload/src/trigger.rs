@@ -1,5 +1,7 @@
 //! What makes flows wait for others.
 
+use farspan_units::Duration;
+
 /// How a trigger starts its flows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Rule {
@@ -24,6 +26,8 @@ pub struct Trigger {
     pub delivered: Vec<u32>,
     /// The flows that it starts, in order.
     pub targets: Vec<u32>,
+    /// How long after that they start.
+    pub pause: Duration,
 }
 
 impl Trigger {
@@ -52,6 +56,7 @@ impl Trigger {
             finished: sorted(&self.finished),
             delivered: sorted(&self.delivered),
             targets: all(&self.targets),
+            pause: self.pause,
         }
     }
 }
@@ -132,7 +137,7 @@ mod tests {
 
     fn trigger(rule: Rule, finished: &[u32], delivered: &[u32], targets: &[u32]) -> Trigger {
         let (finished, delivered, targets) = (finished.to_vec(), delivered.to_vec(), targets.to_vec());
-        Trigger { part: 0, rule, finished, delivered, targets }
+        Trigger { part: 0, rule, finished, delivered, targets, pause: Duration::ZERO }
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! From a resolved scenario to the world that the simulator runs.
 
+mod collectives;
 mod fault;
 mod network;
 mod ports;
 mod traffic;
+
+pub use collectives::CollectivePlan;
 
 use crate::error::{Fault, ScenarioError};
 use crate::model::{Scenario, SchemeClass};
@@ -33,6 +36,8 @@ pub struct World {
     pub spec: Spec,
     /// The flows with their tags.
     pub workload: Workload,
+    /// The collectives among its parts.
+    pub collectives: Vec<CollectivePlan>,
     /// What they offer to each tier.
     pub offered_load: OfferedLoad,
     /// The farthest pair inside a site; `None` if every site has one host.
@@ -71,6 +76,7 @@ impl World {
         let sites = sites(&network);
         let capacity = network::capacity(&scenario.topology, &network, sizes);
         let workload = traffic::flows(resolved, &sites, &capacity)?;
+        let collectives = collectives::plans(scenario, (&network, &routes), &sites, &capacity);
         let (intra, inter) = facts(&network, &routes, &sites, sizes);
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
@@ -91,7 +97,7 @@ impl World {
         };
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, 1.0);
         let warnings = warnings(scenario, &spec, intra, inter);
-        Ok(Self { spec, workload, offered_load, intra, inter, warnings })
+        Ok(Self { spec, workload, collectives, offered_load, intra, inter, warnings })
     }
 }
 
@@ -165,6 +171,7 @@ fn triggers(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<
             finished: ids(&trigger.finished),
             delivered: ids(&trigger.delivered),
             targets: ids(&trigger.targets),
+            pause: trigger.pause,
             delay: match scenario.workload[trigger.part as usize].trigger_delay {
                 Some(TriggerDelay::Value(delay)) => delay,
                 Some(TriggerDelay::Lookahead) | None => shortest,
@@ -344,7 +351,14 @@ fn warnings(
             "workload.trigger_delay = {delay} is shorter than every link ({shortest}): the run will be slow"
         )
     };
-    short.map(warning).into_iter().chain(delay.map(slow)).collect()
+    let pauses = spec.triggers.iter().map(|trigger| trigger.pause).filter(|pause| !pause.is_zero());
+    let hasty = |pause| {
+        format!(
+            "workload.compute_time = {pause} is shorter than every link ({shortest}): the run will be slow"
+        )
+    };
+    let pause = pauses.min().filter(|pause| *pause < shortest).map(hasty);
+    short.map(warning).into_iter().chain(delay.map(slow)).chain(pause).collect()
 }
 
 impl World {

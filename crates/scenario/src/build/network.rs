@@ -18,7 +18,11 @@ pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault>
         TopologyKind::Star => star(topology).build(),
     }
     .map_err(fault)?;
-    let buffers = [("topology.buffer", topology.buffer), ("topology.wan.buffer", wan_buffer(topology))];
+    let buffers = [
+        ("topology.buffer", topology.buffer),
+        ("topology.core_border_buffer", topology.core_border_buffer),
+        ("topology.wan.buffer", wan_buffer(topology)),
+    ];
     for (path, buffer) in buffers {
         if buffer.is_some_and(|buffer| buffer < sizes.mtu()) {
             let problem = format!("a buffer of {} holds no packet of {}", given(buffer), sizes.mtu());

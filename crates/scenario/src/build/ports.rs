@@ -30,7 +30,8 @@ pub(super) fn by_tier(
             }
             // The middle link of a dumbbell is the only one of its tier.
             Tier::Fabric => (buffer, topology.bottleneck_rate.unwrap_or(link_rate)),
-            Tier::HostDown | Tier::Border => (buffer, link_rate),
+            Tier::Border => (topology.core_border_buffer.unwrap_or(buffer), link_rate),
+            Tier::HostDown => (buffer, link_rate),
         };
         let overflow = overflow(scenario, buffer)?;
         let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };

@@ -4,12 +4,14 @@ use super::given;
 use crate::error::Fault;
 use crate::model::{Scenario, Workload as Part};
 use crate::resolve::Resolved;
-use crate::value::{LoadReference, LoadUnit, Mix, MixUnit, Sizes as SizeNames, WorkloadKind};
+use crate::value::{
+    CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes as SizeNames, WorkloadKind,
+};
 use farspan_transport::Class;
 use farspan_units::{Duration, HostId, Time};
 use farspan_workload::{
-    self as workload, Arrivals, AssembleError, Capacity, ListError, Load, PatternError, Poisson,
-    PoissonError, Sites, SizeDistribution, SizesError, Workload,
+    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError, ListError,
+    Load, Operation, PatternError, Poisson, PoissonError, Sites, SizeDistribution, SizesError, Workload,
 };
 
 /// Draws all flows of a scenario.
@@ -41,9 +43,9 @@ fn too_large(all: &Workload, scenario: &Scenario) -> Result<(), Fault> {
         let most = payload * u64::from(u32::MAX - 1);
         let problem = format!("a flow of {} from host {} is too large", flow.size, flow.src);
         let key = match given(scenario.workload[flow.part as usize].kind) {
-            WorkloadKind::Incast | WorkloadKind::Permutation | WorkloadKind::Pairs => "flow_size",
             WorkloadKind::Poisson => "sizes",
             WorkloadKind::Flows => "file",
+            _ => "flow_size",
         };
         Err(Fault::new(
             format!("workload[{}].{key}", flow.part),
@@ -68,7 +70,7 @@ impl Draw<'_> {
         let seed = self.resolved.seed();
         let flows = match given(part.kind) {
             WorkloadKind::Incast => {
-                let senders: Vec<_> = given(part.senders.as_ref()).iter().map(|host| HostId(*host)).collect();
+                let senders = hosts(given(part.senders.as_deref()));
                 let receiver = HostId(given(part.receiver));
                 workload::incast(self.sites, receiver, &senders, given(part.flow_size), start)
                     .map_err(|error| incast_fault(&path, receiver, &error))?
@@ -93,8 +95,16 @@ impl Draw<'_> {
                     .map_err(|error| poisson_fault(&path, &error))?
             }
             WorkloadKind::Flows => return self.list(&path, number, part, &tag, start),
+            WorkloadKind::Allreduce
+            | WorkloadKind::ReduceScatter
+            | WorkloadKind::AllGather
+            | WorkloadKind::AllToAll => {
+                return collective(part)
+                    .part(&tag, number, start, self.sites)
+                    .map_err(|error| collective_fault(&path, part, &error));
+            }
         };
-        Ok(workload::Part::new(tag, flows))
+        Ok(by_size(part, workload::Part::new(tag, flows)))
     }
 
     fn list(
@@ -122,6 +132,7 @@ impl Draw<'_> {
         let tail = if warmup.is_zero() { Duration::ZERO } else { given(self.scenario.stop.time) };
         Ok(Poisson {
             part: number,
+            receivers: hosts(part.receivers.as_deref().unwrap_or_default()),
             intra,
             inter,
             load: load(part),
@@ -180,6 +191,7 @@ fn load(part: &Part) -> Load {
             LoadReference::Host => workload::LoadReference::Host,
             LoadReference::Wan => workload::LoadReference::Wan,
             LoadReference::Bisection => workload::LoadReference::Bisection,
+            LoadReference::Receivers => workload::LoadReference::Receivers,
         },
         mix: workload::Mix { intra, inter, unit },
     }
@@ -193,6 +205,56 @@ fn arrivals(path: &str, part: &Part) -> Result<Arrivals, Fault> {
         }),
         (None, duration) => Ok(Arrivals::For(given(duration))),
     }
+}
+
+/// Gives large flows a tag of their own.
+fn by_size(part: &Part, mut all: workload::Part) -> workload::Part {
+    if let Some(large) = part.large {
+        all.tags.push(format!("{}-large", all.tags[0]));
+        all.flows.iter_mut().for_each(|flow| flow.tag = u32::from(flow.size >= large));
+    }
+    all
+}
+
+fn hosts(numbers: &[u32]) -> Vec<HostId> {
+    numbers.iter().copied().map(HostId).collect()
+}
+
+/// The collective of a part that is one.
+pub(super) fn collective(part: &Part) -> Collective {
+    let groups = match (&part.ranks, &part.groups) {
+        (Some(ranks), _) => vec![hosts(ranks)],
+        (None, groups) => given(groups.as_ref()).iter().map(|group| hosts(group)).collect(),
+    };
+    Collective {
+        operation: match given(part.kind) {
+            WorkloadKind::ReduceScatter => Operation::ReduceScatter,
+            WorkloadKind::AllGather => Operation::AllGather,
+            WorkloadKind::AllToAll => Operation::AllToAll,
+            _ => Operation::Allreduce,
+        },
+        algorithm: match given(part.algorithm) {
+            CollectiveAlgorithm::Ring => Algorithm::Ring,
+            CollectiveAlgorithm::Direct => Algorithm::Direct,
+            CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical,
+        },
+        groups,
+        size: given(part.flow_size),
+        iterations: given(part.iterations),
+        compute_time: given(part.compute_time),
+        barrier: given(part.barrier),
+    }
+}
+
+fn collective_fault(path: &str, part: &Part, error: &CollectiveError) -> Fault {
+    let key = match error {
+        CollectiveError::TooSmall { .. } => "flow_size",
+        CollectiveError::NoIterations | CollectiveError::TooMany { .. } => "iterations",
+        CollectiveError::NotHierarchical | CollectiveError::Uneven { .. } => "algorithm",
+        _ if part.ranks.is_some() => "ranks",
+        _ => "groups",
+    };
+    Fault::new(format!("{path}.{key}"), error.to_string(), "")
 }
 
 fn incast_fault(path: &str, receiver: HostId, error: &PatternError) -> Fault {
@@ -215,6 +277,7 @@ fn poisson_fault(path: &str, error: &PoissonError) -> Fault {
         PoissonError::Nothing { what: "duration" } => "duration",
         PoissonError::Nothing { .. } | PoissonError::TooMany { .. } => "flows",
         PoissonError::Mix { .. } | PoissonError::Alone { .. } => "mix",
+        PoissonError::NoSuchHost { .. } | PoissonError::NoReceiver => "receivers",
     };
     Fault::new(format!("{path}.{key}"), error.to_string(), "")
 }

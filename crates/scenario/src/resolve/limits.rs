@@ -44,6 +44,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
         }
     }
     for (i, part) in scenario.workload.iter().enumerate() {
+        within(&format!("workload[{i}].compute_time"), part.compute_time, Duration::ZERO, LONGEST_DELAY)?;
         if let Some(TriggerDelay::Value(delay)) = part.trigger_delay {
             within(&format!("workload[{i}].trigger_delay"), Some(delay), Duration::ZERO, LONGEST_DELAY)?;
         }
@@ -73,6 +74,7 @@ fn topology(topology: &Topology) -> Result<(), Fault> {
     }
     let one = Bytes::new(1);
     within("topology.buffer", topology.buffer, one, LARGEST_BUFFER)?;
+    within("topology.core_border_buffer", topology.core_border_buffer, one, LARGEST_BUFFER)?;
     within("topology.wan.buffer", wan.buffer, one, LARGEST_BUFFER)?;
     within("topology.hosts", topology.hosts, 1, MOST_HOSTS)?;
     within("topology.core_border_links", topology.core_border_links, 1, MOST_LINKS)?;

@@ -21,6 +21,7 @@ const fn keys(kind: TopologyKind) -> &'static [&'static str] {
             "buffer",
             "oversubscription",
             "core_border_links",
+            "core_border_buffer",
             "wan",
         ],
         TopologyKind::Dumbbell => &[
@@ -74,6 +75,8 @@ impl Context<'_> {
                 .then(|| written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 })),
             core_border_links: (kind == TopologyKind::DualFatTree)
                 .then(|| written.core_border_links.unwrap_or(8)),
+            core_border_buffer: (kind == TopologyKind::DualFatTree)
+                .then(|| written.core_border_buffer.unwrap_or(buffer)),
             bottleneck_rate: dumbbell.then_some(bottleneck_rate),
             bottleneck_delay: (dumbbell && !two_sites)
                 .then(|| written.bottleneck_delay.unwrap_or(link_delay)),

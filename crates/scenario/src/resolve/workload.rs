@@ -5,7 +5,8 @@ use crate::error::Fault;
 use crate::model::Workload;
 use crate::source::knobs;
 use crate::value::{
-    ClassSizes, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TopologyKind, TriggerDelay, WorkloadKind,
+    ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TopologyKind,
+    TriggerDelay, WorkloadKind,
 };
 use farspan_transport::Class;
 use farspan_units::Duration;
@@ -80,6 +81,10 @@ impl Context<'_> {
                 })
             }
             WorkloadKind::Poisson => self.poisson(path, part, two_sites),
+            WorkloadKind::Allreduce
+            | WorkloadKind::ReduceScatter
+            | WorkloadKind::AllGather
+            | WorkloadKind::AllToAll => collective(path, part),
         }
     }
 
@@ -102,8 +107,19 @@ impl Context<'_> {
         let sizes = part.sizes.map(|sizes| self.sizes_with_places(path, sizes));
         let granularity = self.constants("poisson").remove("start_granularity");
         let granularity = granularity.and_then(|value| value.try_into().ok()).unwrap_or(Duration::ZERO);
-        let reference =
-            if part.class == Some(Class::Inter) { LoadReference::Wan } else { LoadReference::Host };
+        let reference = match (&part.receivers, part.class) {
+            (Some(_), _) => LoadReference::Receivers,
+            (None, Some(Class::Inter)) => LoadReference::Wan,
+            (None, _) => LoadReference::Host,
+        };
+        if part.receivers.as_ref().is_some_and(Vec::is_empty) {
+            let cure = "list hosts, such as [240], or leave receivers out for all";
+            return Err(Fault::new(format!("{path}.receivers"), "nobody receives", cure));
+        }
+        if part.receivers.is_some() && part.class.is_none() {
+            let cure = "say whether their flows come from the same site: class = \"intra\" or \"inter\"";
+            return Err(Fault::new(format!("{path}.receivers"), "receivers without a class", cure));
+        }
         Ok(Workload {
             sizes,
             mix,
@@ -176,6 +192,26 @@ impl Context<'_> {
         let default = if two_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
         Ok(part.mix.or((part.class.is_none()).then_some(default)))
     }
+}
+
+/// A collective: who takes part, and the defaults.
+fn collective(path: &str, part: Workload) -> Result<Workload, Fault> {
+    if part.ranks.is_some() == part.groups.is_some() {
+        let problem = "either ranks or groups says who takes part";
+        let cure = "give one of the two, such as ranks = [0, 1, 2, 3] or groups = [[0, 128], [1, 129]]";
+        return Err(Fault::new(format!("{path}.ranks"), problem, cure));
+    }
+    need(path, "flow_size", "a size, such as \"64MiB\"", part.flow_size.is_some())?;
+    let all_to_all = part.kind == Some(WorkloadKind::AllToAll);
+    let algorithm = if all_to_all { CollectiveAlgorithm::Direct } else { CollectiveAlgorithm::Ring };
+    Ok(Workload {
+        algorithm: Some(part.algorithm.unwrap_or(algorithm)),
+        iterations: Some(part.iterations.unwrap_or(1)),
+        compute_time: Some(part.compute_time.unwrap_or(Duration::ZERO)),
+        barrier: Some(part.barrier.unwrap_or(false)),
+        trigger_delay: Some(part.trigger_delay.unwrap_or(TriggerDelay::Lookahead)),
+        ..part
+    })
 }
 
 fn need(path: &str, key: &str, what: &str, given: bool) -> Result<(), Fault> {

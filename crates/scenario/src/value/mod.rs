@@ -122,7 +122,35 @@ words! {
         Pairs = "pairs",
         /// A list of flows from a file.
         Flows = "flows",
-    } planned ["all_to_all", "allreduce", "reduce_scatter"]
+        /// Every rank gets the sum of all buffers.
+        Allreduce = "allreduce",
+        /// Every rank gets the sum of one chunk.
+        ReduceScatter = "reduce_scatter",
+        /// Every rank gets the chunks of all.
+        AllGather = "all_gather",
+        /// Every rank sends to every other.
+        AllToAll = "all_to_all",
+    } planned []
+}
+
+impl WorkloadKind {
+    /// Whether it is a collective: messages in stages that wait for one another.
+    #[must_use]
+    pub const fn is_collective(self) -> bool {
+        matches!(self, Self::Allreduce | Self::ReduceScatter | Self::AllGather | Self::AllToAll)
+    }
+}
+
+words! {
+    /// In what steps a collective goes.
+    CollectiveAlgorithm is "algorithm" {
+        /// One peer at a time.
+        Ring = "ring",
+        /// All peers at once.
+        Direct = "direct",
+        /// Rings inside the sites, direct between them.
+        Hierarchical = "hierarchical",
+    } planned []
 }
 
 words! {
@@ -180,6 +208,8 @@ words! {
         Wan = "wan",
         /// Half of the host capacity, thinned out by the oversubscription.
         Bisection = "bisection",
+        /// The NICs of the receivers.
+        Receivers = "receivers",
     } planned []
 }
 

@@ -11,6 +11,7 @@ use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::{Scheme, WindowCheck, balance};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -21,6 +22,9 @@ pub fn random_spec(seed: u64) -> Spec {
     let (mss, header) = (Bytes::new(draw.spread(200, 9000)), Bytes::new(draw.pick(&[64, 64, 40, 1])));
     let base = Base::of(&network, mss + header);
     let flows = flows(&mut draw, &network, mss, base);
+    let triggers = triggers(&mut Draw(Random::new(seed, Purpose::Test, 2)), &network, flows.len(), base);
+    let collective = collective(&mut Draw(Random::new(seed, Purpose::Test, 4)), &network, mss, base);
+    let (flows, triggers) = collective.unwrap_or((flows, triggers));
     let last_start = flows.iter().map(|flow| flow.start).max().expect("there is a flow");
     let span = last_start.since(Time::ZERO) + base.rtt * 4;
     let scheme = scheme(&mut draw, base);
@@ -36,7 +40,7 @@ pub fn random_spec(seed: u64) -> Spec {
         probes: probes(&mut draw, &network, flows.len(), span),
         stop: stop(&mut draw, span, last_start, base, &flows, mss + header),
         faults: faults(&mut Draw(Random::new(seed, Purpose::Test, 3)), &network, base, span),
-        triggers: triggers(&mut Draw(Random::new(seed, Purpose::Test, 2)), &network, flows.len(), base),
+        triggers,
         network,
         flows,
         intra: Arc::new(scheme),
@@ -195,10 +199,59 @@ fn triggers(draw: &mut Draw, network: &Network, flows: usize, base: Base) -> Vec
             delivered: ends(draw),
             targets: (next..next + count).map(|flow| FlowId(flow as u32)).collect(),
             delay: draw.time(shortest / 4, base.rtt),
+            pause: if draw.one_in(4) { draw.time(shortest / 4, base.rtt) } else { Duration::ZERO },
         });
         next += count + draw.below(4);
     }
     triggers
+}
+
+/// In one world of eight the flows are those of a collective.
+fn collective(
+    draw: &mut Draw,
+    network: &Network,
+    mss: Bytes,
+    base: Base,
+) -> Option<(Vec<Flow>, Vec<Trigger>)> {
+    if !draw.one_in(8) || network.hosts < 4 {
+        return None;
+    }
+    let mut hosts: Vec<HostId> = (0..network.hosts).map(HostId).collect();
+    draw.0.shuffle(&mut hosts);
+    let second = hosts.split_off(2 + draw.below(u64::from(network.hosts - 3).min(5)) as usize);
+    hosts.truncate(6);
+    let groups = if draw.one_in(2) { vec![hosts] } else { vec![hosts, second[..2].to_vec()] };
+    let collective = Collective {
+        operation: draw.pick(&[
+            Operation::Allreduce,
+            Operation::ReduceScatter,
+            Operation::AllGather,
+            Operation::AllToAll,
+        ]),
+        algorithm: draw.pick(&[Algorithm::Ring, Algorithm::Direct]),
+        groups,
+        size: mss * draw.spread(1, 40) + Bytes::new(draw.below(mss.get())),
+        iterations: 1 + draw.below(3) as u32,
+        compute_time: if draw.one_in(2) { draw.time(base.packet, base.rtt) } else { Duration::ZERO },
+        barrier: draw.one_in(3),
+    };
+    let sites = Sites::new(std::iter::once(0..network.hosts).collect()).expect("there are hosts");
+    let part = collective.part("", 0, Time::ZERO, &sites).expect("the groups are valid");
+    let ids = |flows: &[u32]| flows.iter().copied().map(FlowId).collect();
+    let delay = draw.time(base.packet, base.rtt);
+    let flow = |flow: &farspan_workload::Flow| {
+        let (src, dst, size, start) = (flow.src, flow.dst, flow.size, flow.start);
+        Flow { src, dst, size, start, measured: true }
+    };
+    let trigger = |trigger: &farspan_workload::Trigger| Trigger {
+        rule: Rule::All,
+        finished: ids(&trigger.finished),
+        delivered: ids(&trigger.delivered),
+        targets: ids(&trigger.targets),
+        delay,
+        pause: trigger.pause,
+    };
+    Some((part.flows.iter().map(flow).collect(), part.triggers.iter().map(trigger).collect()))
 }
 
 fn flows(draw: &mut Draw, network: &Network, mss: Bytes, base: Base) -> Vec<Flow> {

@@ -3,6 +3,7 @@
 use super::{ListError, Place, Placed, Row};
 use crate::trigger::{Stuck, stuck};
 use crate::{Rule, Trigger};
+use farspan_units::Duration;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -31,7 +32,14 @@ pub(super) fn triggers(rows: &[Placed], file: &str, part: u32) -> Result<Vec<Tri
         if index == fresh {
             let rule = group.map_or(Rule::All, |group| group.0);
             let none = Vec::new;
-            triggers.push(Trigger { part, rule, finished: none(), delivered: none(), targets: none() });
+            triggers.push(Trigger {
+                part,
+                rule,
+                finished: none(),
+                delivered: none(),
+                targets: none(),
+                pause: Duration::ZERO,
+            });
         }
         let trigger = &mut triggers[index];
         trigger.targets.push(number as u32);
@@ -157,7 +165,7 @@ mod tests {
         let found = triggers(&rows, "f", 4).unwrap();
         let trigger = |rule, finished: &[u32], delivered: &[u32], targets: &[u32]| {
             let (finished, delivered, targets) = (finished.to_vec(), delivered.to_vec(), targets.to_vec());
-            Trigger { part: 4, rule, finished, delivered, targets }
+            Trigger { part: 4, rule, finished, delivered, targets, pause: Duration::ZERO }
         };
         let expected = [
             trigger(Rule::All, &[0], &[0], &[1, 3]),
@@ -184,7 +192,14 @@ mod tests {
             let trigger = |(queue, finished, delivered, targets): (bool, _, _, usize)| {
                 let rule = if queue { Rule::Next } else { Rule::All };
                 let (finished, delivered) = (Vec::from_iter(finished), Vec::from_iter(delivered));
-                let mut trigger = Trigger { part: 0, rule, finished, delivered, targets: Vec::new() };
+                let mut trigger = Trigger {
+                    part: 0,
+                    rule,
+                    finished,
+                    delivered,
+                    targets: Vec::new(),
+                    pause: Duration::ZERO,
+                };
                 let count = if queue { targets.min(trigger.needed()) } else { targets };
                 trigger.targets = (next..next + count as u32).collect();
                 next += count as u32;

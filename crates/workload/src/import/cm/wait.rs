@@ -4,6 +4,7 @@ use super::parse::{Connection, Kind, Parsed};
 use super::{CmError, Problem};
 use crate::trigger::{Stuck, stuck};
 use crate::{Rule, Trigger};
+use farspan_units::Duration;
 use std::collections::BTreeMap;
 
 /// One of a trigger's lists of flows.
@@ -43,7 +44,14 @@ const fn empty(kind: Kind) -> Trigger {
         Kind::Oneshot | Kind::Barrier(_) => Rule::All,
         Kind::Multishot => Rule::Next,
     };
-    Trigger { part: 0, rule, finished: Vec::new(), delivered: Vec::new(), targets: Vec::new() }
+    Trigger {
+        part: 0,
+        rule,
+        finished: Vec::new(),
+        delivered: Vec::new(),
+        targets: Vec::new(),
+        pause: Duration::ZERO,
+    }
 }
 
 /// Whether the flows that activate a trigger are as many as it takes; an error has the line of the flow concerned.
