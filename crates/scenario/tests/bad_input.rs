@@ -100,6 +100,9 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("topology.wan.links=0", "topology.wan.links", &["from 1 to"]),
         ("topology.wan.rtt=10us", "topology.wan.rtt", &["is less than", "longer"]),
         ("topology.buffer=1KiB", "topology.buffer", &["holds no packet"]),
+        ("topology.core_border_buffer=1KiB", "topology.core_border_buffer", &["holds no packet"]),
+        ("topology.core_border_buffer=0B", "topology.core_border_buffer", &["out of range"]),
+        ("workload.iterations=2", "workload.iterations", &["no part of the workload has \"iterations\""]),
         ("topology.hosts=4", "topology.hosts", &["dual_fat_tree has no \"hosts\"", "it has: k"]),
         ("transport.payload=0B", "transport.payload", &["from 1B"]),
         ("transport.balance=rsp", "transport.balance", &["did you mean \"rps\""]),
@@ -249,6 +252,61 @@ fn wrong_poisson_traffic_is_refused() {
 }
 
 #[test]
+fn wrong_collectives_are_refused() {
+    let folder = Folder::new("collectives");
+    let text =
+        "[topology]\nk = 4\n[[workload]]\nkind = 'allreduce'\nranks = [0, 1, 16]\nflow_size = '1MiB'\n";
+    let file = folder.write("allreduce.toml", text);
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("workload.ranks=[0]", "ranks", &["at least 2"]),
+        ("workload.ranks=[]", "ranks", &["at least 2"]),
+        ("workload.ranks=[0, 32]", "ranks", &["does not exist", "0 to 31"]),
+        ("workload.ranks=[0, 1, 0]", "ranks", &["host 0 is listed twice"]),
+        ("workload.groups=[]", "groups", &["at least 2"]),
+        ("workload.groups=[[0, 1], [2]]", "groups", &["a group of 1 ranks"]),
+        ("workload.groups=[[0, 99]]", "groups", &["does not exist"]),
+        ("workload.flow_size=2B", "flow_size", &["3 chunks", "at least 3 B"]),
+        ("workload.iterations=0", "iterations", &["at least 1"]),
+        ("workload.iterations=4294967295", "iterations", &["flow ids end at", "fewer"]),
+        ("workload.iterations=-1", "iterations", &["u32"]),
+        ("workload.algorithm=rings", "algorithm", &["did you mean \"ring\"", "direct, hierarchical"]),
+        ("workload.algorithm=hierarchical", "algorithm", &["[2, 1] by site", "\"ring\""]),
+        ("workload.compute_time=20s", "compute_time", &["out of range", "to 10s"]),
+        ("workload.barrier=1", "barrier", &["a boolean"]),
+        ("workload.trigger_delay=20s", "trigger_delay", &["out of range"]),
+    ];
+    for (assignment, key, words) in cases {
+        let message = message(&Request { set: vec![(*assignment).to_owned()], ..Request::new(&file) });
+        assert!(message.starts_with(&format!("--set {assignment}: workload")), "{message}");
+        for word in words.iter().chain([key]) {
+            assert!(message.contains(word), "{assignment}\n  gave {message}\n  expected {word}");
+        }
+    }
+    let both = folder.write("both.toml", &format!("{text}groups = [[0, 1]]\n"));
+    assert!(message(&Request::new(&both)).contains("workload[0].ranks: either ranks or groups"));
+    let gather = folder.write("gather.toml", &text.replace("allreduce", "all_gather"));
+    let set = vec!["workload.algorithm=hierarchical".to_owned()];
+    assert!(message(&Request { set, ..Request::new(&gather) }).contains("only an allreduce"));
+}
+
+#[test]
+fn wrong_receivers_are_refused() {
+    let cases: &[(&str, &[&str])] = &[
+        ("workload[1].receivers=[]", &["nobody receives", "[240]"]),
+        ("workload[1].receivers=[256]", &["does not exist", "0 to 255"]),
+    ];
+    for (assignment, words) in cases {
+        let message =
+            message(&Request { set: vec![(*assignment).to_owned()], ..Request::new("uno/phantom") });
+        assert!(message.starts_with(&format!("--set {assignment}: workload[1].receivers: ")), "{message}");
+        assert!(words.iter().all(|word| message.contains(word)), "{message}");
+    }
+    let set = vec!["workload.receivers=[1]".to_owned()];
+    let message = message(&Request { set, ..Request::new("uno/websearch") });
+    assert!(message.contains("receivers without a class") && message.contains("\"intra\""), "{message}");
+}
+
+#[test]
 fn wrong_files_are_refused() {
     let folder = Folder::new("files");
     let list = "[topology]\nk = 4\n[[workload]]\nkind = 'flows'\nfile = 'list.csv'\n";
@@ -394,6 +452,8 @@ fn missing_keys_are_named() {
         ("[[workload]]\nkind = 'poisson'\nload = 0.1\nflows = 1", "workload[0].sizes"),
         ("[[workload]]\nkind = 'poisson'\nload = 0.1\nsizes = 'websearch'", "workload[0].flows"),
         ("[[workload]]\nkind = 'flows'", "workload[0].file"),
+        ("[[workload]]\nkind = 'all_to_all'", "workload[0].ranks"),
+        ("[[workload]]\nkind = 'allreduce'\nranks = [0, 1]", "workload[0].flow_size"),
     ] {
         let file = folder.write("case.toml", text);
         let message = message(&Request::new(&file));

@@ -97,6 +97,16 @@ fn every_knob_of_the_interface_works() {
             &["workload.flow_size=4MiB", "fault[0].at=1ms", "fault[0].both_directions=true"],
         ),
         ("uno/random-loss", &["workload.flow_size=4MiB", "fault[0].per=flow", "fault[0].packets=all"]),
+        ("uno/allreduce", &["workload.flow_size=4MiB", "workload.iterations=2", "workload.algorithm=ring"]),
+        (
+            "uno/buffers",
+            &["workload.flows=100", "workload.load=0.2", "workload.mix=paper", "topology.wan.buffer=4MiB"],
+        ),
+        (
+            "uno/phantom",
+            &["workload.flow_size=4MiB", "workload.flows=100", "workload.load=0.02", "workload.large=1MB"],
+        ),
+        ("uno/rtt-ratio", &["workload.flows=100", "workload.load=0.2", "workload.mix=paper"]),
         ("uno/incast-mixed", &["workload.flow_size=4MiB"]),
         ("uno/incast-inter", &["workload.flow_size=4MiB"]),
         ("uno/incast-intra", &["workload.flow_size=4MiB"]),
@@ -113,10 +123,16 @@ fn every_knob_of_the_interface_works() {
         let two_sites = two_sites.iter().filter(|_| !scenario.starts_with("bench/fat-tree"));
         for knob in common.iter().chain(two_sites).chain(*own) {
             // A smaller tree has no host 240.
-            let smaller = *knob == "topology.k=4" && scenario.contains("incast");
             let mut set = vec![*knob];
-            if smaller {
-                set.extend(["workload.receiver=31", "workload.senders=[0, 1]"]);
+            if *knob == "topology.k=4" {
+                set.extend(match *scenario {
+                    "uno/allreduce" => &["workload.groups=[[0, 16], [1, 17]]"][..],
+                    "uno/phantom" => {
+                        &["workload.receiver=31", "workload.senders=[0, 1]", "workload.receivers=[30, 31]"]
+                    }
+                    _ if scenario.contains("incast") => &["workload.receiver=31", "workload.senders=[0, 1]"],
+                    _ => &[],
+                });
             }
             if *knob == "topology.k=4"
                 && scenario.starts_with("uno/")

@@ -14,11 +14,15 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("bench/two-sites-fifo", TWO_SITES),
     // Flows that ECMP leads into the black hole end once it is gone.
     ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),
+    ("uno/allreduce", &["workload.flow_size=256KiB", "workload.iterations=2", "fault[0].until=9ms"]),
+    ("uno/buffers", &["workload.flows=100"]),
     ("uno/incast-inter", &["workload.flow_size=2MiB"]),
     ("uno/incast-intra", &["workload.flow_size=2MiB"]),
     ("uno/incast-mixed", &["workload.flow_size=2MiB"]),
     ("uno/permutation", &["workload.flow_size=128KiB"]),
     ("uno/random-loss", &["workload.flow_size=512KiB", "fault[0].probabilities=[0.05, 0.02, 0.01]"]),
+    ("uno/phantom", &["workload[0].flow_size=1MiB", "workload[1].flows=100", "workload[1].start=500us"]),
+    ("uno/rtt-ratio", &["workload.flows=100"]),
     // Arrivals go on until the last measured flow has ended: few and short ones.
     (
         "uno/steady",
