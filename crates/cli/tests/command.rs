@@ -58,7 +58,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["run", "no/such"], "no/such", "Built in:"),
         (&["run", &text], &place, "did you mean \"flow_size\""),
         (&["run", incast, "--scheme", "unoo"], "--scheme unoo", "did you mean \"uno\""),
-        (&["run", incast, "--scheme", "uno"], "--scheme uno", "use \"uno-noec\""),
+        (&["run", incast, "--scheme", "unocc+rps+mds(8)"], "--scheme unocc+rps+mds(8)", "mds(8,2)"),
         (&["run", incast, "--profile", "papr"], "--profile papr", "did you mean \"paper\""),
         (
             &["run", incast, "--set", "workload.flow_sizes=4MiB"],

@@ -112,7 +112,7 @@ pub struct ByteSums {
     pub payload: u64,
     /// Parity.
     pub parity: u64,
-    /// Payload sent again.
+    /// Payload, or parity, sent again.
     pub retransmitted: u64,
     /// Headers, and control packets whole.
     pub headers: u64,
@@ -163,16 +163,16 @@ pub struct Recovery {
     pub nacks: u64,
     /// Coded blocks sent.
     pub blocks: u64,
-    /// Of them, lost a packet and were decoded without a retransmission.
+    /// Of them, decoded in the place of a piece that did not arrive.
     pub blocks_repaired: u64,
-    /// Of them, could not be decoded without a retransmission.
+    /// Of them, lost more packets than they have parity: some were sent again.
     pub blocks_undecodable: u64,
     /// Flows of which a packet was dropped or trimmed.
     pub flows_with_loss: u64,
 }
 
 impl Recovery {
-    /// Sums over `flows`; the counts of blocks come from the receivers.
+    /// Sums over `flows`; the first two counts of blocks come from the hosts.
     #[must_use]
     pub fn of(flows: &[FlowRecord], blocks: u64, blocks_repaired: u64) -> Self {
         let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum();

@@ -3,7 +3,7 @@
 use crate::builtin::BUILT_IN;
 use crate::names;
 use crate::scheme::built_in_schemes;
-use farspan_transport::{balance, congestion};
+use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
 use serde::Serialize;
 
@@ -46,10 +46,7 @@ pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
         "schemes" => Ok(schemes()),
         "congestion" => Ok(congestion::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
         "balance" => Ok(balance::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
-        "coding" => Ok(vec![
-            item("none", "No parity", ""),
-            Item { available: false, ..item("mds", "Blocks of data and parity packets", "Uno, section 4.2") },
-        ]),
+        "coding" => Ok(coding::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
         "queues" => Ok(queues()),
         "topologies" => Ok(topologies()),
         "workloads" => Ok(workloads()),

@@ -8,7 +8,7 @@ use crate::value::{
     LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize, PortChoice,
     PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim, WorkloadKind,
 };
-use farspan_transport::{Class, WindowCheck, balance, congestion};
+use farspan_transport::{Class, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -161,7 +161,7 @@ pub struct SchemeClass {
     /// Loss recovery: a name, or a table with name and rto. Default: of the scheme.
     #[schemars(schema_with = "recovery_schema")]
     pub recovery: Option<Part>,
-    /// Erasure coding. Not in this release.
+    /// Erasure coding: "none", "mds", or a table with name and parameters. Default: of the scheme.
     #[schemars(schema_with = "coding_schema")]
     pub coding: Option<Part>,
     /// When the window lets a packet go: "below" (while bytes in flight are below it) or "fits" (while one more full
@@ -378,8 +378,8 @@ fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
     )
 }
 
-fn coding_schema(_: &mut SchemaGenerator) -> Schema {
-    part_schema(&["none"], &json_schema!({ "type": "object" }))
+fn coding_schema(generator: &mut SchemaGenerator) -> Schema {
+    part_schema(coding::NAMES, &generator.subschema_for::<coding::Config>())
 }
 
 fn class_schema(_: &mut SchemaGenerator) -> Schema {

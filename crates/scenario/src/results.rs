@@ -212,7 +212,7 @@ fn summary(
             trimmed: totals.trimmed,
             ecn_marked: totals.ecn_marked,
         },
-        recovery: Recovery::of(flows, 0, 0),
+        recovery: recovery(flows, outcome),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
         slowdown_by_size: SizeBins::of(
@@ -223,6 +223,11 @@ fn summary(
         ),
         collectives: Vec::new(),
     }
+}
+
+fn recovery(flows: &[FlowRecord], outcome: &Outcome) -> Recovery {
+    let sum = |of: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(of).sum();
+    Recovery::of(flows, sum(|flow| flow.blocks), sum(|flow| flow.blocks_repaired))
 }
 
 /// The offered load as the document names it: `wan_0_to_1`.

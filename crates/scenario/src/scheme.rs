@@ -2,7 +2,7 @@
 
 use crate::error::Fault;
 use crate::names;
-use farspan_transport::{balance, congestion};
+use farspan_transport::{balance, coding, congestion};
 
 /// The names of loss recoveries.
 pub const RECOVERIES: &[&str] = &["per_packet_rto", "rack"];
@@ -58,6 +58,12 @@ pub struct Stack {
     pub control: &'static str,
     /// Path selection.
     pub balance: &'static str,
+    /// Coding.
+    pub coding: &'static str,
+    /// Data and parity of its blocks, if the name says.
+    pub shape: Option<(u32, u32)>,
+    /// The built-in scheme that it is one side of.
+    pub alias: Option<&'static str>,
 }
 
 /// A scheme's line in `farspan list schemes`.
@@ -101,7 +107,7 @@ pub fn available_schemes() -> Vec<String> {
 
 /// What a scheme's name asks for that is not there.
 enum Missing {
-    /// Erasure coding; the parts without it.
+    /// A coding.
     Coding(String),
     /// A control that a later release brings.
     Planned(String),
@@ -123,7 +129,9 @@ fn stacks(name: &str) -> Result<(Stack, Stack), Missing> {
     if let Some((intra, inter)) = name.split_once('/') {
         return Ok((side(intra.trim(), |a| a.intra)?, side(inter.trim(), |a| a.inter)?));
     }
-    Ok((side(name, |a| a.intra)?, side(name, |a| a.inter)?))
+    // What is not said of a class by itself is coded between the sites only.
+    let intra = Stack { coding: "none", shape: None, ..side(name, |a| a.intra)? };
+    Ok((intra, side(name, |a| a.inter)?))
 }
 
 /// One side of a scheme: an alias, a control, or `CC+LB[+CODING]`.
@@ -139,23 +147,39 @@ fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missi
     let asked = parts.next().unwrap_or("ecmp");
     let balance = balance::NAMES.iter().find(|known| **known == asked).copied();
     let balance = balance.ok_or_else(|| Missing::Balance(asked.to_owned()))?;
-    match parts.next() {
-        None | Some("none") => Ok(Stack { control, balance }),
-        Some(_) => Err(Missing::Coding(format!("{control}+{balance}"))),
+    let (coding, shape) = coding_of(parts.next().unwrap_or("none"))?;
+    if let Some(more) = parts.next() {
+        return Err(Missing::Coding(more.to_owned()));
     }
+    Ok(Stack { control, balance, coding, shape, alias: alias.map(|alias| alias.name) })
+}
+
+/// A coding in a scheme's name: `none`, `mds`, or `mds(DATA,PARITY)`.
+fn coding_of(text: &str) -> Result<(&'static str, Option<(u32, u32)>), Missing> {
+    let missing = || Missing::Coding(text.to_owned());
+    let (name, shape) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
+        None => (text, None),
+        Some((name, numbers)) => {
+            let (data, parity) = numbers.split_once(',').ok_or_else(missing)?;
+            let number = |text: &str| text.trim().parse().map_err(|_| missing());
+            (name, Some((number(data)?, number(parity)?)))
+        }
+    };
+    let name = coding::NAMES.iter().find(|known| **known == name).ok_or_else(missing)?;
+    if *name == "none" && shape.is_some() { Err(missing()) } else { Ok((name, shape)) }
 }
 
 fn fault(scheme: &str, missing: Missing) -> Fault {
     let available = available_schemes().join(", ");
     let fault = |problem, cure| Fault::new("scheme.name", problem, cure);
     match missing {
-        Missing::Coding(parts) => {
-            let alias = ALIASES.iter().find(|a| a.inter == parts && a.intra == parts).map(|a| a.name);
-            let without = alias.unwrap_or(&parts);
-            fault(
-                format!("scheme {scheme:?} needs erasure coding, which is not in this release"),
-                format!("use {without:?} (the same without coding); available: {available}"),
-            )
+        Missing::Coding(asked) => {
+            let name = asked.split('(').next().unwrap_or_default();
+            let (problem, cure) = match coding::NAMES.contains(&name) {
+                true => (format!("{asked:?} is no coding"), "write mds, mds(8,2) or none".to_owned()),
+                false => names::unknown("coding", &asked, coding::NAMES, &[]),
+            };
+            fault(format!("scheme {scheme:?}: {problem}"), cure)
         }
         Missing::Planned(control) => fault(
             format!("scheme {scheme:?} needs {control}, which is not in this release"),
@@ -187,6 +211,17 @@ pub(crate) fn balance_name(path: &str, name: &str) -> Result<&'static str, Fault
     })
 }
 
+/// A coding's name.
+///
+/// # Errors
+/// If it is unknown.
+pub(crate) fn coding_name(path: &str, name: &str) -> Result<&'static str, Fault> {
+    coding::NAMES.iter().find(|known| **known == name).copied().ok_or_else(|| {
+        let (problem, cure) = names::unknown("coding", name, coding::NAMES, &[]);
+        Fault::new(path, problem, cure)
+    })
+}
+
 /// A control's name.
 ///
 /// # Errors
@@ -203,8 +238,14 @@ mod tests {
     use super::*;
 
     fn stacks(name: &str) -> String {
-        let (a, b) = parse(name).unwrap();
-        format!("{}+{}/{}+{}", a.control, a.balance, b.control, b.balance)
+        let text = |stack: Stack| {
+            let shape = stack.shape.map_or(String::new(), |(data, parity)| format!("({data},{parity})"));
+            let coding =
+                if stack.coding == "none" { String::new() } else { format!("+{}{shape}", stack.coding) };
+            format!("{}+{}{coding}", stack.control, stack.balance)
+        };
+        let (intra, inter) = parse(name).unwrap();
+        format!("{}/{}", text(intra), text(inter))
     }
 
     fn said(name: &str) -> String {
@@ -229,11 +270,24 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_coding_says_what_to_use_instead() {
-        assert!(said("uno").contains("use \"uno-noec\""), "{}", said("uno"));
-        assert!(said("uno-rps-ec").contains("use \"uno-rps\""));
-        assert!(said("dctcp+rps+mds(8,2)").contains("use \"dctcp+rps\""));
-        assert!(said("gemini/uno").contains("use \"uno-noec\""));
+    fn coding_is_between_the_sites_unless_a_class_is_named_by_itself() {
+        assert_eq!(stacks("uno"), "unocc+unolb/unocc+unolb+mds(8,2)");
+        assert_eq!(stacks("uno-rps-ec"), "unocc+rps/unocc+rps+mds(8,2)");
+        assert_eq!(stacks("dctcp+rps+mds(20, 4)"), "dctcp+rps/dctcp+rps+mds(20,4)");
+        assert_eq!(stacks("dctcp+rps+mds(4,1)/uno"), "dctcp+rps+mds(4,1)/unocc+unolb+mds(8,2)");
+        assert_eq!(stacks("uno/gemini+ecmp+mds"), "unocc+unolb/gemini+ecmp+mds");
+        assert_eq!(stacks("unocc+rps+none"), "unocc+rps/unocc+rps");
+        assert_eq!(parse("uno/gemini").map(|(a, b)| (a.alias, b.alias)).ok(), Some((Some("uno"), None)));
+    }
+
+    #[test]
+    fn what_is_no_coding_is_told_from_what_is_unknown() {
+        for text in ["mds(8)", "mds(8,x)", "mds(8,2,1)", "mds(8,2", "none(1,1)"] {
+            let said = said(&format!("unocc+rps+{text}"));
+            assert!(said.contains("is no coding; write mds, mds(8,2) or none"), "{said}");
+        }
+        assert!(said("unocc+rps+msd(8,2)").contains("did you mean \"mds\"?"));
+        assert!(said("unocc+rps+mds(8,2)+none").contains("is no coding"));
     }
 
     #[test]
@@ -254,6 +308,8 @@ mod tests {
         }
         let mut available = available_schemes();
         available.sort();
-        assert!(available.contains(&"uno-noec".to_owned()) && !available.contains(&"uno".to_owned()));
+        for name in ["uno", "uno-noec", "uno-rps-ec"] {
+            assert!(available.contains(&name.to_owned()), "{name}");
+        }
     }
 }

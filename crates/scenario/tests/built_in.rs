@@ -20,7 +20,7 @@ fn every_scenario_resolves_under_every_scheme_and_profile_and_back() {
     let folder = std::env::temp_dir().join(format!("farspan-resolved-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let mut schemes = available_schemes();
-    schemes.extend(["unocc+rps", "dctcp+unolb", "gemini/uno-noec"].map(str::to_owned));
+    schemes.extend(["unocc+rps", "dctcp+unolb+mds(4,1)/uno", "gemini/uno-noec"].map(str::to_owned));
     for scenario in BUILT_IN {
         for scheme in &schemes {
             for profile in Profile::NAMES {
@@ -40,7 +40,7 @@ fn every_scenario_resolves_under_every_scheme_and_profile_and_back() {
 fn every_scenario_builds_under_every_profile() {
     for scenario in BUILT_IN {
         for profile in Profile::NAMES {
-            for scheme in ["uno-noec", "gemini", "dctcp", "fixed_window"] {
+            for scheme in ["uno", "uno-noec", "gemini", "dctcp", "fixed_window"] {
                 let world =
                     World::build(&request(scenario.name, scheme, profile).resolve().unwrap()).unwrap();
                 let hosts = if scenario.name.starts_with("bench/fat-tree") { 128 } else { 256 };

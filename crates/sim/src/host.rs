@@ -10,7 +10,7 @@ use crate::record::{self, Kind};
 use crate::rows::Rows;
 use crate::trigger::{End, Waiting};
 use farspan_fabric::{NodeFaults, Packet, PacketId, Packets};
-use farspan_transport::wire::Header;
+use farspan_transport::wire;
 use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Incoming};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Rate, Time};
 use std::sync::Arc;
@@ -69,6 +69,8 @@ pub(crate) struct Host {
     pub(crate) delays: DelayHistogram,
     /// By flow that it sent and that has ended: flow, when, packets sent, payload sent again, time-outs, NACKs.
     finished: Rows<6>,
+    /// By coded flow among them: flow, parity sent, blocks, blocks that lost more than they could spare.
+    coded: Rows<4>,
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
     pub(crate) waiting: Waiting,
@@ -89,6 +91,7 @@ impl Host {
             counters: HostCounters::default(),
             delays: DelayHistogram::default(),
             finished: Rows::default(),
+            coded: Rows::default(),
             delivered: Rows::default(),
             waiting: Waiting::new(id),
             sampler: sampled,
@@ -256,7 +259,8 @@ impl Host {
         match record::kind(packet) {
             Kind::Data if !packet.trimmed() => self.receive_data(now, packet),
             Kind::Ack => self.receive_ack(now, packet),
-            Kind::Data | Kind::Nack => self.receive_rest(now, packet),
+            Kind::Coded if !packet.trimmed() => self.receive_coded(now, packet),
+            Kind::Data | Kind::Coded | Kind::Nack | Kind::BlockNack => self.receive_rest(now, packet),
         }
         packets.remove(id);
         if self.endpoint.has_events() {
@@ -273,7 +277,22 @@ impl Host {
         let plan = &self.plan.flows[packet.flow.index()];
         self.delays.add(now.since(data.sent_at).saturating_sub(plan.one_way(size)));
         if let Some(received) = self.endpoint.handle_data(now, plan.flow.src, &data, ecn_ce) {
-            self.counters.delivered_bytes += Bytes::new(u64::from(received.len));
+            self.counters.delivered_bytes += received.delivered;
+        }
+    }
+
+    /// A data packet of a coded message.
+    #[inline(never)]
+    fn receive_coded(&mut self, now: Time, packet: &Packet) {
+        let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
+        let coded = record::coded(packet, now, self.plan.layout(packet.flow));
+        self.counters.count(0, size);
+        self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(ecn_ce));
+        self.counters.marked += u64::from(ecn_ce);
+        let plan = &self.plan.flows[packet.flow.index()];
+        self.delays.add(now.since(coded.data.sent_at).saturating_sub(plan.one_way(size)));
+        if let Some(received) = self.endpoint.handle_coded(now, plan.flow.src, &coded, ecn_ce) {
+            self.counters.delivered_bytes += received.delivered;
         }
     }
 
@@ -293,7 +312,8 @@ impl Host {
         self.counters.hash(now, packet, u64::from(trimmed) << 3 | what);
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let from = if trimmed { flow.src } else { flow.dst };
-        let (header, ecn_ce) = (record::unpack(packet, now), packet.ecn_ce());
+        let header = record::unpack(packet, now, self.plan.layout(packet.flow));
+        let ecn_ce = packet.ecn_ce();
         self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
     }
 
@@ -313,7 +333,7 @@ impl Host {
                 let c = report.counters;
                 debug_assert_eq!(
                     c.sent_bytes,
-                    report.size + c.retransmitted_bytes,
+                    report.size + c.parity_bytes + c.retransmitted_bytes,
                     "each byte is sent once, and then again"
                 );
                 let (flow, at) = (u64::from(report.flow.0), report.finished_at.as_ps());
@@ -325,6 +345,9 @@ impl Host {
                     c.timeouts,
                     c.nacks,
                 ]);
+                if c.blocks > 0 {
+                    self.coded.push([flow, c.parity_bytes.get(), c.blocks, c.blocks_undecodable]);
+                }
                 (report.flow, End::Finished)
             }
             Event::Delivered(report) => {
@@ -366,9 +389,10 @@ impl Host {
         if let Some(reply) = self.endpoint.poll_reply() {
             let packet = record::pack(&reply.header(), reply.to, header, reply.entropy);
             self.nic.send(now, packet, true, packets, out);
-        } else if let Some(DataPacket { to, header: data, .. }) = self.endpoint.poll_data(now) {
-            let size = Bytes::new(u64::from(data.len)) + header;
-            let packet = record::pack(&Header::Data(data), to, size, data.entropy);
+        } else if let Some(data) = self.endpoint.poll_data(now) {
+            let DataPacket { to, header: wire::Data { len, entropy, .. }, .. } = data;
+            let size = Bytes::new(u64::from(len)) + header;
+            let packet = record::pack(&data.header(), to, size, entropy);
             self.nic.send(now, packet, false, packets, out);
         } else {
             return false;
@@ -425,6 +449,12 @@ impl Host {
             flow.retransmitted_bytes = Bytes::new(retransmitted);
             flow.sent_bytes = flow.size + flow.retransmitted_bytes;
             (flow.timeouts, flow.nacks) = (timeouts, nacks);
+        }
+        for [flow, parity, blocks, undecodable] in self.coded.iter() {
+            let flow = &mut flows[flow as usize];
+            flow.parity_bytes = Bytes::new(parity);
+            flow.sent_bytes += flow.parity_bytes;
+            (flow.blocks, flow.blocks_undecodable) = (blocks, undecodable);
         }
         for [flow, at] in self.delivered.iter() {
             flows[flow as usize].delivered = Some(Time::from_ps(at));

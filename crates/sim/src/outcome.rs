@@ -24,7 +24,7 @@ pub struct FlowOutcome {
     pub delivered: Option<Time>,
     /// Completion time in an empty network.
     pub ideal_fct: Duration,
-    /// Payload sent, retransmissions included.
+    /// Payload sent, parity and retransmissions included.
     pub sent_bytes: Bytes,
     /// Of it, parity.
     pub parity_bytes: Bytes,
@@ -45,7 +45,11 @@ pub struct FlowOutcome {
     pub timeouts: u64,
     /// NACKs that the sender received.
     pub nacks: u64,
-    /// Blocks that could not be decoded without a repair.
+    /// Coded blocks of which a packet was sent.
+    pub blocks: u64,
+    /// Of them, decoded in the place of a piece that did not arrive before the end.
+    pub blocks_repaired: u64,
+    /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows.
     pub blocks_undecodable: u64,
 }
 

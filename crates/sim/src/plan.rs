@@ -3,6 +3,7 @@
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
 use farspan_fabric::{Fault, Network, Routes, Walk, fault};
+use farspan_transport::coding::Layout;
 use farspan_transport::{Class, Message, Path, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use std::collections::BTreeMap;
@@ -168,6 +169,13 @@ impl Plan {
             mss: self.mss,
             header: self.header,
         }
+    }
+
+    /// How the packets of flow `id` make blocks, if it is coded.
+    #[inline]
+    pub(crate) fn layout(&self, id: FlowId) -> Option<Layout> {
+        let FlowPlan { flow, route, .. } = &self.flows[id.index()];
+        self.shared[*route as usize].layout(flow.size)
     }
 
     /// The message that starts flow `id`.

@@ -1,22 +1,33 @@
 //! Headers in packet records: the words that the fabric leaves to the driver.
+//!
+//! Of a coded packet the record keeps what differs from packet to packet; what all packets of a message say alike stands in
+//! the plan.
 
 use farspan_fabric::Packet;
 use farspan_transport::balance::Entropy;
-use farspan_transport::wire::{Ack, Data, Header, Nack};
+use farspan_transport::coding::Layout;
+use farspan_transport::wire::{Ack, BlockNack, Coded, Data, Header, Nack};
 use farspan_units::{Bytes, HostId, Time};
 
 /// What a record is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Data,
+    Coded,
     Ack,
     Nack,
+    BlockNack,
 }
 
 const DATA: u8 = 0;
 const ACK: u8 = 1;
 const ACK_ECN: u8 = 2;
 const NACK: u8 = 3;
+/// Of a packet whose block is complete.
+const LAST_ACK: u8 = 5;
+const LAST_ACK_ECN: u8 = 6;
+const BLOCK_NACK: u8 = 7;
+const CODED: u8 = 8;
 
 /// Send times travel in 48 bits of picoseconds: exact while a packet is under way for less than 281 s.
 const TIME_BITS: u32 = 48;
@@ -35,8 +46,20 @@ pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -
         Header::Data(Data { flow, seq, packets, len, sent_at, .. }) => {
             record(DATA, false, flow, [seq, packets], sent_at, len)
         }
-        Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce }) => {
-            record(if ecn_ce { ACK_ECN } else { ACK }, true, flow, [seq, cumulative], sent_at, entropy)
+        Header::Coded(Coded { data: Data { flow, seq, len, sent_at, .. }, block_wait_ns, .. }) => {
+            record(CODED, false, flow, [seq, block_wait_ns], sent_at, len)
+        }
+        Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete }) => {
+            let kind = match (block_complete, ecn_ce) {
+                (false, false) => ACK,
+                (false, true) => ACK_ECN,
+                (true, false) => LAST_ACK,
+                (true, true) => LAST_ACK_ECN,
+            };
+            record(kind, true, flow, [seq, cumulative], sent_at, entropy)
+        }
+        Header::BlockNack(BlockNack { flow, first, missing, cumulative }) => {
+            record(BLOCK_NACK, true, flow, [first, missing], Time::from_ps(u64::from(cumulative)), 0)
         }
         Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy }) => {
             record(NACK, true, flow, [seq, cumulative], sent_at, entropy)
@@ -50,14 +73,21 @@ pub(crate) const fn kind(packet: &Packet) -> Kind {
     match packet.kind() {
         DATA => Kind::Data,
         NACK => Kind::Nack,
+        CODED => Kind::Coded,
+        BLOCK_NACK => Kind::BlockNack,
         _ => Kind::Ack,
     }
 }
 
-/// Unpacks a header at `now`.
-pub(crate) fn unpack(packet: &Packet, now: Time) -> Header {
+/// Unpacks a header at `now`; `layout`: how the packets of its message make blocks, if it is coded.
+pub(crate) fn unpack(packet: &Packet, now: Time, layout: Option<Layout>) -> Header {
     match kind(packet) {
         Kind::Data => Header::Data(data(packet, now)),
+        Kind::Coded => Header::Coded(coded(packet, now, layout)),
+        Kind::BlockNack => {
+            let Packet { flow, words: [first, missing, cumulative], .. } = *packet;
+            Header::BlockNack(BlockNack { flow, first, missing, cumulative })
+        }
         Kind::Ack => Header::Ack(ack(packet, now)),
         Kind::Nack => {
             let Ack { flow, seq, cumulative, sent_at, entropy, .. } = ack(packet, now);
@@ -73,11 +103,22 @@ pub(crate) fn data(packet: &Packet, now: Time) -> Data {
     Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy }
 }
 
+/// Unpacks the header of a packet of a coded message at `now`.
+#[inline]
+pub(crate) fn coded(packet: &Packet, now: Time, layout: Option<Layout>) -> Coded {
+    let layout = layout.expect("a message whose packets are coded has a layout");
+    let Data { packets: block_wait_ns, .. } = data(packet, now);
+    let data = Data { packets: layout.packets(), ..data(packet, now) };
+    Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns }
+}
+
 /// Unpacks the header of an ACK at `now`.
 #[inline]
 pub(crate) fn ack(packet: &Packet, now: Time) -> Ack {
     let Packet { flow, words: [seq, cumulative, _], halves: [_, entropy], .. } = *packet;
-    Ack { flow, seq, cumulative, sent_at: sent_at(packet, now), entropy, ecn_ce: packet.kind() == ACK_ECN }
+    let ecn_ce = matches!(packet.kind(), ACK_ECN | LAST_ACK_ECN);
+    let block_complete = matches!(packet.kind(), LAST_ACK | LAST_ACK_ECN);
+    Ack { flow, seq, cumulative, sent_at: sent_at(packet, now), entropy, ecn_ce, block_complete }
 }
 
 #[inline]
@@ -96,6 +137,7 @@ fn latest_before(now: Time, low: u64) -> Time {
 mod tests {
     use super::*;
     use farspan_fabric::Packets;
+    use farspan_transport::coding::Shape;
     use farspan_units::{Duration, FlowId};
     use proptest::prelude::*;
 
@@ -103,15 +145,22 @@ mod tests {
         #[test]
         fn unpacking_gives_back_what_was_packed(
             flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 47,
-            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..3_u8, trimmed in any::<bool>(),
+            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..5_u8, trimmed in any::<bool>(),
+            wait in any::<u32>(), block_complete in any::<bool>(),
         ) {
             let (flow, sent_at, header) = (FlowId(flow), Time::from_ps(sent), Bytes::new(64));
             let now = sent_at + Duration::from_ps(age);
-            let data = kind == 0;
+            let data = kind < 2;
+            let shape = Shape::new(8, 2).unwrap();
+            let layout = Layout::of_message(Bytes::new(u64::from(len) * 100 + 1), Bytes::new(4096), shape).unwrap();
+            let (packets, last_len, cumulative) = (layout.packets(), layout.last_len(), second);
+            let piece = |packets| Data { flow, seq, packets, len, sent_at, entropy };
             let value = match kind {
-                0 => Header::Data(Data { flow, seq, packets: second, len, sent_at, entropy }),
-                1 => Header::Ack(Ack { flow, seq, cumulative: second, sent_at, entropy, ecn_ce: ce }),
-                _ => Header::Nack(Nack { flow, seq, cumulative: second, sent_at, entropy }),
+                0 => Header::Data(piece(second)),
+                1 => Header::Coded(Coded { data: piece(packets), shape, last_len, block_wait_ns: wait }),
+                2 => Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce: ce, block_complete }),
+                3 => Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy }),
+                _ => Header::BlockNack(BlockNack { flow, first: seq, missing: wait, cumulative }),
             };
             let size = if data { header + Bytes::new(u64::from(len)) } else { header };
             let mut packets = Packets::default();
@@ -119,7 +168,7 @@ mod tests {
             if data && trimmed {
                 packets.trim(id, header);
             }
-            prop_assert_eq!(unpack(&packets.remove(id), now), value);
+            prop_assert_eq!(unpack(&packets.remove(id), now, Some(layout)), value);
         }
     }
 }

@@ -227,7 +227,7 @@ impl World {
             delivered: None,
             ideal_fct: plan.ideal_fct,
             sent_bytes: sent.sent_bytes,
-            parity_bytes: Bytes::ZERO,
+            parity_bytes: sent.parity_bytes,
             retransmitted_bytes: sent.retransmitted_bytes,
             sent_packets: sent.sent_packets,
             arrived_packets: received.map_or(0, |r| r.arrived_packets),
@@ -236,7 +236,9 @@ impl World {
             trimmed_packets: received.map_or(0, |r| r.trimmed_packets),
             timeouts: sent.timeouts,
             nacks: sent.nacks,
-            blocks_undecodable: 0,
+            blocks: sent.blocks,
+            blocks_repaired: received.map_or(0, |r| r.blocks_repaired),
+            blocks_undecodable: sent.blocks_undecodable,
         }
     }
 

@@ -13,16 +13,17 @@
 
 use crate::Route;
 use crate::balance::Entropy;
+use crate::coding::{Block, Decoded, Layout, Payload};
 use crate::delivered::Delivered;
 use crate::receiver::{self, Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
 use crate::sender::{DataPacket, Sender, SenderReport, SenderView};
 use crate::table::{Fixed, FlowMap, Key, OfFlow, Table};
-use crate::timers::{Armed, Kind, Timers, UNARMED};
+use crate::timers::{Armed, Due, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
-use core::ops::Range;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 
 /// What an endpoint is built with.
@@ -66,15 +67,18 @@ pub struct Incoming {
     pub trimmed: bool,
 }
 
-/// Payload that arrived for the first time: the driver copies it, if there are bytes at all.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A payload that arrived for the first time: the driver copies it, if there are bytes at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Received {
     /// The flow.
     pub flow: FlowId,
-    /// Where in the message the payload belongs.
-    pub offset: u64,
-    /// How many bytes.
-    pub len: u16,
+    /// Where in the message it belongs, or which parity it is.
+    pub payload: Payload,
+    /// A block that is complete with it, of which pieces have not arrived: they can be decoded now. Its packets are of no
+    /// use any more when they arrive.
+    pub decodable: Option<Block>,
+    /// How many bytes of the message are here that were not before, decoded ones included.
+    pub delivered: Bytes,
 }
 
 /// A packet to put on the wire.
@@ -90,8 +94,8 @@ pub struct Transmit {
     pub entropy: Entropy,
     /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
     pub control: bool,
-    /// The part of the message that it carries.
-    pub payload: Option<Range<u64>>,
+    /// What it carries; nothing, if it is a control packet.
+    pub payload: Option<Payload>,
     /// Whether the payload was sent before.
     pub retransmission: bool,
 }
@@ -103,10 +107,17 @@ pub struct Reply {
     pub to: HostId,
     /// Its path, as switches hash it.
     pub entropy: Entropy,
-    /// Whether it is a NACK.
-    pub refuses: bool,
-    /// What it says; a NACK says nothing of marks.
-    pub ack: wire::Ack,
+    says: Says,
+    /// What it says. A NACK says nothing of marks; that of a block keeps its bit map in the place of the send time.
+    ack: wire::Ack,
+}
+
+/// What a reply is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Says {
+    Ack,
+    Nack,
+    BlockNack,
 }
 
 impl Reply {
@@ -115,18 +126,36 @@ impl Reply {
     #[inline]
     pub const fn header(&self) -> Header {
         let wire::Ack { flow, seq, cumulative, sent_at, entropy, .. } = self.ack;
-        if self.refuses {
-            Header::Nack(wire::Nack { flow, seq, cumulative, sent_at, entropy })
-        } else {
-            Header::Ack(self.ack)
+        match self.says {
+            Says::Ack => Header::Ack(self.ack),
+            Says::Nack => Header::Nack(wire::Nack { flow, seq, cumulative, sent_at, entropy }),
+            Says::BlockNack => {
+                let missing = sent_at.as_ps() as u32;
+                Header::BlockNack(wire::BlockNack { flow, first: seq, missing, cumulative })
+            }
         }
+    }
+
+    /// An ACK.
+    #[inline]
+    const fn acknowledgement(to: HostId, entropy: Entropy, ack: wire::Ack) -> Self {
+        Self { to, entropy, says: Says::Ack, ack }
     }
 
     /// The NACK.
     const fn refusal(to: HostId, entropy: Entropy, nack: &wire::Nack) -> Self {
         let wire::Nack { flow, seq, cumulative, sent_at, entropy: echo } = *nack;
-        let ack = wire::Ack { flow, seq, cumulative, sent_at, entropy: echo, ecn_ce: false };
-        Self { to, entropy, refuses: true, ack }
+        let (ecn_ce, block_complete) = (false, false);
+        let ack = wire::Ack { flow, seq, cumulative, sent_at, entropy: echo, ecn_ce, block_complete };
+        Self { to, entropy, says: Says::Nack, ack }
+    }
+
+    /// The NACK of a block.
+    const fn request(to: HostId, entropy: Entropy, nack: &wire::BlockNack) -> Self {
+        let wire::BlockNack { flow, first: seq, missing, cumulative } = *nack;
+        let (sent_at, echo, ecn_ce, block_complete) = (Time::from_ps(missing as u64), 0, false, false);
+        let ack = wire::Ack { flow, seq, cumulative, sent_at, entropy: echo, ecn_ce, block_complete };
+        Self { to, entropy, says: Says::BlockNack, ack }
     }
 
     /// `size`: of a header.
@@ -141,7 +170,11 @@ impl Reply {
 enum Feedback<'a> {
     Ack(&'a wire::Ack),
     Nack(&'a wire::Nack),
+    BlockNack(&'a wire::BlockNack),
 }
+
+/// The place of a sender's recovery timer.
+const RECOVERY: usize = Kind::Recovery as usize;
 
 /// What the NIC is to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -213,7 +246,7 @@ impl Live {
     #[cold]
     fn arm_control(&mut self, key: Key, timers: &mut Timers) {
         if let Some(at) = self.sender.control_timer() {
-            timers.arm(&mut self.armed, at, key, Kind::Control);
+            timers.arm(&mut self.armed[Kind::Control as usize], at, key, Kind::Control);
         }
     }
 }
@@ -230,6 +263,8 @@ pub struct Endpoint {
     delivered: Delivered,
     /// How many packets of a flow came trimmed, for flows of which one did.
     trimmed: FlowMap<u32>,
+    /// What stays of complete receivers of coded messages of which pieces were decoded.
+    decoded: FlowMap<Box<Decoded>>,
     /// ACKs and NACKs that wait for the NIC.
     replies: VecDeque<Reply>,
     events: VecDeque<Event>,
@@ -251,6 +286,7 @@ impl Endpoint {
             receivers: Table::new(),
             delivered: Delivered::default(),
             trimmed: FlowMap::with_hasher(Fixed),
+            decoded: FlowMap::with_hasher(Fixed),
             replies: VecDeque::new(),
             events: VecDeque::new(),
         }
@@ -286,9 +322,17 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
         match &packet.header {
             Header::Data(data) if packet.trimmed => {
-                self.on_trimmed(packet.from, data);
+                if self.is_piece(data) {
+                    self.on_trimmed(packet.from, data, None);
+                }
                 None
             }
+            Header::Coded(coded) if packet.trimmed => {
+                let layout = self.layout(coded)?;
+                self.on_trimmed(packet.from, &coded.data, Some(layout));
+                None
+            }
+            Header::Coded(coded) => self.handle_coded(now, packet.from, coded, packet.ecn_ce),
             Header::Data(data) => self.handle_data(now, packet.from, data, packet.ecn_ce),
             Header::Ack(ack) => {
                 if self.comes_from_receiver(ack.flow, packet.from) {
@@ -299,6 +343,12 @@ impl Endpoint {
             Header::Nack(nack) => {
                 if self.comes_from_receiver(nack.flow, packet.from) {
                     self.on_nack(now, nack);
+                }
+                None
+            }
+            Header::BlockNack(nack) => {
+                if self.comes_from_receiver(nack.flow, packet.from) {
+                    self.on_feedback(now, nack.flow, Feedback::BlockNack(nack));
                 }
                 None
             }
@@ -321,7 +371,7 @@ impl Endpoint {
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
             None => {
-                let key = self.new_receiver(flow, data.seq, data.packets);
+                let key = self.new_receiver(from, flow, (data.seq, data.packets), None);
                 key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
             }
         };
@@ -334,14 +384,87 @@ impl Endpoint {
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
         let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        self.replies.push_back(Reply { to: from, entropy, refuses: false, ack: arrival.ack });
+        self.replies.push_back(Reply::acknowledgement(from, entropy, arrival.ack));
         if !arrival.is_new {
             return None;
         }
         if receiver.is_complete() {
             self.complete(now, from, key);
         }
-        Some(Received { flow, offset: u64::from(data.seq) * self.config.mss.get(), len: data.len })
+        let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
+        let payload = Payload::Source(start..start + len);
+        Some(Received { flow, payload, decodable: None, delivered: Bytes::new(len) })
+    }
+
+    /// How the packets of this one's message make blocks; `None` if the header contradicts itself.
+    fn layout(&self, coded: &wire::Coded) -> Option<Layout> {
+        let wire::Data { seq, packets, len, .. } = coded.data;
+        let layout = Layout::of_header(coded.shape, packets, coded.last_len, self.config.mss)?;
+        (seq < packets && len == layout.len(seq)).then_some(layout)
+    }
+
+    /// [`Self::handle_packet`] of a packet of a coded message that was not trimmed.
+    pub fn handle_coded(
+        &mut self,
+        now: Time,
+        from: HostId,
+        coded: &wire::Coded,
+        ecn_ce: bool,
+    ) -> Option<Received> {
+        let layout = self.layout(coded)?;
+        let wire::Data { flow, seq, .. } = coded.data;
+        let key = match self.receivers.find(flow) {
+            Some((key, _)) => Some(key),
+            None => self.new_receiver(from, flow, (seq, layout.packets()), Some(layout)),
+        };
+        let Some(key) = key else {
+            if let Some(decoded) = self.decoded.get_mut(&flow) {
+                decoded.on_late(seq);
+            }
+            self.acknowledge_duplicate(from, coded.data, ecn_ce);
+            return None;
+        };
+        let receiver = self.receivers.get_mut(key)?;
+        let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
+        let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
+        self.replies.push_back(Reply::acknowledgement(from, entropy, arrival.ack));
+        if !arrival.is_new {
+            return None;
+        }
+        if receiver.is_complete() {
+            self.complete(now, from, key);
+        } else {
+            self.arm_block_timer(key);
+        }
+        let decodable = arrival.decodable.map(|block| layout.block(block));
+        Some(Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
+    }
+
+    fn arm_block_timer(&mut self, key: Key) {
+        let Some(blocks) = self.receivers.get_mut(key).and_then(|receiver| receiver.blocks.as_mut()) else {
+            return;
+        };
+        if let Some(at) = blocks.next_timer() {
+            self.timers.arm(&mut blocks.armed, at, key, Kind::Block);
+        }
+    }
+
+    /// A timer of a receiver's blocks has come up: packets of blocks that have waited long enough are asked for.
+    #[cold]
+    fn on_block_timer(&mut self, now: Time, due: &Due) {
+        let Some(receiver) = self.receivers.get_mut(due.key()) else { return };
+        let Some(blocks) = &mut receiver.blocks else { return };
+        if !due.disarm(&mut blocks.armed) {
+            return;
+        }
+        let from = blocks.from;
+        while let Some(block) = receiver.take_timeout(now) {
+            for nack in receiver.missing(block) {
+                let entropy = receiver.nack_entropy();
+                self.replies.push_back(Reply::request(from, entropy, &nack));
+            }
+        }
+        self.arm_block_timer(due.key());
     }
 
     /// A message has arrived in full.
@@ -350,17 +473,29 @@ impl Endpoint {
         if let Some(receiver) = self.receivers.remove(key) {
             self.events.push_back(Event::Delivered(receiver.report(key.flow, from, now)));
             self.delivered.insert(key.flow, *receiver.tally());
+            if receiver.blocks.is_some() {
+                let decoded = receiver.into_decoded();
+                self.decoded.extend(decoded.map(|decoded| (key.flow, Box::new(decoded))));
+                self.purge_timers();
+            }
         }
+    }
+
+    /// Forgets timers of flows that have ended.
+    fn purge_timers(&mut self) {
+        let (senders, receivers) = (&self.senders, &self.receivers);
+        self.timers.purge(|key, kind| match kind {
+            Kind::Recovery | Kind::Control => senders.get(key).is_some(),
+            Kind::Block => receivers.get(key).is_some(),
+        });
     }
 
     /// A data packet came without its payload: it is refused, so that the sender sends it again.
     #[cold]
-    fn on_trimmed(&mut self, from: HostId, data: &wire::Data) {
-        if !self.is_piece(data) {
-            return;
-        }
+    fn on_trimmed(&mut self, from: HostId, data: &wire::Data, layout: Option<Layout>) {
         let flow = data.flow;
-        let key = self.receivers.key(flow).or_else(|| self.new_receiver(flow, data.seq, data.packets));
+        let place = (data.seq, data.packets);
+        let key = self.receivers.key(flow).or_else(|| self.new_receiver(from, flow, place, layout));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
@@ -382,15 +517,24 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for a message of `packets` packets, which has none; `None` if the message is complete, or the packet
-    /// that arrived lies beyond its end.
+    /// A receiver for a message of `packets` packets, which has none; `None` if the message is complete, or packet `seq`,
+    /// which arrived, lies beyond its end. `layout`: of a coded message.
     #[cold]
-    fn new_receiver(&mut self, flow: FlowId, seq: u32, packets: u32) -> Option<Key> {
+    fn new_receiver(
+        &mut self,
+        from: HostId,
+        flow: FlowId,
+        (seq, packets): (u32, u32),
+        layout: Option<Layout>,
+    ) -> Option<Key> {
         if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
         let start = receiver::ack_entropy_start(self.config.seed, flow);
-        Some(self.receivers.insert(Receiver::new(flow, packets, start)))
+        Some(self.receivers.insert(match layout {
+            None => Receiver::new(flow, packets, start),
+            Some(layout) => Receiver::coded(flow, from, layout, start),
+        }))
     }
 
     #[cold]
@@ -398,7 +542,7 @@ impl Endpoint {
         let Some(tally) = self.delivered.get_mut(data.flow) else { return };
         let Some(ack) = tally.on_duplicate(&data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.replies.push_back(Reply { to: from, entropy, refuses: false, ack });
+        self.replies.push_back(Reply::acknowledgement(from, entropy, ack));
     }
 
     /// Whether `from` is where a live sender's message goes.
@@ -425,12 +569,13 @@ impl Endpoint {
         let rto_shrank = match feedback {
             Feedback::Ack(ack) => live.sender.on_ack(now, ack),
             Feedback::Nack(nack) => live.sender.on_nack(now, nack),
+            Feedback::BlockNack(nack) => live.sender.on_block_nack(now, nack),
         };
         if live.sender.is_finished() {
             return self.finish(now, key);
         }
         if rto_shrank && let Some(deadline) = live.sender.deadline(now) {
-            self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
+            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
     }
@@ -441,29 +586,34 @@ impl Endpoint {
         if let Some(live) = self.senders.remove(key) {
             self.events.push_back(Event::Finished(live.sender.report(now)));
         }
-        let senders = &self.senders;
-        self.timers.purge(|key| senders.get(key).is_some());
+        self.purge_timers();
     }
 
-    /// Does what is due: time-outs and control timers, in order of (time, flow, kind).
+    /// Does what is due: time-outs, control timers and timers of blocks, in order of (time, flow, kind).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
-            let key = due.key();
-            let Some(live) = self.senders.get_mut(key) else { continue };
-            if !due.disarm(&mut live.armed) {
-                continue;
-            }
             match due.kind() {
-                Kind::Recovery => {
-                    live.sender.on_timeout(now);
-                    if let Some(deadline) = live.sender.deadline(now) {
-                        self.timers.arm(&mut live.armed, deadline, key, Kind::Recovery);
-                    }
-                }
-                Kind::Control => live.sender.on_control_timer(now),
+                Kind::Recovery | Kind::Control => self.on_sender_timer(now, &due),
+                Kind::Block => self.on_block_timer(now, &due),
             }
-            live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
+    }
+
+    fn on_sender_timer(&mut self, now: Time, due: &Due) {
+        let (key, kind) = (due.key(), due.kind());
+        let Some(live) = self.senders.get_mut(key) else { return };
+        if !due.disarm(&mut live.armed[kind as usize]) {
+            return;
+        }
+        if kind == Kind::Recovery {
+            live.sender.on_timeout(now);
+            if let Some(deadline) = live.sender.deadline(now) {
+                self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
+            }
+        } else {
+            live.sender.on_control_timer(now);
+        }
+        live.settle(now, key, &mut self.timers, &mut self.schedule);
     }
 
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
@@ -473,7 +623,7 @@ impl Endpoint {
             return Poll::Packet(reply.into_transmit(self.config.header));
         }
         match self.poll_data(now) {
-            Some(packet) => Poll::Packet(packet.into_transmit(self.config.header)),
+            Some(packet) => Poll::Packet(packet.into_transmit(self.config.mss, self.config.header)),
             None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
         }
     }
@@ -492,7 +642,7 @@ impl Endpoint {
             if let Some(live) = self.senders.get_mut(key) {
                 if live.sender.next_send().is_some() {
                     let packet = live.sender.transmit(now);
-                    self.timers.arm(&mut live.armed, packet.deadline, key, Kind::Recovery);
+                    self.timers.arm(&mut live.armed[RECOVERY], packet.deadline, key, Kind::Recovery);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
                     return Some(packet);
                 }
@@ -551,10 +701,12 @@ impl Endpoint {
     #[must_use]
     pub fn receiver(&self, flow: FlowId) -> Option<ReceiverView> {
         let trimmed = self.trimmed.get(&flow).copied().unwrap_or_default();
-        match self.receivers.key(flow) {
-            Some(key) => self.receivers.get(key).map(|receiver| receiver.tally().view(flow, false, trimmed)),
-            None => self.delivered.get(flow).map(|tally| tally.view(flow, true, trimmed)),
+        if let Some(receiver) = self.receivers.key(flow).and_then(|key| self.receivers.get(key)) {
+            let repaired = receiver.blocks.as_ref().map_or(0, |blocks| blocks.repaired());
+            return Some(receiver.tally().view(flow, false, trimmed, repaired));
         }
+        let repaired = self.decoded.get(&flow).map_or(0, |decoded| decoded.blocks());
+        self.delivered.get(flow).map(|tally| tally.view(flow, true, trimmed, repaired))
     }
 }
 
@@ -563,7 +715,7 @@ mod tests {
     use super::*;
     use crate::congestion::{self, testing};
     use crate::recovery::{self, Detection, Rto};
-    use crate::{Path, Scheme, WindowCheck, balance};
+    use crate::{Path, Scheme, WindowCheck, balance, coding};
     use alloc::vec::Vec;
     use farspan_units::Duration;
 
@@ -583,6 +735,7 @@ mod tests {
             congestion: congestion::Config::by_name("fixed_window").unwrap(),
             balance: balance::Config::by_name("ecmp").unwrap(),
             recovery: recovery::Config { rto, backoff: true, detection: Detection::TimeoutOnly },
+            coding: coding::Config::by_name("none").unwrap(),
             window_check: WindowCheck::Below,
         };
         let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);
@@ -601,7 +754,8 @@ mod tests {
 
     fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
         let flow = FlowId(flow);
-        let ack = wire::Ack { flow, seq, cumulative: 0, sent_at, entropy: 0, ecn_ce: false };
+        let ack =
+            wire::Ack { flow, seq, cumulative: 0, sent_at, entropy: 0, ecn_ce: false, block_complete: false };
         Incoming { from, header: Header::Ack(ack), ecn_ce: false, trimmed: false }
     }
 
@@ -655,7 +809,15 @@ mod tests {
         assert_eq!(endpoint.receiver(FlowId(9)), None);
         assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle, "what was not taken in is not acknowledged");
         let received = endpoint.handle_packet(us(0), &data(1, 2, 1));
-        assert_eq!(received, Some(Received { flow: FlowId(9), offset: 4096, len: 1 }));
+        assert_eq!(
+            received,
+            Some(Received {
+                flow: FlowId(9),
+                payload: Payload::Source(4096..4097),
+                decodable: None,
+                delivered: Bytes::new(1),
+            })
+        );
     }
 
     #[test]
@@ -682,7 +844,7 @@ mod tests {
     fn nacks(packets: &[Transmit]) -> Vec<(u32, u32)> {
         let number = |packet: &Transmit| match packet.header {
             Header::Nack(nack) => Some((nack.seq, nack.cumulative)),
-            Header::Data(_) | Header::Ack(_) => None,
+            _ => None,
         };
         packets.iter().filter_map(number).collect()
     }
@@ -731,6 +893,89 @@ mod tests {
         let again = send_all(&mut endpoint, us(9));
         assert_eq!(again.iter().map(|packet| packet.retransmission).collect::<Vec<_>>(), [true]);
         assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.nacks), Some(1));
+    }
+
+    /// Packet `seq` of a message of eight full pieces in blocks of 4 + 2, to be waited for 10 us.
+    fn coded(seq: u32) -> Incoming {
+        let data =
+            wire::Data { flow: FlowId(9), seq, packets: 12, len: 4096, sent_at: Time::ZERO, entropy: 0 };
+        let shape = coding::Shape::new(4, 2).unwrap();
+        let header = Header::Coded(wire::Coded { data, shape, last_len: 4096, block_wait_ns: 10_000 });
+        Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
+    }
+
+    fn take_all(endpoint: &mut Endpoint, now: Time, seqs: impl IntoIterator<Item = u32>) {
+        seqs.into_iter().for_each(|seq| drop(endpoint.handle_packet(now, &coded(seq))));
+        send_all(endpoint, now);
+    }
+
+    fn block_nacks(endpoint: &mut Endpoint, now: Time) -> Vec<(u32, u32, u32)> {
+        let number = |packet: &Transmit| match packet.header {
+            Header::BlockNack(nack) => Some((nack.first, nack.missing, nack.cumulative)),
+            _ => None,
+        };
+        send_all(endpoint, now).iter().filter_map(number).collect()
+    }
+
+    #[test]
+    fn a_block_that_waits_too_long_is_asked_for_once_and_again_after_another_packet() {
+        let mut endpoint = endpoint();
+        take_all(&mut endpoint, us(1), [0, 1, 6]);
+        assert_eq!(endpoint.poll_timeout(), Some(us(11)));
+        take_all(&mut endpoint, us(5), [7, 8, 9]);
+        endpoint.handle_timeout(us(10));
+        assert_eq!(block_nacks(&mut endpoint, us(10)), []);
+        endpoint.handle_timeout(us(11));
+        assert_eq!(block_nacks(&mut endpoint, us(11)), [(0, 0b11_1100, 2)]);
+        assert_eq!(endpoint.poll_timeout(), None);
+        take_all(&mut endpoint, us(20), [5]);
+        assert_eq!(endpoint.poll_timeout(), Some(us(30)));
+        endpoint.handle_timeout(us(30));
+        assert_eq!(block_nacks(&mut endpoint, us(30)), [(0, 0b01_1100, 2)]);
+        take_all(&mut endpoint, us(40), [4]);
+        assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
+        assert_eq!(endpoint.poll_timeout(), None, "the timer went with the receiver");
+    }
+
+    #[test]
+    fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
+        let mut endpoint = endpoint();
+        take_all(&mut endpoint, us(1), [0, 1, 2, 6, 7, 10]);
+        let repaired = |endpoint: &Endpoint| endpoint.receiver(FlowId(9)).unwrap().blocks_repaired;
+        let received = endpoint.handle_packet(us(2), &coded(5)).unwrap();
+        assert!(matches!(received.payload, Payload::Parity { index: 1, .. }));
+        let block = received.decodable.unwrap();
+        assert_eq!((block.number, block.source, received.delivered), (0, 0..4 * 4096, Bytes::new(4096)));
+        assert_eq!(repaired(&endpoint), 1);
+        take_all(&mut endpoint, us(3), [11]);
+        assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
+        assert_eq!(repaired(&endpoint), 2);
+        assert_eq!(endpoint.handle_packet(us(4), &coded(3)), None);
+        assert_eq!(repaired(&endpoint), 1, "piece 3 was only late");
+        take_all(&mut endpoint, us(5), [4, 8, 9]);
+        assert_eq!((repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().arrived_packets), (0, 12));
+    }
+
+    #[test]
+    fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
+        let mut endpoint = endpoint();
+        let Header::Coded(good) = coded(0).header else { unreachable!() };
+        let data = good.data;
+        let bad = [
+            wire::Coded { data: wire::Data { seq: 12, ..data }, ..good },
+            wire::Coded { data: wire::Data { len: 100, ..data }, ..good },
+            wire::Coded { data: wire::Data { packets: 7, ..data }, ..good },
+            wire::Coded { last_len: 0, ..good },
+            wire::Coded { last_len: 4097, ..good },
+        ];
+        for header in bad.map(Header::Coded) {
+            for trimmed in [false, true] {
+                let packet = Incoming { header, trimmed, ..coded(0) };
+                assert_eq!(endpoint.handle_packet(us(0), &packet), None);
+            }
+        }
+        assert_eq!(endpoint.receiver(FlowId(9)), None);
+        assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
     }
 
     #[test]

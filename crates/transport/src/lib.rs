@@ -5,8 +5,8 @@
 //! in; [`Endpoint::poll_transmit`], [`Endpoint::poll_timeout`] and [`Endpoint::poll_event`] come out. `now` is always an
 //! argument; randomness is counter-based and keyed by the flow.
 //!
-//! A sender is assembled from a [`congestion`] control, a [`balance`] path selector and [`recovery`]; it speaks of
-//! headers and byte ranges, and a thin layer of the driver copies the bytes, if there are any.
+//! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; it
+//! speaks of headers and byte ranges, and a thin layer of the driver copies and codes the bytes, if there are any.
 //!
 //! # What it guarantees
 //!
@@ -19,17 +19,20 @@
 //! sender gives that transmission up at once, tells its control and its path selector, and sends the packet again before
 //! new ones.
 //!
+//! A coded message arrives in blocks, each whole when enough of its packets are here, whichever these are; nothing is sent
+//! again that a block can do without.
+//!
 //! # Where later pieces plug in
 //!
 //! - **PULL, CNP**: a variant of [`wire::Header`] with its layout in `wire/bytes.rs`, and an arm in
 //!   [`Endpoint::handle_packet`]. A PULL calls [`congestion::Congestion::on_credit`], a CNP
 //!   [`congestion::Congestion::on_cnp`]. A pull pacer is one more queue before the data in
-//!   [`Endpoint::poll_transmit`], and a block timer one more kind of timer of the endpoint.
+//!   [`Endpoint::poll_transmit`], and a CNP's own timer one more kind of timer of the endpoint.
 //! - **Telemetry**: the driver passes the stamps that an ACK carries with [`Incoming`]; they end in
 //!   [`congestion::Ack::telemetry`].
-//! - **Coding**: between message and packets. A sender numbers source and parity packets of its blocks alike; only the
-//!   map from number to byte range (`Sender::range`) and from arrivals to completion (`Receiver::insert`) learns of
-//!   blocks. [`Transmit::payload`] then says source or parity, and the driver's copying layer codes the bytes.
+//! - **Coded bytes**: [`Transmit::payload`] says which part of the message a packet carries, or which parity of which
+//!   block; [`Received`] says where an arrival belongs, and which block can now be decoded. The driver's copying layer
+//!   codes the bytes.
 //! - **Proxies**: endpoints of their own kind with the same six verbs: they take packets in and hand packets out, and
 //!   keep flows of their own.
 //! - **Other controls and path selectors**: a file and a line in the registries of [`congestion`] and [`balance`].

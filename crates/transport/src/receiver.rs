@@ -4,12 +4,16 @@
 //! endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that out
 //! from `cumulative` or by sending once more.
 //!
+//! Of a coded message all packets of a block count as here when enough of them are.
+//!
 //! Up to `cumulative` everything has arrived; above it a bitmap knows, one bit a packet. After the last first arrival
 //! only a small record stays, which goes on acknowledging duplicates: the ACKs before may have been lost.
 
 use crate::balance::Entropy;
+use crate::coding::{Decoded, Incoming, Layout};
 use crate::table::OfFlow;
 use crate::wire;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
 
@@ -43,6 +47,8 @@ pub struct ReceiverView {
     pub marked_packets: u64,
     /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
     pub trimmed_packets: u64,
+    /// Coded blocks that were decoded in the place of a piece that has not arrived.
+    pub blocks_repaired: u64,
     /// Whether the whole message has arrived.
     pub is_complete: bool,
 }
@@ -99,14 +105,15 @@ impl Tally {
         Self { packets, ..Self::default() }
     }
 
-    /// For probes; `trimmed`: how many packets came trimmed.
-    pub(crate) fn view(&self, flow: FlowId, is_complete: bool, trimmed: u32) -> ReceiverView {
+    /// For probes; `trimmed`: how many packets came trimmed; `repaired`: how many blocks were decoded.
+    pub(crate) fn view(&self, flow: FlowId, is_complete: bool, trimmed: u32, repaired: u64) -> ReceiverView {
         ReceiverView {
             flow,
             goodput: self.goodput,
             arrived_packets: u64::from(self.arrived),
             marked_packets: u64::from(self.marked),
             trimmed_packets: u64::from(trimmed),
+            blocks_repaired: repaired,
             is_complete,
         }
     }
@@ -120,7 +127,7 @@ pub(crate) fn ack_entropy_start(seed: u64, flow: FlowId) -> u8 {
 #[inline]
 fn acknowledge(data: &wire::Data, cumulative: u32, ecn_ce: bool) -> wire::Ack {
     let wire::Data { flow, seq, sent_at, entropy, .. } = *data;
-    wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce }
+    wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete: false }
 }
 
 fn refuse(data: &wire::Data, cumulative: u32) -> wire::Nack {
@@ -138,6 +145,20 @@ pub(crate) struct Receiver {
     arrived: Bitmap,
     /// Where this flow's ACKs start in the round of entropies.
     pub ack_entropy_start: u8,
+    /// The blocks of a coded message.
+    pub blocks: Option<Box<Incoming>>,
+}
+
+/// What the arrival of a packet of a coded message leads to.
+pub(crate) struct CodedArrival {
+    /// The ACK.
+    pub ack: wire::Ack,
+    /// Whether the packet came for the first time, and its block was not complete.
+    pub is_new: bool,
+    /// A block that is complete now and has pieces to be decoded.
+    pub decodable: Option<u32>,
+    /// Payload that is here now and was not before: the packet's, if it carries a piece, and what is decoded.
+    pub delivered: Bytes,
 }
 
 /// What an arrival leads to.
@@ -159,13 +180,19 @@ impl Receiver {
     /// A receiver for a message of `packets` packets.
     pub(crate) const fn new(flow: FlowId, packets: u32, ack_entropy_start: u8) -> Self {
         let tally = Tally { goodput: Bytes::ZERO, packets, arrived: 0, marked: 0 };
-        Self { flow, tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start }
+        Self { flow, tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start, blocks: None }
+    }
+
+    /// A receiver for a coded message, which `from` sends.
+    pub(crate) fn coded(flow: FlowId, from: HostId, layout: Layout, ack_entropy_start: u8) -> Self {
+        let blocks = Some(Box::new(Incoming::new(from, layout)));
+        Self { blocks, ..Self::new(flow, layout.packets(), ack_entropy_start) }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
     #[inline(always)]
     pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
-        if !self.takes_in(data) {
+        if !self.takes_in(data) || self.blocks.is_some() {
             return None;
         }
         self.tally.count(ecn_ce);
@@ -177,6 +204,58 @@ impl Receiver {
         Some(Arrival { ack: acknowledge(data, self.cumulative, ecn_ce), is_new })
     }
 
+    /// A packet of a coded message arrived; `None` as in [`Self::on_data`].
+    pub(crate) fn on_coded(
+        &mut self,
+        now: Time,
+        coded: &wire::Coded,
+        layout: Layout,
+        ecn_ce: bool,
+    ) -> Option<CodedArrival> {
+        let wire::Data { seq, .. } = coded.data;
+        if !self.takes_in(&coded.data) || self.blocks.as_ref()?.layout() != &layout {
+            return None;
+        }
+        self.tally.count(ecn_ce);
+        let before = self.tally.goodput;
+        let (block, mut decodable) = (layout.block_of(seq), None);
+        let is_new = seq >= self.cumulative && self.insert(seq);
+        let blocks = self.blocks.as_mut()?;
+        let block_complete =
+            if is_new { blocks.on_new(now, block, coded.block_wait()) } else { blocks.on_again(block, seq) };
+        if is_new {
+            self.deliver(&layout, seq);
+            decodable = if block_complete { self.complete(&layout, block) } else { None };
+        }
+        let ack = wire::Ack { block_complete, ..acknowledge(&coded.data, self.cumulative, ecn_ce) };
+        let goodput = self.tally.goodput;
+        Some(CodedArrival { ack, is_new, decodable, delivered: goodput - before })
+    }
+
+    /// The payload of packet `seq` is here.
+    fn deliver(&mut self, layout: &Layout, seq: u32) {
+        if layout.is_source(seq) {
+            let goodput = self.tally.goodput;
+            self.tally.goodput = goodput + Bytes::new(u64::from(layout.len(seq)));
+        }
+    }
+
+    /// Enough packets of `block` have arrived: the others count as here. Gives the block if pieces are to be decoded.
+    fn complete(&mut self, layout: &Layout, block: u32) -> Option<u32> {
+        let mut decodes = false;
+        for seq in layout.packets_of(block) {
+            if seq < self.cumulative || !self.insert(seq) {
+                continue;
+            }
+            if layout.is_source(seq) {
+                decodes = true;
+                self.deliver(layout, seq);
+                self.blocks.as_mut()?.on_decoded(seq);
+            }
+        }
+        decodes.then_some(block)
+    }
+
     /// A packet came trimmed; `None` as in [`Self::on_data`].
     pub(crate) fn on_trimmed(&self, data: &wire::Data) -> Option<wire::Nack> {
         self.takes_in(data).then(|| refuse(data, self.cumulative))
@@ -184,6 +263,38 @@ impl Receiver {
 
     fn takes_in(&self, data: &wire::Data) -> bool {
         self.tally.owns(data) && data.seq.saturating_sub(self.cumulative) <= REACH
+    }
+
+    /// A block whose timer has run out at `now`; call until `None`. [`Self::missing`] says what to ask for.
+    pub(crate) fn take_timeout(&mut self, now: Time) -> Option<u32> {
+        self.blocks.as_mut()?.take_timeout(now)
+    }
+
+    /// The entropy of the NACK of a block that is sent now: NACKs go round over the entropies as ACKs do.
+    pub(crate) fn nack_entropy(&mut self) -> Entropy {
+        let nacks = self.blocks.as_mut().map_or(0, |blocks| {
+            blocks.nacks = blocks.nacks.wrapping_add(1);
+            blocks.nacks
+        });
+        self.tally.ack_entropy(self.ack_entropy_start.wrapping_add(nacks))
+    }
+
+    /// NACKs for the packets of `block` that have not arrived, each of up to 32.
+    pub(crate) fn missing(&self, block: u32) -> Vec<wire::BlockNack> {
+        let packets = self.blocks.as_ref().map_or(0..0, |blocks| blocks.layout().packets_of(block));
+        let is_missing = |seq: u32| seq >= self.cumulative && !self.arrived.contains(self.cumulative, seq);
+        let nack = |first| {
+            let bits = (0..32.min(packets.end - first)).filter(|bit| is_missing(first + bit));
+            let missing = bits.fold(0, |missing, bit| missing | 1 << bit);
+            let (flow, cumulative) = (self.flow, self.cumulative);
+            (missing != 0).then_some(wire::BlockNack { flow, first, missing, cumulative })
+        };
+        packets.clone().step_by(32).filter_map(nack).collect()
+    }
+
+    /// What stays of the blocks when the message is complete.
+    pub(crate) fn into_decoded(self) -> Option<Decoded> {
+        self.blocks.and_then(|blocks| blocks.into_decoded())
     }
 
     /// Notes a packet at or above `cumulative`; returns whether it is new.
@@ -237,6 +348,12 @@ impl Bitmap {
         (seq / 64) as usize & (self.words.len() - 1)
     }
 
+    /// Whether the bit of `seq` is set, given that none below `floor` is.
+    fn contains(&self, floor: u32, seq: u32) -> bool {
+        let word = (seq / 64 - floor / 64) as usize;
+        word < self.words.len() && self.words[self.index(seq)] >> (seq % 64) & 1 == 1
+    }
+
     /// Sets the bit of `seq`, given that none below `floor` is set; returns whether it was clear.
     #[inline]
     fn insert(&mut self, floor: u32, seq: u32) -> bool {
@@ -284,7 +401,8 @@ impl Bitmap {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::collections::BTreeSet;
+    use crate::coding::Shape;
+    use alloc::collections::{BTreeMap, BTreeSet};
     use proptest::prelude::*;
 
     fn data(seq: u32, packets: u32) -> wire::Data {
@@ -308,6 +426,7 @@ mod tests {
                 sent_at: Time::from_ps(1003),
                 entropy: 8,
                 ecn_ce,
+                block_complete: false,
             };
             assert_eq!(ack, expected);
         }
@@ -318,7 +437,7 @@ mod tests {
         let mut receiver = receiver(10);
         assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
         assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
-        let view = receiver.tally().view(FlowId(7), false, 0);
+        let view = receiver.tally().view(FlowId(7), false, 0, 0);
         assert_eq!((view.goodput, view.arrived_packets, view.marked_packets), (Bytes::new(100), 2, 1));
     }
 
@@ -338,7 +457,7 @@ mod tests {
         assert!(receiver.on_data(&data(0, 9), false).is_none());
         assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
         assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
-        assert_eq!(receiver.tally().view(FlowId(7), false, 0).arrived_packets, 0);
+        assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).arrived_packets, 0);
     }
 
     #[test]
@@ -352,7 +471,7 @@ mod tests {
         assert_eq!((ack.seq, ack.cumulative, ack.ecn_ce), (0, 2, true));
         assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
         assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
-        assert_eq!(tally.view(FlowId(7), true, 0).arrived_packets, 3);
+        assert_eq!(tally.view(FlowId(7), true, 0, 0).arrived_packets, 3);
     }
 
     #[test]
@@ -363,7 +482,7 @@ mod tests {
         let expected = wire::Nack { flow: FlowId(7), seq: 2, cumulative: 1, sent_at, entropy: 7 };
         assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
         assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
-        let view = live.tally().view(FlowId(7), false, 1);
+        let view = live.tally().view(FlowId(7), false, 1, 0);
         assert_eq!((view.goodput, view.arrived_packets, view.trimmed_packets), (Bytes::new(100), 1, 1));
         assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
         live.on_data(&data(1, 3), false);
@@ -396,6 +515,94 @@ mod tests {
         assert_eq!(receiver.arrived.words.len() * 64, 65_536, "one bit a packet");
     }
 
+    /// A message of 2,050 B in blocks of 4 + 2 packets of 100 B: 6 of them, the last one with a piece of 50 B alone.
+    fn layout() -> Layout {
+        Layout::of_message(Bytes::new(2050), Bytes::new(100), Shape::new(4, 2).unwrap()).unwrap()
+    }
+
+    fn coded(seq: u32) -> wire::Coded {
+        let layout = layout();
+        let data = wire::Data { len: layout.len(seq), ..data(seq, layout.packets()) };
+        let (shape, last_len) = (layout.shape(), layout.last_len());
+        wire::Coded { data, shape, last_len, block_wait_ns: 1000 }
+    }
+
+    fn of_blocks() -> Receiver {
+        Receiver::coded(FlowId(7), HostId(1), layout(), 0)
+    }
+
+    /// Takes a packet in; gives what is new, the bytes delivered, and whether the block is complete.
+    fn take(receiver: &mut Receiver, seq: u32) -> (bool, u64, bool) {
+        let arrival = receiver.on_coded(Time::ZERO, &coded(seq), layout(), false).unwrap();
+        (arrival.is_new, arrival.delivered.get(), arrival.ack.block_complete)
+    }
+
+    #[test]
+    fn pieces_are_delivered_as_they_come_and_the_missing_ones_when_the_block_is_complete() {
+        let mut receiver = of_blocks();
+        assert_eq!(take(&mut receiver, 1), (true, 100, false));
+        assert_eq!(take(&mut receiver, 5), (true, 0, false), "parity");
+        assert_eq!(take(&mut receiver, 4), (true, 0, false));
+        assert_eq!(take(&mut receiver, 4), (false, 0, false), "a duplicate");
+        let arrival = receiver.on_coded(Time::ZERO, &coded(3), layout(), false).unwrap();
+        assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(300), Some(0)), "3, and 0 and 2");
+        assert_eq!((arrival.ack.cumulative, arrival.ack.block_complete), (6, true));
+        assert_eq!(take(&mut receiver, 2), (false, 0, true), "it is here already");
+        assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).arrived_packets, 6);
+    }
+
+    #[test]
+    fn a_message_is_complete_when_its_blocks_are() {
+        let mut receiver = of_blocks();
+        let packets = layout().packets();
+        assert_eq!(
+            (packets, take(&mut receiver, packets - 1)),
+            (33, (true, 50, true)),
+            "any of the last three"
+        );
+        for block in 0..5 {
+            assert!(!receiver.is_complete());
+            (0..4).for_each(|i| assert_eq!(take(&mut receiver, block * 6 + i).2, i == 3));
+        }
+        assert!(receiver.is_complete());
+        let report = receiver.report(FlowId(7), HostId(1), Time::ZERO);
+        assert_eq!((report.bytes, report.arrived_packets), (Bytes::new(2050), 21));
+    }
+
+    #[test]
+    fn a_block_is_asked_for_with_what_it_misses() {
+        let mut receiver = of_blocks();
+        (0..4).for_each(|seq| assert!(take(&mut receiver, seq).0));
+        assert!(take(&mut receiver, 7).0 && take(&mut receiver, 11).0);
+        let nack = wire::BlockNack { flow: FlowId(7), first: 6, missing: 0b01_1101, cumulative: 6 };
+        assert_eq!(receiver.missing(1), [nack]);
+        assert_eq!(receiver.take_timeout(Time::from_ps(1_000_000)), Some(1));
+    }
+
+    #[test]
+    fn a_block_of_more_than_32_packets_takes_several_nacks() {
+        let layout =
+            Layout::of_message(Bytes::new(6000), Bytes::new(100), Shape::new(60, 10).unwrap()).unwrap();
+        let first = wire::Data { packets: layout.packets(), ..data(0, 70) };
+        let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, 0);
+        for seq in (0..32).chain([33]) {
+            let data = wire::Data { seq, ..first };
+            let coded = wire::Coded { data, shape: layout.shape(), last_len: 100, block_wait_ns: 0 };
+            receiver.on_coded(Time::ZERO, &coded, layout, false).unwrap();
+        }
+        let nack = |first, missing| wire::BlockNack { flow: FlowId(7), first, missing, cumulative: 32 };
+        assert_eq!(receiver.missing(0), [nack(32, !2), nack(64, 0b11_1111)]);
+    }
+
+    #[test]
+    fn packets_of_other_blocks_than_the_first_told_of_are_not_taken_in() {
+        let mut receiver = of_blocks();
+        let other = Layout::of_message(Bytes::new(2050), Bytes::new(100), Shape::new(2, 1).unwrap()).unwrap();
+        assert!(receiver.on_coded(Time::ZERO, &coded(0), other, false).is_none());
+        assert!(receiver.on_data(&coded(0).data, false).is_none(), "nor those without blocks");
+        assert!(self::receiver(33).on_coded(Time::ZERO, &coded(0), layout(), false).is_none());
+    }
+
     proptest! {
         #[test]
         fn the_bitmap_agrees_with_a_set(
@@ -411,6 +618,38 @@ mod tests {
                 prop_assert_eq!(arrival.ack.cumulative, cumulative);
                 prop_assert_eq!(receiver.is_complete(), cumulative == packets);
             }
+        }
+
+        #[test]
+        fn any_packets_as_many_as_the_data_complete_a_block(
+            size in 1_u64..8000, x in 1_u8..30, y in 1_u8..10, order in any::<u64>(),
+        ) {
+            let mss = Bytes::new(100);
+            let layout = Layout::of_message(Bytes::new(size), mss, Shape::new(x, y).unwrap()).unwrap();
+            let mut seqs: Vec<u32> = (0..layout.packets()).collect();
+            Random::new(order, Purpose::Test, 0).shuffle(&mut seqs);
+            let packet = |seq| wire::Coded {
+                data: wire::Data { len: layout.len(seq), ..data(seq, layout.packets()) },
+                shape: layout.shape(),
+                last_len: layout.last_len(),
+                block_wait_ns: 0,
+            };
+            let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, 0);
+            let (mut arrived, mut delivered) = (BTreeMap::<u32, usize>::new(), Bytes::ZERO);
+            for seq in seqs {
+                let block = layout.block_of(seq);
+                let arrival = receiver.on_coded(Time::ZERO, &packet(seq), layout, false).unwrap();
+                let here = arrived.entry(block).or_default();
+                *here += 1;
+                let needed = layout.sources_of(block).len();
+                prop_assert_eq!(arrival.ack.block_complete, *here >= needed);
+                prop_assert_eq!(arrival.is_new, *here <= needed);
+                prop_assert!(arrival.decodable.is_none() || *here == needed);
+                delivered += arrival.delivered;
+                let complete = |block| arrived.get(&block).is_some_and(|&n| n >= layout.sources_of(block).len());
+                prop_assert_eq!(receiver.is_complete(), (0..layout.blocks()).all(complete));
+            }
+            prop_assert_eq!(delivered, Bytes::new(size), "each byte once");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! What the flows of one scheme over like paths share.
 
-use crate::{Path, Scheme, WindowCheck, balance, congestion, recovery};
-use farspan_units::Duration;
+use crate::{Path, Scheme, WindowCheck, balance, coding, congestion, recovery};
+use coding::{Layout, Shape};
+use farspan_units::{Bytes, Duration};
 
 /// A path, a scheme, and what the one makes of the other: made once, shared by every sender that it serves.
 ///
@@ -14,6 +15,15 @@ pub struct Route {
     pub(crate) balance: balance::Config,
     pub(crate) recovery: recovery::Config,
     pub(crate) window_check: WindowCheck,
+    pub(crate) coding: coding::Config,
+    /// What blocks are made of, if there are any.
+    shape: Option<Shape>,
+    /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
+    pub(crate) tail: u32,
+    /// How long a receiver waits for a block, but for the time in which the block leaves.
+    pub(crate) block_timer: Duration,
+    /// Time that a full packet occupies the sender's NIC.
+    pub(crate) packet_time: Duration,
     /// Time-out of a packet that never timed out, before the first RTT sample.
     pub(crate) rto: Duration,
 }
@@ -22,12 +32,22 @@ impl Route {
     /// What `path` makes of `scheme`.
     #[must_use]
     pub fn new(path: Path, scheme: &Scheme) -> Self {
-        let Scheme { congestion, balance, recovery, window_check } = scheme;
+        let Scheme { congestion, balance, recovery, window_check, coding } = scheme;
+        let shape = coding.shape();
+        let timer = match coding {
+            coding::Config::None(_) => None,
+            coding::Config::Mds(mds) => mds.timer,
+        };
         Self {
             congestion: congestion.law(&path),
             balance: balance.clone(),
             recovery: *recovery,
             window_check: *window_check,
+            coding: coding.clone(),
+            shape,
+            tail: 1 + shape.map_or(0, |shape| u32::from(shape.parity())),
+            block_timer: timer.unwrap_or(path.max_queueing),
+            packet_time: path.packet_time(),
             rto: recovery.rto.initial(&path),
             path,
         }
@@ -37,5 +57,17 @@ impl Route {
     #[must_use]
     pub const fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// How the packets of a message of `size` bytes make blocks; `None` without coding.
+    ///
+    /// # Panics
+    /// If the message is empty, or has more than 2^32 - 1 packets.
+    #[must_use]
+    #[inline]
+    pub fn layout(&self, size: Bytes) -> Option<Layout> {
+        let shape = self.shape?;
+        let layout = Layout::of_message(size, self.path.mss, shape);
+        Some(layout.expect("a message has 1 to 2^32 - 1 packets"))
     }
 }

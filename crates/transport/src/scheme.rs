@@ -1,6 +1,6 @@
 //! A scheme as the transport sees it: what a sender is assembled from.
 
-use crate::{balance, congestion, recovery};
+use crate::{balance, coding, congestion, recovery};
 
 /// When the window lets a packet go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Scheme {
     pub balance: balance::Config,
     /// Loss detection and time-outs.
     pub recovery: recovery::Config,
+    /// Parity, if any.
+    pub coding: coding::Config,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
 }

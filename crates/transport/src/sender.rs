@@ -9,6 +9,8 @@ mod records;
 mod report;
 
 use crate::balance::{self, Balance, Balancer, Entropy, Feedback};
+use crate::coding::blocks::Resend;
+use crate::coding::{Layout, Outgoing, Payload, Shape};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::endpoint::{Message, Transmit};
 use crate::pacing::Pacer;
@@ -18,7 +20,6 @@ use crate::wire::{self, Header};
 use crate::{Path, Route};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use core::ops::Range;
 use extras::Extras;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 use records::Records;
@@ -29,10 +30,10 @@ pub use report::{SenderCounters, SenderReport, SenderView};
 pub struct DataPacket {
     /// Where it goes.
     pub to: HostId,
-    /// Its header.
+    /// What its header says of any data packet.
     pub header: wire::Data,
-    /// Its payload's place in the message.
-    pub payload: Range<u64>,
+    /// What its header says of a coded one besides.
+    blocks: Option<InBlocks>,
     /// Whether it was sent before.
     pub retransmission: bool,
     /// When its time-out runs out.
@@ -40,18 +41,42 @@ pub struct DataPacket {
 }
 
 impl DataPacket {
-    /// As the driver wants it.
-    pub(crate) fn into_transmit(self, header: Bytes) -> Transmit {
+    /// Its whole header.
+    #[must_use]
+    #[inline]
+    pub const fn header(&self) -> Header {
+        match self.blocks {
+            None => Header::Data(self.header),
+            Some(InBlocks { shape, last_len, block_wait_ns }) => {
+                Header::Coded(wire::Coded { data: self.header, shape, last_len, block_wait_ns })
+            }
+        }
+    }
+
+    /// As the driver wants it; `mss`: payload of a full packet, `header`: size of a header.
+    pub(crate) fn into_transmit(self, mss: Bytes, header: Bytes) -> Transmit {
+        let wire::Data { seq, packets, len, entropy, .. } = self.header;
+        let layout = self.blocks.and_then(|b| Layout::of_header(b.shape, packets, b.last_len, mss));
+        let start = u64::from(seq) * mss.get();
+        let plain = || Payload::Source(start..start + u64::from(len));
         Transmit {
             to: self.to,
-            size: Bytes::new(u64::from(self.header.len)) + header,
-            entropy: self.header.entropy,
-            header: Header::Data(self.header),
+            size: Bytes::new(u64::from(len)) + header,
+            entropy,
+            header: self.header(),
             control: false,
-            payload: Some(self.payload),
+            payload: Some(layout.map_or_else(plain, |layout| layout.payload(seq))),
             retransmission: self.retransmission,
         }
     }
+}
+
+/// What only headers of coded packets say: see [`wire::Coded`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct InBlocks {
+    shape: Shape,
+    last_len: u16,
+    block_wait_ns: u32,
 }
 
 /// What the control wants of the sender, in a byte.
@@ -96,7 +121,7 @@ pub(crate) struct Sender {
     to: HostId,
     /// How many packets the message has.
     packets: u32,
-    /// Payload of the last of them.
+    /// Payload of the message's last piece.
     last_len: u16,
     /// Whether the endpoint's schedule holds it.
     pub is_scheduled: bool,
@@ -141,16 +166,18 @@ impl Sender {
     ) -> Self {
         let Message { flow, to, size, route, .. } = message;
         let mss = route.path.mss;
-        let packets = u32::try_from(size.pieces(mss)).expect("a message has at most 2^32 - 1 packets");
+        let pieces = u32::try_from(size.pieces(mss)).expect("a message has at most 2^32 - 1 packets");
         let Decision { cwnd, pacing_rate, next_timer } = control.decision();
-        let last = *size - mss * u64::from(packets.saturating_sub(1));
+        let last = *size - mss * u64::from(pieces.saturating_sub(1));
+        let layout = route.layout(*size);
+        let packets = layout.as_ref().map_or(pieces, Layout::packets);
         Self {
             flow: *flow,
             to: *to,
             packets,
             last_len: last.get() as u16,
             is_scheduled: false,
-            extras: Extras::new(now, route, control.wants_send_record()),
+            extras: Extras::new(now, route, control.wants_send_record(), layout),
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
             wants: Wants::new(control.wants_sent()).timer_if(next_timer.is_some()),
@@ -182,6 +209,12 @@ impl Sender {
     #[inline]
     pub(crate) const fn is_finished(&self) -> bool {
         self.sent.base() == self.packets
+    }
+
+    /// The blocks of a coded message.
+    #[inline]
+    fn blocks(&self) -> Option<&Outgoing> {
+        self.extras.as_ref()?.blocks.as_ref()
     }
 
     /// Whether the control has decided to have its timer.
@@ -223,7 +256,13 @@ impl Sender {
 
     #[inline]
     fn has_data(&self) -> bool {
-        self.sent.has_lost() || self.sent.next() < self.packets
+        self.sent.next() < self.packets || (self.sent.has_lost() && self.may_resend())
+    }
+
+    /// Given that packets are lost: whether one is to be sent again. Blocks can do without some.
+    #[cold]
+    fn may_resend(&self) -> bool {
+        self.blocks().is_none_or(Outgoing::has_wanted)
     }
 
     #[inline]
@@ -238,13 +277,21 @@ impl Sender {
 
     /// The payload of the whole message.
     fn size(&self) -> Bytes {
-        self.route.path.mss * u64::from(self.packets - 1) + Bytes::new(u64::from(self.last_len))
+        let pieces =
+            |packets| self.route.path.mss * u64::from(packets - 1) + Bytes::new(u64::from(self.last_len));
+        self.blocks().map_or_else(|| pieces(self.packets), |blocks| blocks.layout().size())
     }
 
     /// The payload of packet `seq`.
     #[inline]
     fn len(&self, seq: u32) -> Bytes {
-        if seq + 1 == self.packets { Bytes::new(u64::from(self.last_len)) } else { self.route.path.mss }
+        if seq < self.packets - self.route.tail { self.route.path.mss } else { self.len_at_end(seq) }
+    }
+
+    #[cold]
+    fn len_at_end(&self, seq: u32) -> Bytes {
+        let len = self.blocks().map_or(self.last_len, |blocks| blocks.layout().len(seq));
+        Bytes::new(u64::from(len))
     }
 
     /// The next packet leaves now, lost ones first. [`Self::next_send`] must have allowed it.
@@ -255,7 +302,6 @@ impl Sender {
         let retransmission = again.is_some();
         let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
         let len = self.len(seq);
-        let start = u64::from(seq) * self.route.path.mss.get();
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
         if self.extras.as_ref().is_some_and(|extras| extras.records.is_some()) {
@@ -276,15 +322,44 @@ impl Sender {
             sent_at: now,
             entropy,
         };
+        let blocks = if self.blocks().is_some() { self.in_blocks(seq, retransmission) } else { None };
         let deadline = now.saturating_add(self.patience().after(timeouts));
-        DataPacket { to: self.to, header, payload: start..start + len.get(), retransmission, deadline }
+        DataPacket { to: self.to, header, blocks, retransmission, deadline }
+    }
+
+    /// What the header of packet `seq` of a coded message, which leaves now, says of blocks.
+    #[inline(never)]
+    fn in_blocks(&mut self, seq: u32, retransmission: bool) -> Option<InBlocks> {
+        let gap = self.packet_gap();
+        let blocks = self.extras.as_mut()?.blocks.as_mut()?;
+        if !retransmission {
+            blocks.on_sent(seq);
+        }
+        let (shape, last_len) = (blocks.layout().shape(), blocks.layout().last_len());
+        // The wait of section 4.2, "estimated maximum queuing and transmission delay": n - 1 gaps lie between the first
+        // packet of a block and the last.
+        let wait = self.route.block_timer + gap * (u64::from(shape.packets()) - 1);
+        let block_wait_ns = u32::try_from(wait.as_ps().div_ceil(1000)).unwrap_or(u32::MAX);
+        Some(InBlocks { shape, last_len, block_wait_ns })
+    }
+
+    /// The time between two full packets at the pace of the window, the pacer or the NIC, whichever is the slowest.
+    fn packet_gap(&self) -> Duration {
+        const PS: u64 = 1_000_000_000_000;
+        let Path { base_rtt, mss, .. } = self.route.path;
+        let by_window = base_rtt.as_ps().saturating_mul(mss.get()) / self.cwnd.get().max(1);
+        let by_pacer = self.route.path.mtu().get() * 8 * PS / self.pacing_rate.as_bps().max(1);
+        self.route.packet_time.max(Duration::from_ps(by_window.max(by_pacer)))
     }
 
     /// A lost packet is about to leave again; gives its number and how often it timed out.
     #[cold]
     #[inline(never)]
     fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
-        let (seq, timeouts) = self.sent.resend(now, entropy)?;
+        let (seq, timeouts) = match self.extras.as_deref_mut() {
+            Some(Extras { blocks: Some(blocks), .. }) => blocks.resend(now, entropy, &mut self.sent)?,
+            _ => self.sent.resend(now, entropy)?,
+        };
         let len = self.len(seq);
         let tally = self.sent.tally_mut();
         tally.retransmitted_packets += 1;
@@ -316,6 +391,9 @@ impl Sender {
         let rtt = now.since(ack.sent_at);
         let before = self.delivered;
         let has_record = self.acknowledge_echoed(now, ack);
+        if ack.block_complete && self.delivered != before {
+            self.complete_block_of(now, ack.seq);
+        }
         self.acknowledge_below(now, ack.cumulative);
         let rto_shrank = self.update_rtt(rtt);
 
@@ -366,18 +444,61 @@ impl Sender {
         tally.nacks += 1;
         tally.leave_unreported(self.delivered - before);
         let Some(trimmed) = self.sent.take_one(now, nack.seq, nack.sent_at) else { return false };
-        let bytes = self.len(trimmed.seq);
-        self.in_flight -= bytes;
-        if self.sent.keeps_entropies() {
-            let wire::Nack { sent_at, entropy, .. } = *nack;
-            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
-            self.balancer.on_nack(feedback, &mut self.random);
-        }
+        let bytes = self.take_nacked(now, trimmed);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
         let decision =
             self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
         self.decide(decision);
         false
+    }
+
+    /// A NACK of a block arrived: the receiver has waited for the rest of it. What it misses is lost, but for transmissions
+    /// that left less than a base round trip ago, which it cannot have waited for. Returns as [`Self::on_nack`].
+    #[cold]
+    pub(crate) fn on_block_nack(&mut self, now: Time, nack: &wire::BlockNack) -> bool {
+        let Some(blocks) = self.blocks() else { return false };
+        if nack.first >= self.sent.next() {
+            // Not a NACK of anything that was sent.
+            return false;
+        }
+        let packets = blocks.layout().packets_of(blocks.layout().block_of(nack.first));
+        let before = self.delivered;
+        self.acknowledge_below(now, nack.cumulative);
+        let tally = self.sent.tally_mut();
+        tally.nacks += 1;
+        tally.leave_unreported(self.delivered - before);
+        let Some(mark) = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps) else {
+            return false;
+        };
+        let all = self.route.coding.resend() == Resend::All;
+        let is_named = |seq: u32| {
+            all || seq.checked_sub(nack.first).is_some_and(|bit| bit < 32 && nack.missing >> bit & 1 == 1)
+        };
+        let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
+        for seq in packets.filter(|&seq| is_named(seq)) {
+            if let Some(late) = self.sent.take_old(now, seq, mark) {
+                bytes += self.take_nacked(now, late);
+                sent_at = sent_at.max(late.sent_at);
+            }
+        }
+        if !bytes.is_zero() {
+            let in_flight = self.in_flight;
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
+            let decision = self.control.on_nack(&nack);
+            self.decide(decision);
+        }
+        false
+    }
+
+    /// A packet that a NACK names leaves the window; returns its payload.
+    fn take_nacked(&mut self, now: Time, late: Late) -> Bytes {
+        let len = self.take_out(late);
+        if self.sent.keeps_entropies() {
+            let Late { sent_at, entropy, .. } = late;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+            self.balancer.on_nack(feedback, &mut self.random);
+        }
+        len
     }
 
     #[inline]
@@ -442,7 +563,42 @@ impl Sender {
         for seq in self.sent.base()..cumulative.min(self.sent.next()) {
             self.acknowledge(now, seq);
         }
+        if self.blocks().is_some() {
+            self.complete_blocks_below(cumulative);
+        }
         self.sent.advance();
+    }
+
+    /// The block of packet `seq`, which was sent, is complete: none of its packets is needed any more.
+    #[inline(never)]
+    fn complete_block_of(&mut self, now: Time, seq: u32) {
+        let Some(blocks) = self.blocks() else { return };
+        let block = blocks.layout().block_of(seq);
+        let packets = blocks.layout().packets_of(block);
+        for seq in packets.start..packets.end.min(self.sent.next()) {
+            self.acknowledge(now, seq);
+        }
+        self.close_block(block);
+        self.sent.advance();
+    }
+
+    /// All packets before `cumulative` that were sent are acknowledged: so are their blocks.
+    fn complete_blocks_below(&mut self, cumulative: u32) {
+        let Some(blocks) = self.blocks() else { return };
+        let layout = *blocks.layout();
+        let (first, last) = (layout.block_of(self.sent.base()), layout.block_of(self.sent.next() - 1));
+        for block in (first..=last).take_while(|&block| layout.packets_of(block).end <= cumulative) {
+            self.close_block(block);
+        }
+    }
+
+    /// Forgets a block of which all packets that were sent are acknowledged; those that were not need not be.
+    fn close_block(&mut self, block: u32) {
+        let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() else { return };
+        blocks.on_complete(block);
+        for _ in blocks.needless(block, self.sent.next()) {
+            self.sent.skip_new();
+        }
     }
 
     #[inline(always)]
@@ -455,8 +611,18 @@ impl Sender {
         self.delivered += len;
         if let Outcome::Arrived { .. } = outcome {
             self.in_flight -= len;
+        } else {
+            self.on_found(seq);
         }
         outcome
+    }
+
+    /// A packet that was held for lost has arrived.
+    #[cold]
+    fn on_found(&mut self, seq: u32) {
+        if let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() {
+            blocks.on_found(seq);
+        }
     }
 
     /// Transmissions that left at `mark` or before are lost: one event for all of them.
@@ -464,7 +630,7 @@ impl Sender {
     fn take_lost(&mut self, now: Time, mark: Time) {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         while let Some(late) = self.sent.take_sent_until(now, mark) {
-            bytes += self.take_out(now, late);
+            bytes += self.take_late(now, late);
             newest = newest.max(late.sent_at);
             self.sent.tally_mut().losses += 1;
         }
@@ -480,7 +646,7 @@ impl Sender {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let patience = self.patience();
         while let Some(late) = self.sent.take_timed_out(now, patience) {
-            bytes += self.take_out(now, late);
+            bytes += self.take_late(now, late);
             newest = newest.max(late.sent_at);
             self.sent.tally_mut().timeouts += 1;
         }
@@ -492,14 +658,23 @@ impl Sender {
         }
     }
 
-    /// A packet given up leaves the window; returns its payload.
-    fn take_out(&mut self, now: Time, late: Late) -> Bytes {
-        let len = self.len(late.seq);
-        self.in_flight -= len;
+    /// A packet that is late leaves the window; returns its payload.
+    fn take_late(&mut self, now: Time, late: Late) -> Bytes {
+        let len = self.take_out(late);
         if self.sent.keeps_entropies() {
             let Late { sent_at, entropy, .. } = late;
             let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
             self.balancer.on_timeout(feedback, &mut self.random);
+        }
+        len
+    }
+
+    /// A packet given up leaves the window; returns its payload.
+    fn take_out(&mut self, late: Late) -> Bytes {
+        let len = self.len(late.seq);
+        self.in_flight -= len;
+        if let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() {
+            blocks.on_lost(late.seq, &mut self.sent);
         }
         len
     }
@@ -517,10 +692,23 @@ impl Sender {
     fn counters(&self) -> SenderCounters {
         let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious, .. } =
             self.sent.tally();
-        let first_bytes = (self.route.path.mss * u64::from(self.sent.next())).min(self.size());
+        let next = self.sent.next();
+        let (mut pieces, mut parity_packets, mut parity_bytes) = (u64::from(next), 0, Bytes::ZERO);
+        let (mut blocks, mut blocks_undecodable) = (0, 0);
+        if let Some(outgoing) = self.blocks() {
+            let layout = outgoing.layout();
+            pieces = layout.sources_before(next);
+            (parity_packets, parity_bytes) = (u64::from(outgoing.parity_packets()), outgoing.parity_bytes());
+            blocks = u64::from(next.div_ceil(u32::from(layout.shape().packets())));
+            blocks_undecodable = u64::from(outgoing.undecodable());
+        }
+        let first_bytes = (self.route.path.mss * pieces).min(self.size()) + parity_bytes;
         SenderCounters {
-            sent_packets: u64::from(self.sent.next()) + u64::from(retransmitted_packets),
+            sent_packets: pieces + parity_packets + u64::from(retransmitted_packets),
             sent_bytes: first_bytes + retransmitted_bytes,
+            parity_bytes,
+            blocks,
+            blocks_undecodable,
             retransmitted_packets: u64::from(retransmitted_packets),
             retransmitted_bytes,
             timeouts: u64::from(timeouts),

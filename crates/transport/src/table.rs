@@ -48,7 +48,7 @@ pub(crate) fn hash(flow: FlowId) -> u64 {
 pub(crate) struct Key {
     /// The flow.
     pub flow: FlowId,
-    /// The slot; below 2^31.
+    /// The slot; below 2^30.
     pub slot: u32,
 }
 

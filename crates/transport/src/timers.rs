@@ -16,30 +16,27 @@ pub(crate) enum Kind {
     Recovery = 0,
     /// The congestion control's own.
     Control = 1,
+    /// Blocks that a receiver waits for.
+    Block = 2,
 }
 
-impl Kind {
-    /// How many kinds there are.
-    const COUNT: usize = 2;
-}
-
-/// When the live entry of each of a flow's timers comes up; [`Time::MAX`]: the timer is not armed.
-pub(crate) type Armed = [Time; Kind::COUNT];
+/// When the live entry of each of a sender's timers comes up; [`Time::MAX`]: the timer is not armed.
+pub(crate) type Armed = [Time; 2];
 
 /// No timer is armed.
-pub(crate) const UNARMED: Armed = [Time::MAX; Kind::COUNT];
+pub(crate) const UNARMED: Armed = [Time::MAX; 2];
 
 /// An entry that has come up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Due {
     at: Time,
     flow: FlowId,
-    /// The kind in the first bit, the flow's slot in the others.
+    /// The kind in the first two bits, the flow's slot in the others.
     place: u32,
 }
 
 impl Due {
-    const KIND: u32 = u32::BITS - 1;
+    const KIND: u32 = u32::BITS - 2;
 
     const fn new(at: Time, key: Key, kind: Kind) -> Self {
         Self { at, flow: key.flow, place: key.slot | (kind as u32) << Self::KIND }
@@ -47,17 +44,20 @@ impl Due {
 
     /// Whose.
     pub(crate) const fn key(&self) -> Key {
-        Key { flow: self.flow, slot: self.place & !(1 << Self::KIND) }
+        Key { flow: self.flow, slot: self.place & ((1 << Self::KIND) - 1) }
     }
 
     /// What for.
     pub(crate) const fn kind(&self) -> Kind {
-        if self.place >> Self::KIND == 0 { Kind::Recovery } else { Kind::Control }
+        match self.place >> Self::KIND {
+            0 => Kind::Recovery,
+            1 => Kind::Control,
+            _ => Kind::Block,
+        }
     }
 
-    /// Whether this is the live entry of its timer, given the flow's; if so the timer is no longer armed.
-    pub(crate) fn disarm(&self, armed: &mut Armed) -> bool {
-        let live = &mut armed[self.kind() as usize];
+    /// Whether this is the live entry of its timer, given when that comes up; if so the timer is no longer armed.
+    pub(crate) fn disarm(&self, live: &mut Time) -> bool {
         let is_live = *live == self.at;
         if is_live {
             *live = Time::MAX;
@@ -81,10 +81,9 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// Sees to it that the timer comes up at `at` or before; `armed` are the live entries of the flow.
+    /// Sees to it that the timer comes up at `at` or before; `live` is when its live entry does.
     #[inline]
-    pub(crate) fn arm(&mut self, armed: &mut Armed, at: Time, key: Key, kind: Kind) {
-        let live = &mut armed[kind as usize];
+    pub(crate) fn arm(&mut self, live: &mut Time, at: Time, key: Key, kind: Kind) {
         if at < *live {
             *live = at;
             self.push(Due::new(at, key, kind));
@@ -118,9 +117,9 @@ impl Timers {
     }
 
     /// Forgets the entries of ended flows that would come up next.
-    pub(crate) fn purge(&mut self, is_live: impl Fn(Key) -> bool) {
+    pub(crate) fn purge(&mut self, is_live: impl Fn(Key, Kind) -> bool) {
         while let Some(Reverse(due)) = self.heap.peek()
-            && !is_live(due.key())
+            && !is_live(due.key(), due.kind())
         {
             self.drop_first();
         }
@@ -144,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_timer_that_moves_later_keeps_its_entry_and_one_that_moves_earlier_gets_a_new_one() {
-        let (mut timers, mut armed, [key, _]) = (Timers::default(), UNARMED, keys());
+        let (mut timers, mut armed, [key, _]) = (Timers::default(), Time::MAX, keys());
         timers.arm(&mut armed, at(10), key, Kind::Recovery);
         timers.arm(&mut armed, at(20), key, Kind::Recovery);
         assert_eq!((timers.heap.len(), timers.next()), (1, at(10)));
@@ -158,27 +157,37 @@ mod tests {
     #[test]
     fn entries_come_up_in_order_of_time_flow_and_kind() {
         let (mut timers, keys) = (Timers::default(), keys());
-        let mut armed = [UNARMED; 2];
-        for (flow, time, kind) in
-            [(1, 5, Kind::Control), (1, 5, Kind::Recovery), (0, 5, Kind::Control), (0, 4, Kind::Recovery)]
-        {
-            timers.arm(&mut armed[flow], at(time), keys[flow], kind);
+        let mut armed = [[Time::MAX; 3]; 2];
+        for (flow, time, kind) in [
+            (1, 5, Kind::Block),
+            (1, 5, Kind::Control),
+            (1, 5, Kind::Recovery),
+            (0, 5, Kind::Control),
+            (0, 4, Kind::Recovery),
+        ] {
+            timers.arm(&mut armed[flow][kind as usize], at(time), keys[flow], kind);
         }
         assert_eq!(timers.pop(at(3)), None);
         let order: Vec<_> =
             core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.flow.0, due.kind())).collect();
-        let expected = [(0, Kind::Recovery), (0, Kind::Control), (1, Kind::Recovery), (1, Kind::Control)];
+        let expected = [
+            (0, Kind::Recovery),
+            (0, Kind::Control),
+            (1, Kind::Recovery),
+            (1, Kind::Control),
+            (1, Kind::Block),
+        ];
         assert_eq!(order, expected);
     }
 
     #[test]
     fn the_entries_of_ended_flows_are_forgotten_when_they_are_next() {
         let (mut timers, keys) = (Timers::default(), keys());
-        timers.arm(&mut { UNARMED }, at(1), keys[0], Kind::Recovery);
-        timers.arm(&mut { UNARMED }, at(2), keys[1], Kind::Recovery);
-        timers.purge(|key| key == keys[1]);
+        timers.arm(&mut { Time::MAX }, at(1), keys[0], Kind::Recovery);
+        timers.arm(&mut { Time::MAX }, at(2), keys[1], Kind::Recovery);
+        timers.purge(|key, _| key == keys[1]);
         assert_eq!(timers.next(), at(2));
-        timers.purge(|_| false);
+        timers.purge(|key, kind| key == keys[1] && kind == Kind::Block);
         assert_eq!(timers.next(), Time::MAX);
     }
 }

@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
 use farspan_transport::balance;
+use farspan_transport::coding::{self, Block, Payload, blocks};
 use farspan_transport::congestion::{self, fixed_window};
 use farspan_transport::recovery::{self, Detection, Rto};
-use farspan_transport::wire::{Header, MAX_HEADER, View};
+use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, ReceiverReport, Route, Scheme,
     SenderReport, Transmit, WindowCheck,
@@ -13,7 +14,7 @@ use farspan_transport::{
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
 use proptest::prelude::*;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 const MSS: u64 = 1000;
@@ -58,6 +59,8 @@ struct Host {
     wake: Option<Time>,
     outgoing: BTreeMap<FlowId, Vec<u8>>,
     incoming: BTreeMap<FlowId, Vec<u8>>,
+    /// Packets that arrived whole.
+    arrived: BTreeMap<FlowId, BTreeSet<u32>>,
     finished: Vec<SenderReport>,
     delivered: Vec<ReceiverReport>,
 }
@@ -74,6 +77,8 @@ struct Pair {
     numbered: u64,
     /// Data packets that lost their payload.
     trimmed: u64,
+    /// Packets of coded messages whose first transmission the channel takes.
+    lost: BTreeSet<u32>,
     /// Every packet sent: when and what.
     sent: Vec<(Time, Transmit)>,
 }
@@ -91,12 +96,23 @@ impl Pair {
             wake: None,
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
+            arrived: BTreeMap::new(),
             finished: Vec::new(),
             delivered: Vec::new(),
         });
         let random = Random::new(seed, Purpose::Test, 0);
         let flying = BinaryHeap::new();
-        Self { now: Time::ZERO, hosts, channel, flying, random, numbered: 0, trimmed: 0, sent: Vec::new() }
+        Self {
+            now: Time::ZERO,
+            hosts,
+            channel,
+            flying,
+            random,
+            numbered: 0,
+            trimmed: 0,
+            lost: BTreeSet::new(),
+            sent: Vec::new(),
+        }
     }
 
     /// Submits a message of random bytes.
@@ -136,31 +152,49 @@ impl Pair {
 
     /// What must hold of a packet when it leaves.
     fn check(&self, host: usize, packet: &Transmit) {
-        let Header::Data(data) = packet.header else {
+        let (Header::Data(data) | Header::Coded(Coded { data, .. })) = packet.header else {
             assert!(packet.control && packet.size == HEADER && packet.payload.is_none());
             return;
         };
         assert_eq!(data.sent_at, self.now);
         assert_eq!(packet.size, Bytes::new(u64::from(data.len)) + HEADER);
-        let payload = packet.payload.clone().expect("a data packet has payload");
-        assert_eq!(payload.start, u64::from(data.seq) * MSS);
-        assert_eq!(payload.end - payload.start, u64::from(data.len));
+        let message = self.hosts[host].outgoing[&data.flow].len() as u64;
+        match packet.payload.clone().expect("a data packet has payload") {
+            Payload::Source(range) => {
+                assert!(
+                    matches!(packet.header, Header::Coded(_)) || range.start == u64::from(data.seq) * MSS
+                );
+                assert!(range.start.is_multiple_of(MSS) && range.end <= message);
+                assert_eq!(range.end - range.start, u64::from(data.len));
+            }
+            Payload::Parity { block, index } => {
+                assert!(index < block.shape.parity() && block.source.end <= message);
+                assert_eq!(u64::from(data.len), (block.source.end - block.source.start).min(MSS));
+            }
+        }
         let view = self.hosts[host].endpoint.sender(data.flow).expect("a flow that sends is live");
         assert!(view.cwnd >= Bytes::new(MSS));
-        assert!(view.in_flight <= Bytes::new(self.hosts[host].outgoing[&data.flow].len() as u64));
+        assert!(view.in_flight <= Bytes::new(u64::from(data.packets) * MSS));
     }
 
     fn put_on_wire(&mut self, host: usize, free: Time, packet: &Transmit) {
         let mut buffer = [0; MAX_HEADER];
         let len = packet.header.encode(&mut buffer).unwrap();
         let mut bytes = buffer[..len].to_vec();
-        if let Some(range) = &packet.payload {
-            let message = &self.hosts[host].outgoing[&packet.header.flow()];
-            bytes.extend_from_slice(&message[range.start as usize..range.end as usize]);
+        match &packet.payload {
+            Some(Payload::Source(range)) => {
+                let message = &self.hosts[host].outgoing[&packet.header.flow()];
+                bytes.extend_from_slice(&message[range.start as usize..range.end as usize]);
+            }
+            // No code is at hand here: what is decoded is copied, see `decode`.
+            Some(Payload::Parity { .. }) => bytes.resize(len + (packet.size - HEADER).get() as usize, 0),
+            None => {}
         }
         let copies = 1 + u32::from(self.random.uniform() < self.channel.duplication);
         for _ in 0..copies {
-            let is_lost = self.random.uniform() < self.channel.loss;
+            let is_named =
+                matches!(packet.header, Header::Coded(coded) if self.lost.contains(&coded.data.seq));
+            let is_lost = self.random.uniform() < self.channel.loss || (is_named && !packet.retransmission);
             let mark = !packet.control && self.random.uniform() < self.channel.marking;
             let trim = !packet.control && self.random.uniform() < self.channel.trimming;
             let jitter = Duration::from_ps(self.random.below(self.channel.jitter.as_ps() + 1));
@@ -178,18 +212,47 @@ impl Pair {
         let view = View::new(bytes).expect("the channel does not forge");
         let incoming = Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce, trimmed };
         let host = &mut self.hosts[to];
+        if let (Header::Data(data) | Header::Coded(Coded { data, .. }), false) = (incoming.header, trimmed) {
+            host.arrived.entry(data.flow).or_default().insert(data.seq);
+        }
         if let Some(new) = host.endpoint.handle_packet(self.now, &incoming) {
             let payload = view.payload().expect("a packet without its payload delivers nothing");
-            assert_eq!(payload.len(), usize::from(new.len));
-            let at = new.offset as usize;
-            host.incoming.get_mut(&new.flow).unwrap()[at..at + payload.len()].copy_from_slice(payload);
+            let mut delivered = 0;
+            if let Payload::Source(range) = &new.payload {
+                let range = range.start as usize..range.end as usize;
+                host.incoming.get_mut(&new.flow).unwrap()[range].copy_from_slice(payload);
+                delivered = payload.len() as u64;
+            }
+            if let (Some(block), Header::Coded(coded)) = (new.decodable, incoming.header) {
+                delivered += self.decode(to, &coded, &block);
+            }
+            assert_eq!(new.delivered, Bytes::new(delivered));
         }
+        let host = &mut self.hosts[to];
         while let Some(event) = host.endpoint.poll_event() {
             match event {
                 Event::Finished(report) => host.finished.push(report),
                 Event::Delivered(report) => host.delivered.push(report),
             }
         }
+    }
+
+    /// As a code does: makes the missing pieces of a block of which enough packets are here. Gives how many bytes they have.
+    fn decode(&mut self, to: usize, coded: &Coded, block: &Block) -> u64 {
+        let first = block.number * u32::from(coded.shape.packets());
+        let arrived = self.hosts[to].arrived[&coded.data.flow].clone();
+        let here = arrived.range(first..first + u32::from(block.shape.packets())).count();
+        assert!(here >= usize::from(block.shape.data()), "{here} packets of {block:?}");
+        let mut decoded = 0;
+        for i in (0..u32::from(block.shape.data())).filter(|i| !arrived.contains(&(first + i))) {
+            let start = block.source.start + u64::from(i) * MSS;
+            let range = start as usize..(start + MSS).min(block.source.end) as usize;
+            decoded += range.len() as u64;
+            let piece = self.hosts[1 - to].outgoing[&coded.data.flow][range.clone()].to_vec();
+            self.hosts[to].incoming.get_mut(&coded.data.flow).unwrap()[range].copy_from_slice(&piece);
+        }
+        assert!(decoded > 0, "pieces are missing");
+        decoded
     }
 
     /// Does the next thing that happens; `false` if nothing will.
@@ -239,7 +302,9 @@ impl Pair {
             }
             for report in &sender.finished {
                 let counters = report.counters;
-                assert_eq!(counters.sent_bytes - counters.retransmitted_bytes, report.size);
+                let first = counters.sent_bytes - counters.retransmitted_bytes;
+                assert_eq!(first - counters.parity_bytes, report.size);
+                assert!(counters.blocks_undecodable <= counters.blocks);
                 let delivered = receiver.delivered.iter().find(|d| d.flow == report.flow).unwrap();
                 assert_eq!(delivered.bytes, report.size);
                 assert!(delivered.delivered_at + DELAY <= report.finished_at);
@@ -262,8 +327,25 @@ fn scheme(congestion: congestion::Config) -> Scheme {
         congestion,
         balance: balance::Config::by_name("ecmp").unwrap(),
         recovery: recovery::Config { rto: Rto::Path, backoff: true, detection: Detection::TimeoutOnly },
+        coding: coding::Config::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
     }
+}
+
+fn mds(data: u32, parity: u32) -> coding::Config {
+    coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
+}
+
+/// No code, or one of a few: with lone packets, with blocks beyond one NACK, with timers too short to be right.
+fn any_coding() -> impl Strategy<Value = coding::Config> {
+    let shape =
+        prop_oneof![Just((8, 2)), Just((4, 1)), Just((2, 2)), Just((1, 1)), Just((20, 4)), Just((40, 8))];
+    let timer = prop_oneof![Just(None), (0_u64..60).prop_map(|us| Some(Duration::from_us(us)))];
+    let resend = prop_oneof![Just(blocks::Resend::Needed), Just(blocks::Resend::All)];
+    let mds = (shape, timer, resend).prop_map(|((data, parity), timer, resend)| {
+        coding::Config::Mds(blocks::Config { data, parity, timer, resend })
+    });
+    prop_oneof![Just(coding::Config::by_name("none").unwrap()), mds]
 }
 
 /// Any scheme of the registries.
@@ -276,12 +358,13 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let detection = prop_oneof![Just(Detection::TimeoutOnly), Just(Detection::Rack)];
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
-    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), detection, check).prop_map(
-        |(control, balancer, rto, backoff, detection, window_check)| {
+    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), detection, check, any_coding()).prop_map(
+        |(control, balancer, rto, backoff, detection, window_check, coding)| {
             Arc::new(Scheme {
                 congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
                 balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
                 recovery: recovery::Config { rto, backoff, detection },
+                coding,
                 window_check,
             })
         },
@@ -319,17 +402,32 @@ proptest! {
 
     #[test]
     fn forged_packets_neither_panic_nor_finish_anything(
-        forged in prop::collection::vec((0u8..4, 0u32..3, 0u32..40, 0u32..40, 0u16..1200, 0u64..60), 1..200),
+        forged in prop::collection::vec((0u8..6, 0u32..3, 0u32..40, 0u32..40, 0u16..1200, 0u64..60), 1..200),
+        is_coded in any::<bool>(),
     ) {
-        use farspan_transport::wire::{Ack, Data, Nack};
+        use farspan_transport::coding::Shape;
+        use farspan_transport::wire::{Ack, BlockNack, Data, Nack};
         let mut pair = Pair::new(Channel::default(), 1);
-        pair.submit(0, 0, 30 * MSS, &Arc::new(scheme(fixed_window(5 * MSS, None))));
+        let coding = if is_coded { mds(8, 2) } else { coding::Config::by_name("none").unwrap() };
+        let scheme = Scheme { coding, ..scheme(fixed_window(5 * MSS, None)) };
+        pair.submit(0, 0, 30 * MSS, &Arc::new(scheme));
         for (kind, flow, seq, count, len, us) in forged {
             let (flow, sent_at) = (FlowId(flow), Time::ZERO + Duration::from_us(us));
             let header = match kind {
                 0 | 1 => Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy: 0 }),
                 // Nothing beyond the window was sent, so the message cannot be finished by these.
-                2 => Header::Ack(Ack { flow, seq: seq + 5, cumulative: 0, sent_at, entropy: 0, ecn_ce: false }),
+                2 => {
+                    let block_complete = len % 2 == 0;
+                    let seq = seq + 5;
+                    let (cumulative, entropy, ecn_ce) = (0, 0, false);
+                    Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete })
+                }
+                3 => Header::BlockNack(BlockNack { flow, first: seq, missing: count << 8, cumulative: 0 }),
+                4 => {
+                    let data = Data { flow, seq, packets: count, len, sent_at, entropy: 0 };
+                    let shape = Shape::new(len as u8 % 20 + 1, count as u8 % 5 + 1).unwrap();
+                    Header::Coded(Coded { data, shape, last_len: len, block_wait_ns: us as u32 })
+                }
                 _ => Header::Nack(Nack { flow, seq, cumulative: 0, sent_at, entropy: 0 }),
             };
             let packet = Incoming { from: HostId(1), header, ecn_ce: false, trimmed: kind == 1 };
@@ -391,9 +489,9 @@ fn a_trimmed_packet_is_sent_again_a_round_trip_after_it_left() {
     let data: Vec<_> = pair.sent.iter().filter(|(_, p)| !p.control).collect();
     // The channel holds a packet up by its own transmission only, whatever was cut off.
     assert_eq!(data[1].0, Time::ZERO + path().base_rtt);
-    let seqs: Vec<_> =
-        data.iter().map(|(_, p)| (p.payload.clone().unwrap().start / MSS, p.retransmission)).collect();
-    assert_eq!(seqs, [(0, false), (0, true), (1, false), (2, false)]);
+    let seqs: Vec<_> = data.iter().map(|(_, p)| (p.payload.clone().unwrap(), p.retransmission)).collect();
+    let source = |n: u64, again| (Payload::Source(n * MSS..(n + 1) * MSS), again);
+    assert_eq!(seqs, [source(0, false), source(0, true), source(1, false), source(2, false)]);
 }
 
 #[test]
@@ -556,6 +654,58 @@ fn rack_resends_a_hole_without_waiting_for_the_time_out() {
     };
     assert!(finish(Detection::TimeoutOnly) > Duration::from_ms(10));
     assert!(finish(Detection::Rack) < Duration::from_us(300));
+}
+
+/// A flow of blocks of 8 + 2 packets, of which the channel takes what `lose` names, once.
+fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
+    let mut pair = Pair::new(Channel::default(), 1);
+    let packets = pieces + pieces.div_ceil(8) * 2;
+    pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
+    // A packet's own time-out would come shortly before the NACK of its block.
+    let rto = Rto::Fixed(Duration::from_ms(1));
+    let recovery = recovery::Config { rto, backoff: false, detection: Detection::TimeoutOnly };
+    let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
+    pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
+    pair.run();
+    pair.assert_all_delivered();
+    pair
+}
+
+proptest! {
+    #[test]
+    fn blocks_that_lose_as_much_as_their_parity_need_no_retransmission(
+        pieces in 1_u64..80, losses in prop::collection::vec((0_u32..10, 0_u32..10), 12),
+    ) {
+        // Of each block up to two packets, by their place; places beyond a short block take nothing.
+        let lose = |seq: u32| {
+            let (a, b) = losses[seq as usize / 10];
+            [a, b].contains(&(seq % 10))
+        };
+        let pair = lossy_blocks(pieces, lose);
+        let counters = pair.hosts[0].finished[0].counters;
+        prop_assert_eq!((counters.retransmitted_packets, counters.timeouts, counters.nacks), (0, 0, 0));
+        prop_assert_eq!((counters.blocks, counters.blocks_undecodable), (pieces.div_ceil(8), 0));
+        let sources = |block: u64| 8.min(pieces - block * 8);
+        let decoded = (0..pieces.div_ceil(8)).filter(|&block| {
+            (0..sources(block)).any(|place| lose((block * 10 + place) as u32))
+        });
+        prop_assert_eq!(pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap().blocks_repaired, decoded.count() as u64);
+    }
+}
+
+#[test]
+fn a_block_that_loses_more_is_asked_for_before_its_time_out() {
+    let pair = lossy_blocks(24, |seq| (11..15).contains(&seq));
+    let counters = pair.hosts[0].finished[0].counters;
+    assert_eq!((counters.nacks, counters.blocks_undecodable, counters.retransmitted_packets), (1, 1, 2));
+    // The other two are decoded.
+    assert_eq!(pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap().blocks_repaired, 1);
+    let again = pair.sent.iter().find(|(_, packet)| packet.retransmission).map(|(at, _)| *at);
+    // Its first packet is the 11th of the flow; the timer is for full buffers, and nine packets more.
+    let first = Time::ZERO + path().packet_time() * 11 + DELAY;
+    let wait = path().max_queueing + path().packet_time() * 9;
+    let nack = first + Duration::from_ns(wait.as_ps().div_ceil(1000));
+    assert_eq!(again, Some(nack + LINE.transmission(HEADER) + DELAY));
 }
 
 #[test]

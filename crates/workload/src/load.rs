@@ -1,7 +1,7 @@
 //! What a workload offers to each tier of the network, per unit of its capacity.
 
 use crate::{Capacity, Flow, Sites};
-use farspan_units::{Duration, Rate};
+use farspan_units::{Bytes, Duration, Rate};
 
 /// The load on the links from one site to another.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,10 +39,14 @@ impl OfferedLoad {
     }
 }
 
-/// The load that `flows` offer. `inter_expansion` is sent over source bytes of inter flows: 1.25 for 8 + 2 coding, 1
-/// without.
+/// The load that `flows` offer; `offered`: payload and parity of a flow.
 #[must_use]
-pub fn offered_load(flows: &[Flow], sites: &Sites, capacity: &Capacity, inter_expansion: f64) -> OfferedLoad {
+pub fn offered_load(
+    flows: &[Flow],
+    sites: &Sites,
+    capacity: &Capacity,
+    offered: impl Fn(&Flow) -> Bytes,
+) -> OfferedLoad {
     let starts = || flows.iter().map(|f| f.start);
     let span = match (starts().min(), starts().max()) {
         (Some(first), Some(last)) => last.since(first),
@@ -52,7 +56,7 @@ pub fn offered_load(flows: &[Flow], sites: &Sites, capacity: &Capacity, inter_ex
     let (mut host, mut fabric, mut wan) = (0.0, 0.0, vec![0.0; n * n]);
     for flow in flows {
         let (from, to) = (sites.site_of(flow.src), sites.site_of(flow.dst));
-        let bytes = flow.size.as_f64() * if from == to { 1.0 } else { inter_expansion };
+        let bytes = offered(flow).as_f64();
         host += bytes;
         fabric += if capacity.crosses_fabric(flow.src, flow.dst) { bytes } else { 0.0 };
         wan[from * n + to] += bytes;
@@ -76,7 +80,7 @@ fn share(bytes: f64, capacity: Rate, span: Duration) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farspan_units::{Bytes, HostId, Time};
+    use farspan_units::{HostId, Time};
 
     const CAPACITY: Capacity = Capacity {
         host: Rate::from_gbps(8),
@@ -112,7 +116,7 @@ mod tests {
             flow(0, 4, 400_000, 500),
             flow(5, 3, 1_000_000, 1000),
         ];
-        let load = offered_load(&flows, &sites(), &CAPACITY, 1.0);
+        let load = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size);
         assert_eq!(load.host, Some(2.6 / 8.0));
         assert_eq!(load.fabric, Some(1.8 / 4.0));
         let wan: Vec<_> = load.wan.iter().map(|d| (d.from, d.to, d.load)).collect();
@@ -121,26 +125,28 @@ mod tests {
     }
 
     #[test]
-    fn parity_counts_for_inter_flows_only() {
+    fn what_flows_offer_may_be_more_than_their_size() {
         let flows = [flow(0, 2, 800_000, 0), flow(0, 4, 800_000, 1000)];
-        let load = offered_load(&flows, &sites(), &CAPACITY, 1.25);
+        let parity = |flow: &Flow| Bytes::new(if flow.dst.0 == 4 { 200_000 } else { 0 });
+        let load = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size + parity(flow));
         assert_eq!(load.wan[0].load, Some(0.5));
         assert_eq!(load.host, Some(1.8 / 8.0));
     }
 
     #[test]
     fn a_load_of_95_percent_anywhere_is_transient() {
-        let with =
-            |bytes| offered_load(&[flow(0, 4, bytes, 0), flow(1, 5, 1, 1000)], &sites(), &CAPACITY, 1.0);
+        let with = |bytes| {
+            offered_load(&[flow(0, 4, bytes, 0), flow(1, 5, 1, 1000)], &sites(), &CAPACITY, |flow| flow.size)
+        };
         assert!(with(1_900_000).transient());
         assert!(!with(1_899_000).transient());
     }
 
     #[test]
     fn a_burst_at_one_instant_has_no_load() {
-        let load = offered_load(&[flow(0, 4, 1 << 30, 7); 8], &sites(), &CAPACITY, 1.0);
+        let load = offered_load(&[flow(0, 4, 1 << 30, 7); 8], &sites(), &CAPACITY, |flow| flow.size);
         assert_eq!((load.host, load.fabric, load.wan[0].load), (None, None, None));
         assert!(!load.transient());
-        assert_eq!(offered_load(&[], &sites(), &CAPACITY, 1.0).host, None);
+        assert_eq!(offered_load(&[], &sites(), &CAPACITY, |flow| flow.size).host, None);
     }
 }

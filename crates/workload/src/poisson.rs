@@ -661,7 +661,7 @@ mod tests {
         for reference in [LoadReference::Host, LoadReference::Wan, LoadReference::Bisection] {
             let config = config(mixed(0.5, reference, 4.0, 1.0, MixUnit::Flows), 200_000);
             let flows = draw(&config, 6);
-            let offered = offered_load(&flows, &sites(), &CAPACITY, 1.0);
+            let offered = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size);
             let inter = flows.iter().filter(|f| !is_intra(f)).count() as f64;
             let (loads, n) = match reference {
                 LoadReference::Host => (vec![offered.host], inter),
@@ -681,7 +681,7 @@ mod tests {
     fn traffic_within_a_rack_does_not_count_to_the_load_on_the_bisection() {
         let config = config(mixed(0.5, LoadReference::Bisection, 1.0, 0.0, MixUnit::Flows), 200_000);
         let flows = draw(&config, 6);
-        let fabric = offered_load(&flows, &sites(), &CAPACITY, 1.0).fabric.unwrap();
+        let fabric = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size).fabric.unwrap();
         // A partner is one of 15 hosts, 12 of them in other racks: counting all would give 0.4.
         assert!((fabric / 0.5 - 1.0).abs() < three_sigma(&config.intra, 0.8 * 200_000.0), "{fabric}");
     }
@@ -693,9 +693,9 @@ mod tests {
         let flows = poisson(&config, &sites, &CAPACITY, 7).unwrap();
         let home = |f: &Flow| sites.site_of(f.src) == sites.site_of(f.dst);
         let (intra, inter): (Vec<Flow>, Vec<Flow>) = flows.iter().partition(|f| home(f));
-        let host = offered_load(&intra, &sites, &CAPACITY, 1.0).host.unwrap();
+        let host = offered_load(&intra, &sites, &CAPACITY, |flow| flow.size).host.unwrap();
         assert!((host / 0.3 - 1.0).abs() < three_sigma(&config.intra, intra.len() as f64), "{host}");
-        for direction in offered_load(&inter, &sites, &CAPACITY, 1.0).wan {
+        for direction in offered_load(&inter, &sites, &CAPACITY, |flow| flow.size).wan {
             let load = direction.load.unwrap();
             assert!(
                 (load / 0.6 - 1.0).abs() < three_sigma(&config.inter, inter.len() as f64 / 2.0),
@@ -708,7 +708,10 @@ mod tests {
     fn among_three_sites_the_busiest_direction_out_of_each_carries_the_load() {
         let sites = Sites::new(vec![0..4, 4..8, 8..20]).unwrap();
         let config = config(Load::Separate { intra: 0.0, inter: 0.6 }, 400_000);
-        let offered = offered_load(&poisson(&config, &sites, &CAPACITY, 7).unwrap(), &sites, &CAPACITY, 1.0);
+        let offered =
+            offered_load(&poisson(&config, &sites, &CAPACITY, 7).unwrap(), &sites, &CAPACITY, |flow| {
+                flow.size
+            });
         let load = |from, to| {
             offered.wan.iter().find(|d| (d.from, d.to) == (from, to)).and_then(|d| d.load).unwrap()
         };
@@ -729,7 +732,7 @@ mod tests {
         let flows = poisson(&paper(5000), &sites, &CAPACITY, 1).unwrap();
         let span = flows.last().unwrap().start.as_secs_f64();
         assert!((span / 1.46e-3 - 1.0).abs() < 3.0 / 5000.0_f64.sqrt(), "{span}");
-        let offered = offered_load(&flows, &sites, &CAPACITY, 1.0);
+        let offered = offered_load(&flows, &sites, &CAPACITY, |flow| flow.size);
         assert!(offered.transient());
         assert!(offered.wan.iter().all(|d| (4.5..7.2).contains(&d.load.unwrap())), "{:?}", offered.wan);
     }

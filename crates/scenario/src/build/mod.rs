@@ -15,6 +15,7 @@ use crate::resolve::Resolved;
 use crate::value::{FirstWindow, Jitter, Part, PortChoice, RtoRule, TriggerDelay};
 use farspan_fabric::{Network, Routes, Tier};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Probes, Rule, Spec, Stop, Trigger};
+use farspan_transport::coding::Layout;
 use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -95,7 +96,13 @@ impl World {
             stop: stop(scenario),
             network,
         };
-        let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, 1.0);
+        let scheme = |flow: &farspan_workload::Flow| {
+            let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
+            spec.scheme(if inter { Class::Inter } else { Class::Intra })
+        };
+        traffic::too_large(&workload, scenario, |flow| scheme(flow).coding.shape())?;
+        let offered = |flow: &farspan_workload::Flow| offered(scheme(flow), flow.size, sizes.payload);
+        let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
         let warnings = warnings(scenario, &spec, intra, inter);
         Ok(Self { spec, workload, collectives, offered_load, intra, inter, warnings })
     }
@@ -197,8 +204,15 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         congestion: typed(&format!("{path}.congestion"), class.congestion.as_ref())?,
         balance: typed(&format!("{path}.balance"), class.balance.as_ref())?,
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
+        coding: typed(&format!("{path}.coding"), class.coding.as_ref())?,
         window_check: given(class.window_check),
     })
+}
+
+/// Payload and parity of a message.
+fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
+    let layout = scheme.coding.shape().and_then(|shape| Layout::of_message(size, payload, shape));
+    size + layout.map_or(Bytes::ZERO, |layout| layout.parity())
 }
 
 /// The class's own time-out, or the scenario's.

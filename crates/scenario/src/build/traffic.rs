@@ -8,10 +8,12 @@ use crate::value::{
     CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes as SizeNames, WorkloadKind,
 };
 use farspan_transport::Class;
+use farspan_transport::coding::Shape;
 use farspan_units::{Duration, HostId, Time};
 use farspan_workload::{
-    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError, ListError,
-    Load, Operation, PatternError, Poisson, PoissonError, Sites, SizeDistribution, SizesError, Workload,
+    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError, Flow,
+    ListError, Load, Operation, PatternError, Poisson, PoissonError, Sites, SizeDistribution, SizesError,
+    Workload,
 };
 
 /// Draws all flows of a scenario.
@@ -24,7 +26,6 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
         .map_err(|error: AssembleError| Fault::new("workload", error.to_string(), ""))?;
     all.exclude_warmup(Time::ZERO + given(scenario.measure.warmup));
     all.leave_out_after(Time::ZERO + given(scenario.stop.time));
-    too_large(&all, scenario)?;
     if all.flows.is_empty() {
         return Err(Fault::new(
             "workload",
@@ -35,12 +36,21 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
     Ok(all)
 }
 
-/// Pieces of a message are numbered with 32 bits.
-fn too_large(all: &Workload, scenario: &Scenario) -> Result<(), Fault> {
+/// Packets of a message, parity included, are numbered with 32 bits; `shape`: what the blocks of a coded flow are made of.
+pub(super) fn too_large(
+    all: &Workload,
+    scenario: &Scenario,
+    shape: impl Fn(&Flow) -> Option<Shape>,
+) -> Result<(), Fault> {
     let payload = given(scenario.transport.payload);
-    let large = all.flows.iter().find(|flow| flow.size.pieces(payload) >= u64::from(u32::MAX));
+    let most = |flow: &Flow| {
+        let most = u64::from(u32::MAX - 1);
+        let pieces = |shape: Shape| most / u64::from(shape.packets()) * u64::from(shape.data());
+        payload * shape(flow).map_or(most, pieces)
+    };
+    let large = all.flows.iter().find(|flow| flow.size > most(flow));
     large.map_or(Ok(()), |flow| {
-        let most = payload * u64::from(u32::MAX - 1);
+        let most = most(flow);
         let problem = format!("a flow of {} from host {} is too large", flow.size, flow.src);
         let key = match given(scenario.workload[flow.part as usize].kind) {
             WorkloadKind::Poisson => "sizes",

@@ -9,7 +9,7 @@ use crate::schema::Keys;
 use crate::scheme::{self, RECOVERIES, Stack};
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
 use farspan_transport::congestion::ConfigError;
-use farspan_transport::{WindowCheck, balance, congestion};
+use farspan_transport::{WindowCheck, balance, coding, congestion};
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
@@ -34,10 +34,6 @@ impl Context<'_> {
         written: SchemeClass,
         transport: &Transport,
     ) -> Result<SchemeClass, Fault> {
-        if written.coding.as_ref().is_some_and(|coding| coding.name() != Some("none")) {
-            let cure = "remove it, or write \"none\"";
-            return Err(Fault::new(format!("{path}.coding"), "erasure coding is not in this release", cure));
-        }
         let control_path = format!("{path}.congestion");
         let control = match written.congestion.as_ref().and_then(Part::name) {
             Some(name) => scheme::control_name(&control_path, name)?,
@@ -54,7 +50,7 @@ impl Context<'_> {
             congestion: Some(to_part(&congestion)),
             balance: Some(to_part(&balance)),
             recovery: Some(known_recovery(&format!("{path}.recovery"), recovery)?),
-            coding: Some(Part::named("none")),
+            coding: Some(to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?)),
             window_check: Some(written.window_check.or(window).unwrap_or(WindowCheck::Below)),
         })
     }
@@ -80,6 +76,30 @@ impl Context<'_> {
         let balance: balance::Config = checked(path, &balance)?;
         in_range(path, balance.check())?;
         Ok(balance)
+    }
+
+    /// The coding: the class's own, else what the constants say of the scheme by its name, else the scheme's.
+    fn coding(&self, path: &str, stack: Stack, own: Option<Part>) -> Result<coding::Config, Fault> {
+        let of_scheme = stack.alias.and_then(|alias| self.constants(alias).remove("coding"));
+        let of_scheme = of_scheme.and_then(|coding| coding.as_table().cloned().map(Part));
+        let named = |part: &Option<Part>| part.as_ref().and_then(Part::name).map(str::to_owned);
+        let name = match named(&own) {
+            Some(name) => scheme::coding_name(path, &name)?,
+            None => match named(&of_scheme).filter(|_| stack.coding != "none") {
+                Some(name) => scheme::coding_name(path, &name)?,
+                None => stack.coding,
+            },
+        };
+        let mut table = part(&self.constants(name), "coding", name, None);
+        if let Some((data, parity)) = stack.shape.filter(|_| name == stack.coding) {
+            table.insert("data".to_owned(), Value::Integer(data.into()));
+            table.insert("parity".to_owned(), Value::Integer(parity.into()));
+        }
+        overlay(&mut table, &own.map(|part| part.0).unwrap_or_default());
+        table.insert("name".to_owned(), Value::String(name.to_owned()));
+        let coding: coding::Config = checked(path, &table)?;
+        in_range(path, coding.check())?;
+        Ok(coding)
     }
 
     /// What the controls of both classes ask of the ports: every marker that either asks for, and trimming if either

@@ -6,10 +6,13 @@ use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
 use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
-use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger};
+use farspan_sim::{
+    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger,
+};
+use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
-use farspan_transport::{Scheme, WindowCheck, balance};
+use farspan_transport::{Scheme, WindowCheck, balance, coding};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -388,6 +391,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
             backoff: !draw.one_in(4),
             detection: draw.pick(&[Detection::TimeoutOnly, Detection::Rack]),
         },
+        coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
     }
 }
@@ -403,6 +407,17 @@ fn bbr(draw: &mut Draw, config: &mut congestion::bbr::Config, base: Base) {
     config.phase_end = draw.pick(&[PhaseEnd::InFlight, PhaseEnd::Time]);
     config.on_timeout = draw.pick(&[OnTimeout::Restore, OnTimeout::Collapse]);
     config.cap = draw.pick(&[Cap::None, Cap::Bdp]);
+}
+
+fn coding(draw: &mut Draw, base: Base) -> coding::Config {
+    if draw.one_in(2) {
+        return coding::Config::by_name("none").expect("a built-in name");
+    }
+    let (data, parity) = draw.pick(&[(8, 2), (8, 2), (4, 1), (2, 2), (20, 4), (40, 3)]);
+    // Some timers are shorter than what packets of a block spend in queues.
+    let timer = draw.one_in(3).then(|| draw.time(base.packet, base.rtt));
+    let resend = if draw.one_in(4) { Resend::All } else { Resend::Needed };
+    coding::Config::Mds(blocks::Config { data, parity, timer, resend })
 }
 
 fn ports(draw: &mut Draw, mtu: Bytes, header: Bytes) -> ByTier {
@@ -522,6 +537,13 @@ pub const FEATURES: &[&str] = &[
     "payload cut off by a coin",
     "headers refused",
     "marked where departures are known on arrival",
+    "coded flows that ended",
+    "a last block with less data",
+    "blocks decoded in the place of a lost piece",
+    "blocks that lost too much",
+    "blocks asked for by a NACK",
+    "trimmed packets of a coded flow",
+    "flows that ended before all of their parity was sent",
     "lost where a link was down",
     "lost at a NIC",
     "lost in a black hole",
@@ -571,6 +593,13 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let trimmed_by =
         |victim| trimming.clone().any(|(link, _)| trim(spec.ports.of(link.tier)) == Some(victim));
     let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
+    let coded = || flows.iter().filter(|flow| flow.blocks > 0);
+    let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
+        coding::Config::Mds(mds) => mds.shape().expect("the ranges hold"),
+        coding::Config::None(_) => unreachable!("a flow with blocks is coded"),
+    };
+    // Parity of a lone last piece is shorter: by less than one packet's worth of each.
+    let all_parity = |flow: &FlowOutcome| spec.mss * u64::from(shape(flow).parity()) * (flow.blocks - 1);
     let headers_refused = trimming.clone().any(|(_, port)| port.dropped_packets > 0);
     let has = [
         lost > 0,
@@ -581,8 +610,10 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         marked_by(|marker| matches!(marker, Marker::Step(_))),
         marked_by(|marker| matches!(marker, Marker::Queue(_))),
         flows.iter().any(|flow| flow.timeouts > 0),
-        flows.iter().any(|flow| flow.timeouts == 0 && !flow.retransmitted_bytes.is_zero()),
-        flows.iter().any(|flow| flow.arrived_packets > flow.size.pieces(spec.mss)),
+        flows
+            .iter()
+            .any(|flow| flow.blocks == 0 && flow.timeouts == 0 && !flow.retransmitted_bytes.is_zero()),
+        flows.iter().any(|flow| flow.blocks == 0 && flow.arrived_packets > flow.size.pieces(spec.mss)),
         spec.jitter.is_zero() && spec.port_jitter.is_zero(),
         crossed.clone().any(|(link, _)| !exact(link.rate)),
         at_once > 1,
@@ -620,6 +651,15 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         trimmed_by(Victim::Coin),
         headers_refused,
         spec.port_jitter.is_zero() && configs.clone().any(fluid),
+        coded().any(|flow| flow.finish.is_some()),
+        coded().any(|flow| {
+            flow.finish.is_some() && flow.size.pieces(spec.mss) % u64::from(shape(flow).data()) > 0
+        }),
+        coded().any(|flow| flow.blocks_repaired > 0),
+        coded().any(|flow| flow.blocks_undecodable > 0),
+        coded().any(|flow| flow.nacks > flow.trimmed_packets),
+        coded().any(|flow| flow.trimmed_packets > 0),
+        coded().any(|flow| flow.finish.is_some() && flow.parity_bytes < all_parity(flow)),
     ];
     let has = [&has[..], &features_of_faults(spec, outcome)].concat();
     assert_eq!(has.len(), FEATURES.len());

@@ -1,9 +1,47 @@
-//! Erasure coding: of `x` data pieces and `y` parity pieces, any `x` give the message back.
+//! Coding: parity that makes up for lost packets without a round trip.
 //!
+//! A coded message is cut into blocks; each carries some pieces of the message and some packets of parity, and is whole as
+//! soon as enough of its packets have arrived, whichever these are.
+//!
+//! - [`blocks`]: which packet is data, and which is parity. What a sender keeps of its blocks stands in `outgoing.rs`, what
+//!   a receiver keeps of its in `incoming.rs`. These speak of numbers and byte ranges only.
+//! - [`Code`]: which parity belongs to which data, and how lost data is made again: for drivers that have bytes.
 //! - [`gf256`]: arithmetic on bytes, with the vector instructions that the CPU has.
-//! - [`Code`]: which parity belongs to which data, and how lost data is made again.
 
+pub mod blocks;
 pub mod gf256;
+mod incoming;
 mod mds;
+pub mod none;
+mod outgoing;
 
+pub use blocks::{Block, Layout, Payload, Shape};
+pub(crate) use incoming::{Decoded, Incoming};
 pub use mds::{Code, CodeError, CodingError, Plan, PlanError};
+pub(crate) use outgoing::Outgoing;
+
+// The registry: variant, module, name, summary, source.
+crate::congestion::config_registry! {
+    "coding";
+    None, none, "none", "No parity", "";
+    Mds, blocks, "mds", "Blocks of data and parity, whole when any of their packets are as many as the data", "Uno, section 4.2";
+}
+
+impl Config {
+    /// What a full block is made of; `None` without blocks.
+    #[must_use]
+    pub fn shape(&self) -> Option<Shape> {
+        match self {
+            Self::None(_) => None,
+            Self::Mds(mds) => mds.shape(),
+        }
+    }
+
+    /// What is sent again of a block that cannot be decoded.
+    pub(crate) const fn resend(&self) -> blocks::Resend {
+        match self {
+            Self::None(_) => blocks::Resend::Needed,
+            Self::Mds(mds) => mds.resend,
+        }
+    }
+}

@@ -15,6 +15,7 @@ use crate::balance::Entropy;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::ops::Range;
 use farspan_units::{Bytes, Duration, Time};
 
 /// Smallest ring.
@@ -135,7 +136,7 @@ struct Losses {
     /// Packets in state `Lost`.
     packets: u32,
     /// They, in the order in which they were found; acknowledged ones are skipped.
-    lost: VecDeque<u32>,
+    line: VecDeque<u32>,
     /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
     again: Vec<VecDeque<Flight>>,
     tally: Tally,
@@ -276,24 +277,65 @@ impl SentMap {
         seq
     }
 
-    /// A lost packet leaves again; gives its number and how often it timed out.
+    /// A lost packet leaves again, the one lost first; gives its number and how often it timed out.
     pub(crate) fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
         loop {
-            let seq = self.losses.as_mut()?.lost.pop_front()?;
-            if seq < self.base || self.cell(seq).state() != State::Lost {
-                continue;
+            let seq = self.pop_line()?;
+            if seq >= self.base && self.cell(seq).state() == State::Lost {
+                return Some((seq, self.resend_one(now, seq, entropy)));
             }
-            let timeouts = self.cell(seq).timeouts();
-            self.record(seq, Cell::new(State::Again, timeouts, now), entropy);
-            let losses = self.losses.as_mut()?;
-            losses.packets -= 1;
-            let level = timeouts as usize;
-            if losses.again.len() <= level {
-                losses.again.resize_with(level + 1, VecDeque::new);
-            }
-            losses.again[level].push_back(Flight { sent_at: now, seq });
-            return Some((seq, timeouts));
         }
+    }
+
+    /// Packet `seq`, which is lost, leaves again; gives how often it timed out.
+    pub(crate) fn resend_one(&mut self, now: Time, seq: u32, entropy: Entropy) -> u32 {
+        let timeouts = self.cell(seq).timeouts();
+        self.record(seq, Cell::new(State::Again, timeouts, now), entropy);
+        let losses = self.losses.get_or_insert_default();
+        losses.packets -= 1;
+        let level = timeouts as usize;
+        if losses.again.len() <= level {
+            losses.again.resize_with(level + 1, VecDeque::new);
+        }
+        losses.again[level].push_back(Flight { sent_at: now, seq });
+        timeouts
+    }
+
+    /// Takes the first out of the line of lost packets; it may have been acknowledged since.
+    pub(crate) fn pop_line(&mut self) -> Option<u32> {
+        self.losses.as_mut()?.line.pop_front()
+    }
+
+    /// Empties the line: none of the packets lost so far is to leave again for itself.
+    pub(crate) fn clear_line(&mut self) {
+        if let Some(losses) = &mut self.losses {
+            losses.line.clear();
+        }
+    }
+
+    /// The lost packet among these that left before the others.
+    pub(crate) fn oldest_lost(&self, now: Time, packets: Range<u32>) -> Option<u32> {
+        let lost = packets
+            .filter(|&seq| seq >= self.base && seq < self.next && self.cell(seq).state() == State::Lost);
+        lost.min_by_key(|&seq| (self.cell(seq).sent_at(now), seq))
+    }
+
+    /// The next packet need never be sent.
+    pub(crate) fn skip_new(&mut self) {
+        if self.next - self.base == self.capacity() {
+            self.grow();
+        }
+        self.set(self.next, Cell::default());
+        self.next += 1;
+    }
+
+    /// Gives up the transmission of `seq`, if it is in flight and left at `mark` or before; the packet is lost.
+    pub(crate) fn take_old(&mut self, now: Time, seq: u32, mark: Time) -> Option<Late> {
+        if seq < self.base || seq >= self.next {
+            return None;
+        }
+        let sent_at = self.cell(seq).sent_at(now);
+        if sent_at > mark { None } else { self.take_one(now, seq, sent_at) }
     }
 
     #[inline]
@@ -352,7 +394,7 @@ impl SentMap {
         if let Some(losses) = &mut self.losses
             && losses.packets == 0
         {
-            losses.lost.clear();
+            losses.line.clear();
         }
     }
 
@@ -450,7 +492,7 @@ impl SentMap {
     fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> Late {
         self.set(seq, Cell::new(State::Lost, timeouts, sent_at));
         let losses = self.losses.get_or_insert_default();
-        losses.lost.push_back(seq);
+        losses.line.push_back(seq);
         losses.packets += 1;
         Late { seq, sent_at, entropy: self.entropy(seq) }
     }

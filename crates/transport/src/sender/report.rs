@@ -7,11 +7,13 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 pub struct SenderCounters {
     /// Data packets sent, retransmissions included.
     pub sent_packets: u64,
-    /// Payload sent, retransmissions included.
+    /// Payload sent, parity and retransmissions included.
     pub sent_bytes: Bytes,
+    /// Of it, parity, retransmissions not included.
+    pub parity_bytes: Bytes,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
-    /// Payload sent again.
+    /// Payload, and parity, sent again.
     pub retransmitted_bytes: Bytes,
     /// Packets whose time-out ran out, each time it did.
     pub timeouts: u64,
@@ -21,6 +23,11 @@ pub struct SenderCounters {
     pub losses: u64,
     /// Packets that arrived after they were held for lost.
     pub spurious: u64,
+    /// Coded blocks of which a packet was sent.
+    pub blocks: u64,
+    /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows: NACKs,
+    /// time-outs and the detection of losses say what is lost.
+    pub blocks_undecodable: u64,
 }
 
 /// A live sender, for probes.
@@ -32,9 +39,9 @@ pub struct SenderView {
     pub cwnd: Bytes,
     /// Smoothed round trip; `None` before the first ACK.
     pub srtt: Option<Duration>,
-    /// Payload bytes in flight.
+    /// Payload bytes in flight, parity included.
     pub in_flight: Bytes,
-    /// Payload bytes acknowledged.
+    /// Payload bytes acknowledged, parity included; packets of complete blocks are, whether they arrived or not.
     pub delivered: Bytes,
     /// What was counted so far.
     pub counters: SenderCounters,

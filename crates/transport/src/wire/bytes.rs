@@ -11,24 +11,42 @@
 //! | 20 | 4 | packets | cumulative | cumulative |
 //! | 24 | 2 | payload length | | |
 //!
+//! A coded data packet is kind 3: a data packet with eight bytes more. A NACK of a block is kind 4.
+//!
+//! | offset | bytes | coded data | | offset | bytes | NACK of a block |
+//! |---|---|---|---|---|---|---|
+//! | 26 | 1 | data packets of a block | | 2 | 2 | zero |
+//! | 27 | 1 | parity packets of a block | | 4 | 4 | flow |
+//! | 28 | 2 | payload length of the last piece | | 8 | 4 | cumulative |
+//! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
+//! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
+//!
+//! The flags of an ACK: bit 1 = the block of the packet is complete.
+//!
 //! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags that are not defined are zero: a receiver refuses others, so that a later
 //! version may give them a meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
-use super::{Ack, Data, Header, Nack};
+use super::{Ack, BlockNack, Coded, Data, Header, Nack};
+use crate::coding::Shape;
 use farspan_units::{FlowId, Time};
 
 /// Version of the layout.
 pub const VERSION: u8 = 1;
 /// Bytes of the longest header.
-pub const MAX_HEADER: usize = DATA_LEN;
+pub const MAX_HEADER: usize = CODED_LEN;
 
 const DATA_LEN: usize = 26;
+const CODED_LEN: usize = 34;
 /// Of an ACK and of a NACK.
 const ACK_LEN: usize = 24;
+const BLOCK_NACK_LEN: usize = 20;
 const KIND_DATA: u8 = 0;
 const KIND_ACK: u8 = 1;
 const KIND_NACK: u8 = 2;
+const KIND_CODED: u8 = 3;
+const KIND_BLOCK_NACK: u8 = 4;
 const FLAG_ECN_CE: u8 = 1;
+const FLAG_BLOCK_COMPLETE: u8 = 2;
 
 /// Why a header was not written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -78,6 +96,24 @@ pub enum DecodeError {
         /// All flags.
         flags: u8,
     },
+    /// Blocks that no code has.
+    #[error(
+        "blocks of {data} data and {parity} parity packets are of no code; drop the datagram, it is not ours"
+    )]
+    Shape {
+        /// Data packets.
+        data: u8,
+        /// Parity packets.
+        parity: u8,
+    },
+    /// Bytes that must be zero.
+    #[error(
+        "a NACK of a block has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
+    )]
+    Reserved {
+        /// What they are.
+        value: u16,
+    },
 }
 
 impl Header {
@@ -86,7 +122,9 @@ impl Header {
     pub const fn encoded_len(&self) -> usize {
         match self {
             Self::Data(_) => DATA_LEN,
+            Self::Coded(_) => CODED_LEN,
             Self::Ack(_) | Self::Nack(_) => ACK_LEN,
+            Self::BlockNack(_) => BLOCK_NACK_LEN,
         }
     }
 
@@ -99,28 +137,30 @@ impl Header {
         let Some(out) = buffer.get_mut(..need) else {
             return Err(EncodeError::BufferTooShort { need, have });
         };
-        let (kind, flags, entropy, flow, sent_at, seq, count) = match *self {
-            Self::Data(d) => (KIND_DATA, 0, d.entropy, d.flow, d.sent_at, d.seq, d.packets),
-            Self::Ack(a) => (
-                KIND_ACK,
-                u8::from(a.ecn_ce) * FLAG_ECN_CE,
-                a.entropy,
-                a.flow,
-                a.sent_at,
-                a.seq,
-                a.cumulative,
-            ),
-            Self::Nack(n) => (KIND_NACK, 0, n.entropy, n.flow, n.sent_at, n.seq, n.cumulative),
-        };
-        out[0] = VERSION << 4 | kind;
-        out[1] = flags;
-        out[2..4].copy_from_slice(&entropy.to_be_bytes());
-        out[4..8].copy_from_slice(&flow.0.to_be_bytes());
-        out[8..16].copy_from_slice(&sent_at.as_ps().to_be_bytes());
-        out[16..20].copy_from_slice(&seq.to_be_bytes());
-        out[20..24].copy_from_slice(&count.to_be_bytes());
-        if let Self::Data(data) = self {
-            out[24..26].copy_from_slice(&data.len.to_be_bytes());
+        match self {
+            Self::Data(data) => encode_data(data, KIND_DATA, out),
+            Self::Coded(coded) => {
+                encode_data(&coded.data, KIND_CODED, out);
+                (out[26], out[27]) = (coded.shape.data(), coded.shape.parity());
+                out[28..30].copy_from_slice(&coded.last_len.to_be_bytes());
+                out[30..34].copy_from_slice(&coded.block_wait_ns.to_be_bytes());
+            }
+            Self::Ack(a) => {
+                let flags =
+                    u8::from(a.ecn_ce) * FLAG_ECN_CE | u8::from(a.block_complete) * FLAG_BLOCK_COMPLETE;
+                encode_front(out, KIND_ACK, flags, a.entropy, a.flow);
+                encode_numbers(out, a.sent_at, a.seq, a.cumulative);
+            }
+            Self::Nack(n) => {
+                encode_front(out, KIND_NACK, 0, n.entropy, n.flow);
+                encode_numbers(out, n.sent_at, n.seq, n.cumulative);
+            }
+            Self::BlockNack(n) => {
+                encode_front(out, KIND_BLOCK_NACK, 0, 0, n.flow);
+                out[8..12].copy_from_slice(&n.cumulative.to_be_bytes());
+                out[12..16].copy_from_slice(&n.first.to_be_bytes());
+                out[16..20].copy_from_slice(&n.missing.to_be_bytes());
+            }
         }
         Ok(need)
     }
@@ -134,6 +174,24 @@ impl Header {
     }
 }
 
+fn encode_front(out: &mut [u8], kind: u8, flags: u8, entropy: u16, flow: FlowId) {
+    (out[0], out[1]) = (VERSION << 4 | kind, flags);
+    out[2..4].copy_from_slice(&entropy.to_be_bytes());
+    out[4..8].copy_from_slice(&flow.0.to_be_bytes());
+}
+
+fn encode_numbers(out: &mut [u8], sent_at: Time, seq: u32, count: u32) {
+    out[8..16].copy_from_slice(&sent_at.as_ps().to_be_bytes());
+    out[16..20].copy_from_slice(&seq.to_be_bytes());
+    out[20..24].copy_from_slice(&count.to_be_bytes());
+}
+
+fn encode_data(data: &Data, kind: u8, out: &mut [u8]) {
+    encode_front(out, kind, 0, data.entropy, data.flow);
+    encode_numbers(out, data.sent_at, data.seq, data.packets);
+    out[24..26].copy_from_slice(&data.len.to_be_bytes());
+}
+
 /// Bytes that were checked to begin with a header; fields are read where they lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct View<'a> {
@@ -144,11 +202,11 @@ impl<'a> View<'a> {
     /// Checks that `bytes` begin with a header.
     ///
     /// # Errors
-    /// Too few bytes, or a version, kind or flag that is not known.
+    /// Too few bytes, a version, kind or flag that is not known, or blocks that no code has.
     pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let have = bytes.len();
         let &[first, flags, ..] = bytes else {
-            return Err(DecodeError::Truncated { need: ACK_LEN, have });
+            return Err(DecodeError::Truncated { need: BLOCK_NACK_LEN, have });
         };
         let (version, kind) = (first >> 4, first & 0xf);
         if version != VERSION {
@@ -156,8 +214,10 @@ impl<'a> View<'a> {
         }
         let (need, known) = match kind {
             KIND_DATA => (DATA_LEN, 0),
-            KIND_ACK => (ACK_LEN, FLAG_ECN_CE),
+            KIND_ACK => (ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
             KIND_NACK => (ACK_LEN, 0),
+            KIND_CODED => (CODED_LEN, 0),
+            KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             _ => return Err(DecodeError::Kind { kind }),
         };
         if have < need {
@@ -166,7 +226,27 @@ impl<'a> View<'a> {
         if flags & !known != 0 {
             return Err(DecodeError::Flags { flags });
         }
-        Ok(Self { bytes })
+        let view = Self { bytes };
+        if kind == KIND_CODED && view.shape().is_none() {
+            return Err(DecodeError::Shape { data: bytes[26], parity: bytes[27] });
+        }
+        if kind == KIND_BLOCK_NACK && view.field(2) != [0; 2] {
+            return Err(DecodeError::Reserved { value: u16::from_be_bytes(view.field(2)) });
+        }
+        Ok(view)
+    }
+
+    /// The blocks of a coded data packet's message.
+    fn shape(&self) -> Option<Shape> {
+        Shape::new(self.bytes[26], self.bytes[27])
+    }
+
+    fn u16_at(&self, at: usize) -> u16 {
+        u16::from_be_bytes(self.field(at))
+    }
+
+    fn u32_at(&self, at: usize) -> u32 {
+        u32::from_be_bytes(self.field(at))
     }
 
     fn field<const N: usize>(&self, at: usize) -> [u8; N] {
@@ -181,26 +261,36 @@ impl<'a> View<'a> {
     /// The flow; what a receiver needs to find its state.
     #[must_use]
     pub fn flow(&self) -> FlowId {
-        FlowId(u32::from_be_bytes(self.field(4)))
+        FlowId(self.u32_at(4))
     }
 
     /// The header as a plain value.
     #[must_use]
     pub fn header(&self) -> Header {
-        let (flow, seq) = (self.flow(), u32::from_be_bytes(self.field(16)));
+        let flow = self.flow();
+        if self.kind() == KIND_BLOCK_NACK {
+            let (cumulative, first, missing) = (self.u32_at(8), self.u32_at(12), self.u32_at(16));
+            return Header::BlockNack(BlockNack { flow, first, missing, cumulative });
+        }
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
-        let entropy = u16::from_be_bytes(self.field(2));
-        let count = u32::from_be_bytes(self.field(20));
+        let (entropy, seq, count) = (self.u16_at(2), self.u32_at(16), self.u32_at(20));
         match self.kind() {
-            KIND_DATA => {
-                let len = u16::from_be_bytes(self.field(24));
-                Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy })
-            }
             KIND_ACK => {
-                let ecn_ce = self.bytes[1] & FLAG_ECN_CE != 0;
-                Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce })
+                let (ecn_ce, block_complete) =
+                    (self.bytes[1] & FLAG_ECN_CE != 0, self.bytes[1] & FLAG_BLOCK_COMPLETE != 0);
+                Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce, block_complete })
             }
-            _ => Header::Nack(Nack { flow, seq, cumulative: count, sent_at, entropy }),
+            KIND_NACK => Header::Nack(Nack { flow, seq, cumulative: count, sent_at, entropy }),
+            kind => {
+                let data = Data { flow, seq, packets: count, len: self.u16_at(24), sent_at, entropy };
+                match (kind == KIND_CODED).then(|| self.shape()).flatten() {
+                    None => Header::Data(data),
+                    Some(shape) => {
+                        let (last_len, block_wait_ns) = (self.u16_at(28), self.u32_at(30));
+                        Header::Coded(Coded { data, shape, last_len, block_wait_ns })
+                    }
+                }
+            }
         }
     }
 
@@ -209,11 +299,13 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn payload(&self) -> Option<&'a [u8]> {
         let (header_len, len) = match self.kind() {
-            KIND_DATA => (DATA_LEN, usize::from(u16::from_be_bytes(self.field(24)))),
+            KIND_DATA => (DATA_LEN, self.u16_at(24)),
+            KIND_CODED => (CODED_LEN, self.u16_at(24)),
+            KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             _ => (ACK_LEN, 0),
         };
         let payload = &self.bytes[header_len..];
-        (payload.len() == len).then_some(payload)
+        (payload.len() == usize::from(len)).then_some(payload)
     }
 }
 
@@ -225,27 +317,40 @@ mod tests {
 
     fn any_header() -> impl Strategy<Value = Header> {
         let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
-        (common, any::<u16>(), any::<bool>(), 0..3_u8).prop_map(
-            |((flow, seq, count, ps, entropy), len, ecn_ce, kind)| {
-                let (flow, sent_at) = (FlowId(flow), Time::from_ps(ps));
+        let coded = (1..=200_u8, 1..=55_u8, any::<u16>(), any::<u32>(), any::<bool>());
+        (common, any::<u16>(), any::<bool>(), coded, 0..5_u8).prop_map(
+            |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind)| {
+                let (flow, sent_at, cumulative) = (FlowId(flow), Time::from_ps(ps), count);
+                let (x, y, last_len, block_wait_ns, block_complete) = coded;
+                let data = Data { flow, seq, packets: count, len, sent_at, entropy };
+                let shape = Shape::new(x, y).unwrap();
                 match kind {
-                    KIND_DATA => Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy }),
-                    KIND_ACK => Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce }),
-                    _ => Header::Nack(Nack { flow, seq, cumulative: count, sent_at, entropy }),
+                    KIND_DATA => Header::Data(data),
+                    KIND_ACK => {
+                        Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete })
+                    }
+                    KIND_NACK => Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy }),
+                    KIND_CODED => Header::Coded(Coded { data, shape, last_len, block_wait_ns }),
+                    _ => {
+                        Header::BlockNack(BlockNack { flow, first: seq, missing: block_wait_ns, cumulative })
+                    }
                 }
             },
         )
     }
 
-    fn data() -> Header {
-        Header::Data(Data {
-            flow: FlowId(0x0102_0304),
-            seq: 0x0a0b_0c0d,
-            packets: 0x1a1b_1c1d,
-            len: 0x1000,
-            sent_at: Time::from_ps(0x1112_1314_1516_1718),
-            entropy: 0x2122,
-        })
+    const DATA: Data = Data {
+        flow: FlowId(0x0102_0304),
+        seq: 0x0a0b_0c0d,
+        packets: 0x1a1b_1c1d,
+        len: 0x1000,
+        sent_at: Time::from_ps(0x1112_1314_1516_1718),
+        entropy: 0x2122,
+    };
+
+    fn coded() -> Header {
+        let shape = Shape::new(8, 2).unwrap();
+        Header::Coded(Coded { data: DATA, shape, last_len: 0x0f0e, block_wait_ns: 0x3132_3334 })
     }
 
     fn bytes(header: &Header) -> ([u8; MAX_HEADER], usize) {
@@ -260,7 +365,10 @@ mod tests {
             0x10, 0, 0x21, 0x22, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x0a, 0x0b,
             0x0c, 0x0d, 0x1a, 0x1b, 0x1c, 0x1d, 0x10, 0,
         ];
-        assert_eq!(bytes(&data()).0, expected);
+        assert_eq!(bytes(&Header::Data(DATA)).0[..DATA_LEN], expected);
+        let coded = bytes(&coded());
+        assert_eq!((coded.0[0], &coded.0[1..DATA_LEN]), (0x13, &expected[1..]));
+        assert_eq!(coded.0[DATA_LEN..], [8, 2, 0x0f, 0x0e, 0x31, 0x32, 0x33, 0x34]);
         let ack = Header::Ack(Ack {
             flow: FlowId(5),
             seq: 6,
@@ -268,23 +376,28 @@ mod tests {
             sent_at: Time::from_ps(8),
             entropy: 9,
             ecn_ce: true,
+            block_complete: true,
         });
-        let expected = [0x11, 1, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
+        let expected = [0x11, 3, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
         assert_eq!(bytes(&ack).0[..bytes(&ack).1], expected);
         let sent_at = Time::from_ps(8);
         let nack = Header::Nack(Nack { flow: FlowId(5), seq: 6, cumulative: 7, sent_at, entropy: 9 });
         let expected = [0x12, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
         assert_eq!(bytes(&nack).0[..bytes(&nack).1], expected);
+        let nack = Header::BlockNack(BlockNack { flow: FlowId(5), first: 6, missing: 7, cumulative: 8 });
+        let expected = [0x14, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
+        assert_eq!(bytes(&nack).0[..bytes(&nack).1], expected);
     }
 
     #[test]
     fn what_is_not_known_is_refused_by_name() {
-        let (good, len) = bytes(&data());
+        let (good, len) = bytes(&coded());
         let with = |at: usize, value: u8| {
             let mut bad = good;
             bad[at] = value;
             Header::decode(&bad).unwrap_err()
         };
+        let shape = |data, parity| DecodeError::Shape { data, parity };
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
         assert_eq!(with(0, 0x17), DecodeError::Kind { kind: 7 });
         assert_eq!(with(1, 1), DecodeError::Flags { flags: 1 });
@@ -294,7 +407,10 @@ mod tests {
             Header::decode(&good[..len - 1]),
             Err(DecodeError::Truncated { need: len, have: len - 1 })
         );
-        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 24, have: 0 }));
+        assert_eq!((with(26, 0), with(27, 248)), (shape(0, 2), shape(8, 248)));
+        let reserved = [&[0x14, 0, 9][..], &[0; 17]].concat();
+        assert_eq!(Header::decode(&reserved), Err(DecodeError::Reserved { value: 0x0900 }));
+        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 20, have: 0 }));
         assert_eq!(
             with(0, 0x20).to_string(),
             "version 2 of the header is not known here, only 1; run the same release at both ends"
@@ -304,19 +420,22 @@ mod tests {
     #[test]
     fn a_buffer_that_is_too_short_is_left_alone() {
         let mut buffer = [7; MAX_HEADER - 1];
-        let error = data().encode(&mut buffer).unwrap_err();
+        let error = coded().encode(&mut buffer).unwrap_err();
         assert_eq!(error, EncodeError::BufferTooShort { need: MAX_HEADER, have: MAX_HEADER - 1 });
         assert_eq!(buffer, [7; MAX_HEADER - 1]);
     }
 
     #[test]
     fn the_payload_is_what_the_header_says_or_nothing() {
-        let Header::Data(data) = data() else { unreachable!() };
-        let mut datagram = [0; MAX_HEADER + 3];
-        Header::Data(Data { len: 3, ..data }).encode(&mut datagram).unwrap();
-        datagram[MAX_HEADER..].copy_from_slice(b"abc");
-        assert_eq!(View::new(&datagram).unwrap().payload(), Some(&b"abc"[..]));
-        assert_eq!(View::new(&datagram[..MAX_HEADER + 2]).unwrap().payload(), None);
+        let data = Data { len: 3, ..DATA };
+        let Header::Coded(coded) = coded() else { unreachable!() };
+        for header in [Header::Data(data), Header::Coded(Coded { data, ..coded })] {
+            let mut datagram = [0; MAX_HEADER + 3];
+            let len = header.encode(&mut datagram).unwrap();
+            datagram[len..len + 3].copy_from_slice(b"abc");
+            assert_eq!(View::new(&datagram[..len + 3]).unwrap().payload(), Some(&b"abc"[..]));
+            assert_eq!(View::new(&datagram[..len + 2]).unwrap().payload(), None);
+        }
     }
 
     proptest! {
@@ -332,7 +451,7 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
         ) {
             if make_known && !bytes.is_empty() {
-                bytes[0] = (VERSION << 4) | (bytes[0] % 3);
+                bytes[0] = (VERSION << 4) | (bytes[0] % 5);
             }
             if let Ok(view) = View::new(&bytes) {
                 let (again, len) = self::bytes(&view.header());

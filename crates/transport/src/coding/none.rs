@@ -1,0 +1,20 @@
+//! The null coding: a message is its pieces, and each of them must arrive.
+
+use crate::congestion::ConfigError;
+
+/// Parameters of no coding: none.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub struct Config {}
+
+impl Config {
+    /// Nothing to check.
+    ///
+    /// # Errors
+    /// None.
+    pub const fn check(&self) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
