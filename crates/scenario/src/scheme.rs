@@ -2,6 +2,7 @@
 
 use crate::error::Fault;
 use crate::names;
+use farspan_transport::coding::Shape;
 use farspan_transport::{balance, coding, congestion};
 
 /// The names of loss recoveries.
@@ -37,6 +38,9 @@ struct Alias {
 const fn alias(name: &'static str, intra: &'static str, inter: &'static str) -> Alias {
     Alias { name, intra, inter }
 }
+
+/// How a coding is written in a scheme's name.
+const CODINGS: &str = "write mds, mds(DATA,PARITY) such as mds(8,2) with at most 255 packets, or none";
 
 /// Built-in schemes with a name of their own; every control's name is a scheme as well (with ECMP).
 const ALIASES: &[Alias] = &[
@@ -161,8 +165,9 @@ fn coding_of(text: &str) -> Result<(&'static str, Option<(u32, u32)>), Missing> 
         None => (text, None),
         Some((name, numbers)) => {
             let (data, parity) = numbers.split_once(',').ok_or_else(missing)?;
-            let number = |text: &str| text.trim().parse().map_err(|_| missing());
-            (name, Some((number(data)?, number(parity)?)))
+            let number = |text: &str| text.trim().parse::<u8>().map_err(|_| missing());
+            let shape = Shape::new(number(data)?, number(parity)?).ok_or_else(missing)?;
+            (name, Some((shape.data().into(), shape.parity().into())))
         }
     };
     let name = coding::NAMES.iter().find(|known| **known == name).ok_or_else(missing)?;
@@ -176,7 +181,7 @@ fn fault(scheme: &str, missing: Missing) -> Fault {
         Missing::Coding(asked) => {
             let name = asked.split('(').next().unwrap_or_default();
             let (problem, cure) = match coding::NAMES.contains(&name) {
-                true => (format!("{asked:?} is no coding"), "write mds, mds(8,2) or none".to_owned()),
+                true => (format!("{asked:?} is no coding"), CODINGS.to_owned()),
                 false => names::unknown("coding", &asked, coding::NAMES, &[]),
             };
             fault(format!("scheme {scheme:?}: {problem}"), cure)
@@ -282,9 +287,9 @@ mod tests {
 
     #[test]
     fn what_is_no_coding_is_told_from_what_is_unknown() {
-        for text in ["mds(8)", "mds(8,x)", "mds(8,2,1)", "mds(8,2", "none(1,1)"] {
+        for text in ["mds(8)", "mds(8,x)", "mds(8,2,1)", "mds(8,2", "none(1,1)", "mds(0,2)", "mds(200,56)"] {
             let said = said(&format!("unocc+rps+{text}"));
-            assert!(said.contains("is no coding; write mds, mds(8,2) or none"), "{said}");
+            assert!(said.contains("is no coding; write mds, mds(DATA,PARITY)"), "{said}");
         }
         assert!(said("unocc+rps+msd(8,2)").contains("did you mean \"mds\"?"));
         assert!(said("unocc+rps+mds(8,2)+none").contains("is no coding"));

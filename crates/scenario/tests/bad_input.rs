@@ -117,7 +117,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.name=unoo", "scheme.name", &["did you mean \"uno\""]),
         ("scheme.name=unocc+rps+mds(8)", "scheme.name", &["is no coding", "mds(8,2)"]),
         ("scheme.name=unocc+rps+msd(8,2)", "scheme.name", &["did you mean \"mds\""]),
-        ("scheme.name=unocc+rps+mds(200,56)", "scheme.inter.coding.parity", &["56", "from 1 to 55"]),
+        ("scheme.name=unocc+rps+mds(200,56)", "scheme.name", &["is no coding", "at most 255"]),
         ("scheme.inter.coding=reed", "scheme.inter.coding", &["available: none, mds"]),
         ("scheme.inter.coding={ name = 'mds', data = 0 }", "scheme.inter.coding.data", &["from 1 to 254"]),
         (
