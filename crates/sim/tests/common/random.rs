@@ -216,7 +216,8 @@ fn collective(
     mss: Bytes,
     base: Base,
 ) -> Option<(Vec<Flow>, Vec<Trigger>)> {
-    if !draw.one_in(8) || network.hosts < 4 {
+    // Large stars are rare, and the only ones that fill chunks of arrivals.
+    if !draw.one_in(8) || !(4..=32).contains(&network.hosts) {
         return None;
     }
     let mut hosts: Vec<HostId> = (0..network.hosts).map(HostId).collect();
@@ -532,6 +533,7 @@ pub const FEATURES: &[&str] = &[
     "at rest before a look for the end",
     "flows that waited for all of some others",
     "flows that waited in a queue",
+    "flows that waited for a pause",
     "flows that waited for ever",
     "payload of what arrived cut off",
     "payload cut off by a coin",
@@ -581,8 +583,8 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let at_once = most_at_once(spec);
     let cuts = farspan_sim::threads(spec, EngineKind::Threads(2)) == 2;
     let two_sites = spec.network.nodes.iter().any(|node| node.site > 0);
-    let waited = |rule| {
-        let targets = spec.triggers.iter().filter(|trigger| trigger.rule == rule).flat_map(|t| &t.targets);
+    let waited = |kind: fn(&Trigger) -> bool| {
+        let targets = spec.triggers.iter().filter(|trigger| kind(trigger)).flat_map(|t| &t.targets);
         targets.into_iter().any(|id| flows[id.index()].start > spec.flows[id.index()].start)
     };
     let trim = |port: &PortConfig| match port.overflow {
@@ -644,8 +646,9 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         cuts && two_sites,
         cuts && !two_sites,
         spec.stop.when_measured_end.is_some() && flows.iter().all(|flow| flow.finish.is_some()),
-        waited(Rule::All),
-        waited(Rule::Next),
+        waited(|trigger| trigger.rule == Rule::All),
+        waited(|trigger| trigger.rule == Rule::Next),
+        waited(|trigger| !trigger.pause.is_zero()),
         flows.iter().any(|flow| !flow.started && flow.start < outcome.end),
         trimmed_by(Victim::Arriving),
         trimmed_by(Victim::Coin),
