@@ -169,6 +169,10 @@ pub struct Recovery {
     pub blocks_undecodable: u64,
     /// Flows of which a packet was dropped or trimmed.
     pub flows_with_loss: u64,
+    /// Flows that sent payload again.
+    pub flows_retransmitted: u64,
+    /// Flows of which a coded block lost more packets than it has parity.
+    pub flows_undecodable: u64,
 }
 
 impl Recovery {
@@ -183,6 +187,8 @@ impl Recovery {
             blocks_repaired,
             blocks_undecodable: sum(|f| f.blocks_undecodable),
             flows_with_loss: sum(|f| u64::from(f.dropped_packets + f.trimmed_packets > 0)),
+            flows_retransmitted: sum(|f| u64::from(!f.retransmitted_bytes.is_zero())),
+            flows_undecodable: sum(|f| u64::from(f.blocks_undecodable > 0)),
         }
     }
 }
@@ -308,7 +314,11 @@ mod tests {
         ("/offered_load", "host:n fabric:n wan_0_to_1:n wan_1_to_0:n"),
         ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
         ("/packets", "sent:i delivered:i dropped:i trimmed:i ecn_marked:i"),
-        ("/recovery", "timeouts:i nacks:i blocks:i blocks_repaired:i blocks_undecodable:i flows_with_loss:i"),
+        (
+            "/recovery",
+            "timeouts:i nacks:i blocks:i blocks_repaired:i blocks_undecodable:i flows_with_loss:i \
+          flows_retransmitted:i flows_undecodable:i",
+        ),
         (
             "/fairness",
             "group:t interval_us:n jain_mean:n jain_p5_late:n min_over_max_rate:n converged_at_us:n",

@@ -242,6 +242,8 @@ pub struct Workload {
     pub flow_size: Option<Bytes>,
     /// When this part starts. Default: 0us.
     pub start: Option<Duration>,
+    /// Pairs: from the start of one flow to that of the next. Default: 0us.
+    pub gap: Option<Duration>,
     /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix. Permutation: "intra", a
     /// permutation inside each site. Default: one over all hosts.
     #[schemars(schema_with = "class_schema")]

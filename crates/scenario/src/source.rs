@@ -181,7 +181,7 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
         WorkloadKind::Incast => &["tag", "receiver", "senders", "flow_size", "start"],
         WorkloadKind::Permutation => &["tag", "class", "flow_size", "start"],
-        WorkloadKind::Pairs => &["tag", "pairs", "flow_size", "start"],
+        WorkloadKind::Pairs => &["tag", "pairs", "flow_size", "start", "gap"],
         WorkloadKind::Poisson => &[
             "tag",
             "class",

@@ -1,7 +1,7 @@
 //! Patterns without arrivals: incast, permutation.
 
 use crate::{Flow, Sites};
-use farspan_units::{Bytes, HostId, Purpose, Random, Time};
+use farspan_units::{Bytes, Duration, HostId, Purpose, Random, Time};
 use std::ops::Range;
 
 /// Why a pattern cannot be laid over the hosts.
@@ -72,7 +72,7 @@ pub fn incast(
     Ok(senders.iter().map(|src| flow(*src, receiver, flow_size, start)).collect())
 }
 
-/// The first host of every pair sends one flow to the second at `start`.
+/// The first host of every pair sends one flow to the second: the first pair at `start`, each other `gap` after the one before.
 ///
 /// # Errors
 /// If a host does not exist, a pair has only one host, there is no pair or the size is zero.
@@ -81,6 +81,7 @@ pub fn pairs(
     pairs: &[[HostId; 2]],
     flow_size: Bytes,
     start: Time,
+    gap: Duration,
 ) -> Result<Vec<Flow>, PatternError> {
     check(pairs.as_flattened(), sites, flow_size)?;
     if pairs.is_empty() {
@@ -89,7 +90,8 @@ pub fn pairs(
     if let Some([host, _]) = pairs.iter().find(|[src, dst]| src == dst) {
         return Err(PatternError::ToItself { host: *host });
     }
-    Ok(pairs.iter().map(|[src, dst]| flow(*src, *dst, flow_size, start)).collect())
+    let starts = (0..).map(|before| start + gap * before);
+    Ok(pairs.iter().zip(starts).map(|([src, dst], start)| flow(*src, *dst, flow_size, start)).collect())
 }
 
 /// Every host sends one flow and receives one, never to itself: a permutation without fixed points, uniform over all
@@ -164,14 +166,15 @@ mod tests {
 
     #[test]
     fn pairs_have_one_flow_each_in_their_order() {
-        let start = Time::from_ps(7);
-        let flows =
-            pairs(&sites(16), &[[5, 1], [0, 9], [5, 2]].map(|pair| pair.map(HostId)), SIZE, start).unwrap();
+        let (start, gap) = (Time::from_ps(7), Duration::from_ps(3));
+        let hosts = [[5, 1], [0, 9], [5, 2]].map(|pair| pair.map(HostId));
+        let flows = pairs(&sites(16), &hosts, SIZE, start, gap).unwrap();
         assert_eq!(flows.iter().map(|f| (f.src.0, f.dst.0)).collect::<Vec<_>>(), [(5, 1), (0, 9), (5, 2)]);
-        assert!(flows.iter().all(|f| f.size == SIZE && f.start == start && f.measured));
+        assert_eq!(flows.iter().map(|f| f.start.as_ps()).collect::<Vec<_>>(), [7, 10, 13]);
+        assert!(flows.iter().all(|f| f.size == SIZE && f.measured));
         let message = |hosts: &[[u32; 2]]| {
             let hosts: Vec<_> = hosts.iter().map(|pair| pair.map(HostId)).collect();
-            pairs(&sites(16), &hosts, SIZE, start).unwrap_err().to_string()
+            pairs(&sites(16), &hosts, SIZE, start, gap).unwrap_err().to_string()
         };
         assert!(message(&[]).contains("pairs has 0 hosts"));
         assert!(message(&[[0, 1], [2, 16]]).contains("host 16 does not exist"));

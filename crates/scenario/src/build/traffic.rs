@@ -94,7 +94,8 @@ impl Draw<'_> {
             WorkloadKind::Pairs => {
                 let pair = |pair: &Vec<u32>| [pair[0], pair[1]].map(HostId);
                 let pairs: Vec<_> = given(part.pairs.as_ref()).iter().map(pair).collect();
-                workload::pairs(self.sites, &pairs, given(part.flow_size), start).map_err(|error| {
+                let gap = given(part.gap);
+                workload::pairs(self.sites, &pairs, given(part.flow_size), start, gap).map_err(|error| {
                     let key = if error == PatternError::ZeroSize { "flow_size" } else { "pairs" };
                     pattern_fault(&path, key, &error)
                 })?

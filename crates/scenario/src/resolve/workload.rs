@@ -60,6 +60,7 @@ impl Context<'_> {
                 let flow_size = self.constants("pairs").remove("flow_size");
                 let part = Workload {
                     flow_size: part.flow_size.or(flow_size.and_then(|size| size.try_into().ok())),
+                    gap: Some(part.gap.unwrap_or(Duration::ZERO)),
                     ..part
                 };
                 need(path, "pairs", "senders and receivers, such as [[0, 129]]", part.pairs.is_some())?;
