@@ -147,7 +147,7 @@ impl Header {
             }
             Self::Ack(a) => {
                 let flags =
-                    u8::from(a.ecn_ce) * FLAG_ECN_CE | u8::from(a.block_complete) * FLAG_BLOCK_COMPLETE;
+                    (u8::from(a.ecn_ce) * FLAG_ECN_CE) | (u8::from(a.block_complete) * FLAG_BLOCK_COMPLETE);
                 encode_front(out, KIND_ACK, flags, a.entropy, a.flow);
                 encode_numbers(out, a.sent_at, a.seq, a.cumulative);
             }
