@@ -64,8 +64,8 @@ pub struct Stack {
     pub balance: &'static str,
     /// Coding.
     pub coding: &'static str,
-    /// Data and parity of its blocks, if the name says.
-    pub shape: Option<(u32, u32)>,
+    /// What its blocks are made of, if the name says.
+    pub shape: Option<Shape>,
     /// The built-in scheme that it is one side of.
     pub alias: Option<&'static str>,
 }
@@ -159,7 +159,7 @@ fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missi
 }
 
 /// A coding in a scheme's name: `none`, `mds`, or `mds(DATA,PARITY)`.
-fn coding_of(text: &str) -> Result<(&'static str, Option<(u32, u32)>), Missing> {
+fn coding_of(text: &str) -> Result<(&'static str, Option<Shape>), Missing> {
     let missing = || Missing::Coding(text.to_owned());
     let (name, shape) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
         None => (text, None),
@@ -167,7 +167,7 @@ fn coding_of(text: &str) -> Result<(&'static str, Option<(u32, u32)>), Missing> 
             let (data, parity) = numbers.split_once(',').ok_or_else(missing)?;
             let number = |text: &str| text.trim().parse::<u8>().map_err(|_| missing());
             let shape = Shape::new(number(data)?, number(parity)?).ok_or_else(missing)?;
-            (name, Some((shape.data().into(), shape.parity().into())))
+            (name, Some(shape))
         }
     };
     let name = coding::NAMES.iter().find(|known| **known == name).ok_or_else(missing)?;
@@ -244,7 +244,7 @@ mod tests {
 
     fn stacks(name: &str) -> String {
         let text = |stack: Stack| {
-            let shape = stack.shape.map_or(String::new(), |(data, parity)| format!("({data},{parity})"));
+            let shape = stack.shape.map_or(String::new(), |s| format!("({},{})", s.data(), s.parity()));
             let coding =
                 if stack.coding == "none" { String::new() } else { format!("+{}{shape}", stack.coding) };
             format!("{}+{}{coding}", stack.control, stack.balance)

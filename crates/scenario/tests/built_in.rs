@@ -65,6 +65,23 @@ fn the_published_delay_between_borders_gives_the_artifact_its_base_rtt() {
 }
 
 #[test]
+fn uno_codes_between_the_sites_and_in_published_runs_of_figure_13_only() {
+    let figure_13 = ["uno/border-failure", "uno/random-loss", "uno/allreduce"];
+    for name in BUILT_IN.iter().map(|scenario| scenario.name).filter(|name| name.starts_with("uno/")) {
+        for profile in Profile::NAMES {
+            let shapes = |scheme| {
+                let spec = World::build(&request(name, scheme, profile).resolve().unwrap()).unwrap().spec;
+                [&spec.intra, &spec.inter].map(|class| class.coding.shape().map(|s| (s.data(), s.parity())))
+            };
+            let codes = *profile == "paper" || figure_13.contains(&name);
+            assert_eq!(shapes("uno"), [None, codes.then_some((8, 2))], "{name} {profile}");
+            assert_eq!(shapes("uno-noec"), [None, None], "{name} {profile}");
+            assert_eq!(shapes("unocc+rps+mds(4,1)"), [None, Some((4, 1))], "{name} {profile}");
+        }
+    }
+}
+
+#[test]
 fn the_papers_base_rtts_are_kept() {
     let rtt = |scenario| {
         let world = World::build(&Request::new(scenario).resolve().unwrap()).unwrap();

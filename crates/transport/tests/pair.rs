@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
 use farspan_transport::balance;
-use farspan_transport::coding::{self, Block, Payload, blocks};
+use farspan_transport::coding::{self, Block, Code, Payload, blocks};
 use farspan_transport::congestion::{self, fixed_window};
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
@@ -61,8 +61,29 @@ struct Host {
     incoming: BTreeMap<FlowId, Vec<u8>>,
     /// Packets that arrived whole.
     arrived: BTreeMap<FlowId, BTreeSet<u32>>,
+    /// Parity that arrived.
+    parity: BTreeMap<(FlowId, u32), Vec<u8>>,
     finished: Vec<SenderReport>,
     delivered: Vec<ReceiverReport>,
+}
+
+/// The piece of a message that starts there, in this block.
+fn piece(message: &[u8], block: &Block, start: u64) -> Vec<u8> {
+    message[start as usize..(start + MSS).min(block.source.end) as usize].to_vec()
+}
+
+/// All parity of a block, each so long.
+fn parity(message: &[u8], block: &Block, len: usize) -> Vec<Vec<u8>> {
+    let pieces: Vec<_> =
+        block.source.clone().step_by(MSS as usize).map(|start| piece(message, block, start)).collect();
+    let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+    let mut parity = vec![vec![0; len]; block.shape.parity().into()];
+    let mut out: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
+    Code::new(block.shape.data().into(), block.shape.parity().into())
+        .unwrap()
+        .encode(&pieces, &mut out)
+        .unwrap();
+    parity
 }
 
 /// A packet under way: (arrival, number, destination, bytes, mark, trimmed).
@@ -97,6 +118,7 @@ impl Pair {
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
             arrived: BTreeMap::new(),
+            parity: BTreeMap::new(),
             finished: Vec::new(),
             delivered: Vec::new(),
         });
@@ -186,8 +208,13 @@ impl Pair {
                 let message = &self.hosts[host].outgoing[&packet.header.flow()];
                 bytes.extend_from_slice(&message[range.start as usize..range.end as usize]);
             }
-            // No code is at hand here: what is decoded is copied, see `decode`.
-            Some(Payload::Parity { .. }) => bytes.resize(len + (packet.size - HEADER).get() as usize, 0),
+            Some(Payload::Parity { block, index }) => {
+                let message = &self.hosts[host].outgoing[&packet.header.flow()];
+                bytes.extend(
+                    parity(message, block, (packet.size - HEADER).get() as usize)
+                        .swap_remove(*index as usize),
+                );
+            }
             None => {}
         }
         let copies = 1 + u32::from(self.random.uniform() < self.channel.duplication);
@@ -218,10 +245,16 @@ impl Pair {
         if let Some(new) = host.endpoint.handle_packet(self.now, &incoming) {
             let payload = view.payload().expect("a packet without its payload delivers nothing");
             let mut delivered = 0;
-            if let Payload::Source(range) = &new.payload {
-                let range = range.start as usize..range.end as usize;
-                host.incoming.get_mut(&new.flow).unwrap()[range].copy_from_slice(payload);
-                delivered = payload.len() as u64;
+            match (&new.payload, &incoming.header) {
+                (Payload::Source(range), _) => {
+                    let range = range.start as usize..range.end as usize;
+                    host.incoming.get_mut(&new.flow).unwrap()[range].copy_from_slice(payload);
+                    delivered = payload.len() as u64;
+                }
+                (Payload::Parity { .. }, Header::Coded(coded)) => {
+                    host.parity.insert((new.flow, coded.data.seq), payload.to_vec());
+                }
+                (Payload::Parity { .. }, header) => panic!("parity in {header:?}"),
             }
             if let (Some(block), Header::Coded(coded)) = (new.decodable, incoming.header) {
                 delivered += self.decode(to, &coded, &block);
@@ -237,21 +270,26 @@ impl Pair {
         }
     }
 
-    /// As a code does: makes the missing pieces of a block of which enough packets are here. Gives how many bytes they have.
+    /// Makes the missing pieces of a block of which enough packets are here. Gives how many bytes they have.
     fn decode(&mut self, to: usize, coded: &Coded, block: &Block) -> u64 {
+        let Host { arrived, incoming, parity, .. } = &mut self.hosts[to];
+        let (flow, data) = (coded.data.flow, usize::from(block.shape.data()));
         let first = block.number * u32::from(coded.shape.packets());
-        let arrived = self.hosts[to].arrived[&coded.data.flow].clone();
-        let here = arrived.range(first..first + u32::from(block.shape.packets())).count();
-        assert!(here >= usize::from(block.shape.data()), "{here} packets of {block:?}");
-        let mut decoded = 0;
-        for i in (0..u32::from(block.shape.data())).filter(|i| !arrived.contains(&(first + i))) {
-            let start = block.source.start + u64::from(i) * MSS;
-            let range = start as usize..(start + MSS).min(block.source.end) as usize;
-            decoded += range.len() as u64;
-            let piece = self.hosts[1 - to].outgoing[&coded.data.flow][range.clone()].to_vec();
-            self.hosts[to].incoming.get_mut(&coded.data.flow).unwrap()[range].copy_from_slice(&piece);
-        }
-        assert!(decoded > 0, "pieces are missing");
+        let is_here = |i: usize| arrived[&flow].contains(&(first + i as u32));
+        let message = incoming.get_mut(&flow).unwrap();
+        let mut pieces: Vec<Vec<u8>> =
+            block.source.clone().step_by(MSS as usize).map(|start| piece(message, block, start)).collect();
+        let of_parity = |i: usize| parity.get(&(flow, first + i as u32)).map(Vec::as_slice);
+        let present: Vec<Option<&[u8]>> = (0..usize::from(block.shape.packets()))
+            .map(|i| if i < data { is_here(i).then(|| pieces[i].as_slice()) } else { of_parity(i) })
+            .collect();
+        let mut lost: Vec<Vec<u8>> = (0..data).filter(|&i| !is_here(i)).map(|i| pieces[i].clone()).collect();
+        assert!(!lost.is_empty(), "pieces are missing");
+        let mut out: Vec<&mut [u8]> = lost.iter_mut().map(Vec::as_mut_slice).collect();
+        Code::new(data, block.shape.parity().into()).unwrap().reconstruct(&present, &mut out).unwrap();
+        let decoded = lost.iter().map(|piece| piece.len() as u64).sum();
+        (0..data).filter(|&i| !is_here(i)).zip(lost).for_each(|(i, lost)| pieces[i] = lost);
+        message[block.source.start as usize..block.source.end as usize].copy_from_slice(&pieces.concat());
         decoded
     }
 

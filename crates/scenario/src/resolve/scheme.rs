@@ -91,9 +91,9 @@ impl Context<'_> {
             },
         };
         let mut table = part(&self.constants(name), "coding", name, None);
-        if let Some((data, parity)) = stack.shape.filter(|_| name == stack.coding) {
-            table.insert("data".to_owned(), Value::Integer(data.into()));
-            table.insert("parity".to_owned(), Value::Integer(parity.into()));
+        if let Some(shape) = stack.shape.filter(|_| name == stack.coding) {
+            table.insert("data".to_owned(), Value::Integer(shape.data().into()));
+            table.insert("parity".to_owned(), Value::Integer(shape.parity().into()));
         }
         overlay(&mut table, &own.map(|part| part.0).unwrap_or_default());
         table.insert("name".to_owned(), Value::String(name.to_owned()));

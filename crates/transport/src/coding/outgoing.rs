@@ -19,8 +19,21 @@ use hashbrown::HashMap;
 struct Losses {
     /// Packets held for lost and not sent again.
     packets: u8,
-    /// Whether more were ever lost than it can spare.
-    was_undecodable: bool,
+    /// Whether it is counted among those that lost more than their parity.
+    is_undecodable: bool,
+    /// Packets that were lost and have not arrived, sent again or not: bit `i` is the block's packet `i`.
+    missing: [u64; 4],
+}
+
+impl Losses {
+    /// The word and the bit of the block's packet `i`.
+    const fn place(i: u32) -> (usize, u64) {
+        ((i / 64) as usize, 1 << (i % 64))
+    }
+
+    fn missing(&self) -> u32 {
+        self.missing.iter().map(|word| word.count_ones()).sum()
+    }
 }
 
 /// The blocks of one sender.
@@ -98,11 +111,14 @@ impl Outgoing {
     /// Packet `seq`, which was in flight, is held for lost; `sent` has it in line.
     #[cold]
     pub(crate) fn on_lost(&mut self, seq: u32, sent: &mut SentMap) {
-        let block = self.losses.entry(self.layout.block_of(seq)).or_default();
+        let number = self.layout.block_of(seq);
+        let (word, bit) = Losses::place(seq - self.layout.packets_of(number).start);
+        let block = self.losses.entry(number).or_default();
         block.packets += 1;
+        block.missing[word] |= bit;
         self.wanted += u32::from(block.packets > self.spare);
-        if block.packets > self.layout.shape().parity() && !block.was_undecodable {
-            block.was_undecodable = true;
+        if !block.is_undecodable && block.missing() > u32::from(self.layout.shape().parity()) {
+            block.is_undecodable = true;
             self.undecodable += 1;
         }
         if self.wanted == 0 {
@@ -110,9 +126,19 @@ impl Outgoing {
         }
     }
 
-    /// Packet `seq`, which was held for lost, was sent again or has arrived.
+    /// Packet `seq`, which was held for lost, has arrived.
     #[cold]
     pub(crate) fn on_found(&mut self, seq: u32) {
+        let number = self.layout.block_of(seq);
+        let (word, bit) = Losses::place(seq - self.layout.packets_of(number).start);
+        if let Some(block) = self.losses.get_mut(&number) {
+            block.missing[word] &= !bit;
+        }
+        self.take_out(seq);
+    }
+
+    /// Packet `seq`, which was held for lost, is so no more.
+    fn take_out(&mut self, seq: u32) {
         if let Some(block) = self.losses.get_mut(&self.layout.block_of(seq)) {
             self.wanted -= u32::from(block.packets > self.spare);
             block.packets -= 1;
@@ -135,7 +161,7 @@ impl Outgoing {
         let seq = self.next_wanted(now, sent);
         debug_assert!(seq.is_some(), "a packet that is wanted is in line");
         let seq = seq?;
-        self.on_found(seq);
+        self.take_out(seq);
         if self.wanted == 0 {
             sent.clear_line();
         }
@@ -251,9 +277,13 @@ mod tests {
         let mut bench = Bench::new(10, Resend::All);
         bench.lose(&[3]);
         assert_eq!((bench.resend(), bench.outgoing.undecodable()), (alloc::vec![3], 0));
-        bench.lose(&[3, 4, 5]);
-        assert_eq!(bench.resend(), [4, 5, 3], "those that left first go first");
-        assert_eq!(bench.outgoing.undecodable(), 1);
+        bench.lose(&[3]);
+        assert_eq!((bench.resend(), bench.outgoing.undecodable()), (alloc::vec![3], 0));
+        bench.lose(&[3, 4]);
+        assert_eq!(bench.resend(), [4, 3], "those that left first go first");
+        assert_eq!(bench.outgoing.undecodable(), 0, "two packets, whatever one of them has been through");
+        bench.lose(&[5]);
+        assert_eq!((bench.resend(), bench.outgoing.undecodable()), (alloc::vec![5], 1));
     }
 
     #[test]
