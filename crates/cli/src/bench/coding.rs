@@ -3,7 +3,7 @@
 
 use super::{load, rounds};
 use crate::args::BenchCodingArgs;
-use crate::format::{Table, bytes, with_prefix};
+use crate::format::{Table, bytes};
 use crate::{Failure, output, progress};
 use farspan_scenario::unknown_name;
 use farspan_transport::coding::{Code, gf256::Kernel};
@@ -234,6 +234,10 @@ fn median(mut rates: Vec<f64>) -> f64 {
     rates[(rates.len() - 1) / 2]
 }
 
+fn rate(bytes_per_s: f64) -> String {
+    bytes(Some(bytes_per_s)) + "/s"
+}
+
 fn table(document: &Document) -> String {
     let mut table =
         Table::new(["benchmark", "kernel", "working set", "losses", "encode", "decode", "decode, one plan"]);
@@ -243,9 +247,9 @@ fn table(document: &Document) -> String {
             b.kernel.to_owned(),
             bytes(Some(b.working_set_bytes as f64)),
             b.losses.to_string(),
-            with_prefix(b.encode_bytes_per_s, "B/s"),
-            with_prefix(b.decode_bytes_per_s, "B/s"),
-            with_prefix(b.decode_planned_bytes_per_s, "B/s"),
+            rate(b.encode_bytes_per_s),
+            rate(b.decode_bytes_per_s),
+            rate(b.decode_planned_bytes_per_s),
         ]);
     }
     let Document { repeat, load_average, .. } = document;
