@@ -285,7 +285,7 @@ pub struct Workload {
     /// Collectives: what passes on a rank between the end of an iteration and its first send of the next. Default: 0us.
     pub compute_time: Option<Duration>,
     /// Collectives: whether an iteration begins only when all ranks of all groups have ended the one before. Default:
-    /// false, each rank for itself.
+    /// true if there is more than one.
     pub barrier: Option<bool>,
     /// Flows, and collectives with a barrier: how long word takes to another host that a flow has ended for which others
     /// wait: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.

@@ -44,6 +44,7 @@ fn every_message_starts_when_what_it_waits_for_has_come() {
         let (world, results) = scenario.run(&[
             &format!("workload.algorithm={algorithm}"),
             "workload.iterations=2",
+            "workload.barrier=false",
             "workload.compute_time=30us",
         ]);
         let moves = &world.collectives[0].moves;

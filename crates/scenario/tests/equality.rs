@@ -42,7 +42,7 @@ const SMOKE: &[(&str, &[&str])] = &[
 ];
 const TWO_SITES: &[&str] =
     &["topology.k=4", "topology.wan.rtt=100us", "workload[0].flow_size=64KiB", "workload[1].flows=5"];
-const SCHEMES: &[&str] = &["uno", "uno-noec", "gemini", "dctcp", "mprdma-bbr", "uno-plb"];
+const SCHEMES: &[&str] = &["uno", "uno-noec", "gemini", "dctcp", "mprdma-bbr", "uno-plb", "uno-rps-ec"];
 
 #[test]
 fn built_in_scenarios_come_out_equal_under_every_engine() {

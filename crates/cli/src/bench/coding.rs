@@ -234,7 +234,7 @@ fn median(mut rates: Vec<f64>) -> f64 {
     rates[(rates.len() - 1) / 2]
 }
 
-fn rate(bytes_per_s: f64) -> String {
+fn per_second(bytes_per_s: f64) -> String {
     bytes(Some(bytes_per_s)) + "/s"
 }
 
@@ -247,9 +247,9 @@ fn table(document: &Document) -> String {
             b.kernel.to_owned(),
             bytes(Some(b.working_set_bytes as f64)),
             b.losses.to_string(),
-            rate(b.encode_bytes_per_s),
-            rate(b.decode_bytes_per_s),
-            rate(b.decode_planned_bytes_per_s),
+            per_second(b.encode_bytes_per_s),
+            per_second(b.decode_bytes_per_s),
+            per_second(b.decode_planned_bytes_per_s),
         ]);
     }
     let Document { repeat, load_average, .. } = document;

@@ -209,7 +209,7 @@ fn collective(path: &str, part: Workload) -> Result<Workload, Fault> {
         algorithm: Some(part.algorithm.unwrap_or(algorithm)),
         iterations: Some(part.iterations.unwrap_or(1)),
         compute_time: Some(part.compute_time.unwrap_or(Duration::ZERO)),
-        barrier: Some(part.barrier.unwrap_or(false)),
+        barrier: Some(part.barrier.unwrap_or(part.iterations.unwrap_or(1) > 1)),
         trigger_delay: Some(part.trigger_delay.unwrap_or(TriggerDelay::Lookahead)),
         ..part
     })
