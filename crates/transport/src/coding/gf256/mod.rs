@@ -3,7 +3,7 @@
 //! A byte is a polynomial over GF(2) of degree below 8. Adding is XOR; multiplying is modulo
 //! x^8 + x^4 + x^3 + x^2 + 1 (0x11d), of which x is a primitive element, the field that storage codes use.
 //!
-//! A code needs one operation on bytes, a product of a small matrix and a few rows of data ([`combine`]). It reads every
+//! A code needs one operation on bytes, a product of a small matrix and a few rows of data (`combine`). It reads every
 //! input once, makes up to four outputs at a time in registers, and runs on the best [`Kernel`] that the CPU has. All
 //! kernels give the same bytes.
 //!
@@ -76,7 +76,7 @@ fn reaching<'a, 'b>(
     (kept_factors, kept_inputs, kept_outputs)
 }
 
-/// [`combine`] over a range that every input and every output has.
+/// `combine` over a range that every input and every output has.
 fn product(kernel: Kernel, factors: &[u8], inputs: &[&[u8]], outputs: &mut [&mut [u8]], range: Range<usize>) {
     let columns = inputs.len();
     let block = match outputs.len() <= GROUP {
