@@ -286,7 +286,7 @@ def figure_claims(found, figure, label):
 def one_balancer(found, label):
     """Who owns the gain: the rivals' controls on Uno's path selection."""
     rows = []
-    for rival in ON_UNOLB:
+    for rival in (name for name in ON_UNOLB if name in found):
         for name in ("intra", "inter"):
             for key in ("mean_us", "p99_us"):
                 values = paired(found, rival, f"fct.{name}", key)
@@ -313,7 +313,7 @@ def websearch_paper(run):
 
 def steady(run):
     out = ["# `uno/steady`: what figure 10 claims to be", "", "Steady state: web-search inside the sites and between them, both loads below one. Five paired seeds.", ""]
-    rows, found = by_class(run, "uno/steady", RIVALS + ON_UNOLB, 5, None)
+    rows, found = by_class(run, "uno/steady", RIVALS + ON_UNOLB[:1], 5, None)
     lines = figure_claims(found, FIGURE_10[40], "steady")
     return out + rows + one_balancer(found, "steady") + ["Beside the factors of figure 10 at 40%, which are of the burst:", "", *claims(lines)]
 
