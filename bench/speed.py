@@ -109,7 +109,7 @@ def main():
     a = p.parse_args()
     before = os.getloadavg()[0]
     parts = [bench_sim(a.binary, a.repeat), longer(a.binary, a.repeat), growth(a.binary, min(3, a.repeat)), bursts(a.binary, min(3, a.repeat)), instructions(a.binary)]
-    head = ["# Speed, measured", "", f"Written by `python3 bench/speed.py BINARY`: medians and, in brackets, range of {a.repeat} rounds (3 for the growing networks and the bursts)",
+    head = ["# Speed, measured", "", f"Written by `python3 bench/speed.py BINARY`: medians and, in brackets, range of {a.repeat} rounds (at most 3 for the growing networks and the bursts)",
             f"on {machine()}; load average {before:.1f} before, {os.getloadavg()[0]:.1f} after.", ""]
     text = "\n".join(head + [line for part in parts for line in part])
     if a.o:
