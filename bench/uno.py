@@ -2,8 +2,8 @@
 
 usage: uno.py BINARY [--only NAME]... [--seeds-scale F] [--cache DIR] [-o DIR]
 
-Experiments: border-failure random-loss phantom websearch steady rtt-ratio buffers allreduce. What ran is kept in the cache
-by its arguments, so that a run that was cut off goes on; empty it after a change of the code. `--seeds-scale 0.1` takes a
+Experiments: border-failure random-loss phantom websearch websearch-paper steady rtt-ratio buffers allreduce. What ran is kept in the cache
+by program and arguments, so that a run that was cut off goes on. `--seeds-scale 0.1` takes a
 tenth of the seeds, to try it out.
 """
 import argparse
@@ -56,11 +56,12 @@ class Runner:
     def __init__(self, binary, cache, scale):
         self.binary, self.cache, self.scale = binary, cache, scale
         cache.mkdir(parents=True, exist_ok=True)
+        self.build = hashlib.sha256(pathlib.Path(binary).read_bytes()).hexdigest()[:12]
 
     def runs(self, scenario, scheme, seeds, *more):
         seeds = max(1, round(seeds * self.scale))
         arguments = ["run", scenario, "--scheme", scheme, "--seeds", f"1..{seeds}", "--json", "--quiet", *more]
-        place = self.cache / (hashlib.sha256(" ".join(arguments).encode()).hexdigest()[:24] + ".json")
+        place = self.cache / (hashlib.sha256(" ".join([self.build, *arguments]).encode()).hexdigest()[:24] + ".json")
         if not place.exists():
             print(" ".join(arguments), file=sys.stderr, flush=True)
             run = subprocess.run([self.binary, *arguments], capture_output=True, text=True)
@@ -242,7 +243,7 @@ def queue_over_time(run, bin_ms=20):
         return ["The queue over time is missing: it was written without pyarrow.", ""]
     lines = {}
     for name, marking in MARKERS:
-        folder = run.cache / f"phantom-{name}"
+        folder = run.cache / f"phantom-{name}-{run.build}"
         command = ["run", "uno/phantom", "--scheme", "uno-noec", "--set", f"scheme.ports.marking={marking}", *LONGER, "--out", str(folder), "--quiet"]
         if not (folder / "series.parquet").exists():
             subprocess.run([run.binary, *command], check=True, capture_output=True)
