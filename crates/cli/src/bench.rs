@@ -10,6 +10,7 @@ use crate::format::{Table, bytes, number, time, with_prefix};
 use crate::{Failure, output};
 use farspan_scenario::{EngineKind, Request, World, unknown_name};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
 /// What the probes of a benchmark with probes look at, and how often.
@@ -60,7 +61,7 @@ struct Document {
 }
 
 /// Runs the benchmarks round by round, and gives the median run of each.
-pub fn sim(args: &BenchSimArgs) -> Result<(), Failure> {
+pub fn sim(args: &BenchSimArgs, itself: &[OsString]) -> Result<(), Failure> {
     let benchmarks = chosen(args)?;
     let mut load_average: Vec<_> = load().into_iter().collect();
     let mut runs: Vec<Vec<Measured>> = benchmarks.iter().map(|_| Vec::new()).collect();
@@ -70,7 +71,7 @@ pub fn sim(args: &BenchSimArgs) -> Result<(), Failure> {
                 let Benchmark { name, threads, .. } = benchmark;
                 eprintln!("farspan: round {} of {}: {name}, threads {threads}", round + 1, args.repeat);
             }
-            runs.push(measure(benchmark, args.engine)?);
+            runs.push(measure(benchmark, args.engine, itself)?);
         }
     }
     load_average.extend(load());
@@ -142,12 +143,12 @@ fn every() -> Vec<Benchmark> {
 }
 
 /// Runs a benchmark in a process of its own.
-fn measure(benchmark: &Benchmark, engine: EngineKind) -> Result<Measured, Failure> {
+fn measure(benchmark: &Benchmark, engine: EngineKind, itself: &[OsString]) -> Result<Measured, Failure> {
     let Benchmark { name, scenario, set, threads } = benchmark;
     let fail = |problem: String| Failure::Failed(format!("{name}: {problem}"));
-    let program = std::env::current_exe().map_err(|error| fail(format!("where is this program? {error}")))?;
+    let [program, first @ ..] = itself else { return Err(fail("this program has no name".to_owned())) };
     let mut command = Command::new(program);
-    command.args(["run", scenario, "--json", "--quiet", "--engine", engine.name()]);
+    command.args(first).args(["run", scenario, "--json", "--quiet", "--engine", engine.name()]);
     command.args(["--threads", &threads.to_string()]);
     command.args(set.iter().flat_map(|set| ["--set", set]));
     let done = command.stdin(Stdio::null()).output().map_err(|error| fail(error.to_string()))?;

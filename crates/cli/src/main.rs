@@ -1,72 +1,10 @@
-//! The `farspan` command: arguments in, results out. What it does stands in the libraries.
+//! The `farspan` command as a program.
 #![forbid(unsafe_code)]
 
-mod args;
-mod bench;
-mod check;
-mod demo;
-mod format;
-mod import;
-mod jobs;
-mod list;
-mod new;
-mod output;
-mod progress;
-mod run;
-
-use args::{BenchPart, Cli, Command};
-use clap::Parser;
-use farspan_scenario::ScenarioError;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Why a command did not end well, and with it the exit code.
-#[derive(Debug)]
-enum Failure {
-    /// Bad input: 2.
-    BadInput(String),
-    /// Failed while running: 1.
-    Failed(String),
-    /// Interrupted; what was written stays readable: 130.
-    Interrupted,
-}
-
-impl From<ScenarioError> for Failure {
-    fn from(error: ScenarioError) -> Self {
-        Self::BadInput(error.to_string())
-    }
-}
-
-impl From<farspan_scenario::SaveError> for Failure {
-    fn from(error: farspan_scenario::SaveError) -> Self {
-        Self::Failed(error.to_string())
-    }
-}
-
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
-        Command::Demo(demo) => demo::demo(&demo),
-        Command::Run(run) => run::run(&run),
-        Command::List(list) => list::list(&list),
-        Command::Check(check) => check::check(&check),
-        Command::New(new) => new::new(&new),
-        Command::Schema => {
-            output::json(&farspan_scenario::schema());
-            Ok(())
-        }
-        Command::Bench(bench) => match bench.part {
-            BenchPart::Sim(sim) => bench::sim(&sim),
-            BenchPart::Coding(coding) => bench::coding(&coding),
-            BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
-        },
-        Command::Import(import) => import::import(&import),
-        Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
-    };
-    let (message, code) = match result {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(Failure::Failed(message)) => (message, 1),
-        Err(Failure::BadInput(message)) => (message, 2),
-        Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
-    };
-    eprintln!("farspan: {message}");
-    ExitCode::from(code)
+    let itself = std::env::current_exe().map_or_else(|_| "farspan".into(), PathBuf::into_os_string);
+    ExitCode::from(farspan_cli::main_with_args(std::env::args_os(), &[itself]))
 }

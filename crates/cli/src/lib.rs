@@ -1,0 +1,88 @@
+//! The `farspan` command: arguments in, results out. What it does stands in the libraries. It is a library itself so that
+//! the Python package brings the same command.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod check;
+mod demo;
+mod format;
+mod import;
+mod jobs;
+mod list;
+mod new;
+mod output;
+mod progress;
+mod run;
+
+use args::{BenchPart, Cli, Command};
+use clap::Parser;
+use farspan_scenario::ScenarioError;
+use std::ffi::OsString;
+
+/// Why a command did not end well, and with it the exit code.
+#[derive(Debug)]
+enum Failure {
+    /// Bad input: 2.
+    BadInput(String),
+    /// Failed while running: 1.
+    Failed(String),
+    /// Interrupted; what was written stays readable: 130.
+    Interrupted,
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<farspan_scenario::SaveError> for Failure {
+    fn from(error: farspan_scenario::SaveError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Runs the command; gives the exit code.
+///
+/// `args` begins with the name of the program. `itself` is the words that start this command anew: benchmarks run in
+/// processes of their own. Ctrl-C is caught for the whole process, which should have nothing else to do.
+pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsString]) -> u8 {
+    let result = match Cli::try_parse_from(args) {
+        Ok(cli) => dispatch(cli.command, itself),
+        Err(error) => {
+            // Help and versions are errors to clap, and go to standard output. A reader may have left: no failure.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    let (message, code) = match result {
+        Ok(()) => return 0,
+        Err(Failure::Failed(message)) => (message, 1),
+        Err(Failure::BadInput(message)) => (message, 2),
+        Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
+    };
+    eprintln!("farspan: {message}");
+    code
+}
+
+fn dispatch(command: Command, itself: &[OsString]) -> Result<(), Failure> {
+    match command {
+        Command::Demo(demo) => demo::demo(&demo),
+        Command::Run(run) => run::run(&run),
+        Command::List(list) => list::list(&list),
+        Command::Check(check) => check::check(&check),
+        Command::New(new) => new::new(&new),
+        Command::Schema => {
+            output::json(&farspan_scenario::schema());
+            Ok(())
+        }
+        Command::Bench(bench) => match bench.part {
+            BenchPart::Sim(sim) => bench::sim(&sim, itself),
+            BenchPart::Coding(coding) => bench::coding(&coding),
+            BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
+        },
+        Command::Import(import) => import::import(&import),
+        Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
+    }
+}
