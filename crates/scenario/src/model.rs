@@ -4,9 +4,10 @@
 //! descriptions of the JSON Schema.
 
 use crate::value::{
-    CollectiveAlgorithm, FaultKind, FirstWindow, Interval, Jitter, LoadReference, LoadUnit, LossPackets,
-    LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize, PortChoice,
-    PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim, WorkloadKind,
+    CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
+    LossPackets, LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize,
+    PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim,
+    WorkloadKind,
 };
 use farspan_transport::{Class, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, Rate};
@@ -332,8 +333,15 @@ pub struct Probes {
     pub rate_interval: Option<Interval>,
     /// Interval of port samples: queue, phantom queue, utilisation; "off" or a time. Default: off.
     pub queue_interval: Option<Interval>,
-    /// Which ports: "bottlenecks", "all" or a list of names. Default: bottlenecks.
+    /// Which ports: "bottlenecks", "all", or names and patterns, such as "border*->*". Default: bottlenecks.
     pub ports: Option<PortChoice>,
+    /// Ports of which only the utilisation is sampled, chosen alike. Default: none.
+    pub links: Option<PortChoice>,
+    /// Which flows: "all", or some of "flow=17,18", "tag=incast*" and "class=inter". Default: those of the fairness
+    /// group, or all if there is none.
+    pub flows: Option<FlowChoice>,
+    /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization. Default: all of them.
+    pub series: Option<Vec<String>>,
 }
 
 /// What counts in the summary.

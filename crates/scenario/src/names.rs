@@ -20,6 +20,29 @@ pub(crate) fn unknown(what: &str, text: &str, available: &[&str], planned: &[&st
     (problem, format!("{near}available: {}", available.join(", ")))
 }
 
+/// Whether the whole of a name fits a pattern: `*` stands for anything, `?` for one character.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut at, mut read) = (0, 0);
+    // The last star, and where in the name what follows it was tried last.
+    let mut star: Option<(usize, usize)> = None;
+    while read < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(&byte) if byte == b'?' || byte == name[read] => (at, read) = (at + 1, read + 1),
+            _ => {
+                let Some((place, tried)) = star else { return false };
+                star = Some((place, tried + 1));
+                (at, read) = (place + 1, tried + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|&byte| byte == b'*')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,5 +60,24 @@ mod tests {
         let (problem, cure) = unknown("topology", "leaf_spine", &["fat_tree", "star"], &["leaf_spine"]);
         assert_eq!(problem, "topology \"leaf_spine\" is not in this release");
         assert_eq!(cure, "available: fat_tree, star");
+    }
+
+    #[test]
+    fn patterns_fit_whole_names() {
+        for (pattern, name, fits) in [
+            ("border0->border1#0", "border0->border1#0", true),
+            ("border0->border1#*", "border0->border1#17", true),
+            ("core?->border*#1", "core7->border1#1", true),
+            ("*", "tor0->host3#0", true),
+            ("*", "", true),
+            ("*r1*#0*", "tor12->host1#0", true),
+            ("border0->border1#*", "border1->border0#0", false),
+            ("border0", "border0->border1#0", false),
+            ("core?->*", "core17->border1#1", false),
+            ("*#1", "core1->border0#10", false),
+            ("", "a", false),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
     }
 }

@@ -2,15 +2,15 @@
 
 mod collectives;
 
-use crate::build::World;
+use crate::build::{World, select::PROBES};
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_metrics::{
     ByteSums, Class, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Probe, Queues, Recovery,
-    SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
+    IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Queues, Recovery, SeriesId,
+    SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
-use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, ProbeKind, Progress, Sample, SampleId};
+use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Sample, SampleId};
 use farspan_transport::Class as PathClass;
 use farspan_units::{Bytes, FlowId, Time};
 use std::path::{Path, PathBuf};
@@ -156,14 +156,7 @@ fn series_records(outcome: &Outcome) -> Vec<SeriesRecord> {
     let names: Vec<Arc<str>> = outcome.ports.iter().map(|port| port.name.as_str().into()).collect();
     let record = |sample: &Sample| SeriesRecord {
         t: sample.at,
-        probe: match sample.probe {
-            ProbeKind::Rate => Probe::Rate,
-            ProbeKind::Cwnd => Probe::Cwnd,
-            ProbeKind::Rtt => Probe::Rtt,
-            ProbeKind::Queue => Probe::Queue,
-            ProbeKind::PhantomQueue => Probe::PhantomQueue,
-            ProbeKind::Utilization => Probe::Utilization,
-        },
+        probe: PROBES[sample.probe as usize].1,
         id: match sample.id {
             SampleId::Flow(flow) => SeriesId::Flow(flow),
             SampleId::Port(port) => SeriesId::Port(Arc::clone(&names[port.index()])),

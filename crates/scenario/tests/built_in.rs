@@ -4,8 +4,9 @@
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::{Overflow, Tier, Victim};
 use farspan_scenario::value::Profile;
-use farspan_scenario::{BUILT_IN, Request, STARTER, World, available_schemes, schema};
+use farspan_scenario::{BUILT_IN, EngineKind, Request, STARTER, World, available_schemes, schema};
 use farspan_units::Time;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn request(scenario: &str, scheme: &str, profile: &str) -> Request {
     Request { scheme: Some(scheme.to_owned()), profile: Some(profile.to_owned()), ..Request::new(scenario) }
@@ -216,6 +217,42 @@ fn off_is_a_value_of_a_probe() {
         with("uno/incast-mixed", &["probes.rate_interval=off", "probes.queue_interval=off"]).resolve();
     let probes = World::build(&resolved.unwrap()).unwrap().spec.probes;
     assert_eq!((probes.rate_interval, probes.queue_interval), (None, None));
+}
+
+/// Whose samples of which probe a run gives.
+fn sampled(set: &[&str]) -> BTreeMap<&'static str, BTreeSet<String>> {
+    let common = ["workload.flow_size=1MiB", "probes.rate_interval=2ms", "probes.queue_interval=100us"];
+    let request = with("uno/incast-mixed", &[&common, set].concat());
+    let resolved = request.resolve().unwrap();
+    let world = World::build(&resolved).unwrap();
+    let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+    let mut sampled: BTreeMap<_, BTreeSet<String>> = BTreeMap::new();
+    for sample in &results.series {
+        sampled.entry(sample.probe.name()).or_default().insert(sample.id.text().into_owned());
+    }
+    sampled
+}
+
+#[test]
+fn every_series_is_sampled_of_flows_and_ports_chosen_by_pattern() {
+    let all = sampled(&["scheme.ports.marking=red+phantom"]);
+    let names: Vec<_> = all.keys().copied().collect();
+    assert_eq!(names, ["cwnd", "phantom_queue", "queue", "rate", "rtt", "utilization"]);
+    assert_eq!(all["rate"].len(), 8);
+
+    let some = sampled(&[
+        "probes.ports=border0->border1#*",
+        "probes.links=['host0->*', 'border1->border0#0']",
+        "probes.flows=['flow=4,6..7', 'class=inter']",
+        "probes.series=['r*', 'queue']",
+    ]);
+    let names: Vec<_> = some.keys().copied().collect();
+    assert_eq!(names, ["queue", "rate", "rtt", "utilization"]);
+    assert_eq!(Vec::from_iter(&some["rate"]), ["0", "1", "2", "3", "4", "6", "7"]);
+    assert!(
+        some["queue"].len() == 8 && some["queue"].iter().all(|port| port.starts_with("border0->border1#"))
+    );
+    assert_eq!(Vec::from_iter(&some["utilization"]), ["border1->border0#0", "host0->tor0#0"]);
 }
 
 #[test]

@@ -4,15 +4,16 @@ use crate::delay::DelayHistogram;
 use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::fault::{Held, Holding};
 use crate::nic::Nic;
-use crate::outcome::{Amount, FlowOutcome, ProbeKind, Sample, SampleId};
+use crate::outcome::{Amount, FlowOutcome, Sample};
 use crate::plan::Plan;
+use crate::probe::{FlowSampler, Look, PORTS, PortSampler};
 use crate::record::{self, Kind};
 use crate::rows::Rows;
 use crate::trigger::{End, Waiting};
 use farspan_fabric::{NodeFaults, Packet, PacketId, Packets};
 use farspan_transport::wire;
 use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Incoming};
-use farspan_units::{Bytes, FlowId, HostId, PortId, Rate, Time};
+use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
@@ -74,13 +75,14 @@ pub(crate) struct Host {
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
     pub(crate) waiting: Waiting,
-    sampler: FlowSampler,
+    pub(crate) flows: FlowSampler,
+    pub(crate) uplink: PortSampler,
     /// Of its NIC's link, if there are any.
     pub(crate) faults: Option<Box<NodeFaults>>,
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel, sampled: FlowSampler) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
@@ -94,7 +96,8 @@ impl Host {
             coded: Rows::default(),
             delivered: Rows::default(),
             waiting: Waiting::new(id),
-            sampler: sampled,
+            flows: FlowSampler::default(),
+            uplink: PortSampler::default(),
             faults: None,
             plan: Arc::clone(plan),
         }
@@ -429,9 +432,16 @@ impl Host {
     }
 
     fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {
-        self.sampler.sample(key.at(), &self.endpoint, &self.plan);
-        if let Some(interval) = self.plan.rate_interval {
-            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
+        let interval = if key.kind() == PORTS {
+            let look = |now| Look { busy: self.nic.busy_until(now), queue: None, phantom: None };
+            self.uplink.sample(key.at(), |_| look(key.at()));
+            self.plan.queue_interval
+        } else {
+            self.flows.sample(key.at(), &self.endpoint, &self.plan);
+            self.plan.rate_interval
+        };
+        if let Some(interval) = interval {
+            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, key.kind()));
         }
     }
 
@@ -461,59 +471,10 @@ impl Host {
         }
     }
 
-    /// Samples taken, in order of time.
+    /// Samples taken.
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
-        std::mem::take(&mut self.sampler.samples)
-    }
-}
-
-/// Looks at some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.
-#[derive(Default)]
-pub(crate) struct FlowSampler {
-    /// With the goodput at the last look.
-    pub(crate) received: Vec<(FlowId, Bytes)>,
-    pub(crate) sent: Vec<FlowId>,
-    last: Time,
-    samples: Vec<Sample>,
-}
-
-impl FlowSampler {
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.received.is_empty() && self.sent.is_empty()
-    }
-
-    fn sample(&mut self, now: Time, endpoint: &Endpoint, plan: &Plan) {
-        let span = now.since(self.last);
-        self.last = now;
-        for (flow, before) in &mut self.received {
-            let (waits, plan) = (plan.triggers.waits(*flow), &plan.flows[flow.index()].flow);
-            if plan.start >= now || *before >= plan.size {
-                continue;
-            }
-            let receiver = endpoint.receiver(*flow);
-            // When a flow that waits for others started is known at the other end.
-            if waits && receiver.is_none() {
-                continue;
-            }
-            let goodput = receiver.map_or(Bytes::ZERO, |r| r.goodput);
-            let value = Rate::per(goodput - *before, span).as_bps() as f64;
-            *before = goodput;
-            self.samples.push(Sample { at: now, probe: ProbeKind::Rate, id: SampleId::Flow(*flow), value });
-        }
-        for flow in &self.sent {
-            if let Some(sender) = endpoint.sender(*flow) {
-                let id = SampleId::Flow(*flow);
-                self.samples.push(Sample {
-                    at: now,
-                    probe: ProbeKind::Cwnd,
-                    id,
-                    value: sender.cwnd.as_f64(),
-                });
-                if let Some(srtt) = sender.srtt {
-                    let value = srtt.as_ps() as f64 / 1e3;
-                    self.samples.push(Sample { at: now, probe: ProbeKind::Rtt, id, value });
-                }
-            }
-        }
+        let mut samples = self.flows.take();
+        samples.extend(self.uplink.take());
+        samples
     }
 }

@@ -14,6 +14,7 @@ mod nic;
 mod outcome;
 mod parts;
 mod plan;
+mod probe;
 mod record;
 mod rows;
 mod spec;
@@ -23,5 +24,6 @@ mod world;
 
 pub use drive::threads;
 pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
+pub use probe::Series;
 pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Spec, Stop, Trigger};
 pub use world::run;

@@ -1,5 +1,6 @@
 //! What a run is given.
 
+use crate::probe::Series;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -98,6 +99,10 @@ pub struct Probes {
     pub queue_interval: Option<Duration>,
     /// The ports that are sampled.
     pub queue_ports: Vec<PortId>,
+    /// Ports of which only the utilisation is sampled, at the same interval.
+    pub links: Vec<PortId>,
+    /// What is sampled of flows and of `queue_ports`.
+    pub series: Series,
 }
 
 /// When a run ends. Without a condition it ends when nothing is left to happen.

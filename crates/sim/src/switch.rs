@@ -9,10 +9,11 @@ pub(crate) use fault::{SwitchFaults, port_changes, routes_change};
 
 use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Window};
 use crate::jitter::Jitter;
-use crate::outcome::{ProbeKind, Sample, SampleId};
+use crate::outcome::Sample;
 use crate::plan::Plan;
+use crate::probe::{Look, PORTS, PortSampler};
 use farspan_fabric::{Admission, Packet, PacketId, Packets, Port, RouteTable, Service, Step};
-use farspan_units::{Duration, NodeId, PortId, Time};
+use farspan_units::{Duration, NodeId, Time};
 use std::sync::Arc;
 
 /// A port of a switch and the link behind it.
@@ -190,7 +191,7 @@ impl Switch {
         plan: &Arc<Plan>,
         node: NodeId,
         ports: Vec<(Port, Channel)>,
-        sampled: Vec<PortId>,
+        sampler: PortSampler,
     ) -> Self {
         let range = plan.network.ports_of(node);
         let egress = |((port, channel), id): ((Port, Channel), u32)| Egress {
@@ -204,7 +205,7 @@ impl Switch {
             first_port: range.start,
             touched: vec![0; range.len().div_ceil(64)],
             ports: ports.into_iter().zip(range).map(egress).collect(),
-            sampler: PortSampler::new(sampled),
+            sampler,
             leaf_of: Arc::clone(&plan.leaf_of),
             jitter: plan.port_jitter,
             queue_interval: plan.queue_interval,
@@ -370,15 +371,15 @@ impl Switch {
     fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {
         let ports = &self.ports;
         let first = self.first_port;
-        self.sampler.sample(key, |port| &ports[(port.0 - first) as usize].port);
+        self.sampler.sample(key.at(), |port| Look::at(&ports[(port.0 - first) as usize].port, key.at()));
         if let Some(interval) = self.queue_interval {
-            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, 0));
+            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, PORTS));
         }
     }
 
     /// Samples taken, in order of time.
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
-        std::mem::take(&mut self.sampler.samples)
+        self.sampler.take()
     }
 }
 
@@ -386,41 +387,6 @@ impl Switch {
 pub(crate) fn wake_at_completion(channel: Channel, port: &Port, out: &mut impl Outbox<PacketId>) {
     if port.next_at() != Time::MAX {
         out.wake(Key::new(port.next_at(), EventClass::Completion, channel.id, 0));
-    }
-}
-
-/// Looks at some ports of a node.
-struct PortSampler {
-    /// With the busy time at the last look.
-    ports: Vec<(PortId, Duration)>,
-    last: Time,
-    samples: Vec<Sample>,
-}
-
-impl PortSampler {
-    fn new(ports: Vec<PortId>) -> Self {
-        let ports = ports.into_iter().map(|port| (port, Duration::ZERO)).collect();
-        Self { ports, last: Time::ZERO, samples: Vec::new() }
-    }
-
-    fn sample<'a>(&mut self, key: Key, port: impl Fn(PortId) -> &'a Port) {
-        let span = key.at().since(self.last);
-        self.last = key.at();
-        for (id, busy_before) in &mut self.ports {
-            let port = port(*id);
-            let busy = port.busy_until(key.at());
-            let mut push = |probe, value| {
-                self.samples.push(Sample { at: key.at(), probe, id: SampleId::Port(*id), value });
-            };
-            push(ProbeKind::Queue, port.queued(key.at()).as_f64());
-            if let Some(level) = port.phantom(key.at()) {
-                push(ProbeKind::PhantomQueue, level.as_f64());
-            }
-            if !span.is_zero() {
-                push(ProbeKind::Utilization, busy.saturating_sub(*busy_before) / span);
-            }
-            *busy_before = busy;
-        }
     }
 }
 

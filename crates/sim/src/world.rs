@@ -3,17 +3,17 @@
 use crate::delay::DelayHistogram;
 use crate::drive::{Drive, Engine, Place};
 use crate::engine::{EventClass, Key, Map, Pause};
-use crate::host::{FlowSampler, Host};
+use crate::host::Host;
 use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
 use crate::plan::Plan;
+use crate::probe::Samplers;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::{Switch, SwitchFaults, port_changes, routes_change};
 use farspan_fabric::fault::Lost;
 use farspan_fabric::{NodeFaults, Packet, Port, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Runs a world to its end.
@@ -35,32 +35,26 @@ impl World {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
         let plan = Arc::new(Plan::new(spec));
         let drive = Drive::new(spec, kind);
-        let mut samplers = samplers(spec);
+        let mut probes = Samplers::new(spec);
         let mut models = Models::default();
-        let mut first_looks = Vec::new();
         let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
             let faults = NodeFaults::new(&plan.faults, ports.clone(), plan.seed);
             nodes.push(if node.0 < spec.network.hosts {
-                let sampler = samplers.remove(&node.0).unwrap_or_default();
-                let look = spec.probes.rate_interval.filter(|_| !sampler.is_empty());
-                first_looks.extend(look.map(|interval| (node.0, interval)));
                 let nic = drive.map.channels[ports.start as usize];
-                let mut host = Host::new(&plan, HostId(node.0), nic, sampler);
+                let mut host = Host::new(&plan, HostId(node.0), nic);
+                (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
                 host.faults = faults.map(Box::new);
                 Place::Host(Box::new(host))
             } else {
-                let sampled = spec.probes.queue_ports.iter().copied().filter(|port| ports.contains(&port.0));
-                let sampled: Vec<_> = sampled.collect();
-                let look = spec.probes.queue_interval.filter(|_| !sampled.is_empty());
-                first_looks.extend(look.map(|interval| (node.0, interval)));
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
                 let changes = |id| changes.iter().any(|&(_, port)| port == id);
                 let port = |id| {
                     (models.port(spec, PortId(id), changes(PortId(id))), drive.map.channels[id as usize])
                 };
-                let mut switch = Switch::new(&plan, node, ports.map(port).collect(), sampled);
+                let sampler = probes.ports(node, ports.clone());
+                let mut switch = Switch::new(&plan, node, ports.map(port).collect(), sampler);
                 switch.faults = faults.map(|links| Box::new(SwitchFaults::new(links)));
                 Place::Switch(Box::new(switch))
             });
@@ -70,8 +64,8 @@ impl World {
         for (node, key) in changes {
             engine.wake(&drive.map, node, key);
         }
-        for (node, interval) in first_looks {
-            engine.wake(&drive.map, node, Key::new(Time::ZERO + interval, EventClass::Probe, 0, 0));
+        for (node, key) in probes.first_looks {
+            engine.wake(&drive.map, node.0, key);
         }
         for (id, flow) in (0..).zip(&plan.flows) {
             let start = Key::new(flow.flow.start, EventClass::Start, id, 0);
@@ -392,17 +386,6 @@ fn changes(plan: &Plan, nodes: &[Place]) -> Vec<(u32, Key)> {
         changes.extend(routes.map(|(number, (at, _))| (node, routes_change(*at, number))));
     }
     changes
-}
-
-/// Who samples which flows.
-fn samplers(spec: &Spec) -> BTreeMap<u32, FlowSampler> {
-    let mut samplers: BTreeMap<u32, FlowSampler> = BTreeMap::new();
-    for &id in &spec.probes.rate_flows {
-        let flow = &spec.flows[id.index()];
-        samplers.entry(flow.dst.0).or_default().received.push((id, Bytes::ZERO));
-        samplers.entry(flow.src.0).or_default().sent.push(id);
-    }
-    samplers
 }
 
 /// A hash of the integer fields of every flow, by flow id.

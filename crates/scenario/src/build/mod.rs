@@ -4,31 +4,27 @@ mod collectives;
 mod fault;
 mod network;
 mod ports;
+pub(crate) mod select;
 mod traffic;
 
 pub use collectives::CollectivePlan;
 
 use crate::error::{Fault, ScenarioError};
 use crate::model::{Scenario, SchemeClass};
-use crate::names;
 use crate::resolve::Resolved;
-use crate::value::{FirstWindow, Jitter, Part, PortChoice, RtoRule, TriggerDelay};
-use farspan_fabric::{Network, Routes, Tier};
-use farspan_sim::{EngineKind, Flow, InitialWindow, Probes, Rule, Spec, Stop, Trigger};
+use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
+use farspan_fabric::{Network, Routes};
+use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
 use farspan_transport::{Class, Scheme};
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// With a warm-up, how often the run looks whether every measured flow has ended.
 const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
-
-/// How many receivers count as bottlenecks, at most.
-const BOTTLENECK_RECEIVERS: usize = 4;
 
 /// A world, ready to run, and what the results need beside it.
 #[derive(Clone, Debug)]
@@ -92,7 +88,7 @@ impl World {
             jitter: jitter(scenario.host.jitter, scenario, sizes),
             port_jitter: jitter(scenario.topology.jitter, scenario, sizes),
             seed: resolved.seed(),
-            probes: probes(scenario, &network, &workload)?,
+            probes: select::probes(scenario, &network, &workload)?,
             stop: stop(scenario),
             network,
         };
@@ -281,67 +277,6 @@ fn stop(scenario: &Scenario) -> Stop {
         time: Time::ZERO + given(scenario.stop.time),
         when_measured_end: (!warmup.is_zero()).then_some(LOOK_FOR_THE_END),
     }
-}
-
-fn probes(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Probes, Fault> {
-    let group = scenario.measure.fairness_group.as_deref();
-    let tag = match group {
-        None => None,
-        Some(group) => Some(workload.tags.iter().position(|tag| tag == group).ok_or_else(|| {
-            let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
-            let (problem, cure) = names::unknown("tag", group, &tags, &[]);
-            Fault::new("measure.fairness_group", problem, cure)
-        })? as u32),
-    };
-    let in_group = |flow: &farspan_workload::Flow| tag.is_none_or(|tag| flow.tag == tag);
-    let flows = (0..).zip(&workload.flows).filter(|(_, flow)| in_group(flow)).map(|(id, _)| FlowId(id));
-    let rate_interval = given(scenario.probes.rate_interval).get();
-    let queue_interval = given(scenario.probes.queue_interval).get();
-    Ok(Probes {
-        rate_interval,
-        rate_flows: if rate_interval.is_some() { flows.collect() } else { Vec::new() },
-        queue_interval,
-        queue_ports: probed_ports(scenario, network, workload)?,
-    })
-}
-
-fn probed_ports(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Vec<PortId>, Fault> {
-    match scenario.probes.ports.as_ref() {
-        None | Some(PortChoice::Bottlenecks) => Ok(bottlenecks(network, workload)),
-        Some(PortChoice::All) => Ok((0..network.links.len() as u32).map(PortId).collect()),
-        Some(PortChoice::Named(wanted)) => {
-            let port = |name: &String| {
-                network.port_named(name).ok_or_else(|| {
-                    let all: Vec<_> =
-                        (0..network.links.len() as u32).map(|p| network.port_name(PortId(p))).collect();
-                    let near = names::nearest(name, all.iter().map(String::as_str)).unwrap_or_default();
-                    let problem = format!("there is no port {name:?}");
-                    Fault::new(
-                        "probes.ports",
-                        problem,
-                        format!("did you mean {near:?}? Ports are FROM->TO#n"),
-                    )
-                })
-            };
-            wanted.iter().map(port).collect()
-        }
-    }
-}
-
-/// The last links to the receivers with most traffic (those with at least half of the largest share), and the links
-/// between the sites.
-fn bottlenecks(network: &Network, workload: &Workload) -> Vec<PortId> {
-    let mut received: BTreeMap<HostId, Bytes> = BTreeMap::new();
-    for flow in &workload.flows {
-        *received.entry(flow.dst).or_default() += flow.size;
-    }
-    let most = received.values().copied().max().unwrap_or_default();
-    let mut receivers: Vec<_> = received.into_iter().filter(|(_, bytes)| *bytes * 2 >= most).collect();
-    receivers.sort_by_key(|(host, bytes)| (std::cmp::Reverse(*bytes), *host));
-    receivers.truncate(BOTTLENECK_RECEIVERS);
-    let is_last = |to: u32| receivers.iter().any(|(host, _)| host.0 == to);
-    let chosen = |link: &farspan_fabric::Link| link.tier == Tier::Wan || is_last(link.to.0);
-    (0..).zip(&network.links).filter(|(_, link)| chosen(link)).map(|(port, _)| PortId(port)).collect()
 }
 
 fn warnings(

@@ -185,5 +185,8 @@ fn probes(written: Probes) -> Result<Probes, Fault> {
         rate_interval: interval("probes.rate_interval", written.rate_interval)?,
         queue_interval: interval("probes.queue_interval", written.queue_interval)?,
         ports: Some(written.ports.unwrap_or(PortChoice::Bottlenecks)),
+        links: Some(written.links.unwrap_or(PortChoice::Named(Vec::new()))),
+        flows: written.flows,
+        series: Some(written.series.unwrap_or_else(|| vec!["*".to_owned()])),
     })
 }

@@ -5,7 +5,7 @@
 
 mod shape;
 
-pub use shape::{ClassSizes, Oversubscription, Part, PortChoice, Sizes};
+pub use shape::{ClassSizes, FlowChoice, Oversubscription, Part, PortChoice, Sizes};
 
 use crate::names;
 use farspan_units::{Bytes, Duration};

@@ -13,8 +13,17 @@ pub enum PortChoice {
     Bottlenecks,
     /// Every port.
     All,
-    /// These, by name.
+    /// These, by name or pattern: `*` stands for any text.
     Named(Vec<String>),
+}
+
+/// Which flows a probe looks at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FlowChoice {
+    /// Every flow.
+    All,
+    /// Those that one of these selects: `flow=17,20..29`, `tag=incast*`, `class=inter`.
+    Selected(Vec<String>),
 }
 
 impl Serialize for PortChoice {
@@ -33,13 +42,13 @@ impl<'de> Deserialize<'de> for PortChoice {
         impl<'de> Visitor<'de> for PortChoiceVisitor {
             type Value = PortChoice;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("\"bottlenecks\", \"all\" or a list of port names such as [\"tor60->host240#0\"]")
+                f.write_str("\"bottlenecks\", \"all\", a pattern such as \"border*->*\", or a list of names and patterns")
             }
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<PortChoice, E> {
                 match text {
                     "bottlenecks" => Ok(PortChoice::Bottlenecks),
                     "all" => Ok(PortChoice::All),
-                    _ => Err(E::invalid_value(serde::de::Unexpected::Str(text), &self)),
+                    _ => Ok(PortChoice::Named(vec![text.to_owned()])),
                 }
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<PortChoice, A::Error> {
@@ -63,7 +72,54 @@ impl JsonSchema for PortChoice {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [
-            { "type": "string", "enum": ["bottlenecks", "all"] },
+            { "type": "string", "description": "\"bottlenecks\", \"all\", or a pattern such as \"border*->*\"." },
+            { "type": "array", "items": { "type": "string" } },
+        ] })
+    }
+}
+
+impl Serialize for FlowChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::All => serializer.serialize_str("all"),
+            Self::Selected(words) => words.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FlowChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct FlowChoiceVisitor;
+        impl<'de> Visitor<'de> for FlowChoiceVisitor {
+            type Value = FlowChoice;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("\"all\", a selector such as \"flow=17,18\", \"tag=incast*\" or \"class=inter\", or a list of these")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<FlowChoice, E> {
+                Ok(if text == "all" { FlowChoice::All } else { FlowChoice::Selected(vec![text.to_owned()]) })
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FlowChoice, A::Error> {
+                let mut words = Vec::new();
+                while let Some(word) = seq.next_element()? {
+                    words.push(word);
+                }
+                Ok(FlowChoice::Selected(words))
+            }
+        }
+        deserializer.deserialize_any(FlowChoiceVisitor)
+    }
+}
+
+impl JsonSchema for FlowChoice {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "FlowChoice".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string", "description": "\"all\", or a selector such as \"flow=17,18\", \"tag=incast*\" or \"class=inter\"." },
             { "type": "array", "items": { "type": "string" } },
         ] })
     }

@@ -7,7 +7,8 @@ use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
 use farspan_sim::{
-    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, Probes, Rule, Spec, Stop, Trigger,
+    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, Rule, Series, Spec,
+    Stop, Trigger,
 };
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
@@ -485,6 +486,12 @@ fn probes(draw: &mut Draw, network: &Network, flows: usize, span: Duration) -> P
         rate_flows: (0..flows as u32).step_by(every).map(FlowId).collect(),
         queue_interval,
         queue_ports: (0..network.links.len() as u32).step_by(every * 4).map(PortId).collect(),
+        links: (0..network.links.len() as u32).step_by(every * 3).map(PortId).collect(),
+        series: if every == 2 {
+            Series::NONE.with(ProbeKind::Rate).with(ProbeKind::Queue)
+        } else {
+            Series::default()
+        },
     }
 }
 

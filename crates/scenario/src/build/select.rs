@@ -1,0 +1,208 @@
+//! Which flows and which ports: by id, name, tag, class and pattern.
+
+use super::given;
+use crate::error::Fault;
+use crate::model::Scenario;
+use crate::names::{self, matches};
+use crate::value::{FlowChoice, PortChoice};
+use farspan_fabric::{Network, Tier};
+use farspan_metrics::Probe;
+use farspan_sim::{ProbeKind, Probes, Series};
+use farspan_units::{Bytes, FlowId, HostId, PortId};
+use farspan_workload::Workload;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many receivers count as bottlenecks, at most.
+const BOTTLENECK_RECEIVERS: usize = 4;
+
+/// What a simulated sample is called in tables.
+pub(crate) const PROBES: [(ProbeKind, Probe); 6] = [
+    (ProbeKind::Rate, Probe::Rate),
+    (ProbeKind::Cwnd, Probe::Cwnd),
+    (ProbeKind::Rtt, Probe::Rtt),
+    (ProbeKind::Queue, Probe::Queue),
+    (ProbeKind::PhantomQueue, Probe::PhantomQueue),
+    (ProbeKind::Utilization, Probe::Utilization),
+];
+
+/// What the probes of a scenario look at.
+pub(super) fn probes(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Probes, Fault> {
+    let probes = &scenario.probes;
+    let rate_interval = given(probes.rate_interval).get();
+    let queue_interval = given(probes.queue_interval).get();
+    let ports = |key, choice: &Option<PortChoice>| match choice {
+        None | Some(PortChoice::Bottlenecks) => Ok(bottlenecks(network, workload)),
+        Some(PortChoice::All) => Ok((0..network.links.len() as u32).map(PortId).collect()),
+        Some(PortChoice::Named(wanted)) => self::ports(key, wanted, network),
+    };
+    let links = ports("probes.links", &probes.links)?;
+    if !links.is_empty() && queue_interval.is_none() {
+        let cure = "give probes.queue_interval, such as \"100us\", or leave the links out";
+        return Err(Fault::new(
+            "probes.links",
+            "links are sampled at probes.queue_interval, which is off",
+            cure,
+        ));
+    }
+    let flows = sampled_flows(scenario, network, workload)?;
+    Ok(Probes {
+        rate_interval,
+        rate_flows: if rate_interval.is_some() { flows } else { Vec::new() },
+        queue_interval,
+        queue_ports: ports("probes.ports", &probes.ports)?,
+        links,
+        series: series(probes.series.as_deref().unwrap_or_default())?,
+    })
+}
+
+/// The flows whose rates, windows and RTTs are sampled.
+fn sampled_flows(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Vec<FlowId>, Fault> {
+    let group = scenario.measure.fairness_group.as_deref();
+    let tag = match group {
+        None => None,
+        Some(group) => Some(workload.tags.iter().position(|tag| tag == group).ok_or_else(|| {
+            let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
+            let (problem, cure) = names::unknown("tag", group, &tags, &[]);
+            Fault::new("measure.fairness_group", problem, cure)
+        })? as u32),
+    };
+    let all = (0..).map(FlowId).zip(&workload.flows);
+    match &scenario.probes.flows {
+        None => Ok(all.filter(|(_, flow)| tag.is_none_or(|tag| flow.tag == tag)).map(|(id, _)| id).collect()),
+        Some(FlowChoice::All) => Ok(all.map(|(id, _)| id).collect()),
+        Some(FlowChoice::Selected(words)) => flows("probes.flows", words, network, workload),
+    }
+}
+
+/// The series that the patterns choose.
+fn series(patterns: &[String]) -> Result<Series, Fault> {
+    let mut chosen = Series::NONE;
+    for pattern in patterns {
+        let mut found = PROBES.iter().filter(|(_, probe)| matches(pattern, probe.name())).peekable();
+        if found.peek().is_none() {
+            let known: Vec<_> = PROBES.iter().map(|(_, probe)| probe.name()).collect();
+            let (problem, cure) = names::unknown("series", pattern, &known, &[]);
+            return Err(Fault::new("probes.series", problem, cure));
+        }
+        chosen = found.fold(chosen, |chosen, (kind, _)| chosen.with(*kind));
+    }
+    Ok(chosen)
+}
+
+/// The ports with these names, or that these patterns match, in order of their ids.
+///
+/// # Errors
+/// If one of them names no port; the fault stands at `key`.
+pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<Vec<PortId>, Fault> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
+    let mut chosen = BTreeSet::new();
+    for pattern in wanted {
+        let matching = (0..).map(PortId).zip(&all).filter(|(_, name)| matches(pattern, name));
+        let matching: Vec<_> = matching.map(|(port, _)| port).collect();
+        if matching.is_empty() {
+            let near = names::nearest(pattern, all.iter().map(String::as_str)).unwrap_or_default();
+            let problem = format!("there is no port {pattern:?}");
+            let cure = format!("did you mean {near:?}? Ports are FROM->TO#n, and * stands for any text");
+            return Err(Fault::new(key, problem, cure));
+        }
+        chosen.extend(matching);
+    }
+    Ok(chosen.into_iter().collect())
+}
+
+/// The flows that any of these selects, in order of their ids: `flow=17,20..29` (both ends included), `tag=incast*`,
+/// `class=inter`.
+///
+/// # Errors
+/// If one of them selects no flow; the fault stands at `key`.
+pub(crate) fn flows(
+    key: &str,
+    selectors: &[String],
+    network: &Network,
+    workload: &Workload,
+) -> Result<Vec<FlowId>, Fault> {
+    let mut chosen = BTreeSet::new();
+    for selector in selectors {
+        let selected = selected(selector, network, workload);
+        chosen.extend(selected.map_err(|(problem, cure)| Fault::new(key, problem, cure))?);
+    }
+    Ok(chosen.into_iter().map(FlowId).collect())
+}
+
+/// What is wrong, and the cure.
+type Wrong = (String, String);
+
+/// The ids of the flows that one selector selects.
+fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Vec<u32>, Wrong> {
+    let flows = || (0..).zip(&workload.flows);
+    let (what, value) = selector.split_once('=').unwrap_or(("", selector));
+    match (what, value) {
+        ("flow", _) => {
+            let ranges: Vec<_> =
+                value.split(',').map(|word| ids(word, workload.flows.len())).collect::<Result<_, _>>()?;
+            Ok(ranges.into_iter().flatten().collect())
+        }
+        ("tag", _) => {
+            let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
+            if !tags.iter().any(|tag| matches(value, tag)) {
+                return Err(names::unknown("tag", value, &tags, &[]));
+            }
+            let matching = flows().filter(|(_, flow)| matches(value, tags[flow.tag as usize]));
+            Ok(matching.map(|(id, _)| id).collect())
+        }
+        ("class", "intra" | "inter") => {
+            let inter = |flow: &farspan_workload::Flow| network.site(flow.src) != network.site(flow.dst);
+            let of_class = flows().filter(|(_, flow)| inter(flow) == (value == "inter"));
+            Ok(of_class.map(|(id, _)| id).collect())
+        }
+        ("class", _) => Err(names::unknown("class", value, &["intra", "inter"], &[])),
+        _ => {
+            let cure =
+                "write flow=17,18 or flow=10..19, tag=NAME (* stands for any text), or class=intra|inter";
+            Err((format!("{selector:?} selects no flows"), cure.to_owned()))
+        }
+    }
+}
+
+/// The flow ids of `17` or of `20..29`, of `count` flows.
+fn ids(word: &str, count: usize) -> Result<std::ops::RangeInclusive<u32>, Wrong> {
+    let number = |text: &str| {
+        text.trim().parse::<u32>().map_err(|_| {
+            let cure = "write flow=17, flow=17,18 or flow=10..19 (both ends included)";
+            (format!("{text:?} is not a flow id"), cure.to_owned())
+        })
+    };
+    let (first, last) = word.split_once("..").unwrap_or((word, word));
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last {
+        return Err((
+            format!("no flow id lies between {first} and {last}"),
+            "write the smaller one first".to_owned(),
+        ));
+    }
+    if last as usize >= count {
+        let nearest = count.saturating_sub(1);
+        let cure = format!("the nearest is {nearest}: there are {count} flows, numbered from 0");
+        return Err((format!("there is no flow {last}"), cure));
+    }
+    Ok(first..=last)
+}
+
+/// The last links to the receivers with most traffic (those with at least half of the largest share), and the links
+/// between the sites.
+fn bottlenecks(network: &Network, workload: &Workload) -> Vec<PortId> {
+    let mut received: BTreeMap<HostId, Bytes> = BTreeMap::new();
+    for flow in &workload.flows {
+        *received.entry(flow.dst).or_default() += flow.size;
+    }
+    let most = received.values().copied().max().unwrap_or_default();
+    let mut receivers: Vec<_> = received.into_iter().filter(|(_, bytes)| *bytes * 2 >= most).collect();
+    receivers.sort_by_key(|(host, bytes)| (std::cmp::Reverse(*bytes), *host));
+    receivers.truncate(BOTTLENECK_RECEIVERS);
+    let is_last = |to: u32| receivers.iter().any(|(host, _)| host.0 == to);
+    let chosen = |link: &farspan_fabric::Link| link.tier == Tier::Wan || is_last(link.to.0);
+    (0..).zip(&network.links).filter(|(_, link)| chosen(link)).map(|(port, _)| PortId(port)).collect()
+}

@@ -1,0 +1,215 @@
+//! Probes: looks at flows and ports at intervals. They read and never write.
+
+use crate::engine::{EventClass, Key};
+use crate::outcome::{ProbeKind, Sample, SampleId};
+use crate::plan::Plan;
+use crate::spec::Spec;
+use farspan_fabric::Port;
+use farspan_transport::Endpoint;
+use farspan_units::{Bytes, Duration, FlowId, NodeId, PortId, Rate, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Kinds of a node's probe events: a look at flows, or at ports.
+pub(crate) const FLOWS: u8 = 0;
+pub(crate) const PORTS: u8 = 1;
+
+/// A choice of what is sampled; by default all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Series(u8);
+
+impl Series {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+
+    /// With `probe`, too.
+    #[must_use]
+    pub const fn with(self, probe: ProbeKind) -> Self {
+        Self(self.0 | 1 << probe as u8)
+    }
+
+    /// Whether `probe` is sampled.
+    #[must_use]
+    pub const fn has(self, probe: ProbeKind) -> bool {
+        self.0 >> probe as u8 & 1 == 1
+    }
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self(u8::MAX)
+    }
+}
+
+/// Who samples what.
+pub(crate) struct Samplers {
+    by_host: BTreeMap<u32, FlowSampler>,
+    by_port: BTreeMap<u32, Series>,
+    intervals: [Option<Duration>; 2],
+    /// When the nodes asked for begin to look.
+    pub(crate) first_looks: Vec<(NodeId, Key)>,
+}
+
+impl Samplers {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let probes = &spec.probes;
+        let mut by_host: BTreeMap<u32, FlowSampler> = BTreeMap::new();
+        for &id in &probes.rate_flows {
+            let flow = &spec.flows[id.index()];
+            by_host.entry(flow.dst.0).or_default().received.push((id, Bytes::ZERO));
+            by_host.entry(flow.src.0).or_default().sent.push(id);
+        }
+        by_host.values_mut().for_each(|sampler| sampler.series = probes.series);
+        let queues: BTreeSet<_> = probes.queue_ports.iter().map(|port| port.0).collect();
+        let mut by_port: BTreeMap<_, _> = queues.into_iter().map(|port| (port, probes.series)).collect();
+        for port in &probes.links {
+            let series = by_port.entry(port.0).or_insert(Series::NONE);
+            *series = series.with(ProbeKind::Utilization);
+        }
+        let intervals = [probes.rate_interval, probes.queue_interval];
+        Self { by_host, by_port, intervals, first_looks: Vec::new() }
+    }
+
+    fn begin(&mut self, node: NodeId, kind: u8) {
+        let look = |interval| (node, Key::new(Time::ZERO + interval, EventClass::Probe, 0, kind));
+        self.first_looks.extend(self.intervals[usize::from(kind)].map(look));
+    }
+
+    /// What looks at the flows of a host.
+    pub(crate) fn flows(&mut self, host: NodeId) -> FlowSampler {
+        let sampler = self.by_host.remove(&host.0).unwrap_or_default();
+        if !sampler.received.is_empty() || !sampler.sent.is_empty() {
+            self.begin(host, FLOWS);
+        }
+        sampler
+    }
+
+    /// What looks at the ports of a node.
+    pub(crate) fn ports(&mut self, node: NodeId, ports: Range<u32>) -> PortSampler {
+        let port = |(&id, &series): (&u32, &Series)| (PortId(id), series, Duration::ZERO);
+        let ports: Vec<_> = self.by_port.range(ports).map(port).collect();
+        if !ports.is_empty() {
+            self.begin(node, PORTS);
+        }
+        PortSampler { ports, ..PortSampler::default() }
+    }
+}
+
+/// Looks at some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.
+#[derive(Default)]
+pub(crate) struct FlowSampler {
+    /// With the goodput at the last look.
+    received: Vec<(FlowId, Bytes)>,
+    sent: Vec<FlowId>,
+    series: Series,
+    last: Time,
+    samples: Vec<Sample>,
+}
+
+impl FlowSampler {
+    pub(crate) fn sample(&mut self, now: Time, endpoint: &Endpoint, plan: &Plan) {
+        let span = now.since(self.last);
+        self.last = now;
+        if self.series.has(ProbeKind::Rate) {
+            self.sample_rates(now, span, endpoint, plan);
+        }
+        let series = self.series;
+        for &flow in &self.sent {
+            let Some(sender) = endpoint.sender(flow) else { continue };
+            let rtt = sender.srtt.map(|srtt| srtt.as_ps() as f64 / 1e3);
+            let values = [(ProbeKind::Cwnd, Some(sender.cwnd.as_f64())), (ProbeKind::Rtt, rtt)];
+            for (probe, value) in values.into_iter().filter(|&(probe, _)| series.has(probe)) {
+                let id = SampleId::Flow(flow);
+                self.samples.extend(value.map(|value| Sample { at: now, probe, id, value }));
+            }
+        }
+    }
+
+    fn sample_rates(&mut self, now: Time, span: Duration, endpoint: &Endpoint, plan: &Plan) {
+        for (flow, before) in &mut self.received {
+            let (waits, plan) = (plan.triggers.waits(*flow), &plan.flows[flow.index()].flow);
+            if plan.start >= now || *before >= plan.size {
+                continue;
+            }
+            let receiver = endpoint.receiver(*flow);
+            // When a flow that waits for others started is known at the other end.
+            if waits && receiver.is_none() {
+                continue;
+            }
+            let goodput = receiver.map_or(Bytes::ZERO, |r| r.goodput);
+            let value = Rate::per(goodput - *before, span).as_bps() as f64;
+            *before = goodput;
+            self.samples.push(Sample { at: now, probe: ProbeKind::Rate, id: SampleId::Flow(*flow), value });
+        }
+    }
+
+    /// Samples taken, in order of time.
+    pub(crate) fn take(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.samples)
+    }
+}
+
+/// What can be seen of a port.
+pub(crate) struct Look {
+    /// Time spent sending so far.
+    pub(crate) busy: Duration,
+    /// Data queue; a NIC has none.
+    pub(crate) queue: Option<Bytes>,
+    /// Phantom queue, if there is one.
+    pub(crate) phantom: Option<Bytes>,
+}
+
+impl Look {
+    /// At a switch's port.
+    pub(crate) fn at(port: &Port, now: Time) -> Self {
+        Self { busy: port.busy_until(now), queue: Some(port.queued(now)), phantom: port.phantom(now) }
+    }
+}
+
+/// Looks at some ports of a node.
+#[derive(Default)]
+pub(crate) struct PortSampler {
+    /// With what is sampled, and the busy time at the last look.
+    ports: Vec<(PortId, Series, Duration)>,
+    last: Time,
+    samples: Vec<Sample>,
+}
+
+impl PortSampler {
+    pub(crate) fn sample(&mut self, now: Time, look: impl Fn(PortId) -> Look) {
+        let span = now.since(self.last);
+        self.last = now;
+        for (id, series, busy_before) in &mut self.ports {
+            let Look { busy, queue, phantom } = look(*id);
+            let share = (!span.is_zero()).then(|| busy.saturating_sub(*busy_before) / span);
+            *busy_before = busy;
+            let values = [
+                (ProbeKind::Queue, queue.map(Bytes::as_f64)),
+                (ProbeKind::PhantomQueue, phantom.map(Bytes::as_f64)),
+                (ProbeKind::Utilization, share),
+            ];
+            for (probe, value) in values.into_iter().filter(|&(probe, _)| series.has(probe)) {
+                let id = SampleId::Port(*id);
+                self.samples.extend(value.map(|value| Sample { at: now, probe, id, value }));
+            }
+        }
+    }
+
+    /// Samples taken, in order of time.
+    pub(crate) fn take(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.samples)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_choice_has_what_it_was_given() {
+        let some = Series::NONE.with(ProbeKind::Rate).with(ProbeKind::Utilization);
+        assert!(some.has(ProbeKind::Rate) && some.has(ProbeKind::Utilization));
+        assert!(!some.has(ProbeKind::Cwnd) && !some.has(ProbeKind::Queue));
+        assert!(Series::default().has(ProbeKind::Rtt));
+    }
+}
