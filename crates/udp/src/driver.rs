@@ -3,8 +3,8 @@
 use crate::clock::Clock;
 use crate::message::{Incoming, Outgoing};
 use crate::wire::{Datagram, EcnCodepoint, Wire};
-use farspan_transport::coding::CodingError;
-use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
+use farspan_transport::coding::{CodingError, Layout};
+use farspan_transport::wire::{Ack, BlockNack, Coded, Header, MAX_HEADER, Nack, View};
 use farspan_transport::{
     self as transport, Endpoint, EndpointConfig, Event, Message, Poll, ReceiverReport, Route, SenderReport,
     Transmit,
@@ -27,7 +27,7 @@ pub struct Config {
     pub mss: Bytes,
     /// What a packet takes on the wire beside its payload, as windows and pacers count it.
     pub header: Bytes,
-    /// The longest message taken in: packets of longer ones are dropped.
+    /// The longest message taken in, parity not counted: packets of longer ones are dropped.
     pub longest_message: Bytes,
 }
 
@@ -40,7 +40,7 @@ pub enum DriverError {
     /// A block does not fit its code: the peer's headers contradict themselves.
     #[error("flow {flow} cannot be coded: {source}; run the same release at both ends")]
     Coding {
-        /// The flow.
+        /// The flow, by its sender's number.
         flow: FlowId,
         /// What does not fit.
         source: CodingError,
@@ -54,7 +54,9 @@ pub enum Outcome {
     Sent(SenderReport),
     /// It has arrived.
     Received {
-        /// What was counted.
+        /// Who sent it.
+        from: SocketAddr,
+        /// What was counted; its flow is the number that the sender gave it.
         report: ReceiverReport,
         /// Blocks of which pieces were decoded.
         blocks_repaired: u64,
@@ -83,7 +85,39 @@ struct Host {
     numbers: BTreeMap<SocketAddr, HostId>,
     outgoing: BTreeMap<FlowId, Outgoing>,
     incoming: BTreeMap<FlowId, Incoming>,
+    arrivals: Arrivals,
     outcomes: VecDeque<Outcome>,
+}
+
+/// The flows that come in. Each peer numbers its own, so that those of two may be equal: towards the endpoint they are
+/// numbered anew, in the order in which they came.
+#[derive(Debug, Default)]
+struct Arrivals {
+    /// By number here: the peer, and its number.
+    flows: Vec<(HostId, FlowId)>,
+    numbers: BTreeMap<(HostId, FlowId), FlowId>,
+}
+
+impl Arrivals {
+    /// The number here, which is the next one if the flow is new.
+    fn number(&self, from: HostId, flow: FlowId) -> FlowId {
+        let next = FlowId(self.flows.len() as u32);
+        self.numbers.get(&(from, flow)).copied().unwrap_or(next)
+    }
+
+    /// Keeps what [`Self::number`] gave.
+    fn keep(&mut self, from: HostId, flow: FlowId) {
+        let number = self.number(from, flow);
+        if number.index() == self.flows.len() {
+            self.flows.push((from, flow));
+            self.numbers.insert((from, flow), number);
+        }
+    }
+
+    /// The sender's number.
+    fn theirs(&self, number: FlowId) -> FlowId {
+        self.flows[number.index()].1
+    }
 }
 
 impl<W: Wire> Driver<W> {
@@ -103,6 +137,7 @@ impl<W: Wire> Driver<W> {
             numbers: BTreeMap::from([(address, own)]),
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
+            arrivals: Arrivals::default(),
             outcomes: VecDeque::new(),
         };
         Ok(Self { wire, host, waiting: None })
@@ -131,10 +166,10 @@ impl<W: Wire> Driver<W> {
         &self.host.endpoint
     }
 
-    /// Takes a message of at least one byte. `flow` was never used before at either end.
+    /// Takes a message of at least one byte. `flow` is a number that no message from here had before.
     pub fn submit(&mut self, flow: FlowId, to: SocketAddr, bytes: Vec<u8>, route: Arc<Route>) {
         let host = &mut self.host;
-        let (to, now) = (host.number(to), host.clock.now());
+        let (to, now) = (host.keep(to), host.clock.now());
         let (size, initial_cwnd) = (Bytes::new(bytes.len() as u64), route.path().bdp);
         host.outgoing.insert(flow, Outgoing::new(bytes, host.config.mss.get() as usize));
         host.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route });
@@ -193,45 +228,83 @@ impl<W: Wire> Driver<W> {
 }
 
 impl Host {
-    /// The number of a host, which may be new.
-    fn number(&mut self, address: SocketAddr) -> HostId {
-        *self.numbers.entry(address).or_insert_with(|| {
-            self.addresses.push(address);
-            HostId(self.addresses.len() as u32 - 1)
-        })
+    /// The number of a host, which is the next one if it is new.
+    fn number(&self, address: SocketAddr) -> HostId {
+        let next = HostId(self.addresses.len() as u32);
+        self.numbers.get(&address).copied().unwrap_or(next)
     }
 
-    /// Takes a datagram. What is no packet of this protocol is dropped without a word, as anyone may have sent it.
+    /// Keeps what [`Self::number`] gave.
+    fn keep(&mut self, address: SocketAddr) -> HostId {
+        let number = self.number(address);
+        if number.index() == self.addresses.len() {
+            self.addresses.push(address);
+            self.numbers.insert(address, number);
+        }
+        number
+    }
+
+    /// Takes a datagram. What is no packet of this protocol is dropped without a word, as anyone may have sent it; who sends
+    /// nothing else gets no number.
     fn take(&mut self, from: SocketAddr, ecn: Option<EcnCodepoint>, bytes: &[u8]) -> Result<(), DriverError> {
         let Ok(view) = View::new(bytes) else { return Ok(()) };
         let (header, Some(payload)) = (view.header(), view.payload()) else { return Ok(()) };
-        let coded = match &header {
-            Header::Data(data) | Header::Coded(Coded { data, .. }) => {
-                if self.config.mss * u64::from(data.packets) > self.config.longest_message {
-                    return Ok(());
-                }
-                if let Header::Coded(coded) = &header { Some(coded) } else { None }
-            }
-            // Feedback from hosts that nothing was sent to.
-            _ if !self.numbers.contains_key(&from) => return Ok(()),
-            _ => None,
-        };
-        let seq = match &header {
-            Header::Data(data) | Header::Coded(Coded { data, .. }) => data.seq,
-            _ => 0,
-        };
-        let (from, now) = (self.number(from), self.clock.now());
         let ecn_ce = ecn == Some(EcnCodepoint::Ce);
-        let packet = transport::Incoming { from, header, ecn_ce, trimmed: false };
-        if let Some(received) = self.endpoint.handle_packet(now, &packet) {
-            let flow = received.flow;
-            let message = self.incoming.entry(flow).or_insert_with(|| Incoming::new(self.config.mss, coded));
-            message.take(&received, seq, payload).map_err(|source| DriverError::Coding { flow, source })?;
+        match header {
+            Header::Data(_) | Header::Coded(_) => {
+                if self.shortest(&header).is_some_and(|size| size <= self.config.longest_message) {
+                    self.take_data(from, header, ecn_ce, payload)?;
+                }
+            }
+            // Feedback of hosts that nothing was sent to.
+            _ if !self.numbers.contains_key(&from) => {}
+            _ => {
+                let packet = transport::Incoming { from: self.number(from), header, ecn_ce, trimmed: false };
+                self.endpoint.handle_packet(self.clock.now(), &packet);
+            }
         }
         while let Some(event) = self.endpoint.poll_event() {
             self.end(event);
         }
         Ok(())
+    }
+
+    /// How long the message of a data packet is at least; `None` if its header contradicts itself.
+    fn shortest(&self, header: &Header) -> Option<Bytes> {
+        let mss = self.config.mss;
+        match header {
+            Header::Coded(coded) => {
+                Some(Layout::of_header(coded.shape, coded.data.packets, coded.last_len, mss)?.size())
+            }
+            Header::Data(data) => Some(mss * u64::from(data.packets.checked_sub(1)?) + Bytes::new(1)),
+            _ => None,
+        }
+    }
+
+    /// Takes a data packet. Its sender and its flow get numbers only if the endpoint takes it.
+    fn take_data(
+        &mut self,
+        address: SocketAddr,
+        mut header: Header,
+        ecn_ce: bool,
+        payload: &[u8],
+    ) -> Result<(), DriverError> {
+        let from = self.number(address);
+        let (Header::Data(data) | Header::Coded(Coded { data, .. })) = &mut header else { return Ok(()) };
+        let (theirs, seq) = (data.flow, data.seq);
+        data.flow = self.arrivals.number(from, theirs);
+        let flow = data.flow;
+        let packet = transport::Incoming { from, header, ecn_ce, trimmed: false };
+        let received = self.endpoint.handle_packet(self.clock.now(), &packet);
+        if self.endpoint.receiver(flow).is_some() {
+            self.keep(address);
+            self.arrivals.keep(from, theirs);
+        }
+        let Some(received) = received else { return Ok(()) };
+        let coded = if let Header::Coded(coded) = &packet.header { Some(coded) } else { None };
+        let message = self.incoming.entry(flow).or_insert_with(|| Incoming::new(self.config.mss, coded));
+        let taken = message.take(&received, seq, payload);
+        taken.map_err(|source| DriverError::Coding { flow: theirs, source })
     }
 
     fn end(&mut self, event: Event) {
@@ -240,11 +313,13 @@ impl Host {
                 self.outgoing.remove(&report.flow);
                 self.outcomes.push_back(Outcome::Sent(report));
             }
-            Event::Delivered(report) => {
+            Event::Delivered(mut report) => {
                 let bytes = self.incoming.remove(&report.flow).map(Incoming::into_bytes).unwrap_or_default();
                 let view = self.endpoint.receiver(report.flow);
                 let blocks_repaired = view.map_or(0, |view| view.blocks_repaired);
-                self.outcomes.push_back(Outcome::Received { report, blocks_repaired, bytes });
+                report.flow = self.arrivals.theirs(report.flow);
+                let from = self.addresses[report.from.index()];
+                self.outcomes.push_back(Outcome::Received { from, report, blocks_repaired, bytes });
             }
         }
     }
@@ -252,15 +327,22 @@ impl Host {
     /// A packet as bytes. Data is ECN-capable (RFC 3168), control packets are not.
     fn datagram(&mut self, packet: &Transmit) -> Result<Datagram, DriverError> {
         let flow = packet.header.flow();
+        let mut header = packet.header;
+        match &mut header {
+            Header::Data(_) | Header::Coded(_) => {}
+            Header::Ack(Ack { flow, .. })
+            | Header::Nack(Nack { flow, .. })
+            | Header::BlockNack(BlockNack { flow, .. }) => *flow = self.arrivals.theirs(*flow),
+        }
         let mut bytes = vec![0; MAX_HEADER];
-        let len = packet.header.encode(&mut bytes).expect("a header fits the longest");
+        let len = header.encode(&mut bytes).expect("a header fits the longest");
         bytes.truncate(len);
         if let (Some(payload), Some(message)) = (&packet.payload, self.outgoing.get_mut(&flow)) {
             let coded = message.append(payload, &mut bytes);
             coded.map_err(|source| DriverError::Coding { flow, source })?;
         }
         let ecn = (!packet.control).then_some(EcnCodepoint::Ect0);
-        Ok(Datagram { to: self.addresses[packet.to.0 as usize], ecn, bytes })
+        Ok(Datagram { to: self.addresses[packet.to.index()], ecn, bytes })
     }
 }
 
@@ -269,23 +351,27 @@ mod tests {
     use super::*;
     use crate::wire::Take;
     use farspan_transport::coding::Shape;
-    use farspan_transport::wire::{Ack, BlockNack, Data, Nack};
+    use farspan_transport::wire::Data;
     use proptest::prelude::*;
 
     const MSS: Bytes = Bytes::new(100);
 
-    /// A wire that gives what was put in, and takes nothing.
+    /// A wire that gives what was put in, and keeps what it takes.
     #[derive(Debug, Default)]
-    struct Fed(Vec<(SocketAddr, Vec<u8>)>);
+    struct Fed {
+        given: Vec<(SocketAddr, Vec<u8>)>,
+        taken: Vec<(SocketAddr, Header)>,
+    }
 
     impl Wire for Fed {
-        fn send(&mut self, _: &Datagram) -> io::Result<bool> {
-            Ok(false)
+        fn send(&mut self, datagram: &Datagram) -> io::Result<bool> {
+            self.taken.push((datagram.to, View::new(&datagram.bytes).unwrap().header()));
+            Ok(true)
         }
 
         fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize> {
-            self.0.iter().for_each(|(from, bytes)| take(*from, None, bytes));
-            Ok(std::mem::take(&mut self.0).len())
+            self.given.iter().for_each(|(from, bytes)| take(*from, None, bytes));
+            Ok(std::mem::take(&mut self.given).len())
         }
 
         fn address(&self) -> io::Result<SocketAddr> {
@@ -317,7 +403,7 @@ mod tests {
 
     /// Feeds one datagram of `from`, and gives the outcome.
     fn feed(driver: &mut Driver<Fed>, from: u16, bytes: Vec<u8>) -> Option<Outcome> {
-        driver.wire.0.push((peer(from), bytes));
+        driver.wire.given.push((peer(from), bytes));
         driver.poll().unwrap();
         driver.poll_outcome()
     }
@@ -334,20 +420,64 @@ mod tests {
     #[test]
     fn what_is_too_long_or_too_short_is_dropped() {
         let mut driver = driver();
-        for (packets, len, payload) in [(101, 100, 100), (1, 3, 2), (1, 3, 4), (1, 3, 0)] {
+        for (packets, len, payload) in [(101, 100, 100), (1, 3, 2), (1, 3, 4), (1, 3, 0), (0, 100, 100)] {
             feed(&mut driver, 1, bytes(&Header::Data(data(0, packets, len)), payload));
-            assert_eq!(driver.endpoint().receiver(FlowId(1)), None, "{packets} {len} {payload}");
+            assert_eq!(driver.endpoint().receiver(FlowId(0)), None, "{packets} {len} {payload}");
         }
         feed(&mut driver, 1, bytes(&Header::Data(data(0, 100, 100)), 100));
-        assert!(driver.endpoint().receiver(FlowId(1)).is_some());
+        assert!(driver.endpoint().receiver(FlowId(0)).is_some());
     }
 
     #[test]
-    fn feedback_of_strangers_claims_no_number() {
+    fn parity_does_not_count_towards_the_longest_message() {
+        let shape = Shape::new(8, 2).unwrap();
+        let coded = |packets, last_len| {
+            Header::Coded(Coded { data: data(0, packets, 100), shape, last_len, block_wait_ns: 0 })
+        };
+        // 100 pieces are 12 blocks and a half: 126 packets. One piece more of one byte is too much.
+        for (packets, last_len, is_taken) in [(126, 100, true), (126, 1, true), (127, 1, false)] {
+            let mut driver = driver();
+            feed(&mut driver, 1, bytes(&coded(packets, last_len), 100));
+            let receiver = driver.endpoint().receiver(FlowId(0));
+            assert_eq!(receiver.is_some(), is_taken, "{packets} packets, the last of {last_len} B");
+        }
+    }
+
+    #[test]
+    fn strangers_that_send_nothing_of_use_get_no_number() {
         let mut driver = driver();
         let nack = Nack { flow: FlowId(1), seq: 0, cumulative: 0, sent_at: Time::ZERO, entropy: 0 };
         feed(&mut driver, 1, bytes(&Header::Nack(nack), 0));
+        // Too long; beyond the end of the message; a short piece in the middle.
+        for (seq, packets, len) in [(0, 101, 100), (7, 7, 100), (0, 2, 3)] {
+            feed(&mut driver, 1, bytes(&Header::Data(data(seq, packets, len)), usize::from(len)));
+        }
         assert_eq!(driver.host.addresses, [peer(0)]);
+        assert!(driver.host.arrivals.flows.is_empty());
+    }
+
+    #[test]
+    fn two_peers_may_use_the_same_flow_number() {
+        let mut driver = driver();
+        let piece = |seq, fill| {
+            let mut datagram = bytes(&Header::Data(data(seq, 2, 100)), 0);
+            datagram.resize(datagram.len() + 100, fill);
+            datagram
+        };
+        assert_eq!(feed(&mut driver, 1, piece(0, 1)), None);
+        assert_eq!(feed(&mut driver, 2, piece(0, 2)), None);
+        for (port, fill) in [(2_u16, 2_u8), (1, 1)] {
+            let outcome = feed(&mut driver, port, piece(1, fill));
+            let Some(Outcome::Received { from, report, bytes, .. }) = outcome else { panic!("{outcome:?}") };
+            assert_eq!((from, report.flow, bytes), (peer(port), FlowId(1), vec![fill; 200]));
+        }
+        assert_eq!(driver.wire.taken.len(), 4);
+        assert!(
+            driver.wire.taken.iter().all(|(_, header)| header.flow() == FlowId(1)),
+            "each by its own number"
+        );
+        let to = |port| driver.wire.taken.iter().filter(|(to, _)| *to == peer(port)).count();
+        assert_eq!((to(1), to(2)), (2, 2));
     }
 
     fn any_header() -> impl Strategy<Value = Header> {

@@ -104,12 +104,7 @@ fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
 fn driver(transfer: &Transfer, entity: u64) -> Result<Driver<Lossy<Socket>>, TransferError> {
     let socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     let wire = Lossy::new(socket, transfer.losses, transfer.seed, entity);
-    let config = Config {
-        seed: transfer.seed,
-        mss: MSS,
-        header: HEADER,
-        longest_message: transfer.size * 2 + MSS * 255,
-    };
+    let config = Config { seed: transfer.seed, mss: MSS, header: HEADER, longest_message: transfer.size };
     Ok(Driver::new(wire, config)?)
 }
 
@@ -136,7 +131,7 @@ pub fn run(transfer: &Transfer) -> Result<Report, TransferError> {
         while let Some(Outcome::Sent(report)) = from.poll_outcome() {
             sent = Some(report);
         }
-        while let Some(Outcome::Received { report, blocks_repaired, bytes }) = to.poll_outcome() {
+        while let Some(Outcome::Received { report, blocks_repaired, bytes, .. }) = to.poll_outcome() {
             received = Some((report, blocks_repaired, hash(&bytes)));
         }
         if from.now().since(began) > transfer.limit {
