@@ -24,6 +24,8 @@ use farspan_units::{Bytes, Duration};
 const DATA: u32 = 8;
 /// Parity packets of a block (section 5.2.3).
 const PARITY: u32 = 2;
+/// The longest timer. Packets carry it, with the time in which their block leaves, in 32 bits of nanoseconds: 4.29 s.
+const LONGEST_TIMER: Duration = Duration::from_ms(4000);
 
 /// Parameters of MDS blocks.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,7 +42,8 @@ pub struct Config {
     /// 5.2.3).
     pub parity: u32,
     /// How long a receiver waits for a block after its first packet, but for the time in which the block leaves the sender;
-    /// left out: the largest wait in full buffers along the path (section 4.2, "estimated maximum queuing ... delay").
+    /// left out: the largest wait in full buffers along the path (section 4.2, "estimated maximum queuing ... delay"). From 0
+    /// to 4 s.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub timer: Option<Duration>,
     /// What is sent again of a block that cannot be decoded; `needed`. Published code: `all`.
@@ -73,7 +76,10 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::unless_in(1.0..=254.0, "mds", "data", f64::from(self.data))?;
         let most = f64::from(255 - self.data);
-        ConfigError::unless_in(1.0..=most, "mds", "parity", f64::from(self.parity))
+        ConfigError::unless_in(1.0..=most, "mds", "parity", f64::from(self.parity))?;
+        let timer = self.timer.unwrap_or_default();
+        let cure = "give at most 4s, or leave it out to wait as long as full buffers can hold a packet";
+        ConfigError::unless(timer <= LONGEST_TIMER, "mds", "timer", &timer, "is out of range", cure)
     }
 
     /// The shape of a full block; `None` if the ranges do not hold.
