@@ -21,7 +21,8 @@ struct Losses {
     packets: u8,
     /// Whether it is counted among those that lost more than their parity.
     is_undecodable: bool,
-    /// Packets that were lost and have not arrived, sent again or not: bit `i` is the block's packet `i`.
+    /// Packets that were lost, sent again or not; if they have arrived since, until the next one is lost. Bit `i` is the
+    /// block's packet `i`.
     missing: [u64; 4],
 }
 
@@ -31,7 +32,18 @@ impl Losses {
         ((i / 64) as usize, 1 << (i % 64))
     }
 
-    fn missing(&self) -> u32 {
+    /// How many of the block's packets, the first of which is `first`, were lost and have not arrived.
+    fn missing(&mut self, first: u32, sent: &SentMap) -> u32 {
+        for (word, base) in self.missing.iter_mut().zip((first..).step_by(64)) {
+            let mut lost = *word;
+            while lost != 0 {
+                let i = lost.trailing_zeros();
+                lost &= lost - 1;
+                if sent.is_acknowledged(base + i) {
+                    *word &= !(1 << i);
+                }
+            }
+        }
         self.missing.iter().map(|word| word.count_ones()).sum()
     }
 }
@@ -112,12 +124,13 @@ impl Outgoing {
     #[cold]
     pub(crate) fn on_lost(&mut self, seq: u32, sent: &mut SentMap) {
         let number = self.layout.block_of(seq);
-        let (word, bit) = Losses::place(seq - self.layout.packets_of(number).start);
+        let first = self.layout.packets_of(number).start;
+        let (word, bit) = Losses::place(seq - first);
         let block = self.losses.entry(number).or_default();
         block.packets += 1;
         block.missing[word] |= bit;
         self.wanted += u32::from(block.packets > self.spare);
-        if !block.is_undecodable && block.missing() > u32::from(self.layout.shape().parity()) {
+        if !block.is_undecodable && block.missing(first, sent) > u32::from(self.layout.shape().parity()) {
             block.is_undecodable = true;
             self.undecodable += 1;
         }
@@ -126,19 +139,9 @@ impl Outgoing {
         }
     }
 
-    /// Packet `seq`, which was held for lost, has arrived.
+    /// Packet `seq`, which was held for lost, is so no more: it has arrived, or leaves again.
     #[cold]
     pub(crate) fn on_found(&mut self, seq: u32) {
-        let number = self.layout.block_of(seq);
-        let (word, bit) = Losses::place(seq - self.layout.packets_of(number).start);
-        if let Some(block) = self.losses.get_mut(&number) {
-            block.missing[word] &= !bit;
-        }
-        self.take_out(seq);
-    }
-
-    /// Packet `seq`, which was held for lost, is so no more.
-    fn take_out(&mut self, seq: u32) {
         if let Some(block) = self.losses.get_mut(&self.layout.block_of(seq)) {
             self.wanted -= u32::from(block.packets > self.spare);
             block.packets -= 1;
@@ -161,7 +164,7 @@ impl Outgoing {
         let seq = self.next_wanted(now, sent);
         debug_assert!(seq.is_some(), "a packet that is wanted is in line");
         let seq = seq?;
-        self.take_out(seq);
+        self.on_found(seq);
         if self.wanted == 0 {
             sent.clear_line();
         }
@@ -284,6 +287,22 @@ mod tests {
         assert_eq!(bench.outgoing.undecodable(), 0, "two packets, whatever one of them has been through");
         bench.lose(&[5]);
         assert_eq!((bench.resend(), bench.outgoing.undecodable()), (alloc::vec![5], 1));
+    }
+
+    #[test]
+    fn a_retransmission_that_arrives_is_missing_no_more() {
+        let mut bench = Bench::new(10, Resend::All);
+        for seq in 0..6 {
+            bench.lose(&[seq]);
+            assert_eq!(bench.resend(), [seq]);
+            assert!(matches!(
+                bench.sent.acknowledge(bench.now, seq),
+                crate::recovery::Outcome::Arrived { .. }
+            ));
+        }
+        assert_eq!(bench.outgoing.undecodable(), 0, "never more than one at a time");
+        bench.lose(&[6, 7, 8]);
+        assert_eq!(bench.outgoing.undecodable(), 1);
     }
 
     #[test]

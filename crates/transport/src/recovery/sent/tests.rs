@@ -1,0 +1,272 @@
+//! Tests of the sent-packet map.
+
+use super::cell::MAX_TIMEOUTS;
+use super::*;
+use alloc::collections::BTreeMap;
+use proptest::prelude::*;
+
+const RTO: Duration = Duration::from_us(100);
+const PATIENCE: Patience = Patience { rto: RTO, backs_off: true };
+/// After all that happens in tests that do not count time themselves.
+const LATER: Time = Time::from_ps(1 << 40);
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+/// A map whose packet `i` left at `i` us.
+fn sent(packets: u32) -> SentMap {
+    let mut map = SentMap::new(true);
+    for i in 0..packets {
+        assert_eq!(map.send_new(us(u64::from(i)), i as Entropy + 100), i);
+    }
+    map
+}
+
+fn ack(map: &mut SentMap, seq: u32) -> Outcome {
+    let outcome = map.acknowledge(LATER, seq);
+    map.advance();
+    outcome
+}
+
+fn timed_out(map: &mut SentMap, now: u64) -> Vec<u32> {
+    core::iter::from_fn(|| map.take_timed_out(us(now), PATIENCE)).map(|late| late.seq).collect()
+}
+
+#[test]
+fn acks_in_any_order_move_the_base_over_what_is_acknowledged() {
+    let mut map = sent(4);
+    assert_eq!(ack(&mut map, 2), Outcome::Arrived { sent_at: us(2) });
+    assert_eq!(ack(&mut map, 1), Outcome::Arrived { sent_at: us(1) });
+    assert_eq!(map.base(), 0);
+    assert_eq!(ack(&mut map, 0), Outcome::Arrived { sent_at: us(0) });
+    assert_eq!(map.base(), 3);
+    assert_eq!(ack(&mut map, 2), Outcome::Known);
+    assert_eq!(ack(&mut map, 1), Outcome::Known);
+}
+
+#[test]
+fn each_packet_times_out_a_time_out_after_it_left() {
+    let mut map = sent(3);
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(100)));
+    ack(&mut map, 0);
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(101)));
+    assert!(timed_out(&mut map, 100).is_empty());
+    assert_eq!(timed_out(&mut map, 102), [1, 2]);
+    assert_eq!(map.deadline(LATER, PATIENCE), None);
+}
+
+#[test]
+fn the_time_out_doubles_with_every_repeat_of_one_packet() {
+    let mut map = sent(1);
+    let mut now = 0;
+    for repeat in 0..4 {
+        assert_eq!(map.deadline(LATER, PATIENCE), Some(us(now + (100 << repeat))));
+        now += 100 << repeat;
+        assert!(timed_out(&mut map, now - 1).is_empty());
+        assert_eq!(timed_out(&mut map, now), [0]);
+        assert_eq!(map.resend(us(now), 0), Some((0, repeat + 1)));
+    }
+}
+
+#[test]
+fn a_loss_found_without_a_time_out_does_not_double_it() {
+    let mut map = sent(2);
+    assert_eq!(map.take_sent_until(LATER, us(0)).map(|late| late.seq), Some(0));
+    assert_eq!(map.take_sent_until(LATER, us(0)), None);
+    assert_eq!(map.resend(us(10), 0), Some((0, 0)));
+    ack(&mut map, 1);
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(110)));
+}
+
+#[test]
+fn one_transmission_given_up_for_itself_times_out_no_more_and_later_ones_of_the_packet_do() {
+    let mut map = sent(3);
+    assert_eq!(map.take_one(LATER, 0, us(0)), Some(Late { seq: 0, sent_at: us(0), entropy: 100 }));
+    assert_eq!(map.take_one(LATER, 0, us(0)), None, "it is lost already");
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(101)));
+    assert_eq!(map.resend(us(5), 7), Some((0, 0)), "no time-out has run out");
+    assert_eq!(map.take_one(LATER, 0, us(0)), None, "an earlier transmission");
+    assert_eq!(map.take_one(LATER, 9, us(0)), None, "never sent");
+    ack(&mut map, 1);
+    assert_eq!(map.take_one(LATER, 1, us(1)), None, "acknowledged");
+    ack(&mut map, 2);
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(105)));
+}
+
+#[test]
+fn a_retransmission_given_up_and_sent_again_stands_behind_those_sent_before() {
+    let mut map = sent(2);
+    timed_out(&mut map, 101);
+    map.resend(us(110), 0);
+    map.resend(us(111), 0);
+    assert!(map.take_one(LATER, 0, us(110)).is_some());
+    assert_eq!(map.resend(us(150), 0), Some((0, 1)), "the time-outs so far stay");
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(311)), "packet 1");
+    assert_eq!(timed_out(&mut map, 349), [1]);
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(350)));
+}
+
+#[test]
+fn a_late_packet_comes_with_its_last_send_time_and_entropy() {
+    let mut map = sent(20);
+    timed_out(&mut map, 100);
+    map.resend(us(100), 7);
+    let late: Vec<_> = core::iter::from_fn(|| map.take_sent_until(LATER, us(100))).collect();
+    assert_eq!(late[2], Late { seq: 3, sent_at: us(3), entropy: 103 });
+    assert_eq!(late.last(), Some(&Late { seq: 0, sent_at: us(100), entropy: 7 }));
+}
+
+#[test]
+fn a_lost_packet_that_is_acknowledged_is_not_sent_again() {
+    let mut map = sent(3);
+    assert_eq!(timed_out(&mut map, 101), [0, 1]);
+    assert_eq!(ack(&mut map, 0), Outcome::WasLost);
+    assert_eq!(map.resend(us(102), 0), Some((1, 1)));
+    assert_eq!(map.resend(us(102), 0), None);
+    assert!(!map.has_lost());
+}
+
+#[test]
+fn retransmissions_that_were_acknowledged_do_not_hold_up_later_ones() {
+    let mut map = sent(3);
+    timed_out(&mut map, 102);
+    for now in [110, 111, 112] {
+        map.resend(us(now), 0);
+    }
+    ack(&mut map, 0);
+    ack(&mut map, 1);
+    assert_eq!(map.deadline(LATER, PATIENCE), Some(us(312)));
+    assert_eq!(timed_out(&mut map, 312), [2]);
+}
+
+#[test]
+fn without_back_off_every_repeat_waits_the_same_time() {
+    let steady = Patience { backs_off: false, ..PATIENCE };
+    let mut map = SentMap::new(false);
+    map.send_new(us(0), 0);
+    for n in 0..5 {
+        let due = 100 * (n + 1);
+        assert_eq!(map.deadline(us(due), steady), Some(us(due)));
+        assert_eq!(map.take_timed_out(us(due), steady).map(|late| late.seq), Some(0));
+        map.resend(us(due), 0);
+    }
+}
+
+#[test]
+fn send_times_are_exact_after_the_58_bits_wrap() {
+    let mut map = SentMap::new(false);
+    let start = Time::from_ps((1 << 58) - 1);
+    map.send_new(start, 0);
+    map.send_new(start + Duration::from_ps(1), 0);
+    assert_eq!(map.deadline(start + RTO, PATIENCE), Some(start + RTO));
+    assert_eq!(map.acknowledge(start + RTO, 1), Outcome::Arrived { sent_at: start + Duration::from_ps(1) });
+}
+
+#[test]
+fn a_packet_of_the_window_takes_eight_bytes_and_two_more_for_its_entropy() {
+    let map = sent(4096);
+    assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 10);
+    let mut map = SentMap::new(false);
+    for i in 0..4096 {
+        map.send_new(us(i), 7);
+    }
+    assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 8);
+}
+
+/// What the map must do, told the slow way: every packet in a table, every question a scan.
+#[derive(Default)]
+struct Model {
+    /// By packet: (state, time-outs, last send time).
+    packets: BTreeMap<u32, (State, u32, Time)>,
+}
+
+impl Model {
+    fn in_flight(&self) -> impl Iterator<Item = (u32, u32, Time)> {
+        let flying = |(&seq, &(state, timeouts, at)): (&u32, &(State, u32, Time))| {
+            matches!(state, State::First | State::Again).then_some((seq, timeouts, at))
+        };
+        self.packets.iter().filter_map(flying)
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.in_flight().map(|(_, timeouts, at)| at + RTO.doubled(timeouts)).min()
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_map_agrees_with_a_table_that_is_scanned(
+        steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..40), 1..400),
+    ) {
+        let (mut map, mut model, mut now) = (SentMap::new(false), Model::default(), Time::ZERO);
+        for (step, pick, wait) in steps {
+            now += Duration::from_us(wait);
+            match step {
+                0 | 1 => {
+                    let seq = map.send_new(now, 0);
+                    model.packets.insert(seq, (State::First, 0, now));
+                }
+                2 if map.next() > 0 => {
+                    let seq = u32::from(pick) % map.next();
+                    let (state, _, at) = model.packets[&seq];
+                    let expected = match state {
+                        State::Acked => Outcome::Known,
+                        State::Lost => Outcome::WasLost,
+                        State::First | State::Again => Outcome::Arrived { sent_at: at },
+                    };
+                    prop_assert_eq!(ack(&mut map, seq), expected);
+                    model.packets.entry(seq).and_modify(|packet| packet.0 = State::Acked);
+                }
+                5 if map.next() > 0 => {
+                    let seq = u32::from(pick) % map.next();
+                    let (state, timeouts, at) = model.packets[&seq];
+                    // Now and then of another transmission than the last.
+                    let echoed = if pick % 5 == 0 { Time::from_ps(at.as_ps() / 2) } else { at };
+                    let flies = matches!(state, State::First | State::Again) && echoed == at;
+                    let taken = map.take_one(LATER, seq, echoed);
+                    prop_assert_eq!(taken, flies.then_some(Late { seq, sent_at: at, entropy: 0 }));
+                    if flies {
+                        model.packets.insert(seq, (State::Lost, timeouts, at));
+                    }
+                }
+                3 => {
+                    let is_lost = model.packets.values().any(|packet| packet.0 == State::Lost);
+                    prop_assert_eq!(map.has_lost(), is_lost);
+                    let sent = map.resend(now, 0);
+                    prop_assert_eq!(sent.is_some(), is_lost);
+                    if let Some((seq, timeouts)) = sent {
+                        prop_assert_eq!(model.packets[&seq].0, State::Lost);
+                        prop_assert_eq!(model.packets[&seq].1, timeouts);
+                        model.packets.insert(seq, (State::Again, timeouts, now));
+                    }
+                }
+                _ => {
+                    let by_time = pick % 2 == 0;
+                    let mark = Time::from_ps(now.as_ps().saturating_sub(RTO.as_ps() / 2));
+                    let late = |timeouts: u32, at: Time| {
+                        if by_time { at <= mark } else { at + RTO.doubled(timeouts) <= now }
+                    };
+                    let mut expected: Vec<u32> =
+                        model.in_flight().filter(|&(_, timeouts, at)| late(timeouts, at)).map(|p| p.0).collect();
+                    let take = |map: &mut SentMap| {
+                        if by_time { map.take_sent_until(LATER, mark) } else { map.take_timed_out(now, PATIENCE) }
+                    };
+                    let mut taken: Vec<u32> =
+                        core::iter::from_fn(|| take(&mut map)).map(|late| late.seq).collect();
+                    for seq in &taken {
+                        let timeouts = model.packets[seq].1 + u32::from(!by_time);
+                        let at = model.packets[seq].2;
+                        model.packets.insert(*seq, (State::Lost, timeouts.min(MAX_TIMEOUTS), at));
+                    }
+                    taken.sort_unstable();
+                    expected.sort_unstable();
+                    prop_assert_eq!(taken, expected);
+                }
+            }
+            prop_assert_eq!(map.deadline(LATER, PATIENCE), model.deadline());
+            let base = model.packets.iter().find(|(_, packet)| packet.0 != State::Acked).map(|(seq, _)| *seq);
+            prop_assert_eq!(map.base(), base.unwrap_or(map.next()));
+        }
+    }
+}
