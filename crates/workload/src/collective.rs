@@ -11,6 +11,7 @@
 use crate::{Flow, Part, Rule, Sites, Trigger};
 use farspan_units::{Bytes, Duration, HostId, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What the ranks have when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,8 +74,8 @@ pub struct Move {
     pub offset: Bytes,
     /// How many they are.
     pub size: Bytes,
-    /// The moves, by position, that `src` must have received.
-    pub after: Vec<u32>,
+    /// The moves, by position, that `src` must have received: one list for all that it sends in the stage.
+    pub after: Arc<[u32]>,
 }
 
 /// Why there is no such collective.
@@ -123,13 +124,17 @@ pub enum CollectiveError {
         /// How many ranks each site has.
         ranks: Vec<usize>,
     },
-    /// More flows than flow ids.
-    #[error("{flows} flows, but flow ids end at {limit}: ask for fewer iterations or ranks", limit = u32::MAX)]
+    /// More messages than a run has memory for.
+    #[error("{flows} messages, more than {MOST_MESSAGES}; ask for fewer iterations, or list fewer ranks")]
     TooMany {
         /// How many there would be.
         flows: u64,
     },
 }
+
+/// Every message is a flow, which takes some hundred bytes before the run begins: 4,194,304, of 1,448 ranks that all send
+/// to all others twice.
+const MOST_MESSAGES: u64 = 1 << 22;
 
 impl Collective {
     /// The moves of one iteration, group by group, stage by stage.
@@ -165,19 +170,38 @@ impl Collective {
         Ok(moves)
     }
 
+    /// How many messages all iterations have, for groups that [`Self::round`] does not refuse.
+    #[must_use]
+    pub fn messages(&self, sites: &Sites) -> u64 {
+        let pairs = |n: usize| n as u64 * (n as u64).saturating_sub(1);
+        let of_group = |ranks: &Vec<HostId>| match (self.operation, self.algorithm) {
+            (Operation::Allreduce, Algorithm::Hierarchical) => {
+                let here: BTreeSet<usize> = ranks.iter().map(|host| sites.site_of(*host)).collect();
+                let local = ranks.len() / here.len().max(1);
+                2 * (here.len() as u64 * pairs(local) + local as u64 * pairs(here.len()))
+            }
+            (Operation::Allreduce, _) => 2 * pairs(ranks.len()),
+            _ => pairs(ranks.len()),
+        };
+        self.groups.iter().map(of_group).sum::<u64>().saturating_mul(self.iterations.into())
+    }
+
     /// All iterations as a part of a workload: in the order of iterations, and within one in that of [`Self::round`].
     ///
     /// # Errors
     /// As [`Self::round`], or if there are no iterations or too many.
     pub fn part(&self, tag: &str, number: u32, start: Time, sites: &Sites) -> Result<Part, CollectiveError> {
-        let moves = self.round(sites)?;
-        let count = moves.len() as u64 * u64::from(self.iterations);
         if self.iterations == 0 {
             return Err(CollectiveError::NoIterations);
         }
-        if count > u64::from(u32::MAX) {
-            return Err(CollectiveError::TooMany { flows: count });
+        for ranks in &self.groups {
+            check(ranks, sites)?;
         }
+        let flows = self.messages(sites);
+        if flows > MOST_MESSAGES {
+            return Err(CollectiveError::TooMany { flows });
+        }
+        let moves = self.round(sites)?;
         let flow = |each: &Move| Flow {
             src: each.src,
             dst: each.dst,
@@ -235,7 +259,7 @@ fn within(moves: &[Move], part: u32) -> Vec<Trigger> {
             part,
             rule: Rule::All,
             finished: Vec::new(),
-            delivered: each.after.clone(),
+            delivered: each.after.to_vec(),
             targets: Vec::new(),
             pause: Duration::ZERO,
         });
@@ -288,13 +312,13 @@ struct Schedule<'a> {
     stage: u32,
     ranks: &'a [HostId],
     /// By rank: what it received in the last stage in which it received anything.
-    received: Vec<Vec<u32>>,
+    received: Vec<Arc<[u32]>>,
     moves: &'a mut Vec<Move>,
 }
 
 impl<'a> Schedule<'a> {
     fn new(group: u32, ranks: &'a [HostId], moves: &'a mut Vec<Move>) -> Self {
-        Self { group, stage: 0, ranks, received: vec![Vec::new(); ranks.len()], moves }
+        Self { group, stage: 0, ranks, received: vec![Arc::default(); ranks.len()], moves }
     }
 
     /// Adds a stage: sends from rank to rank.
@@ -302,13 +326,13 @@ impl<'a> Schedule<'a> {
         let mut received = BTreeMap::<usize, Vec<u32>>::new();
         for (from, to, Chunk { offset, size }) in sends {
             received.entry(to).or_default().push(self.moves.len() as u32);
-            let after = self.received[from].clone();
+            let after = Arc::clone(&self.received[from]);
             let (src, dst) = (self.ranks[from], self.ranks[to]);
             let (group, stage) = (self.group, self.stage);
             self.moves.push(Move { group, stage, src, dst, offset, size, after });
         }
         for (rank, moves) in received {
-            self.received[rank] = moves;
+            self.received[rank] = moves.into();
         }
         self.stage += 1;
     }
@@ -558,7 +582,34 @@ mod tests {
         idle.iterations = 0;
         assert!(message(idle.clone()).contains("0 iterations"));
         idle.iterations = u32::MAX;
-        assert!(message(idle).contains("flow ids end at"));
+        assert!(message(idle).contains("more than 4194304; ask for fewer iterations, or list fewer ranks"));
+    }
+
+    #[test]
+    fn messages_are_counted_before_they_are_laid_out() {
+        for operation in ALL {
+            for algorithm in [Algorithm::Ring, Algorithm::Direct, Algorithm::Hierarchical] {
+                let mut twice = collective(operation, algorithm, &[&[0, 8, 1, 9, 2, 10], &[3, 11]], 600);
+                twice.iterations = 2;
+                if let Ok(moves) = twice.round(&sites()) {
+                    assert_eq!(
+                        twice.messages(&sites()),
+                        2 * moves.len() as u64,
+                        "{operation:?} {algorithm:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_rank_s_sends_of_a_stage_share_one_list() {
+        let ranks = Vec::from_iter(0..256);
+        let sites = Sites::new(vec![0..256]).unwrap();
+        let moves =
+            collective(Operation::Allreduce, Algorithm::Direct, &[&ranks], 1 << 20).round(&sites).unwrap();
+        let lists: BTreeSet<_> = moves.iter().map(|each| each.after.as_ptr()).collect();
+        assert_eq!((moves.len(), lists.len()), (2 * 256 * 255, 1 + 256));
     }
 
     /// Which ranks' contributions each byte of each rank's buffer holds (a bit for each rank).

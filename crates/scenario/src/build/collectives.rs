@@ -79,8 +79,12 @@ impl Shares<'_> {
             }
         }
         let mut ends: Vec<Duration> = Vec::with_capacity(moves.len());
+        // What a rank sends in a stage waits for one list.
+        let mut ready: BTreeMap<(u32, u32, HostId), Duration> = BTreeMap::new();
         for each in moves {
-            let ready = each.after.iter().map(|id| ends[*id as usize]).max().unwrap_or_default();
+            let ready = *ready
+                .entry((each.group, each.stage, each.src))
+                .or_insert_with(|| each.after.iter().map(|id| ends[*id as usize]).max().unwrap_or_default());
             let all = |resource| offered[&(each.stage, resource)];
             ends.push(ready + self.message(each, all));
         }
