@@ -8,6 +8,8 @@ mod conformance;
 pub mod ecmp;
 pub mod plb;
 pub mod rps;
+#[cfg(test)]
+mod testing;
 pub mod unolb;
 
 use alloc::boxed::Box;

@@ -192,34 +192,16 @@ impl Balance for Plb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::balance::testing::Flow;
     use crate::congestion::testing::path;
     use alloc::collections::BTreeSet;
-    use farspan_units::{Bytes, FlowId, Purpose};
+    use farspan_units::Bytes;
 
-    struct Flow {
-        plb: Plb,
-        random: Random,
-        now: Time,
-        in_flight: Bytes,
-    }
-
-    impl Flow {
+    impl Flow<Plb> {
         fn new(config: &Config) -> Self {
-            let path = path();
-            let random = Random::new(1, Purpose::Balance, 0);
-            let plb = Plb::new(config, &Start { path: &path, flow: FlowId(0), random });
-            let mut draws = Random::new(1, Purpose::Balance, 1);
-            draws.bits();
-            Self { plb, random: draws, now: Time::ZERO + path.base_rtt, in_flight: Bytes::new(40_960) }
-        }
-
-        fn entropy(&mut self) -> Entropy {
-            self.plb.entropy(self.now, &mut self.random)
-        }
-
-        fn feedback(&self) -> Feedback {
-            let sent_at = Time::ZERO + self.now.since(Time::ZERO + path().base_rtt);
-            Feedback { now: self.now, sent_at, entropy: 0, in_flight: self.in_flight }
+            let mut flow = Self::with(|start| Plb::new(config, start));
+            flow.random.bits();
+            flow
         }
 
         /// A round of ten ACKs of which so many are marked; says whether the flow moved.
@@ -227,7 +209,7 @@ mod tests {
             let before = self.entropy();
             for i in 0..10 {
                 self.now += path().base_rtt / 10;
-                self.plb.on_ack(self.feedback(), i < marked, &mut self.random);
+                self.ack(before, i < marked);
             }
             self.entropy() != before
         }
@@ -239,7 +221,7 @@ mod tests {
 
         fn lose(&mut self) -> bool {
             let before = self.entropy();
-            self.plb.on_timeout(self.feedback(), &mut self.random);
+            self.time_out(before);
             self.entropy() != before
         }
     }
@@ -257,7 +239,7 @@ mod tests {
     }
 
     /// A Linux flow whose first round has begun.
-    fn linux() -> Flow {
+    fn linux() -> Flow<Plb> {
         let mut flow = Flow::new(&Config::default());
         flow.round(0);
         flow
@@ -308,15 +290,15 @@ mod tests {
     fn a_window_s_round_ends_with_the_ack_of_a_packet_sent_after_it_began() {
         let mut flow = Flow::new(&Config::default());
         flow.round(0);
-        let began = flow.plb.began;
-        let mut feedback = flow.feedback();
+        let began = flow.balancer.began;
+        let mut feedback = flow.feedback(0);
         feedback.now = began + path().base_rtt * 5;
         feedback.sent_at = Time::from_ps(began.as_ps() - 1);
-        flow.plb.on_ack(feedback, true, &mut flow.random);
-        assert_eq!(flow.plb.began, began);
+        flow.balancer.on_ack(feedback, true, &mut flow.random);
+        assert_eq!(flow.balancer.began, began);
         feedback.sent_at = began;
-        flow.plb.on_ack(feedback, true, &mut flow.random);
-        assert_eq!(flow.plb.began, feedback.now);
+        flow.balancer.on_ack(feedback, true, &mut flow.random);
+        assert_eq!(flow.balancer.began, feedback.now);
     }
 
     #[test]
@@ -344,7 +326,7 @@ mod tests {
     fn a_nack_is_a_time_out() {
         let mut flow = linux();
         let before = flow.entropy();
-        flow.plb.on_nack(flow.feedback(), &mut flow.random);
+        flow.balancer.on_nack(flow.feedback(0), &mut flow.random);
         assert_ne!(flow.entropy(), before);
         assert!(!flow.lose());
     }
@@ -354,7 +336,7 @@ mod tests {
         let mut flow = linux();
         flow.lose();
         assert_eq!(flow.moves_after(10), None);
-        let pause = flow.plb.paused_until.since(flow.plb.lost_at);
+        let pause = flow.balancer.paused_until.since(flow.balancer.lost_at);
         assert!(pause >= Duration::from_ms(60_000) && pause <= Duration::from_ms(120_000), "{pause}");
         flow.now += Duration::from_ms(120_000);
         assert!(flow.moves_after(10).is_some());

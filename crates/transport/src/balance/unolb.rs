@@ -247,23 +247,14 @@ impl Balance for Unolb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::balance::testing::Flow;
     use crate::congestion::testing::path;
     use alloc::collections::BTreeSet;
     use alloc::vec::Vec;
-    use farspan_units::{Bytes, FlowId, Purpose};
 
-    struct Flow {
-        unolb: Unolb,
-        random: Random,
-        now: Time,
-    }
-
-    impl Flow {
+    impl Flow<Unolb> {
         fn new(config: &Config) -> Self {
-            let path = path();
-            let random = Random::new(1, Purpose::Balance, 0);
-            let unolb = Unolb::new(config, &Start { path: &path, flow: FlowId(0), random });
-            Self { unolb, random, now: Time::ZERO }
+            Self::with(|start| Unolb::new(config, start))
         }
 
         /// A flow whose subflows have all sent a packet.
@@ -274,26 +265,21 @@ mod tests {
         }
 
         fn send(&mut self, packets: usize) -> Vec<Entropy> {
-            (0..packets).map(|_| self.unolb.entropy(self.now, &mut self.random)).collect()
+            (0..packets).map(|_| self.entropy()).collect()
         }
 
         fn entropies(&self) -> Vec<Entropy> {
-            self.unolb.subflows.iter().filter_map(Subflow::entropy).collect()
+            self.balancer.subflows.iter().filter_map(Subflow::entropy).collect()
         }
 
-        fn feedback(&self, subflow: usize) -> Feedback {
-            let (now, entropy) = (self.now, self.entropies()[subflow]);
-            Feedback { now, sent_at: now, entropy, in_flight: Bytes::ZERO }
-        }
-
-        fn ack(&mut self, subflows: core::ops::Range<usize>) {
+        fn ack_of(&mut self, subflows: core::ops::Range<usize>) {
             for i in subflows {
-                self.unolb.on_ack(self.feedback(i), false, &mut self.random);
+                self.ack(self.entropies()[i], false);
             }
         }
 
         fn lose(&mut self, subflow: usize) {
-            self.unolb.on_timeout(self.feedback(subflow), &mut self.random);
+            self.time_out(self.entropies()[subflow]);
         }
 
         /// Which subflows moved since they had these entropies.
@@ -338,7 +324,7 @@ mod tests {
     fn the_subflow_of_a_lost_packet_takes_the_path_of_one_with_a_recent_ack() {
         let mut flow = Flow::sending(Reroute::Recent);
         flow.now += rtts(5.0);
-        flow.ack(2..4);
+        flow.ack_of(2..4);
         let before = flow.entropies();
         flow.lose(7);
         assert_eq!(flow.moved(&before), [7]);
@@ -351,10 +337,10 @@ mod tests {
         let mut flow = Flow::sending(Reroute::Recent);
         for _ in 0..100 {
             flow.now += rtts(2.0);
-            flow.ack(0..5);
+            flow.ack_of(0..5);
             flow.lose(9);
             chosen.insert(flow.entropies()[9]);
-            flow.unolb.subflows[9] = Subflow::on(60_000);
+            flow.balancer.subflows[9] = Subflow::on(60_000);
         }
         assert_eq!(chosen, flow.entropies()[0..5].iter().copied().collect());
     }
@@ -362,7 +348,7 @@ mod tests {
     #[test]
     fn an_ack_one_round_trip_old_is_not_recent() {
         let mut flow = Flow::sending(Reroute::Recent);
-        flow.ack(0..9);
+        flow.ack_of(0..9);
         flow.now += rtts(1.0);
         let before = flow.entropies();
         flow.lose(9);
@@ -398,11 +384,11 @@ mod tests {
     fn subflows_that_share_a_failed_path_leave_it_together() {
         let mut flow = Flow::sending(Reroute::Recent);
         flow.now += rtts(3.0);
-        flow.ack(0..1);
+        flow.ack_of(0..1);
         flow.lose(5);
         assert_eq!(flow.entropies()[5], flow.entropies()[0]);
         flow.now += rtts(2.0);
-        flow.ack(1..2);
+        flow.ack_of(1..2);
         let before = flow.entropies();
         flow.lose(0);
         assert_eq!(flow.moved(&before), [0, 5]);
@@ -414,11 +400,11 @@ mod tests {
     fn news_of_a_path_already_left_moves_nobody() {
         let mut flow = Flow::sending(Reroute::Recent);
         flow.now += rtts(3.0);
-        let old = flow.feedback(9);
+        let old = flow.feedback(flow.entropies()[9]);
         flow.lose(9);
         let moved = flow.entropies();
         flow.now += rtts(3.0);
-        flow.unolb.on_nack(Feedback { now: flow.now, ..old }, &mut flow.random);
+        flow.balancer.on_nack(Feedback { now: flow.now, ..old }, &mut flow.random);
         assert_eq!(flow.entropies(), moved);
     }
 
@@ -426,9 +412,9 @@ mod tests {
     fn in_the_artifact_every_silent_subflow_moves_to_a_random_entropy() {
         let mut flow = Flow::sending(Reroute::Fresh);
         flow.now += rtts(3.0);
-        flow.ack(0..4);
+        flow.ack_of(0..4);
         flow.now += rtts(0.5);
-        flow.ack(0..2);
+        flow.ack_of(0..2);
         let before = flow.entropies();
         flow.lose(9);
         assert_eq!(flow.moved(&before), [4, 5, 6, 7, 8, 9], "half a round trip is not yet silence");

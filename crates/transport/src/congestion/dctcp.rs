@@ -161,10 +161,8 @@ impl Congestion for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, near, start, start_with};
+    use crate::congestion::testing::{Acks, MSS, near, start, start_with, timeout};
     use farspan_units::{Bytes, Duration, Rate};
-
-    const MSS: f64 = 4096.0;
 
     fn dctcp(config: &Config, start: &Start<'_>) -> Dctcp {
         Dctcp::new(&Arc::new(Law::new(config, start.path)), start)
@@ -283,8 +281,7 @@ mod tests {
         let (mut control, mut acks) = full();
         let ack = acks.next(true);
         control.on_ack(&ack);
-        let (bytes, in_flight, rto) = (Bytes::new(4096), Bytes::ZERO, Duration::from_us(500));
-        control.on_timeout(&Timeout { now: ack.now, bytes, sent_at: ack.sent_at, in_flight, rto });
+        control.on_timeout(&timeout(ack.now, ack.sent_at, Bytes::ZERO));
         near(control.window.get(), MSS, 0.0);
     }
 

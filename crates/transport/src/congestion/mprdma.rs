@@ -131,11 +131,9 @@ impl Congestion for Mprdma {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, near, start, start_with};
-    use crate::congestion::{Loss, Timeout};
-    use farspan_units::{Duration, Rate};
-
-    const MSS: f64 = 4096.0;
+    use crate::congestion::Loss;
+    use crate::congestion::testing::{Acks, MSS, near, start, start_with, timeout};
+    use farspan_units::Rate;
 
     /// As Uno's published code runs it for figures 10 to 12.
     pub(in crate::congestion) fn artifact() -> Config {
@@ -219,7 +217,7 @@ pub(super) mod tests {
         let (mut control, acks) = ten();
         let (now, sent_at, bytes, in_flight) = (acks.now, acks.now, Bytes::new(4096), Bytes::ZERO);
         control.on_loss(&Loss { now, bytes, sent_at, in_flight });
-        control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto: Duration::from_us(500) });
+        control.on_timeout(&timeout(now, sent_at, in_flight));
         near(control.cwnd, 10.0 * MSS, 0.0);
     }
 

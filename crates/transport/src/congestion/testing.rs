@@ -1,11 +1,17 @@
 //! What the tests of all controls share: Uno's two paths and plain events.
 
-use super::{Ack, Config, Start, bbr, gemini, mprdma, unocc};
+use super::{Ack, Config, ConfigError, Start, Timeout, bbr, gemini, mprdma, unocc};
 use crate::path::{Class, Path};
 use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
 
 /// One bandwidth-delay product of Uno's intra-datacenter path.
 pub const START_CWND: Bytes = Bytes::new(175_344);
+
+/// Payload of a full packet of these paths, in bytes.
+pub const MSS: f64 = 4096.0;
+
+/// Puts one parameter out of its range.
+pub type Spoil<C> = fn(&mut C);
 
 static INTRA: Path = Path {
     class: Class::Intra,
@@ -67,6 +73,21 @@ pub fn published() -> [Config; 4] {
 #[track_caller]
 pub fn near(value: f64, expected: f64, tolerance: f64) {
     assert!((value - expected).abs() <= tolerance, "{value} is not {expected} +- {tolerance}");
+}
+
+/// Fails unless each of these changes of the defaults is refused by the name of its parameter.
+#[track_caller]
+pub fn refused<C: Default>(check: fn(&C) -> Result<(), ConfigError>, cases: &[(&str, Spoil<C>)]) {
+    for (parameter, spoil) in cases {
+        let mut config = C::default();
+        spoil(&mut config);
+        assert_eq!(check(&config).unwrap_err().parameter, *parameter);
+    }
+}
+
+/// The time-out of one full packet after half a millisecond.
+pub fn timeout(now: Time, sent_at: Time, in_flight: Bytes) -> Timeout {
+    Timeout { now, bytes: INTRA.mss, sent_at, in_flight, rto: Duration::from_us(500) }
 }
 
 /// A stream of ACKs of full packets over an idle path: one each packet time, each of the packet sent one base round

@@ -143,10 +143,9 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, near, path, start, start_with};
+    use crate::congestion::testing::{Acks, MSS, near, path, start, start_with};
     use farspan_units::Duration;
 
-    const MSS: f64 = 4096.0;
     const BOUNDS: Bounds = Bounds { mss: MSS, cap: f64::INFINITY };
 
     fn window(packets: u64) -> Window {

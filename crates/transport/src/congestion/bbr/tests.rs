@@ -2,17 +2,13 @@
 
 use super::probe_bw::GAINS;
 use super::*;
-use crate::congestion::testing::{near, path, start, start_with, wan_path};
+use crate::congestion::testing::{MSS, Spoil, near, path, refused, start, start_with, timeout, wan_path};
 use crate::congestion::{Cap, Control, SendRecord};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use farspan_units::{Duration, FlowId};
 
-const MSS: f64 = 4096.0;
 const PACKET: Bytes = Bytes::new(4096);
-
-/// Puts one parameter out of its range.
-type Spoil = fn(&mut Config);
 
 /// BBR as Uno's published code runs it.
 pub(in crate::congestion) fn artifact() -> Config {
@@ -143,25 +139,20 @@ impl Flow {
     }
 
     fn time_out(&mut self, sent_at: Time) {
-        let (now, in_flight, rto) = (self.now, PACKET * self.in_flight, Duration::from_us(500));
-        self.control.on_timeout(&Timeout { now, bytes: PACKET, sent_at, in_flight, rto });
+        self.control.on_timeout(&timeout(self.now, sent_at, PACKET * self.in_flight));
     }
 }
 
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
-    let cases: [(&str, Spoil); 5] = [
+    let cases: [(&str, Spoil<Config>); 5] = [
         ("startup_gain", |c| c.startup_gain = 0.5),
         ("drain_gain", |c| c.drain_gain = 0.0),
         ("cwnd_gain", |c| c.cwnd_gain = f64::NAN),
         ("pacing_margin", |c| c.pacing_margin = 0.9),
         ("rtprop_window", |c| c.rtprop_window = Duration::ZERO),
     ];
-    for (parameter, spoil) in cases {
-        let mut config = Config::default();
-        spoil(&mut config);
-        assert_eq!(config.check().unwrap_err().parameter, parameter);
-    }
+    refused(Config::check, &cases);
     assert_eq!(Config::default().check(), Ok(()));
     assert_eq!(artifact().check(), Ok(()));
 }

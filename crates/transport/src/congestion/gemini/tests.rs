@@ -1,14 +1,9 @@
 //! One test for each rule of Gemini.
 
 use super::*;
-use crate::congestion::testing::{Acks, near, start, start_with, wan_start};
+use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_with, timeout, wan_start};
 use crate::congestion::{Congestion, ThresholdRule};
 use farspan_units::Rate;
-
-const MSS: f64 = 4096.0;
-
-/// Puts one parameter out of its range.
-type Spoil = fn(&mut Config);
 
 /// Gemini as Uno's published code runs it.
 pub(in crate::congestion) fn artifact() -> Config {
@@ -60,18 +55,14 @@ fn on_gigabit(path: &crate::Path) -> Start<'_> {
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
     let scaled = |min, max| Increase::Scaled(ScaledIncrease { factor: 1.2e-7, min, max });
-    let cases: [(&str, Spoil); 5] = [
+    let cases: [(&str, Spoil<Config>); 5] = [
         ("beta", |c| c.beta = 0.7),
         ("gain", |c| c.gain = 0.0),
         ("alpha_start", |c| c.alpha_start = -1.0),
         ("k", |c| c.k = Threshold::Constant(Bytes::ZERO)),
         ("h.factor", |c| c.h = Increase::Scaled(ScaledIncrease { factor: f64::NAN, min: 0.1, max: 5.0 })),
     ];
-    for (parameter, spoil) in cases {
-        let mut config = Config::default();
-        spoil(&mut config);
-        assert_eq!(config.check().unwrap_err().parameter, parameter);
-    }
+    refused(Config::check, &cases);
     assert_eq!(Config { h: scaled(6.0, 5.0), ..artifact() }.check().unwrap_err().parameter, "h.max");
     assert_eq!(Config::default().check(), Ok(()));
     assert_eq!(artifact().check(), Ok(()));
@@ -267,8 +258,7 @@ fn a_time_out_goes_to_one_packet_and_slow_start() {
     let mut control = gemini(&Config::default(), &start());
     let mut acks = Acks::new(&start());
     let now = acks.next(false).now;
-    let (bytes, in_flight, rto) = (Bytes::new(4096), Bytes::ZERO, Duration::from_us(500));
-    control.on_timeout(&Timeout { now, bytes, sent_at: Time::ZERO, in_flight, rto });
+    control.on_timeout(&timeout(now, Time::ZERO, Bytes::ZERO));
     near(control.window.get(), MSS, 0.0);
     for _ in 0..4 {
         control.on_ack(&acks.next_round(false));

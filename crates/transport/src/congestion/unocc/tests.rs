@@ -2,13 +2,8 @@
 
 use super::*;
 use crate::congestion::signals::Threshold;
-use crate::congestion::testing::{Acks, near, start, start_with, wan_start};
+use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_with, timeout, wan_start};
 use crate::congestion::{Loss, Nack};
-
-const MSS: f64 = 4096.0;
-
-/// Puts one parameter out of its range.
-type Spoil = fn(&mut Config);
 
 /// What the published code runs: every choice flipped.
 pub(in crate::congestion) fn artifact() -> Config {
@@ -106,15 +101,7 @@ impl Flow {
     }
 
     fn timeout(&mut self) {
-        let now = self.acks.now;
-        let bytes = Bytes::new(4096);
-        self.control.on_timeout(&Timeout {
-            now,
-            bytes,
-            sent_at: Time::ZERO,
-            in_flight: Bytes::new(100_000),
-            rto: Duration::from_us(500),
-        });
+        self.control.on_timeout(&timeout(self.acks.now, Time::ZERO, Bytes::new(100_000)));
     }
 
     fn base_rtt(&self) -> Duration {
@@ -126,7 +113,7 @@ const QUEUED: Duration = Duration::from_us(50);
 
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
-    let cases: [(&str, Spoil); 9] = [
+    let cases: [(&str, Spoil<Config>); 9] = [
         ("alpha", |c| c.alpha = 0.0),
         ("beta", |c| c.beta = 1.5),
         ("ewma.gain", |c| c.ewma.gain = -0.5),
@@ -137,11 +124,7 @@ fn every_parameter_that_is_out_of_range_is_named() {
         ("k", |c| c.k = Threshold::Constant(Bytes::ZERO)),
         ("alpha", |c| c.alpha = f64::INFINITY),
     ];
-    for (parameter, spoil) in cases {
-        let mut config = Config::default();
-        spoil(&mut config);
-        assert_eq!(config.check().unwrap_err().parameter, parameter);
-    }
+    refused(Config::check, &cases);
     assert_eq!(Config::default().check(), Ok(()));
     assert_eq!(artifact().check(), Ok(()));
 }
