@@ -137,7 +137,7 @@ pub struct Host {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scheme {
-    /// A built-in scheme, CC+LB, or A/B for intra and inter. Default: uno-noec.
+    /// A built-in scheme, CC+LB, or A/B for intra and inter. Default: uno.
     pub name: Option<String>,
     /// Which constants: "paper" or "artifact". Default: paper.
     pub profile: Option<Profile>,

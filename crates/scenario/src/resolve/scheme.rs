@@ -14,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
 /// The scheme of a scenario that names none.
-const DEFAULT: &str = "uno-noec";
+const DEFAULT: &str = "uno";
 
 impl Context<'_> {
     pub(super) fn scheme(&self, written: Scheme, transport: &Transport) -> Result<Scheme, Fault> {
