@@ -398,7 +398,7 @@ fn a_warm_up_lets_arrivals_go_on() {
 
 #[test]
 fn the_burst_overloads_the_links_between_the_sites() {
-    let world = World::build(&Request::new("uno/websearch").resolve().unwrap()).unwrap();
+    let world = World::build(&request("uno/websearch", "uno-noec", "paper").resolve().unwrap()).unwrap();
     assert_eq!(world.spec.flows.len(), 5000);
     let wan = world.offered_load.wan[0].load.unwrap();
     assert!((4.5..7.0).contains(&wan), "{wan}");
@@ -440,7 +440,9 @@ fn ports_drop_unless_a_scenario_lets_them_trim() {
 #[test]
 fn trimmed_packets_and_nacks_reach_every_result() {
     let set = ["workload.flow_size=256KiB", "topology.buffer=64KiB", "scheme.ports.overflow=trim"];
-    let resolved = with("uno/incast-mixed", &set).resolve().unwrap();
+    let mut request = with("uno/incast-mixed", &set);
+    request.scheme = Some("uno-noec".to_owned());
+    let resolved = request.resolve().unwrap();
     let world = World::build(&resolved).unwrap();
     let results =
         farspan_scenario::run(&resolved, &world, farspan_scenario::EngineKind::Windowed, &mut |_| true);

@@ -222,8 +222,14 @@ impl Host {
     /// A flow's start has come.
     fn start(&mut self, now: Time, flow: FlowId) {
         if self.waiting.may_start(now, &self.plan.triggers, flow) {
-            self.endpoint.submit(now, self.plan.message(flow));
+            self.begin(now, flow);
         }
+    }
+
+    /// A flow starts, and others may wait for it.
+    fn begin(&mut self, now: Time, flow: FlowId) {
+        self.endpoint.submit(now, self.plan.message(flow));
+        self.ended(now, flow, End::Started);
     }
 
     /// A flow has ended here, and others may wait for it.
@@ -251,7 +257,7 @@ impl Host {
     fn released(&mut self, now: Time, flow: FlowId) {
         let start = self.plan.flows[flow.index()].flow.start;
         if self.waiting.begins(now, flow, start) {
-            self.endpoint.submit(now, self.plan.message(flow));
+            self.begin(now, flow);
         }
     }
 

@@ -30,15 +30,18 @@ pub enum Rule {
     Next,
 }
 
-/// Flows that start when others have ended, and not before their own start. Without ends to wait for they never start.
+/// Flows that start when others have started or ended, and not before their own start. Without any to wait for they never
+/// start.
 ///
-/// The host that sees an end tells the hosts of the waiting flows. Its own flows hear of it at once, others after `delay`;
+/// The host that sees a start or an end tells the hosts of the waiting flows. Its own flows hear of it at once, others after `delay`;
 /// under [`Rule::Next`], unless everything happens on one host, all of them after `delay`. Every flow starts `pause` later
 /// than that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trigger {
     /// How it starts its flows.
     pub rule: Rule,
+    /// Flows that must have started; each once.
+    pub started: Vec<FlowId>,
     /// Flows whose sender must have the last ACK; each once.
     pub finished: Vec<FlowId>,
     /// Flows whose receiver must have the last byte; each once.

@@ -1,6 +1,7 @@
 //! Flows that start when others are done.
 //!
-//! The ends of a flow are seen by different hosts: the last ACK by the sender's, the last byte by the receiver's. A host
+//! The ends of a flow are seen by different hosts: the last ACK by the sender's, the last byte by the receiver's; a start,
+//! where flows wait for that, counts as one more end, which the sender's host sees. A host
 //! counts the ends that it sees; of a barrier it tells the hosts of the waiting flows once, when its own ends are done,
 //! of a queue each time. They count in turn, and start what is theirs. So nobody keeps a trigger for others, and a word
 //! from host to host takes the trigger's delay exactly once. A pause before the start travels with the word; with one,
@@ -14,6 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum End {
+    /// It has started.
+    Started,
     /// The sender has the last ACK.
     Finished,
     /// The receiver has the last byte.
@@ -40,7 +43,7 @@ pub(crate) struct TriggerPlan {
 impl TriggerPlan {
     fn new(trigger: &Trigger, flows: &[Flow]) -> Self {
         let flow = |id: &FlowId| &flows[id.index()];
-        let senders = trigger.finished.iter().map(|id| flow(id).src);
+        let senders = trigger.started.iter().chain(&trigger.finished).map(|id| flow(id).src);
         let receivers = trigger.delivered.iter().map(|id| flow(id).dst);
         let mut sources: BTreeMap<HostId, u32> = BTreeMap::new();
         senders.chain(receivers).for_each(|host| *sources.entry(host).or_default() += 1);
@@ -103,6 +106,7 @@ impl Triggers {
         let mut this = Self::default();
         for (number, trigger) in (0..).zip(triggers).filter(|(_, trigger)| !trigger.targets.is_empty()) {
             let ends = |flows: &[FlowId], end| flows.iter().map(|id| (*id, end, number)).collect::<Vec<_>>();
+            this.ends.extend(ends(&trigger.started, End::Started));
             this.ends.extend(ends(&trigger.finished, End::Finished));
             this.ends.extend(ends(&trigger.delivered, End::Delivered));
             this.waiting.extend(&trigger.targets);

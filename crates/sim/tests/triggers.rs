@@ -17,6 +17,7 @@ fn ids(flows: &[u32]) -> Vec<FlowId> {
 fn trigger(rule: Rule, finished: &[u32], delivered: &[u32], targets: &[u32]) -> Trigger {
     Trigger {
         rule,
+        started: Vec::new(),
         finished: ids(finished),
         delivered: ids(delivered),
         targets: ids(targets),
@@ -209,17 +210,12 @@ fn samples_of_a_waiting_flow_begin_with_its_first_packet() {
 fn expected_starts(spec: &Spec, outcome: &Outcome) -> Vec<Option<Time>> {
     let mut starts: Vec<_> = spec.flows.iter().map(|flow| Some(flow.start)).collect();
     for trigger in &spec.triggers {
-        let ends = trigger
-            .finished
-            .iter()
-            .map(|id| (spec.flows[id.index()].src, outcome.flows[id.index()].finish))
-            .chain(
-                trigger
-                    .delivered
-                    .iter()
-                    .map(|id| (spec.flows[id.index()].dst, outcome.flows[id.index()].delivered)),
-            );
-        let ends: Vec<(HostId, Option<Time>)> = ends.collect();
+        let of = |id: &FlowId| (&spec.flows[id.index()], &outcome.flows[id.index()]);
+        let started =
+            trigger.started.iter().map(of).map(|(flow, o)| (flow.src, o.started.then_some(o.start)));
+        let finished = trigger.finished.iter().map(of).map(|(flow, o)| (flow.src, o.finish));
+        let delivered = trigger.delivered.iter().map(of).map(|(flow, o)| (flow.dst, o.delivered));
+        let ends: Vec<(HostId, Option<Time>)> = started.chain(finished).chain(delivered).collect();
         let hosts: Vec<_> = trigger.targets.iter().map(|id| spec.flows[id.index()].src).collect();
         let local = ends.iter().all(|end| hosts.iter().all(|host| *host == end.0));
         for (place, id) in trigger.targets.iter().enumerate() {
@@ -265,12 +261,12 @@ fn dependent(seed: u64) -> Spec {
             ends.dedup();
             ends
         };
-        let (finished, delivered) = (ends(), ends());
+        let (started, finished, delivered) = (ends(), ends(), ends());
         next += targets.len() as u32;
         let rule = [Rule::All, Rule::Next][below(2) as usize];
         let delay = Duration::from_ns([300, 1000, 2500, 60_000][below(4) as usize]);
         let pause = Duration::from_ns([0, 0, 400, 5_000][below(4) as usize]);
-        triggers.push(Trigger { rule, finished, delivered, targets, delay, pause });
+        triggers.push(Trigger { rule, started, finished, delivered, targets, delay, pause });
     }
     let network = two_sites(4, Duration::from_us(20));
     let mut spec = spec(network, ports(Bytes::new(30_000), &[]), &scheme(control("unocc"), "rps"), flows);

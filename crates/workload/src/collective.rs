@@ -1,9 +1,10 @@
 //! Collectives: operations of several hosts (ranks) whose steps wait for one another.
 //!
 //! One iteration is a list of [`Move`]s in stages. The rule of all dependencies: **a rank sends what belongs to a stage when
-//! it has received everything that it was to receive in the stage before** (last byte at the receiver). Its own earlier
-//! sends need not be acknowledged: they wait in the same NIC. Between iterations a rank waits until it has received
-//! everything *and* its own sends are acknowledged, so that its buffers are free again, and then computes.
+//! it has received everything that it was to receive in the stage before** (last byte at the receiver) and has begun the
+//! iteration itself. Its own earlier sends need not be acknowledged: they wait in the same NIC. Between iterations a rank
+//! waits until it has received everything *and* its own sends are acknowledged, so that its buffers are free again, and then
+//! computes; what others send it of the next iteration meanwhile stays with it until then.
 //!
 //! All of that happens on the rank itself, so it takes no time to learn of it and is exact under every engine; only a
 //! barrier needs words between hosts.
@@ -231,6 +232,7 @@ impl Collective {
         let empty = || Trigger {
             part,
             rule: Rule::All,
+            started: Vec::new(),
             finished: Vec::new(),
             delivered: Vec::new(),
             targets: Vec::new(),
@@ -251,13 +253,19 @@ impl Collective {
     }
 }
 
-/// What starts the later stages of an iteration: one trigger for all that a rank sends in a stage.
+/// What starts the later stages of an iteration: one trigger for all that a rank sends in a stage. The rank's first message,
+/// if it waits for none, says that it has begun: what else waits for none starts with it.
 fn within(moves: &[Move], part: u32) -> Vec<Trigger> {
+    let mut begun: BTreeMap<(u32, HostId), u32> = BTreeMap::new();
+    for (position, each) in (0..).zip(moves).filter(|(_, each)| each.after.is_empty()) {
+        begun.entry((each.group, each.src)).or_insert(position);
+    }
     let mut of_stage: BTreeMap<(u32, u32, HostId), Trigger> = BTreeMap::new();
     for (position, each) in (0..).zip(moves).filter(|(_, each)| !each.after.is_empty()) {
         let trigger = of_stage.entry((each.group, each.stage, each.src)).or_insert_with(|| Trigger {
             part,
             rule: Rule::All,
+            started: begun.get(&(each.group, each.src)).copied().into_iter().collect(),
             finished: Vec::new(),
             delivered: each.after.to_vec(),
             targets: Vec::new(),
@@ -605,7 +613,7 @@ mod tests {
     #[test]
     fn a_rank_s_sends_of_a_stage_share_one_list() {
         let ranks = Vec::from_iter(0..256);
-        let sites = Sites::new(vec![0..256]).unwrap();
+        let sites = Sites::new(std::iter::once(0..256).collect()).unwrap();
         let moves =
             collective(Operation::Allreduce, Algorithm::Direct, &[&ranks], 1 << 20).round(&sites).unwrap();
         let lists: BTreeSet<_> = moves.iter().map(|each| each.after.as_ptr()).collect();

@@ -210,6 +210,7 @@ mod tests {
         let trigger = |i: usize| Trigger {
             part: 7,
             rule: Rule::All,
+            started: Vec::new(),
             finished: vec![(i - before) as u32],
             delivered: vec![(i - before) as u32],
             targets: vec![i as u32],

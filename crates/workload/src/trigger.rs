@@ -20,6 +20,8 @@ pub struct Trigger {
     pub part: u32,
     /// How it starts its flows.
     pub rule: Rule,
+    /// Flows that must have started, in ascending order.
+    pub started: Vec<u32>,
     /// Flows whose senders must have the last ACK, in ascending order.
     pub finished: Vec<u32>,
     /// Flows whose receivers must have the last byte, in ascending order.
@@ -31,15 +33,15 @@ pub struct Trigger {
 }
 
 impl Trigger {
-    /// Everything that it waits for; a flow stands twice if both of its ends are waited for.
+    /// Everything that it waits for; a flow stands as often as something of it is waited for.
     pub fn awaited(&self) -> impl Iterator<Item = u32> + '_ {
-        self.finished.iter().chain(&self.delivered).copied()
+        self.started.iter().chain(&self.finished).chain(&self.delivered).copied()
     }
 
-    /// How many ends it waits for.
+    /// How many starts and ends it waits for.
     #[must_use]
     pub const fn needed(&self) -> usize {
-        self.finished.len() + self.delivered.len()
+        self.started.len() + self.finished.len() + self.delivered.len()
     }
 
     /// The same trigger with every flow renamed.
@@ -53,6 +55,7 @@ impl Trigger {
         Self {
             part: self.part,
             rule: self.rule,
+            started: sorted(&self.started),
             finished: sorted(&self.finished),
             delivered: sorted(&self.delivered),
             targets: all(&self.targets),
@@ -137,7 +140,7 @@ mod tests {
 
     fn trigger(rule: Rule, finished: &[u32], delivered: &[u32], targets: &[u32]) -> Trigger {
         let (finished, delivered, targets) = (finished.to_vec(), delivered.to_vec(), targets.to_vec());
-        Trigger { part: 0, rule, finished, delivered, targets, pause: Duration::ZERO }
+        Trigger { part: 0, rule, started: Vec::new(), finished, delivered, targets, pause: Duration::ZERO }
     }
 
     #[test]

@@ -171,6 +171,7 @@ fn triggers(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<
                 farspan_workload::Rule::All => Rule::All,
                 farspan_workload::Rule::Next => Rule::Next,
             },
+            started: ids(&trigger.started),
             finished: ids(&trigger.finished),
             delivered: ids(&trigger.delivered),
             targets: ids(&trigger.targets),

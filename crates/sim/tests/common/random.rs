@@ -199,6 +199,7 @@ fn triggers(draw: &mut Draw, network: &Network, flows: usize, base: Base) -> Vec
         };
         triggers.push(Trigger {
             rule: draw.pick(&[Rule::All, Rule::Next]),
+            started: ends(draw),
             finished: ends(draw),
             delivered: ends(draw),
             targets: (next..next + count).map(|flow| FlowId(flow as u32)).collect(),
@@ -250,6 +251,7 @@ fn collective(
     };
     let trigger = |trigger: &farspan_workload::Trigger| Trigger {
         rule: Rule::All,
+        started: ids(&trigger.started),
         finished: ids(&trigger.finished),
         delivered: ids(&trigger.delivered),
         targets: ids(&trigger.targets),

@@ -35,6 +35,7 @@ pub(super) fn triggers(rows: &[Placed], file: &str, part: u32) -> Result<Vec<Tri
             triggers.push(Trigger {
                 part,
                 rule,
+                started: none(),
                 finished: none(),
                 delivered: none(),
                 targets: none(),
@@ -165,7 +166,7 @@ mod tests {
         let found = triggers(&rows, "f", 4).unwrap();
         let trigger = |rule, finished: &[u32], delivered: &[u32], targets: &[u32]| {
             let (finished, delivered, targets) = (finished.to_vec(), delivered.to_vec(), targets.to_vec());
-            Trigger { part: 4, rule, finished, delivered, targets, pause: Duration::ZERO }
+            Trigger { part: 4, rule, started: vec![], finished, delivered, targets, pause: Duration::ZERO }
         };
         let expected = [
             trigger(Rule::All, &[0], &[0], &[1, 3]),
@@ -195,6 +196,7 @@ mod tests {
                 let mut trigger = Trigger {
                     part: 0,
                     rule,
+                    started: Vec::new(),
                     finished,
                     delivered,
                     targets: Vec::new(),

@@ -47,6 +47,7 @@ const fn empty(kind: Kind) -> Trigger {
     Trigger {
         part: 0,
         rule,
+        started: Vec::new(),
         finished: Vec::new(),
         delivered: Vec::new(),
         targets: Vec::new(),
