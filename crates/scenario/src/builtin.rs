@@ -22,6 +22,8 @@ built_in!(
     "bench/fat-tree-fifo",
     "bench/two-sites",
     "bench/two-sites-fifo",
+    "topology/leaf-spine",
+    "topology/parking-lot",
     "uno/allreduce",
     "uno/border-failure",
     "uno/buffers",

@@ -96,7 +96,10 @@ fn topologies() -> Vec<Item> {
             "Two fat trees, a border switch each, parallel links between",
             "Uno, section 5.1",
         ),
+        item("leaf_spine", "Two tiers: every leaf has a link to every spine", ""),
+        item("dual_leaf_spine", "Two leaf-spines, a border switch each, parallel links between", ""),
         item("dumbbell", "Senders, a link, receivers; one site or two", ""),
+        item("parking_lot", "A chain of switches, hosts at each: one flow meets several bottlenecks", ""),
         item("star", "Hosts around one switch", ""),
     ]
 }

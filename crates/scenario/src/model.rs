@@ -55,10 +55,20 @@ pub struct Topology {
     pub kind: Option<TopologyKind>,
     /// Radix of a fat tree's switches: even; k^3/4 hosts a site. Default: 8.
     pub k: Option<u32>,
-    /// Hosts of a star, or on each side of a dumbbell. Default: 8.
+    /// Hosts of a star, on each side of a dumbbell, of each leaf, or at each switch of a parking lot. Default: 8; of a
+    /// parking lot 2.
     pub hosts: Option<u32>,
-    /// Rate of every link inside a site. Default: 100Gbps.
+    /// Leaf switches of a site. Default: 4.
+    pub leaves: Option<u32>,
+    /// Spine switches of a site; every leaf has a link to each. Default: as many as oversubscription asks for.
+    pub spines: Option<u32>,
+    /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
+    pub bottlenecks: Option<u32>,
+    /// Rate of every link inside a site; of a leaf-spine, a dumbbell and a parking lot, of the hosts' links. Default:
+    /// 100Gbps.
     pub link_rate: Option<Rate>,
+    /// Rate of the links of a spine, to the leaves and the border switch. Default: link_rate.
+    pub uplink_rate: Option<Rate>,
     /// Propagation of every link inside a site and from core to border, one way. Default: 1us.
     pub link_delay: Option<Duration>,
     /// Propagation of each host's link of a star, one way, host 0 first. Default: link_delay for all.
@@ -71,15 +81,16 @@ pub struct Topology {
     pub jitter: Option<Jitter>,
     /// Data bytes that a port holds. Default: of the profile.
     pub buffer: Option<Bytes>,
-    /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]. Default: 1.
+    /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]; of a leaf-spine, the rate of a
+    /// leaf's hosts over that of its uplinks. Default: 1; of a leaf-spine with spines, what these come to.
     pub oversubscription: Option<Oversubscription>,
-    /// Parallel links from each core to its border switch. Default: 8.
+    /// Parallel links from each core (or spine) to its border switch. Default: 8.
     pub core_border_links: Option<u32>,
     /// Data bytes that each port between core and border switch holds, both ways. Default: buffer.
     pub core_border_buffer: Option<Bytes>,
-    /// Rate of the link between the switches of a dumbbell. Default: link_rate.
+    /// Rate of the links between the switches of a dumbbell or a parking lot. Default: link_rate.
     pub bottleneck_rate: Option<Rate>,
-    /// Propagation of that link, one way; with two_sites it follows from wan.rtt. Default: link_delay.
+    /// Propagation of these links, one way; with two_sites it follows from wan.rtt. Default: link_delay.
     pub bottleneck_delay: Option<Duration>,
     /// Whether the two sides of a dumbbell are different sites. Default: false.
     pub two_sites: Option<bool>,

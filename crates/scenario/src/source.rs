@@ -64,6 +64,11 @@ impl Source {
             if let Some(place) = self.document.value_place(outer) {
                 return place;
             }
+            // A table that only arguments have made.
+            let below = |set: &str| set.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']));
+            if let Some((_, argument)) = self.arguments.iter().rev().find(|(set, _)| below(set)) {
+                return Place::Argument(argument.clone());
+            }
             match outer.rfind(['.', '[']) {
                 Some(end) => outer = &outer[..end],
                 None => return self.whole(),
@@ -316,8 +321,19 @@ fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), Fault> {
     }
 }
 
-/// Of keys of a workload part that exclude each other, the one that was set last stays.
+/// Of keys that exclude each other, the one that was set last stays.
 fn replace_rivals(table: &mut Table, steps: &[Step]) {
+    if let [Step { key, index: None }, knob] = steps
+        && key == "topology"
+        && let Some(topology) = table.get_mut(key).and_then(Value::as_table_mut)
+    {
+        // Only a leaf-spine has both, and each follows from the other.
+        match knob.key.as_str() {
+            "oversubscription" => topology.remove("spines"),
+            "spines" => topology.remove("oversubscription"),
+            _ => None,
+        };
+    }
     let [Step { key, index: Some(index) }, knob] = steps else { return };
     let part = table.get_mut(key).and_then(|parts| parts.get_mut(*index)).and_then(Value::as_table_mut);
     let Some(part) = part else { return };

@@ -56,7 +56,7 @@ fn wrong_texts_name_line_column_and_cure() {
         ("[stop]\ntime = '-1s'", "2:8", "stop.time", &["it is negative"]),
         ("[topology]\nk = -4", "2:5", "topology.k", &["u32"]),
         ("[topology]\nkind = 'fat_treee'", "2:8", "topology.kind", &["did you mean \"fat_tree\""]),
-        ("[topology]\nkind = 'leaf_spine'", "2:8", "topology.kind", &["not in this release", "fat_tree"]),
+        ("[topology]\nkind = 'leaf_spin'", "2:8", "topology.kind", &["did you mean \"leaf_spine\""]),
         ("[topology]\noversubscription = 0", "2:20", "topology.oversubscription", &["at least 1"]),
         ("[topology]\nk = 4\nk = 8", "3:1", "", &["not TOML"]),
         ("[topology", "1:10", "", &["not TOML"]),
@@ -82,6 +82,45 @@ fn wrong_texts_name_line_column_and_cure() {
             assert!(message.contains(word), "{text:?}\n  gave {message}\n  expected {word}");
         }
     }
+}
+
+#[test]
+fn wrong_shapes_are_refused() {
+    let folder = Folder::new("shapes");
+    let cases: &[(&str, &str, &str, &[&str])] = &[
+        ("leaf_spine", "leaves=0", "leaves", &["from 1 to"]),
+        ("leaf_spine", "spines=5000", "spines", &["out of range", "to 4096"]),
+        ("leaf_spine", "uplink_rate=0Gbps", "uplink_rate", &["out of range"]),
+        ("leaf_spine", "uplink_rate=300Gbps", "oversubscription", &["no whole number", "topology.spines"]),
+        ("leaf_spine", "oversubscription=3", "oversubscription", &["at 3:1, 8 hosts of 100Gbps"]),
+        ("leaf_spine", "oversubscription=[2, 2]", "oversubscription", &["at its leaves only", "one number"]),
+        ("leaf_spine", "k=4", "k", &["leaf_spine has no \"k\"", "it has: leaves"]),
+        ("leaf_spine", "wan.rtt=1ms", "wan", &["leaf_spine has no \"wan\""]),
+        ("leaf_spine", "bottlenecks=2", "bottlenecks", &["has no"]),
+        ("dual_leaf_spine", "wan.rtt=1us", "wan.rtt", &["is less than", "longer"]),
+        ("dual_leaf_spine", "wan.links=0", "wan.links", &["from 1 to"]),
+        ("dual_leaf_spine", "core_border_links=0", "core_border_links", &["from 1 to"]),
+        ("dual_leaf_spine", "core_border_buffer=1B", "core_border_buffer", &["holds no packet"]),
+        ("parking_lot", "bottlenecks=0", "bottlenecks", &["no path", "at least 1"]),
+        ("parking_lot", "bottlenecks=2000", "bottlenecks", &["too long", "to 1000"]),
+        ("parking_lot", "hosts=1000000", "hosts", &["4 switches", "keep to"]),
+        ("parking_lot", "oversubscription=2", "oversubscription", &["parking_lot has no", "bottleneck_rate"]),
+        ("parking_lot", "bottleneck_rate=1Kbps", "bottleneck_rate", &["out of range"]),
+    ];
+    for (kind, assignment, key, words) in cases {
+        let text = INCAST.replace("k = 4", &format!("kind = '{kind}'"));
+        let set = vec![format!("topology.{assignment}")];
+        let request = Request { set, ..Request::new(&folder.write("case.toml", &text)) };
+        let message = message(&request);
+        let expected = format!("--set topology.{assignment}: topology.{key}: ");
+        let by_default = *key == "oversubscription" && assignment.starts_with("uplink_rate");
+        assert!(by_default || message.starts_with(&expected), "{message}\n  expected {expected}");
+        words.iter().for_each(|word| assert!(message.contains(word), "{message}\n  expected {word}"));
+    }
+    let both = INCAST.replace("k = 4", "kind = 'leaf_spine'\nspines = 4\noversubscription = 4");
+    let message = message(&Request::new(&folder.write("both.toml", &both)));
+    assert!(message.contains(":4:20: topology.oversubscription: 4, but 8 hosts"), "{message}");
+    assert!(message.contains("are 2.000:1; leave out topology.spines"), "{message}");
 }
 
 #[test]

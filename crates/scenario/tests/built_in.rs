@@ -44,7 +44,12 @@ fn every_scenario_builds_under_every_profile() {
             for scheme in ["uno", "uno-noec", "gemini", "dctcp", "fixed_window"] {
                 let world =
                     World::build(&request(scenario.name, scheme, profile).resolve().unwrap()).unwrap();
-                let hosts = if scenario.name.starts_with("bench/fat-tree") { 128 } else { 256 };
+                let hosts = match scenario.name {
+                    "topology/leaf-spine" => 32,
+                    "topology/parking-lot" => 8,
+                    name if name.starts_with("bench/fat-tree") => 128,
+                    _ => 256,
+                };
                 assert_eq!(world.spec.network.hosts, hosts, "{}", scenario.name);
                 assert_eq!(world.warnings, [] as [&str; 0], "{}", scenario.name);
             }
@@ -95,15 +100,14 @@ fn the_papers_base_rtts_are_kept() {
 #[test]
 fn every_knob_of_the_interface_works() {
     let common = [
-        "topology.k=4",
         "topology.link_rate=200Gbps",
         "topology.buffer=2MiB",
-        "topology.oversubscription=2",
         "probes.rate_interval=3ms",
         "probes.queue_interval=50us",
         "host.jitter=0ns",
         "stop.time=5s",
     ];
+    let fat_tree = ["topology.k=4", "topology.oversubscription=2"];
     let two_sites = ["topology.wan.rtt=4ms", "topology.wan.links=4"];
     let own: &[(&str, &[&str])] = &[
         ("bench/fat-tree", &["workload.flow_size=4MiB"]),
@@ -125,6 +129,20 @@ fn every_knob_of_the_interface_works() {
             &["workload.flow_size=4MiB", "workload.flows=100", "workload.load=0.02", "workload.large=1MB"],
         ),
         ("uno/rtt-ratio", &["workload.flows=100", "workload.load=0.2", "workload.mix=paper"]),
+        (
+            "topology/leaf-spine",
+            &[
+                "workload.flows=100",
+                "workload.load=0.2",
+                "topology.leaves=6",
+                "topology.oversubscription=4",
+                "topology.uplink_rate=200Gbps",
+            ],
+        ),
+        (
+            "topology/parking-lot",
+            &["workload.flow_size=4MiB", "topology.bottleneck_rate=40Gbps", "topology.bottleneck_delay=9us"],
+        ),
         ("uno/incast-mixed", &["workload.flow_size=4MiB"]),
         ("uno/incast-inter", &["workload.flow_size=4MiB"]),
         ("uno/incast-intra", &["workload.flow_size=4MiB"]),
@@ -138,8 +156,10 @@ fn every_knob_of_the_interface_works() {
     assert_eq!(own.len(), BUILT_IN.len());
     for (scenario, own) in own {
         let untouched = Request::new(scenario).resolve().unwrap();
-        let two_sites = two_sites.iter().filter(|_| !scenario.starts_with("bench/fat-tree"));
-        for knob in common.iter().chain(two_sites).chain(*own) {
+        let fat = !scenario.starts_with("topology/");
+        let fat_tree = fat_tree.iter().filter(|_| fat);
+        let two_sites = two_sites.iter().filter(|_| fat && !scenario.starts_with("bench/fat-tree"));
+        for knob in common.iter().chain(fat_tree).chain(two_sites).chain(*own) {
             // A smaller tree has no host 240.
             let mut set = vec![*knob];
             if *knob == "topology.k=4" {

@@ -12,6 +12,8 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("bench/fat-tree-fifo", &["topology.k=4", "workload.flow_size=256KiB"]),
     ("bench/two-sites", TWO_SITES),
     ("bench/two-sites-fifo", TWO_SITES),
+    ("topology/leaf-spine", &["workload.flows=100"]),
+    ("topology/parking-lot", &["workload.flow_size=2MiB"]),
     // Flows that ECMP leads into the black hole end once it is gone.
     ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),
     ("uno/allreduce", &["workload.flow_size=256KiB", "workload.iterations=2", "fault[0].until=9ms"]),

@@ -21,6 +21,9 @@ fn jain(x: &[f64]) -> f64 {
     x.iter().sum::<f64>().powi(2) / (x.len() as f64 * x.iter().map(|x| x * x).sum::<f64>())
 }
 
+/// A buffer that nothing fills.
+const AMPLE: Bytes = Bytes::new(16 << 20);
+
 #[test]
 fn a_lone_flow_with_a_window_of_bdp_and_two_packets_is_ideal() {
     let packet = Rate::from_gbps(100).transmission(MSS + HEADER);
@@ -29,11 +32,15 @@ fn a_lone_flow_with_a_window_of_bdp_and_two_packets_is_ideal() {
         (two_sites(4, Duration::from_us(100)), 0, 31),
         (star(2, Rate::from_gbps(100), Duration::from_us(1)), 0, 1),
         (dumbbell(Rate::from_gbps(100)), 0, 7),
+        (dual_leaf_spine(Duration::from_us(50)), 0, 3),
+        (dual_leaf_spine(Duration::from_us(50)), 0, 7),
+        (parking_lot(5, Rate::from_gbps(100), Duration::from_us(3)), 1, 11),
     ] {
         for size in [1, 100, 4096, 4097, 1_000_000, 10_000_000] {
             let scheme = scheme(control("fixed_window"), "ecmp");
             let flows = vec![flow(src, dst, Bytes::new(size), Time::ZERO)];
-            let mut spec = spec(network.clone(), ports(Bytes::MAX, &[]), &scheme, flows);
+            // Nothing is dropped: buffers only say how long a packet may wait before it counts as lost.
+            let mut spec = spec(network.clone(), ports(AMPLE, &[]), &scheme, flows);
             // Above the largest BDP of these networks: a larger window cannot hurt a lone flow, a smaller one would.
             spec.initial_window = InitialWindow::Bytes(Bytes::new(3_000_000));
             // Ports without a backlog add no jitter.
@@ -46,6 +53,135 @@ fn a_lone_flow_with_a_window_of_bdp_and_two_packets_is_ideal() {
                 "{size} B from {src} to {dst}: {fct} against {ideal}"
             );
         }
+    }
+}
+
+#[test]
+fn an_empty_parking_lot_and_leaf_spine_take_what_their_links_add_up_to() {
+    // Ten packets of 4,160 B over 5 links; the middle three have 40 Gb/s and 5 us: 41.6 ns a byte becomes 0.2 of it.
+    let (fast, slow) = (Rate::from_gbps(100), Rate::from_gbps(40));
+    let full = MSS + HEADER;
+    let cases = [
+        (
+            parking_lot(3, slow, Duration::from_us(5)),
+            (0, 6),
+            slow.transmission(full) * (5 + 9) + slow.transmission(HEADER) * 5 + Duration::from_us(2 * 17),
+        ),
+        (
+            // NICs of 100 Gb/s, uplinks of 40, WAN links of 25; every link but the last leads to a switch.
+            dual_leaf_spine(Duration::from_us(50)),
+            (0, 7),
+            [full, HEADER]
+                .map(|size| {
+                    fast.transmission(size) * 2
+                        + slow.transmission(size) * 4
+                        + Rate::from_gbps(25).transmission(size)
+                })
+                .into_iter()
+                .sum::<Duration>()
+                + Rate::from_gbps(25).transmission(full) * 9
+                + (Duration::from_us(6 + 50) + Duration::from_ns(6 * 200)) * 2,
+        ),
+    ];
+    for (network, (src, dst), expected) in cases {
+        let scheme = scheme(control("fixed_window"), "ecmp");
+        let flows = vec![flow(src, dst, MSS * 10, Time::ZERO)];
+        let mut spec = spec(network, ports(AMPLE, &[]), &scheme, flows);
+        spec.initial_window = InitialWindow::Bytes(Bytes::new(1_000_000));
+        let outcome = run(&spec);
+        let fct = outcome.flows[0].finish.map(|finish| finish.since(Time::ZERO));
+        assert_eq!((outcome.flows[0].ideal_fct, fct), (expected, Some(expected)));
+    }
+}
+
+/// The mean goodput of the long flow and of the cross flows of a parking lot, as shares of the links' payload rate, in the
+/// second half of the run. Rates and delays as given; each flow has NICs of its own.
+fn parking_lot_shares(
+    bottlenecks: u32,
+    (rate, delay): (Rate, Duration),
+    control_name: &str,
+    change: impl Fn(&mut farspan_sim::Spec),
+) -> (f64, f64) {
+    let network = parking_lot(bottlenecks, rate, delay);
+    let size = rate.bytes_in(Duration::from_ms(400));
+    // Host 0 of the first switch to host 0 of the last; host 1 of each switch to host 0 of the next, the last to host 1.
+    let cross = |s: u32| (2 * s + 1, 2 * s + 2 + u32::from(s + 1 == bottlenecks));
+    let pairs: Vec<_> = std::iter::once((0, 2 * bottlenecks)).chain((0..bottlenecks).map(cross)).collect();
+    let flows = pairs.iter().map(|&(src, dst)| flow(src, dst, size, Time::ZERO)).collect();
+    let mut spec = spec(network, ports(AMPLE, &[]), &scheme(control(control_name), "ecmp"), flows);
+    spec.stop.time = Time::ZERO + Duration::from_ms(200);
+    sample_rates(&mut spec, Duration::from_ms(2));
+    change(&mut spec);
+    let outcome = farspan_sim::run(&spec, farspan_sim::EngineKind::Windowed, &mut |_| true);
+    let full = rate.as_bps() as f64 * MSS.as_f64() / (MSS + HEADER).as_f64();
+    let share = |wanted: u32| {
+        let late = |s: &&farspan_sim::Sample| {
+            s.probe == ProbeKind::Rate
+                && s.at > Time::ZERO + Duration::from_ms(100)
+                && s.id == SampleId::Flow(FlowId(wanted))
+        };
+        let rates: Vec<_> = outcome.samples.iter().filter(late).map(|s| s.value / full).collect();
+        assert!(rates.len() >= 48, "{} samples", rates.len());
+        rates.iter().sum::<f64>() / rates.len() as f64
+    };
+    (share(0), (1..=bottlenecks).map(share).sum::<f64>() / f64::from(bottlenecks))
+}
+
+/// Flows with windows w that never change and queues that never drop settle where w = rate x (base RTT + queueing) for
+/// each and every busy link is full (Mo and Walrand, "Fair end-to-end window-based congestion control", 2000, section III):
+/// with one queueing time q at each of n equal bottlenecks, w / (D + n q) + w / (d + q) = C.
+#[test]
+fn fixed_windows_share_a_parking_lot_as_theory_says() {
+    let (rate, delay) = (Rate::from_gbps(10), Duration::from_us(20));
+    for bottlenecks in [1, 2, 3, 5] {
+        let window = Bytes::new(400_000);
+        let (long, cross) = parking_lot_shares(bottlenecks, (rate, delay), "fixed_window", |spec| {
+            spec.initial_window = InitialWindow::Bytes(window);
+        });
+        let n = f64::from(bottlenecks);
+        let store = |links: f64| {
+            let packets = (MSS + HEADER * 2).as_f64() * 8.0 / 10e9;
+            2.0 * (2e-6 + (links - 2.0) * 20e-6) + links * packets
+        };
+        // In payload: the window over the payload rate of the link.
+        let w = window.as_f64() * 8.0 / (10e9 * MSS.as_f64() / (MSS + HEADER).as_f64());
+        let shares = |q: f64| (w / (store(n + 2.0) + n * q), w / (store(3.0) + q));
+        // The sum falls as q grows.
+        let (mut low, mut high) = (0.0, 1.0);
+        for _ in 0..60 {
+            let q = f64::midpoint(low, high);
+            let (a, b) = shares(q);
+            if a + b > 1.0 { low = q } else { high = q }
+        }
+        let expected = shares(low);
+        println!("{bottlenecks} bottlenecks: {long:.4} and {cross:.4}, in theory {expected:.4?}");
+        assert!((long + cross - 1.0).abs() < 0.01, "the links are full: {long} + {cross}");
+        assert!((long - expected.0).abs() < 0.02 * expected.0, "{long} and {}", expected.0);
+    }
+}
+
+/// DCTCP's window settles near 2 / alpha^2 of its share of marked packets (Alizadeh et al., SIGMETRICS'11, section 3). The
+/// long flow of n equal bottlenecks sees about n times as many marks: it gets 1 / n^2 of a cross flow's window, over a
+/// longer RTT. UnoCC cuts once an epoch, whoever marked: its long flow comes near the max-min share, a half.
+#[test]
+fn controls_share_a_parking_lot_between_theory_s_bounds() {
+    let (rate, delay) = (Rate::from_gbps(10), Duration::from_us(20));
+    for bottlenecks in [1, 2, 3] {
+        let shares = |name| {
+            parking_lot_shares(bottlenecks, (rate, delay), name, |spec| {
+                spec.ports = ports(Bytes::new(4 << 20), &[Marker::Step(Bytes::new(60_000))]);
+                spec.jitter = JITTER;
+            })
+        };
+        let n = f64::from(bottlenecks);
+        let ((long, cross), (uno_long, uno_cross)) = (shares("dctcp"), shares("unocc"));
+        println!("{n} bottlenecks: dctcp {long:.3} {cross:.3}, unocc {uno_long:.3} {uno_cross:.3}");
+        let theory = (2.0 * 2e-6 + 20e-6) / (2.0 * 2e-6 + n * 20e-6) / (n * n);
+        let ratio = long / cross / theory;
+        assert!(ratio > 1.0 / 3.0 && ratio < 3.0, "dctcp: {ratio} times what theory gives");
+        assert!(long + cross > 0.95, "dctcp fills the links");
+        assert!(uno_long > 0.95 / (n + 1.0) && uno_long < 0.52, "unocc: {uno_long} of at most a half");
+        assert!(uno_long + uno_cross > 0.95, "unocc fills the links");
     }
 }
 

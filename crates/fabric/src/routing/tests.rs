@@ -1,5 +1,5 @@
 use super::*;
-use crate::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use crate::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use farspan_units::Rate;
@@ -166,7 +166,33 @@ fn a_group_is_every_port_that_leads_one_link_closer() {
         wan_delay: Duration::from_us(5),
     };
     let thin = FatTree { oversubscription: [2, 1], ..small.clone() };
-    for network in [small.build().unwrap(), sites.build().unwrap(), thin.build().unwrap()] {
+    let leaves = LeafSpine {
+        leaves: 3,
+        spines: 2,
+        hosts_per_leaf: 2,
+        link_rate: tree().link_rate,
+        uplink_rate: tree().link_rate,
+        link_delay: tree().link_delay,
+        switch_delay: Duration::ZERO,
+    };
+    let two = DualLeafSpine {
+        site: leaves.clone(),
+        spine_border_links: 2,
+        wan_links: 3,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay: Duration::from_us(5),
+    };
+    let chain = ParkingLot {
+        bottlenecks: 4,
+        hosts_per_switch: 2,
+        link_rate: tree().link_rate,
+        link_delay: tree().link_delay,
+        switch_delay: Duration::ZERO,
+        bottleneck_rate: tree().link_rate,
+        bottleneck_delay: tree().link_delay,
+    };
+    for network in [small.build(), sites.build(), thin.build(), leaves.build(), two.build(), chain.build()] {
+        let network = network.unwrap();
         let routes = Routes::new(&network, 1);
         for host in 0..network.hosts {
             let leaf = network.links[network.first_port[host as usize] as usize].to;

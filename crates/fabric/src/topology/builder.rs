@@ -11,14 +11,13 @@ pub(super) struct Builder {
     network: Network,
     /// First node of each (kind, site).
     first: BTreeMap<(NodeKind, u32), NodeId>,
-    /// Nodes of each kind so far: names are numbered through the sites.
-    count: BTreeMap<NodeKind, u32>,
+    /// Nodes of each word so far: names are numbered through the sites.
+    count: BTreeMap<&'static str, u32>,
 }
 
 impl Builder {
-    /// Adds `count` nodes of a kind to a site and gives the first of them.
+    /// Adds `count` nodes of a kind to a site and gives the first of them; names begin with the kind's word.
     pub(super) fn add(&mut self, kind: NodeKind, count: u32, site: u32) -> NodeId {
-        let first = NodeId(self.network.nodes.len() as u32);
         let word = match kind {
             NodeKind::Host => "host",
             NodeKind::Tor => "tor",
@@ -26,7 +25,13 @@ impl Builder {
             NodeKind::Core => "core",
             NodeKind::Border => "border",
         };
-        let number = self.count.entry(kind).or_default();
+        self.add_named(word, kind, count, site)
+    }
+
+    /// Adds `count` nodes of a kind to a site and gives the first of them; names begin with `word`.
+    pub(super) fn add_named(&mut self, word: &'static str, kind: NodeKind, count: u32, site: u32) -> NodeId {
+        let first = NodeId(self.network.nodes.len() as u32);
+        let number = self.count.entry(word).or_default();
         for _ in 0..count {
             self.network.nodes.push(Node { name: alloc::format!("{word}{number}"), kind, site });
             *number += 1;

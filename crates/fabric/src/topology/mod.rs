@@ -1,6 +1,11 @@
 //! Topologies by generator. Each checks its parameters and names the cure.
 
 mod builder;
+mod leaf_spine;
+mod parking_lot;
+
+pub use leaf_spine::{DualLeafSpine, LeafSpine};
+pub use parking_lot::ParkingLot;
 
 use crate::network::{Network, NodeKind, Tier};
 use alloc::string::{String, ToString};
@@ -102,6 +107,28 @@ fn positive_rate(parameter: &'static str, rate: Rate) -> Result<(), TopologyErro
 fn at_least_one(parameter: &'static str, count: u32) -> Result<(), TopologyError> {
     if count == 0 {
         return Err(TopologyError::new(parameter, count, "there would be no path", "give at least 1"));
+    }
+    Ok(())
+}
+
+/// The most hosts of a site: their numbers fit into a packet's 24 bits, with room to spare.
+const MOST_HOSTS: u64 = 1 << 20;
+
+/// Checks the number of hosts of a site: `per_switch` at each of some switches.
+fn hosts_in_range(parameter: &'static str, per_switch: u32, switches: u32) -> Result<(), TopologyError> {
+    at_least_one(parameter, per_switch)?;
+    let hosts = u64::from(switches) * u64::from(per_switch);
+    if hosts < 2 {
+        return Err(TopologyError::new(parameter, per_switch, "nobody to talk to", "give at least 2 hosts"));
+    }
+    if hosts > MOST_HOSTS {
+        let problem = format_args!("at {switches} switches that makes {hosts} hosts");
+        return Err(TopologyError::new(
+            parameter,
+            per_switch,
+            problem,
+            format_args!("keep to {MOST_HOSTS} in all"),
+        ));
     }
     Ok(())
 }
@@ -235,21 +262,51 @@ impl DualFatTree {
         self.check()?;
         let mut b = Builder::default();
         self.site.nodes(&mut b, 2);
+        let joint = Joint {
+            cores: self.site.cores(),
+            core_links: self.core_border_links,
+            core_rate: self.site.link_rate,
+            core_delay: self.site.link_delay,
+            wan_links: self.wan_links,
+            wan_rate: self.wan_rate,
+            wan_delay: self.wan_delay,
+            switch_delay: self.site.switch_delay,
+        };
+        joint.build(&mut b, |b, site| self.site.links(b, site));
+        Ok(b.finish())
+    }
+}
+
+/// What joins two sites: a border switch each, links from all of its cores to it, and links between the two.
+struct Joint {
+    cores: u32,
+    core_links: u32,
+    core_rate: Rate,
+    core_delay: Duration,
+    wan_links: u32,
+    wan_rate: Rate,
+    wan_delay: Duration,
+    switch_delay: Duration,
+}
+
+impl Joint {
+    /// Adds border switches and their links; `inside` adds those inside a site.
+    fn build(&self, b: &mut Builder, inside: impl Fn(&mut Builder, u32)) {
         let border = [b.add(NodeKind::Border, 1, 0), b.add(NodeKind::Border, 1, 1)];
         for (site, &border) in (0..).zip(&border) {
-            self.site.links(&mut b, site);
-            for c in 0..self.site.cores() {
-                let core = b.node(NodeKind::Core, site, c);
-                for _ in 0..self.core_border_links {
-                    self.site.pair(&mut b, core, border, Tier::Border, Tier::Border);
+            inside(b, site);
+            for core in 0..self.cores {
+                let core = b.node(NodeKind::Core, site, core);
+                for _ in 0..self.core_links {
+                    let tiers = [Tier::Border, Tier::Border];
+                    b.pair(core, border, self.core_rate, self.core_delay, self.switch_delay, tiers);
                 }
             }
         }
         for _ in 0..self.wan_links {
-            let delay = (self.wan_delay, self.site.switch_delay);
-            b.pair(border[0], border[1], self.wan_rate, delay.0, delay.1, [Tier::Wan, Tier::Wan]);
+            let tiers = [Tier::Wan, Tier::Wan];
+            b.pair(border[0], border[1], self.wan_rate, self.wan_delay, self.switch_delay, tiers);
         }
-        Ok(b.finish())
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use alloc::vec;
-use farspan_units::PortId;
+use farspan_units::{HostId, PortId};
 
 fn tree(k: u32) -> FatTree {
     FatTree {
@@ -39,6 +39,92 @@ fn two_trees_of_eight_have_the_published_size() {
     assert_eq!(tier(Tier::Fabric), 2 * 2 * (32 * 4 + 32 * 4));
 }
 
+fn leaf_spine() -> LeafSpine {
+    LeafSpine {
+        leaves: 4,
+        spines: 2,
+        hosts_per_leaf: 8,
+        link_rate: Rate::from_gbps(100),
+        uplink_rate: Rate::from_gbps(400),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::from_ns(500),
+    }
+}
+
+fn dual_leaf_spine() -> DualLeafSpine {
+    DualLeafSpine {
+        site: leaf_spine(),
+        spine_border_links: 3,
+        wan_links: 5,
+        wan_rate: Rate::from_gbps(200),
+        wan_delay: Duration::from_ms(1),
+    }
+}
+
+fn parking_lot() -> ParkingLot {
+    ParkingLot {
+        bottlenecks: 3,
+        hosts_per_switch: 2,
+        link_rate: Rate::from_gbps(100),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        bottleneck_rate: Rate::from_gbps(40),
+        bottleneck_delay: Duration::from_us(5),
+    }
+}
+
+/// The links between hosts along one of the shortest ways.
+fn hops(network: &Network, from: u32, to: u32) -> usize {
+    crate::Routes::new(network, 1).walk(network, HostId(from), HostId(to)).links.len()
+}
+
+#[test]
+fn every_leaf_has_a_link_to_every_spine() {
+    let network = leaf_spine().build().unwrap();
+    assert_eq!((network.hosts, network.nodes.len()), (32, 32 + 4 + 2));
+    assert_eq!([NodeKind::Tor, NodeKind::Core].map(|kind| count(&network, kind)), [4, 2]);
+    assert_eq!(network.links.len(), 2 * (32 + 4 * 2));
+    for leaf in 0..4 {
+        for spine in 0..2 {
+            let port = network.port_named(&alloc::format!("leaf{leaf}->spine{spine}#0")).unwrap();
+            let link = network.links[port.index()];
+            assert_eq!((link.rate, link.delay), (Rate::from_gbps(400), Duration::from_ns(1500)));
+        }
+    }
+    let nic = network.links[network.port_named("host9->leaf1#0").unwrap().index()];
+    assert_eq!((nic.rate, nic.tier), (Rate::from_gbps(100), Tier::HostUp));
+    assert_eq!([hops(&network, 0, 7), hops(&network, 0, 8)], [2, 4]);
+}
+
+#[test]
+fn borders_of_two_leaf_spines_meet_their_spines() {
+    let network = dual_leaf_spine().build().unwrap();
+    assert_eq!((network.hosts, network.nodes.len()), (64, 64 + 8 + 4 + 2));
+    let tier = |tier| network.links.iter().filter(|link| link.tier == tier).count();
+    assert_eq!(tier(Tier::Border), 2 * 2 * 2 * 3);
+    assert_eq!(tier(Tier::Wan), 2 * 5);
+    for name in ["spine1->border0#2", "border1->spine3#0", "border0->border1#4", "leaf7->host63#0"] {
+        assert!(network.port_named(name).is_some(), "{name} is missing");
+    }
+    let wan = network.links[network.port_named("border1->border0#0").unwrap().index()];
+    assert_eq!((wan.rate, wan.delay), (Rate::from_gbps(200), Duration::from_ps(1_000_500_000)));
+    assert_eq!((network.site(HostId(31)), network.site(HostId(32))), (0, 1));
+    assert_eq!([hops(&network, 0, 31), hops(&network, 0, 32)], [4, 7]);
+}
+
+#[test]
+fn a_parking_lot_is_a_chain() {
+    let network = parking_lot().build().unwrap();
+    assert_eq!((network.hosts, network.nodes.len(), network.links.len()), (8, 12, 2 * (8 + 3)));
+    for s in 0..3 {
+        let port = network.port_named(&alloc::format!("switch{s}->switch{}#0", s + 1)).unwrap();
+        let link = network.links[port.index()];
+        assert_eq!((link.rate, link.delay), (Rate::from_gbps(40), Duration::from_us(5)));
+    }
+    // From the first switch to each of the four: a host's link, the links between, and a host's link.
+    assert_eq!([1, 2, 4, 6].map(|to| hops(&network, 0, to)), [2, 3, 4, 5]);
+}
+
 #[test]
 fn names_are_numbered_through_the_sites() {
     let network = dual(8).build().unwrap();
@@ -47,7 +133,7 @@ fn names_are_numbered_through_the_sites() {
         assert_eq!(network.port_name(port), name);
     }
     assert_eq!(network.port_named("border0->border1#8"), None);
-    assert_eq!((network.site(farspan_units::HostId(127)), network.site(farspan_units::HostId(128))), (0, 1));
+    assert_eq!((network.site(HostId(127)), network.site(HostId(128))), (0, 1));
 }
 
 #[test]
@@ -68,7 +154,7 @@ fn the_sides_of_a_dumbbell_meet_over_its_bottleneck_alone() {
         let bottleneck = network.port_named("tor0->tor1#0").expect("the link between the switches");
         let routes = crate::Routes::new(&network, 1);
         for (from, to) in [(0, 3), (2, 5), (0, 1)] {
-            let walk = routes.walk(&network, farspan_units::HostId(from), farspan_units::HostId(to));
+            let walk = routes.walk(&network, HostId(from), HostId(to));
             assert_eq!(walk.links.contains(&bottleneck), (from < 3) != (to < 3), "{from} to {to}");
         }
     }
@@ -87,9 +173,12 @@ fn ports_of_a_node_stand_together() {
 
 #[test]
 fn every_link_has_its_reverse() {
-    for network in
-        [dual(4).build().unwrap(), FatTree { oversubscription: [2, 1], ..tree(8) }.build().unwrap()]
-    {
+    for network in [
+        dual(4).build().unwrap(),
+        FatTree { oversubscription: [2, 1], ..tree(8) }.build().unwrap(),
+        dual_leaf_spine().build().unwrap(),
+        parking_lot().build().unwrap(),
+    ] {
         for link in &network.links {
             let back = |other: &&crate::Link| {
                 (other.from, other.to, other.index) == (link.to, link.from, link.index)
@@ -134,5 +223,23 @@ fn wrong_parameters_are_refused_with_a_cure() {
     assert_eq!(parameter(FatTree { oversubscription: [1, 0], ..tree(8) }.build()), "oversubscription");
     assert_eq!(parameter(DualFatTree { wan_links: 0, ..dual(4) }.build()), "wan.links");
     assert_eq!(parameter(DualFatTree { wan_rate: Rate::ZERO, ..dual(4) }.build()), "wan.link_rate");
+    assert_eq!(parameter(LeafSpine { leaves: 0, ..leaf_spine() }.build()), "leaves");
+    assert_eq!(parameter(LeafSpine { spines: 0, ..leaf_spine() }.build()), "spines");
+    let lone = LeafSpine { leaves: 1, hosts_per_leaf: 1, ..leaf_spine() };
+    assert_eq!(parameter(lone.build()), "hosts_per_leaf");
+    let crowd = LeafSpine { leaves: 1 << 12, hosts_per_leaf: 1 << 20, ..leaf_spine() };
+    assert_eq!(parameter(crowd.build()), "hosts_per_leaf");
+    assert_eq!(parameter(LeafSpine { uplink_rate: Rate::ZERO, ..leaf_spine() }.build()), "uplink_rate");
+    let unjoined = DualLeafSpine { spine_border_links: 0, ..dual_leaf_spine() };
+    assert_eq!(parameter(unjoined.build()), "core_border_links");
+    assert_eq!(parameter(DualLeafSpine { wan_links: 0, ..dual_leaf_spine() }.build()), "wan.links");
+    for bottlenecks in [0, 1001, u32::MAX] {
+        assert_eq!(parameter(ParkingLot { bottlenecks, ..parking_lot() }.build()), "bottlenecks");
+    }
+    assert_eq!(parameter(ParkingLot { hosts_per_switch: 0, ..parking_lot() }.build()), "hosts_per_switch");
+    assert_eq!(
+        parameter(ParkingLot { bottleneck_rate: Rate::ZERO, ..parking_lot() }.build()),
+        "bottleneck_rate"
+    );
     assert_eq!(parameter(Star { switch_delay: Duration::ZERO, hosts: vec![] }.build()), "hosts");
 }

@@ -4,7 +4,7 @@ use super::{Sizes, given};
 use crate::error::Fault;
 use crate::model::Topology;
 use crate::value::{Oversubscription, TopologyKind};
-use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Network, Routes, Tier, TopologyError};
 use farspan_units::{Duration, HostId, Rate};
 use farspan_workload::Capacity;
@@ -14,7 +14,10 @@ pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault>
     let mut network = match given(topology.kind) {
         TopologyKind::FatTree => fat_tree(topology).build(),
         TopologyKind::DualFatTree => dual_fat_tree(topology).build(),
+        TopologyKind::LeafSpine => leaf_spine(topology).build(),
+        TopologyKind::DualLeafSpine => dual_leaf_spine(topology).build(),
         TopologyKind::Dumbbell => dumbbell(topology).build(),
+        TopologyKind::ParkingLot => parking_lot(topology).build(),
         TopologyKind::Star => star(topology).build(),
     }
     .map_err(fault)?;
@@ -61,6 +64,41 @@ fn dual_fat_tree(topology: &Topology) -> DualFatTree {
     }
 }
 
+fn leaf_spine(topology: &Topology) -> LeafSpine {
+    LeafSpine {
+        leaves: given(topology.leaves),
+        spines: given(topology.spines),
+        hosts_per_leaf: given(topology.hosts),
+        link_rate: given(topology.link_rate),
+        uplink_rate: given(topology.uplink_rate),
+        link_delay: given(topology.link_delay),
+        switch_delay: given(topology.switch_delay),
+    }
+}
+
+fn dual_leaf_spine(topology: &Topology) -> DualLeafSpine {
+    let wan = given(topology.wan.as_ref());
+    DualLeafSpine {
+        site: leaf_spine(topology),
+        spine_border_links: given(topology.core_border_links),
+        wan_links: given(wan.links),
+        wan_rate: given(wan.rate),
+        wan_delay: Duration::ZERO,
+    }
+}
+
+fn parking_lot(topology: &Topology) -> ParkingLot {
+    ParkingLot {
+        bottlenecks: given(topology.bottlenecks),
+        hosts_per_switch: given(topology.hosts),
+        link_rate: given(topology.link_rate),
+        link_delay: given(topology.link_delay),
+        switch_delay: given(topology.switch_delay),
+        bottleneck_rate: given(topology.bottleneck_rate),
+        bottleneck_delay: given(topology.bottleneck_delay),
+    }
+}
+
 fn dumbbell(topology: &Topology) -> Dumbbell {
     Dumbbell {
         hosts_per_side: given(topology.hosts),
@@ -85,7 +123,7 @@ fn star(topology: &Topology) -> Star {
 /// The generators' parameters, as keys of a scenario.
 fn fault(error: TopologyError) -> Fault {
     let key = match error.parameter {
-        "hosts_per_side" => "hosts",
+        "hosts_per_side" | "hosts_per_leaf" | "hosts_per_switch" => "hosts",
         "wan.link_rate" => "wan.rate",
         key => key,
     };
@@ -122,7 +160,16 @@ pub(super) fn capacity(topology: &Topology, network: &Network, sizes: Sizes) -> 
             let fabric = total(host, hosts).as_bps() / (u64::from(tor) * u64::from(agg));
             (Some(Rate::from_bps(fabric)), given(topology.k) / 2)
         }
+        TopologyKind::LeafSpine | TopologyKind::DualLeafSpine => {
+            let sites = if given(topology.kind).is_dual() { 2 } else { 1 };
+            let links = sites * u64::from(given(topology.leaves)) * u64::from(given(topology.spines));
+            (Some(total(given(topology.uplink_rate), links)), given(topology.hosts))
+        }
         TopologyKind::Dumbbell => (Some(total(given(topology.bottleneck_rate), 2)), given(topology.hosts)),
+        TopologyKind::ParkingLot => {
+            let links = 2 * u64::from(given(topology.bottlenecks));
+            (Some(total(given(topology.bottleneck_rate), links)), given(topology.hosts))
+        }
         TopologyKind::Star => (None, network.hosts),
     };
     let outward =

@@ -28,9 +28,11 @@ pub(super) fn by_tier(
                 let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
                 (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
             }
-            // The middle link of a dumbbell is the only one of its tier.
-            Tier::Fabric => (buffer, topology.bottleneck_rate.unwrap_or(link_rate)),
-            Tier::Border => (topology.core_border_buffer.unwrap_or(buffer), link_rate),
+            Tier::Fabric => (buffer, topology.uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
+            Tier::Border => {
+                let buffer = topology.core_border_buffer.unwrap_or(buffer);
+                (buffer, topology.uplink_rate.unwrap_or(link_rate))
+            }
             Tier::HostDown => (buffer, link_rate),
         };
         let overflow = overflow(scenario, buffer)?;

@@ -19,6 +19,8 @@ const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
 const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
+/// Of a tier: the leaves and spines of a site.
+pub(super) const MOST_SWITCHES: u32 = 4096;
 
 pub(super) fn within<T: Copy + PartialOrd + Display>(
     path: &str,
@@ -66,6 +68,7 @@ fn topology(topology: &Topology) -> Result<(), Fault> {
     }
     let rates = [
         ("topology.link_rate", topology.link_rate),
+        ("topology.uplink_rate", topology.uplink_rate),
         ("topology.bottleneck_rate", topology.bottleneck_rate),
         ("topology.wan.rate", wan.rate),
     ];
@@ -77,6 +80,8 @@ fn topology(topology: &Topology) -> Result<(), Fault> {
     within("topology.core_border_buffer", topology.core_border_buffer, one, LARGEST_BUFFER)?;
     within("topology.wan.buffer", wan.buffer, one, LARGEST_BUFFER)?;
     within("topology.hosts", topology.hosts, 1, MOST_HOSTS)?;
+    within("topology.leaves", topology.leaves, 1, MOST_SWITCHES)?;
+    within("topology.spines", topology.spines, 1, MOST_SWITCHES)?;
     within("topology.core_border_links", topology.core_border_links, 1, MOST_LINKS)?;
     within("topology.wan.links", wan.links, 1, MOST_LINKS)
 }

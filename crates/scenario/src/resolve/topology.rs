@@ -1,86 +1,87 @@
 //! Topology: which keys apply to which kind, and their defaults. Ranges are the generators' business.
 
 use super::Context;
+use super::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
 use crate::error::Fault;
 use crate::model::{Topology, Wan};
 use crate::value::{Jitter, Oversubscription, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
 
-/// The keys that apply to a kind of topology, beside `kind`.
-const fn keys(kind: TopologyKind) -> &'static [&'static str] {
+/// The keys that apply to every kind of topology.
+const COMMON: &[&str] = &["link_rate", "link_delay", "switch_delay", "jitter", "buffer"];
+
+/// The keys that apply to a kind beside.
+const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
     match kind {
-        TopologyKind::FatTree => {
-            &["k", "link_rate", "link_delay", "switch_delay", "jitter", "buffer", "oversubscription"]
+        TopologyKind::FatTree => &["k", "oversubscription"],
+        TopologyKind::DualFatTree => {
+            &["k", "oversubscription", "core_border_links", "core_border_buffer", "wan"]
         }
-        TopologyKind::DualFatTree => &[
-            "k",
-            "link_rate",
-            "link_delay",
-            "switch_delay",
-            "jitter",
-            "buffer",
+        TopologyKind::LeafSpine => &["leaves", "spines", "hosts", "uplink_rate", "oversubscription"],
+        TopologyKind::DualLeafSpine => &[
+            "leaves",
+            "spines",
+            "hosts",
+            "uplink_rate",
             "oversubscription",
             "core_border_links",
             "core_border_buffer",
             "wan",
         ],
-        TopologyKind::Dumbbell => &[
-            "hosts",
-            "link_rate",
-            "link_delay",
-            "switch_delay",
-            "jitter",
-            "buffer",
-            "bottleneck_rate",
-            "bottleneck_delay",
-            "two_sites",
-            "wan",
-        ],
-        TopologyKind::Star => {
-            &["hosts", "link_rate", "link_delay", "host_delays", "switch_delay", "jitter", "buffer"]
-        }
+        TopologyKind::Dumbbell => &["hosts", "bottleneck_rate", "bottleneck_delay", "two_sites", "wan"],
+        TopologyKind::ParkingLot => &["bottlenecks", "hosts", "bottleneck_rate", "bottleneck_delay"],
+        TopologyKind::Star => &["hosts", "host_delays"],
     }
 }
 
 impl Context<'_> {
     pub(super) fn topology(&self, written: Topology, jitter: Jitter) -> Result<Topology, Fault> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
-        self.only("topology", kind.name(), keys(kind))?;
+        let own = own_keys(kind);
+        self.only("topology", kind.name(), &[own, COMMON].concat())?;
+        let has = |key: &str| own.contains(&key);
         let link_rate = written.link_rate.unwrap_or(Rate::from_gbps(100));
         let link_delay = written.link_delay.unwrap_or(Duration::from_us(1));
         let buffer = written.buffer.unwrap_or(Bytes::new(1 << 20));
-        let tree = matches!(kind, TopologyKind::FatTree | TopologyKind::DualFatTree);
-        let dumbbell = kind == TopologyKind::Dumbbell;
-        let two_sites = dumbbell && written.two_sites.unwrap_or(false);
-        let wan = (kind == TopologyKind::DualFatTree || two_sites).then(|| written.wan.unwrap_or_default());
+        let two_sites = has("two_sites") && written.two_sites.unwrap_or(false);
+        let wan = (kind.is_dual() || two_sites).then(|| written.wan.clone().unwrap_or_default());
         let wan = wan.map(|wan| fill_wan(&wan, link_rate, buffer, two_sites)).transpose()?;
-        if dumbbell && !two_sites && self.source.has("topology.wan") {
+        if has("two_sites") && !two_sites && self.source.has("topology.wan") {
             let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
             return Err(Fault::new("topology.wan", "the two sides of this dumbbell are one site", cure));
         }
-        let bottleneck_rate = written.bottleneck_rate.unwrap_or(link_rate);
-        let hosts = written.host_delays.as_ref().map_or(8, Vec::len) as u32;
-        let hosts = written.hosts.unwrap_or(hosts);
+        let delays = written.host_delays.as_ref().map(|delays| delays.len() as u32);
+        let hosts = if kind == TopologyKind::ParkingLot { 2 } else { 8 };
+        let hosts = written.hosts.or(delays).unwrap_or(hosts);
+        let uplink_rate = written.uplink_rate.unwrap_or(link_rate);
+        let (spines, oversubscription) = if kind.is_leaf_spine() {
+            let (spines, ratio) = uplinks(&written, hosts, link_rate, uplink_rate)?;
+            (Some(spines), ratio)
+        } else {
+            (None, Some(written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 })))
+        };
         Ok(Topology {
             kind: Some(kind),
-            k: tree.then(|| written.k.unwrap_or(8)),
-            hosts: (!tree).then_some(hosts),
+            k: has("k").then(|| written.k.unwrap_or(8)),
+            hosts: has("hosts").then_some(hosts),
+            leaves: has("leaves").then(|| written.leaves.unwrap_or(4)),
+            spines,
+            bottlenecks: has("bottlenecks").then(|| written.bottlenecks.unwrap_or(3)),
             link_rate: Some(link_rate),
+            uplink_rate: has("uplink_rate").then_some(uplink_rate),
             link_delay: Some(link_delay),
             host_delays: written.host_delays.map(|delays| star_delays(delays, hosts)).transpose()?,
             switch_delay: Some(written.switch_delay.unwrap_or(Duration::ZERO)),
             jitter: Some(written.jitter.unwrap_or(jitter)),
             buffer: Some(buffer),
-            oversubscription: tree
-                .then(|| written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 })),
-            core_border_links: (kind == TopologyKind::DualFatTree)
-                .then(|| written.core_border_links.unwrap_or(8)),
-            core_border_buffer: (kind == TopologyKind::DualFatTree)
+            oversubscription: oversubscription.filter(|_| has("oversubscription")),
+            core_border_links: has("core_border_links").then(|| written.core_border_links.unwrap_or(8)),
+            core_border_buffer: has("core_border_buffer")
                 .then(|| written.core_border_buffer.unwrap_or(buffer)),
-            bottleneck_rate: dumbbell.then_some(bottleneck_rate),
-            bottleneck_delay: (dumbbell && !two_sites)
+            bottleneck_rate: has("bottleneck_rate").then(|| written.bottleneck_rate.unwrap_or(link_rate)),
+            bottleneck_delay: (has("bottleneck_delay") && !two_sites)
                 .then(|| written.bottleneck_delay.unwrap_or(link_delay)),
-            two_sites: dumbbell.then_some(two_sites),
+            two_sites: has("two_sites").then_some(two_sites),
             wan,
         })
     }
@@ -94,6 +95,51 @@ impl Context<'_> {
             Err(Fault::new(format!("{path}.{key}"), problem, format!("it has: {}", keys.join(", "))))
         })
     }
+}
+
+/// The spines of a leaf-spine and its oversubscription: one follows from the other, and both must fit if both are given.
+/// Without a whole ratio there is none.
+fn uplinks(
+    written: &Topology,
+    hosts: u32,
+    link_rate: Rate,
+    uplink_rate: Rate,
+) -> Result<(u32, Option<Oversubscription>), Fault> {
+    within("topology.link_rate", Some(link_rate), SLOWEST, FASTEST)?;
+    within("topology.uplink_rate", Some(uplink_rate), SLOWEST, FASTEST)?;
+    let down = u128::from(hosts) * u128::from(link_rate.as_bps());
+    let up = |spines: u32| u128::from(spines) * u128::from(uplink_rate.as_bps());
+    let key = "topology.oversubscription";
+    let asked = written.oversubscription;
+    if let Some(Oversubscription { tor, agg }) = asked.filter(|ratio| ratio.agg != 1) {
+        let problem = format!("[{tor}, {agg}], but a leaf-spine is oversubscribed at its leaves only");
+        return Err(Fault::new(key, problem, "give one number, such as 2"));
+    }
+    let Some(spines) = written.spines else {
+        let tor = asked.map_or(1, |ratio| ratio.tor);
+        let all = up(1) * u128::from(tor);
+        let fits = down.is_multiple_of(all) && (1..=u128::from(MOST_SWITCHES)).contains(&(down / all));
+        if !fits {
+            let problem = format!(
+                "at {tor}:1, {hosts} hosts of {link_rate} a leaf need no whole number of uplinks of {uplink_rate}"
+            );
+            let cure = "give another oversubscription, hosts or uplink_rate, or give topology.spines";
+            return Err(Fault::new(key, problem, cure));
+        }
+        return Ok(((down / all) as u32, Some(Oversubscription { tor, agg: 1 })));
+    };
+    let all = up(spines);
+    let ratio = (all > 0 && down.is_multiple_of(all)).then(|| u32::try_from(down / all).ok()).flatten();
+    let ratio = ratio.map(|tor| Oversubscription { tor, agg: 1 });
+    if let Some(asked) = asked.filter(|asked| Some(*asked) != ratio) {
+        let problem = format!(
+            "{}, but {hosts} hosts of {link_rate} a leaf over {spines} spines of {uplink_rate} are {:.3}:1",
+            asked.tor,
+            down as f64 / all as f64
+        );
+        return Err(Fault::new(key, problem, "leave out topology.spines, or the oversubscription"));
+    }
+    Ok((spines, ratio))
 }
 
 fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool) -> Result<Wan, Fault> {

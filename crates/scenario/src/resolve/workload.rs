@@ -22,7 +22,7 @@ impl Context<'_> {
             let cure = "add a [[workload]] with a kind, such as \"incast\" (see `farspan new`)";
             return Err(Fault::new("workload", "nothing to send", cure));
         }
-        let two_sites = kind == Some(TopologyKind::DualFatTree) || two_sites == Some(true);
+        let two_sites = kind.is_some_and(TopologyKind::is_dual) || two_sites == Some(true);
         (0..).zip(written).map(|(i, part)| self.part(&format!("workload[{i}]"), part, two_sites)).collect()
     }
 

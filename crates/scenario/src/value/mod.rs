@@ -102,11 +102,37 @@ words! {
         FatTree = "fat_tree",
         /// Two fat trees, each with a border switch, joined by WAN links.
         DualFatTree = "dual_fat_tree",
+        /// Leaves with hosts, all linked to all spines.
+        LeafSpine = "leaf_spine",
+        /// Two of them, each with a border switch, joined by WAN links.
+        DualLeafSpine = "dual_leaf_spine",
         /// Senders on the left, receivers on the right, one link between.
         Dumbbell = "dumbbell",
+        /// A chain of switches with hosts at each.
+        ParkingLot = "parking_lot",
         /// Hosts around one switch.
         Star = "star",
-    } planned ["leaf_spine", "dual_leaf_spine", "parking_lot", "from_file"]
+    } planned ["from_file"]
+}
+
+impl TopologyKind {
+    /// Whether it is a fat tree, or two.
+    #[must_use]
+    pub const fn is_fat_tree(self) -> bool {
+        matches!(self, Self::FatTree | Self::DualFatTree)
+    }
+
+    /// Whether it is a leaf-spine, or two.
+    #[must_use]
+    pub const fn is_leaf_spine(self) -> bool {
+        matches!(self, Self::LeafSpine | Self::DualLeafSpine)
+    }
+
+    /// Whether it always has two sites, with border switches.
+    #[must_use]
+    pub const fn is_dual(self) -> bool {
+        matches!(self, Self::DualFatTree | Self::DualLeafSpine)
+    }
 }
 
 words! {
@@ -545,7 +571,7 @@ mod tests {
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
-        assert!("leaf_spine".parse::<TopologyKind>().unwrap_err().contains("not in this release"));
+        assert!("from_file".parse::<TopologyKind>().unwrap_err().contains("not in this release"));
     }
 
     proptest! {

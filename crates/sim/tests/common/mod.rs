@@ -1,7 +1,7 @@
 //! Small worlds for tests.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop};
 use farspan_transport::recovery::{self, Detection, Rto};
@@ -67,6 +67,35 @@ pub fn dumbbell(bottleneck: Rate) -> Network {
         bottleneck_rate: bottleneck,
         bottleneck_delay: Duration::from_us(1),
         two_sites: false,
+    }
+    .build()
+    .expect("valid")
+}
+
+pub fn dual_leaf_spine(wan_delay: Duration) -> Network {
+    let site = LeafSpine {
+        leaves: 2,
+        spines: 2,
+        hosts_per_leaf: 2,
+        link_rate: Rate::from_gbps(100),
+        uplink_rate: Rate::from_gbps(40),
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::from_ns(200),
+    };
+    let wan_rate = Rate::from_gbps(25);
+    DualLeafSpine { site, spine_border_links: 2, wan_links: 2, wan_rate, wan_delay }.build().expect("valid")
+}
+
+/// Two hosts at each switch of a chain.
+pub fn parking_lot(bottlenecks: u32, rate: Rate, delay: Duration) -> Network {
+    ParkingLot {
+        bottlenecks,
+        hosts_per_switch: 2,
+        link_rate: rate,
+        link_delay: Duration::from_us(1),
+        switch_delay: Duration::ZERO,
+        bottleneck_rate: rate,
+        bottleneck_delay: delay,
     }
     .build()
     .expect("valid")

@@ -2,7 +2,7 @@
 
 use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
-use farspan_fabric::topology::{DualFatTree, Dumbbell, FatTree, Star};
+use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
@@ -141,7 +141,7 @@ fn network(draw: &mut Draw) -> Network {
         1 => draw.time(Duration::from_us(1), Duration::from_us(60)),
         _ => draw.time(Duration::from_us(100), Duration::from_ms(3)),
     };
-    let network = match draw.below(6) {
+    let network = match draw.below(9) {
         0 => site.build(),
         1 | 2 => {
             let (core_border_links, wan_links) = (1 + draw.below(2) as u32, 1 + draw.below(3) as u32);
@@ -157,6 +157,42 @@ fn network(draw: &mut Draw) -> Network {
                 bottleneck_rate: draw.rate(),
                 bottleneck_delay: if two_sites { wan_delay } else { link_delay },
                 two_sites,
+            }
+            .build()
+        }
+        4 | 5 => {
+            let (leaves, spines, hosts_per_leaf) =
+                (1 + draw.below(4) as u32, 1 + draw.below(4) as u32, 2 + draw.below(4) as u32);
+            let uplink_rate = if draw.one_in(2) { link_rate } else { draw.rate() };
+            let site = LeafSpine {
+                leaves,
+                spines,
+                hosts_per_leaf,
+                link_rate,
+                uplink_rate,
+                link_delay,
+                switch_delay,
+            };
+            let (spine_border_links, wan_links) = (1 + draw.below(2) as u32, 1 + draw.below(3) as u32);
+            match draw.one_in(2) {
+                true => site.build(),
+                false => {
+                    let wan_rate = draw.rate();
+                    DualLeafSpine { site, spine_border_links, wan_links, wan_rate, wan_delay }.build()
+                }
+            }
+        }
+        6 => {
+            let (bottlenecks, hosts_per_switch) = (1 + draw.below(5) as u32, 1 + draw.below(3) as u32);
+            let (bottleneck_rate, bottleneck_delay) = (draw.rate(), draw.delay());
+            ParkingLot {
+                bottlenecks,
+                hosts_per_switch,
+                link_rate,
+                link_delay,
+                switch_delay,
+                bottleneck_rate,
+                bottleneck_delay,
             }
             .build()
         }
