@@ -179,7 +179,7 @@ fn summary(
         farspan_version: env!("CARGO_PKG_VERSION").to_owned(),
         commit: String::new(),
         scenario: resolved.name().to_owned(),
-        scheme: resolved.scheme().to_owned(),
+        scheme: world.scheme_name(resolved.scheme()),
         profile: resolved.profile().name().to_owned(),
         engine: engine.name().to_owned(),
         seed: resolved.seed(),

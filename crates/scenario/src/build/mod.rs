@@ -17,7 +17,7 @@ use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
-use farspan_transport::{Class, Scheme};
+use farspan_transport::{Class, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
@@ -101,6 +101,26 @@ impl World {
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
         let warnings = warnings(scenario, &spec, intra, inter);
         Ok(Self { spec, workload, collectives, offered_load, intra, inter, warnings })
+    }
+
+    /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
+    /// it: path selection, recovery, coding, and what its own control asks of the ports.
+    pub fn set_control(&mut self, class: Class, control: congestion::Custom) {
+        let scheme = match class {
+            Class::Intra => &mut self.spec.intra,
+            Class::Inter => &mut self.spec.inter,
+        };
+        Arc::make_mut(scheme).congestion = congestion::Config::Custom(control);
+    }
+
+    /// The scheme's name in results: `named`, or for classes with a control from outside, that control's.
+    pub(crate) fn scheme_name(&self, named: &str) -> String {
+        let name = |scheme: &Scheme| match &scheme.congestion {
+            congestion::Config::Custom(control) => control.name().to_owned(),
+            _ => named.to_owned(),
+        };
+        let (intra, inter) = (name(&self.spec.intra), name(&self.spec.inter));
+        if intra == inter { intra } else { format!("{intra}/{inter}") }
     }
 }
 

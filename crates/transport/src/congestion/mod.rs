@@ -14,13 +14,14 @@
 //! | SMaRTT, QuickAdapt | trims, bytes acked per period | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //!
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
-//! conformance, fuzz and window-curve tests.
+//! conformance, fuzz and window-curve tests. A control in a crate of its own has a [`Factory`] instead.
 
 pub mod bbr;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod curves;
+mod custom;
 pub mod dctcp;
 #[cfg(test)]
 mod dumbbell;
@@ -37,6 +38,7 @@ mod text;
 pub mod unocc;
 mod window;
 
+pub use custom::{Custom, Factory};
 pub use pace::Pacing;
 pub(crate) use registry::config_registry;
 pub use registry::{ConfigError, Entry};
@@ -251,7 +253,7 @@ pub struct Start<'a> {
 macro_rules! controls {
     ($($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         registry::config_registry! {
-            "congestion control"; $($variant, $module, $name, $summary, $source;)*
+            "congestion control" or Custom; $($variant, $module, $name, $summary, $source;)*
         }
 
         impl Config {
@@ -260,6 +262,7 @@ macro_rules! controls {
             pub fn law(&self, path: &Path) -> Law {
                 match self {
                     $(Self::$variant(config) => Law::$variant(Arc::new($module::Law::new(config, path))),)*
+                    Self::Custom(custom) => Law::Custom(custom.clone()),
                 }
             }
 
@@ -277,6 +280,8 @@ macro_rules! controls {
                 #[doc = concat!($summary, ".")]
                 $variant(Arc<$module::Law>),
             )*
+            /// A control from outside this crate.
+            Custom(Custom),
         }
 
         impl Law {
@@ -285,6 +290,7 @@ macro_rules! controls {
             pub fn build(&self, start: &Start<'_>) -> Control {
                 match self {
                     $(Self::$variant(law) => Control::$variant(Box::new($module::$variant::new(law, start))),)*
+                    Self::Custom(custom) => Control::Custom(Box::new(custom.control(start))),
                 }
             }
         }

@@ -69,9 +69,11 @@ impl ConfigError {
 }
 
 /// Generates `Config`, `NAMES` and `ENTRIES` of a registry from one line per algorithm: its variant, its module, its
-/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`.
+/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`. `or TYPE`: one more variant
+/// for algorithms from outside this crate.
 macro_rules! config_registry {
-    ($what:literal; $($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($what:literal $(or $custom:ident)?;
+     $($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         #[doc = concat!("Which ", $what, ", and its parameters. In text: a table with `name` and the parameters.")]
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "name"))]
@@ -82,6 +84,11 @@ macro_rules! config_registry {
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $variant($module::Config),
             )*
+            $(
+                #[doc = concat!("A ", $what, " from outside this crate; text has no name for it.")]
+                #[cfg_attr(feature = "serde", serde(skip))]
+                $custom($custom),
+            )?
         }
 
         #[doc = concat!("The name of every built-in ", $what, ", in the order of the registry.")]
@@ -103,9 +110,10 @@ macro_rules! config_registry {
 
             /// The algorithm's name in text.
             #[must_use]
-            pub const fn name(&self) -> &'static str {
+            pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$variant(_) => $name,)*
+                    $(Self::$custom(custom) => custom.name(),)?
                 }
             }
 
@@ -116,6 +124,7 @@ macro_rules! config_registry {
             pub fn check(&self) -> Result<(), $crate::congestion::ConfigError> {
                 match self {
                     $(Self::$variant(config) => config.check(),)*
+                    $(Self::$custom(_) => Ok(()),)?
                 }
             }
         }

@@ -1,0 +1,49 @@
+//! Controls from outside this crate.
+
+use super::{Congestion, Start};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+
+/// Makes the controls of flows. It is asked once for each flow, on the thread that runs the flow's host.
+pub trait Factory: Send + Sync {
+    /// What it is called in results.
+    fn name(&self) -> &'static str;
+
+    /// The control of one flow. The same start must give a control that decides the same.
+    fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send>;
+}
+
+/// A control from outside this crate, in the place of a built-in one. Two are equal if they are the same factory.
+#[derive(Clone)]
+pub struct Custom(Arc<dyn Factory>);
+
+impl Custom {
+    /// Controls made by `factory`.
+    pub fn new(factory: impl Factory + 'static) -> Self {
+        Self(Arc::new(factory))
+    }
+
+    /// What it is called in results.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// The control of one flow.
+    pub(super) fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
+        self.0.control(start)
+    }
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Custom").field(&self.name()).finish()
+    }
+}
