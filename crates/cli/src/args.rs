@@ -29,6 +29,10 @@ pub enum Command {
     New(NewArgs),
     /// Print the JSON Schema of scenarios
     Schema,
+    /// Set runs side by side: medians, and ratios seed by seed
+    Compare(CompareArgs),
+    /// Make an HTML page of results
+    Report(ReportArgs),
     /// Turn another tool's workload into a flow list
     Import(ImportArgs),
     /// Measure how fast this machine runs a part of farspan
@@ -39,23 +43,12 @@ pub enum Command {
 }
 
 /// Commands that later releases bring.
-const PLANNED: &[&str] = &[
-    "compare",
-    "report",
-    "reproduce",
-    "sweep",
-    "keygen",
-    "send",
-    "recv",
-    "proxy",
-    "emu",
-    "kernel",
-    "doctor",
-];
+const PLANNED: &[&str] =
+    &["reproduce", "sweep", "keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
-    let available = ["demo", "run", "list", "check", "new", "schema", "import", "bench"];
+    let available = ["demo", "run", "list", "check", "new", "schema", "compare", "report", "import", "bench"];
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 
@@ -106,7 +99,7 @@ pub struct RunArgs {
     /// Engine: windowed (fast) or oracle (plain); both give the same result
     #[arg(long, value_name = "NAME", default_value = "windowed", value_parser = engine)]
     pub engine: EngineKind,
-    /// Folder for summary.json, scenario.toml and the Parquet tables
+    /// Folder for summary.json, scenario.toml, the Parquet tables and report.html
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print one JSON document instead of a table
@@ -173,6 +166,34 @@ pub struct DemoArgs {
     /// No progress
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// Arguments of `compare`.
+#[derive(Args, Debug)]
+pub struct CompareArgs {
+    /// Folders that `farspan run --out` wrote, or that hold such folders. The first is the denominator of every ratio
+    #[arg(required = true, value_name = "DIR")]
+    pub folders: Vec<PathBuf>,
+    /// Another denominator, by the name that the table gives it (a scheme, or as much more as tells the runs apart)
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub json: bool,
+    /// Also write an HTML page
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `report`.
+#[derive(Args, Debug)]
+pub struct ReportArgs {
+    /// A folder that `farspan run --out` wrote, or one that holds such folders
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The page; without it, report.html in the folder
+    #[arg(short, long, value_name = "FILE.html")]
+    pub output: Option<PathBuf>,
 }
 
 /// Arguments of `list`.

@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod check;
+mod compare;
 mod demo;
 mod format;
 mod import;
@@ -13,6 +14,7 @@ mod list;
 mod new;
 mod output;
 mod progress;
+mod report;
 mod run;
 
 use args::{BenchPart, Cli, Command};
@@ -82,6 +84,8 @@ fn dispatch(command: Command, itself: &[OsString]) -> Result<(), Failure> {
             BenchPart::Coding(coding) => bench::coding(&coding),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
         },
+        Command::Compare(compare) => compare::compare(&compare),
+        Command::Report(report) => report::report(&report),
         Command::Import(import) => import::import(&import),
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
     }

@@ -4,7 +4,7 @@ use crate::args::{RunArgs, threaded};
 use crate::format::{NONE, Table, bytes, number, percent, seconds, time, with_prefix};
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
-use crate::{Failure, output};
+use crate::{Failure, output, report};
 use farspan_metrics::{Collective, Fct, Summary, summarize};
 use farspan_scenario::{World, write};
 use serde_json::{Value, json};
@@ -43,6 +43,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         } else {
             output::text(&table(summary));
         }
+    }
+    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty()) {
+        report::beside(out)?;
     }
     let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
     if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }

@@ -77,7 +77,10 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["run", incast, "--seed", "18446744073709551615"], "--seed", "at most"),
         (&["check", "no-such.toml"], "no-such.toml", "farspan new"),
         (&["list", "scheme"], "scheme", "did you mean \"schemes\""),
-        (&["compare", "a", "b"], "compare", "not in this release"),
+        (&["sweep", "a"], "sweep", "not in this release"),
+        (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
+        (&["report", &folder.path("")], "holds no run", "summary.json"),
+        (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),
         (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm"),
         (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
         (&["import", "cm", &text], "--time-unit <us|ps>", "required"),
@@ -190,7 +193,8 @@ fn a_folder_holds_everything_and_runs_again() {
     let out = folder.path("result");
     let scenario = ["run", "uno/incast-mixed", "--scheme", "gemini", "--profile", "artifact", "--seed", "7"];
     let printed = document(&[&scenario[..], &SMALL, &["--out", &out]].concat());
-    for name in ["summary.json", "scenario.toml", "flows.parquet", "ports.parquet", "series.parquet"] {
+    let tables = ["flows.parquet", "ports.parquet", "series.parquet"];
+    for name in ["summary.json", "scenario.toml", "report.html"].into_iter().chain(tables) {
         assert!(folder.0.join("result").join(name).is_file(), "{name}");
     }
     let saved = std::fs::read_to_string(folder.path("result/summary.json")).unwrap();
@@ -328,4 +332,89 @@ fn threads_change_no_result_and_are_counted() {
     let oracle = run(&["--threads", "2", "--engine", "oracle"]);
     assert_eq!((&oracle["threads"], &oracle["digest"]), (&Value::from(1), &one["digest"]));
     assert!(one["setup_time_s"].as_f64() < one["wall_time_s"].as_f64());
+}
+
+/// Runs of a small incast with this scheme, under `name`.
+fn small_runs(folder: &Folder, name: &str, scheme: &str, more: &[&str]) -> String {
+    let out = folder.path(name);
+    let scenario = ["run", "uno/incast-mixed", "--scheme", scheme, "--out", &out, "--quiet"];
+    let output = farspan(&[&scenario[..], &SMALL[..2], more].concat());
+    assert!(output.status.success(), "{}", stderr(&output));
+    out
+}
+
+#[test]
+fn runs_are_paired_by_seed() {
+    let folder = Folder::new("compare");
+    let uno = small_runs(&folder, "uno", "uno", &["--seeds", "1..3"]);
+    let gemini = small_runs(&folder, "gemini", "gemini", &["--seeds", "2..4"]);
+    let page = folder.path("page.html");
+    let both = document(&["compare", &uno, &gemini, "--json", "-o", &page]);
+    let comparison = &both["comparisons"][0];
+    assert_eq!(
+        (&comparison["baseline"], &comparison["ratios"][0]["name"]),
+        (&"uno".into(), &"gemini".into())
+    );
+    assert_eq!(comparison["ratios"][0]["seeds"], serde_json::json!([2, 3]));
+    let mean = |name: &str, seed: &str| -> f64 {
+        let text = std::fs::read_to_string(folder.path(&format!("{name}/seed-{seed}/summary.json"))).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()["fct"]["all"]["mean_us"].as_f64().unwrap()
+    };
+    let ratio = &comparison["ratios"][0]["fields"]["fct"]["all"]["mean_us"]["ratios"][0];
+    let expected = mean("gemini", "2") / mean("uno", "2");
+    assert!((ratio["ratio"].as_f64().unwrap() / expected - 1.0).abs() < 1e-12, "{ratio}");
+    assert!(comparison["notes"].to_string().contains("only uno has seeds 1"), "{}", comparison["notes"]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("over uno: only uno has seeds 1"));
+    let text = stdout(&farspan(&["compare", &uno, &gemini, "--baseline", "gemini"]));
+    assert!(text.contains("over gemini") && text.contains("[95% bootstrap interval]"), "{text}");
+}
+
+#[test]
+fn runs_that_do_not_pair_are_refused_and_other_settings_named() {
+    let folder = Folder::new("unpaired");
+    let uno = small_runs(&folder, "uno", "uno", &["--seed", "1"]);
+    let later = small_runs(&folder, "later", "uno", &["--seed", "2"]);
+    let larger = small_runs(&folder, "larger", "uno", &["--set", "workload.flow_size=128KiB"]);
+    let deeper = small_runs(&folder, "deeper", "uno", &["--set", "topology.buffer=2MiB"]);
+    let other = small_runs(&folder, "other", "gemini", &["--seed", "5"]);
+    for (folders, said) in [
+        ([&uno, &other], "no seed in common: uno has 1, gemini has 5; run both with the same --seeds"),
+        ([&uno, &larger], "do not pair at seed 1: flow 0 is 0 -> 240, 65536 B, tag \"incast\" here and"),
+        ([&uno, &later], "nothing to compare: there is one arm"),
+    ] {
+        let output = farspan(&["compare", folders[0], folders[1]]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(said) && output.stdout.is_empty(), "{}", stderr(&output));
+    }
+    let text = stdout(&farspan(&["compare", &uno, &deeper]));
+    assert!(text.contains("uno (deeper): topology.buffer = \"2MiB\", in uno (uno) \"1MiB\""), "{text}");
+    let output = farspan(&["compare", &uno, &deeper, "--baseline", "dctcp"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("there are \"uno (uno)\", \"uno (deeper)\""), "{}", stderr(&output));
+}
+
+#[test]
+fn a_report_is_made_of_earlier_runs() {
+    let folder = Folder::new("report");
+    let uno = small_runs(&folder, "runs/uno", "uno", &["--seeds", "1..2"]);
+    let name = "</script><b>";
+    let tag = [format!("workload.tag={name}"), format!("measure.fairness_group={name}")];
+    small_runs(&folder, "runs/gemini", "gemini", &["--set", &tag[0], "--set", &tag[1]]);
+    assert!(folder.0.join("runs/uno/report.html").is_file());
+    assert!(!folder.0.join("runs/uno/seed-1/report.html").exists());
+    let page = folder.path("page.html");
+    let output = farspan(&["report", &folder.path("runs"), "-o", &page]);
+    assert_eq!(stdout(&output), format!("wrote {page}\n"), "{}", stderr(&output));
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("\\u003c/script>\\u003cb>") && !text.contains(name));
+    let output = farspan(&["report", &uno, "-o", "/no/such/page.html"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    std::fs::write(folder.path("runs/uno/seed-1/summary.json"), "{\"mine\": 1}").unwrap();
+    let output = farspan(&["report", &uno]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("seed-1/summary.json: is not the document of a run"),
+        "{}",
+        stderr(&output)
+    );
 }

@@ -4,18 +4,22 @@
 #![forbid(unsafe_code)]
 
 mod collective;
+mod compare;
 mod fairness;
 mod fct;
 mod quantile;
+mod read;
 mod record;
 mod seeds;
 mod summary;
 mod table;
 
 pub use collective::{Collective, CollectiveKind, IterationRecord};
+pub use compare::{Measure, Unit, compare, measures};
 pub use fairness::{Fairness, Member, jain};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
 pub use quantile::{Quantile, median, nearest_rank};
+pub use read::{FlowRow, PortRow, ReadError, SeriesRow, read_flows, read_ports, read_series};
 pub use record::{Class, FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
 pub use summary::{ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, Summary};

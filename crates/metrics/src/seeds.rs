@@ -168,10 +168,29 @@ pub struct PairedRatios {
     pub missing: u64,
 }
 
+/// Bootstraps that were made, by number of values.
+#[derive(Default)]
+pub(crate) struct Bootstraps(BTreeMap<usize, Bootstrap>);
+
+impl Bootstraps {
+    fn of(&mut self, n: usize) -> &Bootstrap {
+        self.0.entry(n).or_insert_with(|| Bootstrap::new(n))
+    }
+}
+
 /// Ratios `numerator / denominator` of (seed, number) lists. A null numerator counts as infinite, a null denominator
 /// gives 0.
 #[must_use]
 pub fn paired_ratios(numerator: &[(u64, Option<f64>)], denominator: &[(u64, Option<f64>)]) -> PairedRatios {
+    paired_ratios_of(numerator, denominator, &mut Bootstraps::default())
+}
+
+/// The same, for many numbers of the same runs.
+pub(crate) fn paired_ratios_of(
+    numerator: &[(u64, Option<f64>)],
+    denominator: &[(u64, Option<f64>)],
+    bootstraps: &mut Bootstraps,
+) -> PairedRatios {
     let below: BTreeMap<u64, Option<f64>> = denominator.iter().copied().collect();
     let above: BTreeMap<u64, Option<f64>> = numerator.iter().copied().collect();
     let seeds: BTreeSet<u64> = above.keys().chain(below.keys()).copied().collect();
@@ -183,7 +202,7 @@ pub fn paired_ratios(numerator: &[(u64, Option<f64>)], denominator: &[(u64, Opti
     };
     let ratios: Vec<(u64, f64)> = seeds.iter().filter_map(ratio).collect();
     let values: Vec<Option<f64>> = ratios.iter().map(|(_, r)| finite(*r)).collect();
-    let spread = Spread::of(&values, &Bootstrap::new(values.len()));
+    let spread = Spread::of(&values, bootstraps.of(values.len()));
     PairedRatios {
         median: spread.and_then(|s| s.median),
         ci_low: spread.and_then(|s| s.ci_low),

@@ -204,7 +204,7 @@ impl Record for FlowRecord {
             field("tag", Utf8, ""),
             field("measured", Boolean, ""),
             field("size_bytes", UInt64, "B"),
-            field("start_ns", Int64, "ns"),
+            nullable("start_ns", Int64, "ns"),
             nullable("finish_ns", Int64, "ns"),
             nullable("delivered_ns", Int64, "ns"),
             nullable("fct_ns", Int64, "ns"),

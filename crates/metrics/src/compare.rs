@@ -1,0 +1,203 @@
+//! Two schemes, seed by seed: which numbers count, and their paired ratios.
+
+use crate::seeds::{Bootstraps, paired_ratios_of};
+use serde::Serialize;
+use serde_json::value::Index;
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// Parts of a run's document whose numbers are compared: what happened in the network, not how long the computer took.
+const SECTIONS: [&str; 9] = [
+    "fct",
+    "delivery",
+    "bytes",
+    "packets",
+    "recovery",
+    "fairness",
+    "queues",
+    "slowdown_by_size",
+    "collectives",
+];
+
+/// How a number is to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Microseconds.
+    Us,
+    /// Bytes.
+    Bytes,
+    /// A share of 1.
+    Share,
+    /// A count, an index or a factor.
+    Number,
+}
+
+/// A number of a run's document that tables show.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Measure {
+    /// What tables call it.
+    pub name: String,
+    /// Its place in the document (a JSON pointer).
+    pub path: String,
+    /// How to read it.
+    pub unit: Unit,
+    /// Whether more is better.
+    pub more: bool,
+}
+
+/// Beside completion times: name, place, unit, whether more is better.
+const MEASURES: [(&str, &str, Unit, bool); 11] = [
+    ("unfinished flows", "/fct/all/unfinished", Unit::Number, false),
+    ("Jain mean", "/fairness/jain_mean", Unit::Number, true),
+    ("Jain late 5%", "/fairness/jain_p5_late", Unit::Number, true),
+    ("converged at", "/fairness/converged_at_us", Unit::Us, false),
+    ("bottleneck queue, mean", "/queues/bottleneck_mean_bytes", Unit::Bytes, false),
+    ("bottleneck queue, p99", "/queues/bottleneck_p99_bytes", Unit::Bytes, false),
+    ("bottleneck utilisation", "/queues/bottleneck_utilization", Unit::Share, true),
+    ("packet delay, p99", "/queues/packet_delay_p99_us", Unit::Us, false),
+    ("packets dropped", "/packets/dropped", Unit::Number, false),
+    ("time-outs", "/recovery/timeouts", Unit::Number, false),
+    ("efficiency", "/bytes/efficiency", Unit::Share, true),
+];
+
+/// The numbers that tables show of these documents, in order: those that at least one of them has.
+#[must_use]
+pub fn measures(documents: &[&Value]) -> Vec<Measure> {
+    let has = |path: &str, keep: fn(&Value) -> bool| {
+        documents.iter().any(|document| document.pointer(path).is_some_and(keep))
+    };
+    let mut found = Vec::new();
+    let mut add = |name: String, path: String, unit: Unit, more: bool| {
+        if has(&path, Value::is_number) {
+            found.push(Measure { name, path, unit, more });
+        }
+    };
+    // With one class, `all` would say the same again.
+    let both = has("/fct/intra", Value::is_object) && has("/fct/inter", Value::is_object);
+    let classes: &[&str] = if both { &["intra", "inter"] } else { &["all"] };
+    for class in classes {
+        for (name, key) in [("mean", "mean_us"), ("p50", "p50_us"), ("p99", "p99_us"), ("max", "max_us")] {
+            add(format!("{class} {name} FCT"), format!("/fct/{class}/{key}"), Unit::Us, false);
+        }
+        let path = format!("/fct/{class}/slowdown_mean");
+        add(format!("{class} mean slowdown"), path, Unit::Number, false);
+    }
+    let collectives = documents.first().and_then(|document| document.get("collectives"));
+    for (i, collective) in collectives.and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let tag = collective.get("tag").and_then(Value::as_str).unwrap_or("collective");
+        add(format!("{tag}, mean"), format!("/collectives/{i}/mean_us"), Unit::Us, false);
+        add(format!("{tag}, over ideal"), format!("/collectives/{i}/ratio"), Unit::Number, false);
+    }
+    for (name, path, unit, more) in MEASURES {
+        add(name.to_owned(), path.to_owned(), unit, more);
+    }
+    found
+}
+
+/// Paired ratios `numerator / denominator` of every number of two schemes' documents, each with its seed, in an object of
+/// the documents' shape. A number that is null counts as infinite, see [`paired_ratios`](crate::paired_ratios).
+#[must_use]
+pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Value {
+    let mut bootstraps = Bootstraps::default();
+    let section = |documents: &[(u64, &Value)], name: &str| -> Vec<(u64, Value)> {
+        let part = |document: &Value| document.get(name).cloned().unwrap_or_default();
+        documents.iter().map(|(seed, document)| (*seed, part(document))).collect()
+    };
+    let sections = SECTIONS.iter().filter_map(|name| {
+        let (above, below) = (section(numerator, name), section(denominator, name));
+        let tree = ratios(&places(&above), &places(&below), &mut bootstraps)?;
+        Some(((*name).to_owned(), tree))
+    });
+    Value::Object(sections.collect())
+}
+
+/// What stands at one place of the documents, by seed.
+type Places<'a> = [(u64, Option<&'a Value>)];
+
+fn places(values: &[(u64, Value)]) -> Vec<(u64, Option<&Value>)> {
+    values.iter().map(|(seed, value)| (*seed, Some(value))).collect()
+}
+
+/// What stands one step further inside.
+fn inside<'a>(places: &Places<'a>, index: impl Index + Copy) -> Vec<(u64, Option<&'a Value>)> {
+    places.iter().map(|(seed, value)| (*seed, value.and_then(|value| value.get(index)))).collect()
+}
+
+/// The ratios below one place; `None` where nothing there is a number or an object, or all is null.
+fn ratios(above: &Places, below: &Places, bootstraps: &mut Bootstraps) -> Option<Value> {
+    let present = || above.iter().chain(below).filter_map(|(_, value)| *value);
+    if present().any(Value::is_object) {
+        let names: BTreeSet<&str> =
+            present().filter_map(Value::as_object).flat_map(Map::keys).map(String::as_str).collect();
+        let mut tree = Map::new();
+        for name in names {
+            let (above, below) = (inside(above, name), inside(below, name));
+            if let Some(ratios) = ratios(&above, &below, bootstraps) {
+                tree.insert(name.to_owned(), ratios);
+            }
+        }
+        return Some(Value::Object(tree));
+    }
+    if present().any(|v| v.get(0).is_some_and(Value::is_object)) {
+        let longest = present().filter_map(Value::as_array).map(Vec::len).max().unwrap_or(0);
+        let element = |i: usize| {
+            let (above, below) = (inside(above, i), inside(below, i));
+            ratios(&above, &below, bootstraps).unwrap_or_default()
+        };
+        return Some(Value::Array((0..longest).map(element).collect()));
+    }
+    present().any(Value::is_number).then(|| {
+        let numbers = |places: &Places<'_>| -> Vec<(u64, Option<f64>)> {
+            places.iter().map(|(seed, v)| (*seed, v.and_then(Value::as_f64))).collect()
+        };
+        let paired = paired_ratios_of(&numbers(above), &numbers(below), bootstraps);
+        serde_json::to_value(paired).expect("ratios have a JSON form")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn document(mean: &Value, dropped: u64) -> Value {
+        json!({
+            "seed": 1, "wall_time_s": 3.0,
+            "fct": {"all": {"mean_us": mean, "p999_us": null}, "intra": null},
+            "packets": {"dropped": dropped},
+            "collectives": [{"tag": "a", "mean_us": 4.0}],
+        })
+    }
+
+    #[test]
+    fn ratios_stand_where_the_numbers_stood() {
+        let (a, b) = (document(&json!(2.0), 6), document(&json!(6.0), 3));
+        let (c, d) = (document(&Value::Null, 0), document(&json!(1.0), 0));
+        let tree = compare(&[(1, &a), (2, &c)], &[(1, &b), (2, &d)]);
+        assert_eq!(tree["packets"]["dropped"]["ratios"], json!([{"seed": 1, "ratio": 2.0}]));
+        assert_eq!(tree["packets"]["dropped"]["missing"], 1);
+        let mean = &tree["fct"]["all"]["mean_us"]["ratios"];
+        assert_eq!((&mean[0]["ratio"], &mean[1]["ratio"]), (&json!(2.0 / 6.0), &Value::Null));
+        assert_eq!(tree["collectives"][0]["mean_us"]["median"], 1.0);
+        assert!(tree.get("wall_time_s").is_none() && tree["fct"]["all"].get("p999_us").is_none());
+    }
+
+    #[test]
+    fn seeds_of_one_side_only_are_missing() {
+        let (a, b) = (document(&json!(2.0), 6), document(&json!(6.0), 3));
+        let tree = compare(&[(1, &a), (3, &a)], &[(1, &b), (2, &b)]);
+        let mean = &tree["fct"]["all"]["mean_us"];
+        assert_eq!((&mean["missing"], mean["ratios"].as_array().unwrap().len()), (&json!(2), 1));
+    }
+
+    #[test]
+    fn measures_are_those_that_some_run_has() {
+        let names = |documents: &[&Value]| -> Vec<String> {
+            measures(documents).into_iter().map(|measure| measure.name).collect()
+        };
+        let (with, without) = (document(&json!(2.0), 6), document(&Value::Null, 6));
+        assert_eq!(names(&[&with, &without]), ["all mean FCT", "a, mean", "packets dropped"]);
+        assert_eq!(names(&[&without]), ["a, mean", "packets dropped"]);
+    }
+}

@@ -1,0 +1,175 @@
+// Charts: Vega-Lite specifications, drawn when they come into sight and again when the theme changes.
+
+const CATEGORIES = {
+  light: ["#1f6fb5", "#c8500a", "#1b7f4b", "#8745b8", "#a87900", "#b8215b", "#0b7f82", "#5b6672"],
+  dark: ["#6cb6ff", "#ff9d5c", "#5fd38d", "#c79bff", "#e8bf4a", "#ff85b3", "#56d0d3", "#a9b3be"],
+};
+/** Lines told apart by colour; more than these share one colour. */
+const LINES = 10;
+
+const labels = (units) => units.map(([size, unit]) => `abs(datum.value) >= ${size} ? format(datum.value / ${size}, '~g') + '${unit}'`).join(" : ");
+const AXIS = {
+  us: labels([[1e6, " s"], [1e3, " ms"], [1, " µs"]]) + " : datum.value == 0 ? '0' : format(datum.value * 1000, '~g') + ' ns'",
+  bytes: labels([[1e9, " GB"], [1e6, " MB"], [1e3, " KB"]]) + " : format(datum.value, '~g') + ' B'",
+  rate: labels([[1e9, " Gb/s"], [1e6, " Mb/s"], [1e3, " kb/s"]]) + " : format(datum.value, '~g')",
+  number: "format(datum.value, '~g')",
+};
+const axis = (unit, title, more) => ({ title, labelExpr: AXIS[unit], ...more });
+
+function config() {
+  const [ink, faint, line] = [style("--ink"), style("--soft"), style("--line")];
+  const text = { labelColor: faint, titleColor: faint, titleFontWeight: "normal" };
+  return {
+    background: "transparent",
+    font: "system-ui, sans-serif",
+    view: { stroke: null },
+    axis: { ...text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 11, titleFontSize: 11, labelFlush: true },
+    legend: { ...text, labelColor: ink, orient: "bottom", columns: 4, labelLimit: 200, symbolStrokeWidth: 2 },
+    range: { category: dark() ? CATEGORIES.dark : CATEGORIES.light },
+    line: { strokeWidth: 1.8 },
+  };
+}
+
+const charts = new Map();
+const watcher = new IntersectionObserver((entries) => {
+  for (const entry of entries) {
+    const chart = charts.get(entry.target.id);
+    if (chart) {
+      chart.visible = entry.isIntersecting;
+      show(entry.target.id);
+    }
+  }
+}, { rootMargin: "200px" });
+
+/** Sets what a chart shows: a function that gives its specification, or null for nothing. */
+function draw(id, build) {
+  const chart = charts.get(id) || { visible: false };
+  Object.assign(chart, { build, fresh: false });
+  charts.set(id, chart);
+  const spec = build && build();
+  byId(id).closest("figure").hidden = !spec;
+  watcher.unobserve(byId(id));
+  if (spec) watcher.observe(byId(id));
+}
+
+async function show(id) {
+  const chart = charts.get(id);
+  if (!chart.visible || chart.fresh || !chart.build) return;
+  chart.fresh = true;
+  const spec = chart.build();
+  if (!spec) return;
+  if (chart.view) chart.view.finalize();
+  const size = { width: "container", height: 260, autosize: { type: "fit", contains: "padding" } };
+  const options = { actions: { export: true, source: false, compiled: false, editor: false }, config: config(), mode: "vega-lite", tooltip: { theme: dark() ? "dark" : "light" } };
+  const result = await vegaEmbed(byId(id), { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...size, ...spec }, options);
+  chart.view = result.view;
+}
+
+function redraw() {
+  for (const [id, chart] of charts) {
+    chart.fresh = false;
+    show(id);
+  }
+}
+
+const byArm = (more) => ({ field: "arm", type: "nominal", title: null, sort: null, ...more });
+const armNames = () => group().arms.map((arm) => arm.name);
+
+function cdf() {
+  const values = group().arms.flatMap((arm) => {
+    const curve = arm.fct[state.cls];
+    if (!curve || !curve.x.length) return [];
+    const points = curve.x.map((x, i) => ({ arm: arm.name, x, p: curve.p[i] }));
+    return [{ ...points[0], p: 0 }, ...points].map((point) => ({ ...point, took: time(point.x), part: share(point.p) }));
+  });
+  if (!values.length) return null;
+  const times = values.map((value) => value.x);
+  const wide = Math.max(...times) > 8 * Math.min(...times);
+  return {
+    data: { values },
+    mark: { type: "line", interpolate: "step-after" },
+    encoding: {
+      x: { field: "x", type: "quantitative", scale: { type: wide ? "log" : "linear", zero: false, nice: false }, axis: axis("us", "flow completion time", { tickCount: 6, labelOverlap: true }) },
+      y: { field: "p", type: "quantitative", axis: { title: null, format: "%" }, scale: { domain: [0, 1] } },
+      color: byArm({ scale: { domain: armNames() } }),
+      strokeDash: byArm({ scale: { domain: armNames(), range: DASHES } }),
+      tooltip: [{ field: "arm", title: "run" }, { field: "took", title: "at most" }, { field: "part", title: "share" }],
+    },
+  };
+}
+
+const DASHES = [[1, 0], [8, 3], [3, 2], [10, 2, 2, 2], [5, 5], [1, 3], [12, 4], [6, 1]];
+
+function slowdown() {
+  const values = group().arms.flatMap((arm) => (arm.slowdown[state.cls] || []).flatMap(([size, n, p50, p99]) =>
+    [["p50", p50], ["p99", p99]].filter(([, y]) => y != null).map(([q, y]) =>
+      ({ arm: arm.name, size, text: `≤ ${bytes(size)}`, n, q, y, line: `${arm.name} ${q}` }))));
+  if (!values.length) return null;
+  const sizes = new Set(values.map((value) => value.size));
+  const tooltip = [{ field: "arm", title: "run" }, { field: "text", title: "size" }, { field: "n", title: "flows" }, { field: "q", title: "quantile" }, { field: "y", title: "slowdown", format: ".3~g" }];
+  const color = byArm({ scale: { domain: armNames() } });
+  const quantile = values.some((value) => value.q === "p99");
+  if (sizes.size <= 3) {
+    return {
+      data: { values },
+      encoding: { x: { field: "text", type: "ordinal", sort: [...sizes].sort((a, b) => a - b).map((size) => `≤ ${bytes(size)}`), axis: { title: "flow size", labelAngle: 0 } }, xOffset: byArm({ sort: armNames() }), tooltip },
+      layer: [
+        { transform: [{ filter: "datum.q == 'p50'" }], mark: { type: "bar", width: { band: 0.7 } }, encoding: { y: { field: "y", type: "quantitative", axis: { title: "slowdown" } }, color } },
+        ...(!quantile ? [] : [{ transform: [{ filter: "datum.q == 'p99'" }], mark: { type: "tick", thickness: 3 }, encoding: { y: { field: "y", type: "quantitative" }, color } }]),
+      ],
+    };
+  }
+  return {
+    data: { values },
+    mark: { type: "line", point: { size: 22 } },
+    encoding: {
+      x: { field: "size", type: "quantitative", scale: { type: "log", nice: false }, axis: axis("bytes", "flow size, up to", { tickCount: 6, labelOverlap: true }) },
+      y: { field: "y", type: "quantitative", scale: { type: "log" }, axis: { title: "slowdown", format: "~g", tickCount: 5 } },
+      color,
+      ...(quantile && { strokeDash: { field: "q", type: "nominal", title: null, scale: { domain: ["p50", "p99"], range: [[1, 0], [4, 3]] } } }),
+      detail: { field: "line" },
+      tooltip,
+    },
+  };
+}
+
+/** The series of a probe of the chosen run. */
+const seriesOf = (probe) => (run().detail ? run().detail.series.list.filter((series) => series.probe === probe) : []);
+
+/** What a series is called: a flow by its ends. */
+function called(series) {
+  const flows = run().detail.flows;
+  const row = flowRow(series.id);
+  return row < 0 ? series.id : `${series.id}: ${at(flows.src, row)}→${at(flows.dst, row)}`;
+}
+
+const UNITS = { rate: ["rate", rate], goodput: ["rate", rate], cwnd: ["bytes", bytes], queue: ["bytes", bytes], phantom_queue: ["bytes", bytes], rtt: ["us", time] };
+
+/** As many columns of a legend as its longest name and the page's width leave room for. */
+function legendColumns(values) {
+  const longest = values.reduce((most, value) => Math.max(most, value.name.length), 0);
+  const width = Math.min(document.querySelector("main").clientWidth, 560);
+  return Math.max(Math.floor((width - 80) / (longest * 7 + 36)), 1);
+}
+
+/** Lines over time. */
+function lines(probe, list) {
+  if (!list.length) return null;
+  const [unit, showValue] = UNITS[probe];
+  const scale = probe === "rtt" ? 1e-3 : 1;
+  const values = list.flatMap((series) => {
+    const name = called(series);
+    return series.t.map((t, i) => ({ t, v: series.v[i] * scale, name, at: time(t), text: showValue(series.v[i] * scale) }));
+  });
+  const many = list.length > LINES;
+  return {
+    data: { values },
+    mark: { type: "line", opacity: many ? 0.35 : 1, strokeWidth: many ? 1 : 1.6 },
+    encoding: {
+      x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: 6, labelOverlap: true }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
+      y: { field: "v", type: "quantitative", axis: axis(unit, null, { tickCount: 5 }), scale: { zero: probe !== "rtt" } },
+      ...(many ? { detail: { field: "name" }, color: { value: style("--accent") } } : { color: { field: "name", type: "nominal", title: null, sort: null, legend: list.length > 1 ? { columns: legendColumns(values) } : null } }),
+      tooltip: [{ field: "name", title: "of" }, { field: "at", title: "at" }, { field: "text", title: "value" }],
+    },
+  };
+}

@@ -1,0 +1,74 @@
+// The overview, what stands side by side, and the ports.
+
+const SHOWN_RUNS = 12;
+
+function overview() {
+  const { description, arms } = group();
+  byId("description").textContent = description || "";
+  const all = arms.flatMap((arm) => arm.runs.map((run) => ({ arm, run })));
+  const told = new Map();
+  for (const { arm, run } of all) {
+    for (const warning of run.warnings) told.set(warning, [...(told.get(warning) || []), arms.length > 1 || arm.runs.length > 1 ? `${arm.name}, seed ${run.seed}` : ""]);
+  }
+  const warnings = [...told].map(([warning, of]) => {
+    const where = of.filter(Boolean);
+    const some = where.length > 4 ? `${where.slice(0, 3).join("; ")} and ${where.length - 3} more` : where.join("; ");
+    return h("p", { class: "warning" }, some && h("strong", {}, `${some}: `), warning);
+  });
+  fill("warnings", warnings);
+  const row = ({ arm, run }) => [
+    h("span", {}, arm.name, run.partial ? h("span", { class: "mark" }, "partial") : null),
+    arm.profile, String(run.seed), `${number(run.finished)} of ${number(run.started)}`, time(run.sim_time_s * 1e6),
+    `${large(run.packet_hops)} in ${digits(run.wall_time_s)} s`,
+    h("code", { title: `packet digest ${run.packet_digest}; ${run.folder}` }, run.digest),
+  ];
+  const heading = ["scheme", "profile", "seed", "flows finished", "simulated", "packet-hops", "digest"];
+  const list = (runs) => table(heading, runs.map(row));
+  const more = all.length > SHOWN_RUNS && h("button", { type: "button", onclick: () => fill("runs", list(all)) }, `Show all ${all.length} runs`);
+  fill("runs", list(all.slice(0, SHOWN_RUNS)), more || null);
+  const { farspan_version: version, commit } = all[0].run;
+  byId("footer").textContent = `farspan ${version}, commit ${(commit || "unknown").slice(0, 12)}; engine ${all[0].run.engine}, ${all[0].run.threads} thread${all[0].run.threads === 1 ? "" : "s"}. Charts: Vega-Lite (BSD-3-Clause).`;
+}
+
+/** The best of a row, if it beats the next by more than 1%; what is not there is the worst. */
+function best(values, more) {
+  const ranked = values.map((value, i) => [value == null ? Infinity : more ? -value : value, i]).sort((a, b) => a[0] - b[0]);
+  const [[first, winner], [second] = [Infinity]] = ranked;
+  if (!isFinite(first) || first === second) return -1;
+  return Math.abs(second - first) > 0.01 * Math.max(Math.abs(first), Math.abs(second)) || !isFinite(second) ? winner : -1;
+}
+
+function sideBySide() {
+  const { arms, measures, baseline, notes, differences } = group();
+  fill("notes", notes.map((note) => h("p", { class: "note" }, note)),
+    differences.length ? h("details", { open: differences.length < 4 }, h("summary", {}, `${differences.length} keys differ from ${baseline}, the scheme's aside`),
+      h("div", { class: "scroll" }, table(["key", "run", baseline, "here"], differences.map((d) => [d.key, d.name, d.baseline, d.value])))) : null);
+  const several = arms.some((arm) => arm.runs.length > 1);
+  const rows = measures.map((measure, m) => {
+    const show = SHOW[measure.unit];
+    const entry = (arm) => arm.numbers[m] || [null, null];
+    const winner = best(arms.map((arm) => (entry(arm)[0] || [null])[0]), measure.more);
+    const cells = arms.map((arm, i) => {
+      const [spread, ratio] = entry(arm);
+      const interval = (three, text) => (several && three[1] != null && three[2] != null ? ` [${text(three[1])}, ${text(three[2])}]` : "");
+      return h("span", { class: i === winner ? "best" : null },
+        h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? show(spread[0]) : NONE),
+        i === winner ? h("span", { class: "mark good" }, "best") : null,
+        arm.name !== baseline && ratio ? h("small", {}, `${ratio[0] == null ? NONE : `×${digits(ratio[0])}`}${interval(ratio, digits)}`) : null);
+    });
+    return [measure.name, ...cells];
+  });
+  fill("measures", table(["", ...arms.map((arm) => `${arm.name}${arm.profile !== arms[0].profile ? ` (${arm.profile})` : ""}`)], rows));
+  byId("measures-caption").textContent = `${several ? "Median over seeds. " : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: ahead of the next by more than 1%. ${NONE}: infinite (flows did not end, or rates never converged), or too few flows for a p99.`;
+}
+
+function ports() {
+  const detail = run().detail;
+  if (!detail) {
+    fill("ports-table", h("p", { class: "empty" }, "The ports of this run are not kept in this report; see ports.parquet in its folder."));
+    return;
+  }
+  const bar = (value) => h("span", { class: "meter" }, h("span", { style: `width:${Math.min(value, 1) * 100}%;background:${heat(value)}` }), h("b", {}, share(value)));
+  const rows = detail.ports.map((port) => [h("code", {}, port.port), bar(port.use), bytes(port.bytes), bytes(port.mean), bytes(port.max), number(port.drops), number(port.marks), number(port.trims)]);
+  fill("ports-table", table(["port", "utilisation", "sent", "mean queue", "largest queue", "drops", "marks", "trims"], rows));
+}

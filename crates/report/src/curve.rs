@@ -1,0 +1,148 @@
+//! Distributions in a few hundred points: completion times, and slowdown by size.
+
+use crate::number::point;
+use farspan_metrics::{FlowRow, Quantile, nearest_rank};
+use serde_json::{Value, json};
+
+/// Up to so many values a distribution keeps each.
+const VALUES: usize = 240;
+/// Otherwise: steps of the body, in ten-thousandths ...
+const BODY: u32 = 50;
+/// ... up to here, and of the tail.
+const TAIL: (u32, u32) = (9900, 5);
+/// Sizes that are few enough for a point each; otherwise bins whose ends are powers of this.
+const SIZES: usize = 12;
+const BIN: f64 = 2.0;
+/// Flows that a bin needs before its 99% quantile is more than its largest.
+const FLOWS_FOR_P99: usize = 100;
+
+/// The flows that count: measured and started.
+pub(crate) fn counted<'a>(flows: impl Iterator<Item = &'a FlowRow>, class: &str) -> Vec<&'a FlowRow> {
+    let of_class = |flow: &&FlowRow| class == "all" || &*flow.class == class;
+    flows.filter(of_class).filter(|flow| flow.measured && flow.start_ns.is_some()).collect()
+}
+
+/// The distribution of completion times: `x` in microseconds, `p` the share of flows (unfinished ones included) that took
+/// at most that long.
+pub(crate) fn completion(flows: &[&FlowRow]) -> Value {
+    let mut times: Vec<i64> = flows.iter().filter_map(|flow| flow.fct_ns).collect();
+    times.sort_unstable();
+    let n = flows.len() as u64;
+    let mut points: Vec<(i64, f64)> = Vec::new();
+    if times.len() <= VALUES {
+        points.extend(times.iter().zip(1_u64..).map(|(t, rank)| (*t, rank as f64 / n as f64)));
+    } else {
+        let body = (0..TAIL.0 / BODY).map(|i| i * BODY);
+        let tail = (0..=(10_000 - TAIL.0) / TAIL.1).map(|i| TAIL.0 + i * TAIL.1);
+        for parts in body.chain(tail) {
+            let q = Quantile::per_10_000(parts);
+            let at = nearest_rank(&times, n, q);
+            points.extend(at.map(|t| (t, q.rank(n) as f64 / n as f64)));
+        }
+    }
+    // Of equal times the last point says it all.
+    let mut kept: Vec<(i64, f64)> = Vec::with_capacity(points.len());
+    for (t, p) in points {
+        match kept.last_mut() {
+            Some(last) if last.0 == t => last.1 = p,
+            _ => kept.push((t, p)),
+        }
+    }
+    json!({
+        "n": n,
+        "left": n - times.len() as u64,
+        "x": kept.iter().map(|(t, _)| point(*t as f64 / 1e3)).collect::<Vec<_>>(),
+        "p": kept.iter().map(|(_, p)| point(*p)).collect::<Vec<_>>(),
+    })
+}
+
+/// Slowdown by size: bins of `[largest size, flows, p50, p99]`; null where too few finished.
+pub(crate) fn slowdown(flows: &[&FlowRow]) -> Value {
+    let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size_bytes).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    if sizes.len() > SIZES {
+        sizes = sizes.iter().map(|size| BIN.powf((*size as f64).log(BIN).ceil()) as u64).collect();
+        sizes.dedup();
+    }
+    let mut bins: Vec<(u64, usize, Vec<f64>)> = sizes.iter().map(|size| (*size, 0, Vec::new())).collect();
+    for flow in flows {
+        let place = bins.partition_point(|bin| bin.0 < flow.size_bytes).min(bins.len() - 1);
+        bins[place].1 += 1;
+        bins[place].2.extend(flow.slowdown);
+    }
+    let bin = |(size, n, slowdowns): &mut (u64, usize, Vec<f64>)| {
+        slowdowns.sort_unstable_by(f64::total_cmp);
+        let at = |q| nearest_rank(slowdowns, *n as u64, q).map_or(Value::Null, point);
+        let p99 = if *n >= FLOWS_FOR_P99 { at(Quantile::P99) } else { Value::Null };
+        json!([size, n, at(Quantile::P50), p99])
+    };
+    bins.iter_mut().map(bin).collect()
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+
+    /// A measured intra flow.
+    pub(crate) fn row(id: u64, size: u64, fct_ns: Option<i64>) -> FlowRow {
+        FlowRow {
+            flow_id: id,
+            src: 0,
+            dst: 1,
+            class: "intra".into(),
+            tag: "t".into(),
+            measured: true,
+            size_bytes: size,
+            start_ns: Some(0),
+            fct_ns,
+            delivered_ns: fct_ns,
+            ideal_fct_ns: 1000,
+            slowdown: fct_ns.map(|t| t as f64 / 1000.0),
+            sent_bytes: size,
+            parity_bytes: 0,
+            retransmitted_bytes: 0,
+            marked_packets: 0,
+            trimmed_packets: 0,
+            dropped_packets: 0,
+            timeouts: 0,
+            nacks: 0,
+            blocks_undecodable: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::row;
+    use super::*;
+
+    #[test]
+    fn a_small_distribution_keeps_every_value() {
+        let flows = [row(0, 1, Some(3000)), row(1, 1, Some(1000)), row(2, 1, None), row(3, 1, Some(1000))];
+        let curve = completion(&flows.iter().collect::<Vec<_>>());
+        assert_eq!(curve, json!({"n": 4, "left": 1, "x": [1, 3], "p": [0.5, 0.75]}));
+    }
+
+    #[test]
+    fn a_large_distribution_is_bounded_and_keeps_its_ends() {
+        let flows: Vec<_> = (1..=100_000).map(|i| row(i as u64, 1, Some(i * 1000))).collect();
+        let curve = completion(&flows.iter().collect::<Vec<_>>());
+        let x: Vec<f64> = curve["x"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+        assert!(x.len() < 260 && x.is_sorted(), "{}", x.len());
+        assert_eq!((x[0], *x.last().unwrap()), (1.0, 100_000.0));
+        assert_eq!(curve["p"].as_array().unwrap().last(), Some(&json!(1)));
+    }
+
+    #[test]
+    fn many_sizes_fall_into_bins() {
+        let flows: Vec<_> = (1..=1000).map(|i| row(i, i * 100, Some(2000))).collect();
+        let bins = slowdown(&flows.iter().collect::<Vec<_>>());
+        let bins = bins.as_array().unwrap();
+        assert!(bins.len() <= 12, "{}", bins.len());
+        assert_eq!(bins.iter().map(|bin| bin[1].as_u64().unwrap()).sum::<u64>(), 1000);
+        assert_eq!(bins.last().unwrap()[0], 131_072);
+        assert_eq!(bins[0], json!([128, 1, 2, null]));
+        assert_eq!(slowdown(&[]), json!([]));
+    }
+}

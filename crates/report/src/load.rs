@@ -1,0 +1,216 @@
+//! Finds runs below a folder and reads them.
+
+use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// How deep below a folder runs are looked for: scenario, scheme, seed, and one more.
+const DEPTH: usize = 4;
+
+/// Why results cannot be read or shown.
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    /// The folder is not there.
+    #[error("{}: is not a folder; give the one that `farspan run --out` wrote", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no run in it.
+    #[error(
+        "{}: holds no run; expected summary.json, which `farspan run --out {}` writes last, here or in folders below",
+        path.display(), path.display()
+    )]
+    NoRun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file is not what it should be.
+    #[error("{}: {problem}; run the scenario again with --out", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A table cannot be read.
+    #[error(transparent)]
+    Table(#[from] ReadError),
+    /// There is nothing to compare with.
+    #[error("{problem}; {cure}")]
+    Unpaired {
+        /// What does not fit.
+        problem: String,
+        /// What to do.
+        cure: String,
+    },
+    /// The page cannot be written.
+    #[error("{}: cannot be written ({source}); choose another -o, or make room", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// A run, read back.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Which of the folders that were asked for it lies in, from 0.
+    pub root: usize,
+    /// `summary.json`.
+    pub summary: Value,
+    /// `scenario.toml`.
+    pub scenario: toml::Table,
+    /// `flows.parquet`.
+    pub flows: Vec<FlowRow>,
+    /// `ports.parquet`.
+    pub ports: Vec<PortRow>,
+}
+
+impl Run {
+    /// A text of the summary; empty if it has none.
+    #[must_use]
+    pub fn text(&self, key: &str) -> &str {
+        self.summary.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The seed.
+    #[must_use]
+    pub fn seed(&self) -> u64 {
+        self.summary.get("seed").and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    /// Whether the run was interrupted: its numbers are no result.
+    #[must_use]
+    pub fn partial(&self) -> bool {
+        self.summary.get("partial").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// A number of the summary, by JSON pointer.
+    #[must_use]
+    pub fn number(&self, path: &str) -> Option<f64> {
+        self.summary.pointer(path).and_then(Value::as_f64)
+    }
+
+    /// What a reader should know before believing the numbers.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let said = self.summary.get("warnings").and_then(Value::as_array);
+        let mut warnings: Vec<String> =
+            said.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let count = |path| self.number(path).filter(|count| *count > 0.0);
+        if self.partial() {
+            warnings.push("interrupted: what stands here is the part until then".to_owned());
+        }
+        if let Some(left) = count("/fct/all/unfinished") {
+            warnings.push(format!("{left} measured flows did not end; they count as infinite"));
+        }
+        if let Some(left) = count("/flows/not_started") {
+            warnings.push(format!("{left} flows never started"));
+        }
+        if self.summary.get("transient").and_then(Value::as_bool).unwrap_or_default() {
+            warnings.push("more is offered than a tier carries: queues grow while flows arrive".to_owned());
+        }
+        warnings
+    }
+}
+
+/// Reads every run in these folders or below, in order of their paths (numbers in order of size).
+///
+/// # Errors
+/// If a folder is not there or holds no run, or a file in it is not what a run writes.
+pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
+    let mut runs = Vec::new();
+    for (root, folder) in folders.iter().enumerate() {
+        if !folder.is_dir() {
+            return Err(ReportError::NoFolder { path: folder.clone() });
+        }
+        let before = runs.len();
+        find(folder, root, DEPTH, &mut runs)?;
+        if runs.len() == before {
+            return Err(ReportError::NoRun { path: folder.clone() });
+        }
+    }
+    Ok(runs)
+}
+
+fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result<(), ReportError> {
+    let path = folder.join("summary.json");
+    if path.is_file() {
+        let summary: Value = parse(&path, |text| serde_json::from_str(text).map_err(|e| e.to_string()))?;
+        // The document of several seeds: they lie in folders below.
+        if summary.get("runs").is_none() {
+            runs.push(read(folder, root, &path, summary)?);
+            return Ok(());
+        }
+    }
+    if depth == 0 {
+        return Ok(());
+    }
+    let unreadable =
+        |error: std::io::Error| ReportError::Foreign { path: folder.to_owned(), problem: error.to_string() };
+    let mut below = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        // Links are not followed: they could lead around in circles.
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            below.push(entry.path());
+        }
+    }
+    below.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    below.iter().try_for_each(|path| find(path, root, depth - 1, runs))
+}
+
+fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, ReportError> {
+    let foreign = |problem: &str| ReportError::Foreign { path: path.to_owned(), problem: problem.to_owned() };
+    for key in ["farspan_version", "scenario", "scheme", "digest"] {
+        if !summary.get(key).is_some_and(Value::is_string) {
+            return Err(foreign(&format!("is not the document of a run (no text {key:?})")));
+        }
+    }
+    if !summary.get("seed").is_some_and(Value::is_u64) {
+        return Err(foreign("is not the document of a run (no number \"seed\")"));
+    }
+    let scenario = parse(&folder.join("scenario.toml"), |text| {
+        text.parse().map_err(|e: toml::de::Error| e.message().to_owned())
+    })?;
+    let flows = read_flows(&folder.join("flows.parquet"))?;
+    let ports = read_ports(&folder.join("ports.parquet"))?;
+    Ok(Run { folder: folder.to_owned(), root, summary, scenario, flows, ports })
+}
+
+fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ReportError> {
+    let foreign = |problem| ReportError::Foreign { path: path.to_owned(), problem };
+    let text = std::fs::read_to_string(path).map_err(|e| foreign(format!("cannot be read ({e})")))?;
+    parse(&text).map_err(|problem| foreign(format!("cannot be understood ({problem})")))
+}
+
+/// A key that sorts `seed-9` before `seed-10`: words and numbers by turns.
+pub(crate) fn natural(text: &str) -> Vec<(String, u64)> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        let (head, tail) = rest.split_at(word);
+        let digits = tail.find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len());
+        parts.push((head.to_owned(), tail[..digits].parse().unwrap_or(u64::MAX)));
+        rest = &tail[digits..];
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_sort_by_size() {
+        let mut names = ["seed-10", "seed-9", "a", "seed-9b", "host2", "host10"];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(names, ["a", "host2", "host10", "seed-9", "seed-9b", "seed-10"]);
+    }
+}

@@ -1,0 +1,239 @@
+//! The page: template, style, scripts and data in one file that needs no network.
+
+use crate::compare::{Comparison, compare_group, list};
+use crate::curve::{completion, slowdown};
+use crate::detail::{BUDGET, curves, detail};
+use crate::group::{Arm, Group, groups};
+use crate::load::{ReportError, Run, load};
+use crate::number::point;
+use crate::picture::Picture;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+const TEMPLATE: &str = include_str!("../assets/template.html");
+const STYLE: &str = include_str!("../assets/report.css");
+/// In the order in which they build on each other.
+const SCRIPTS: [&str; 6] = [
+    include_str!("../assets/base.js"),
+    include_str!("../assets/charts.js"),
+    include_str!("../assets/picture.js"),
+    include_str!("../assets/flows.js"),
+    include_str!("../assets/tables.js"),
+    include_str!("../assets/report.js"),
+];
+/// Vega 6.4.0, Vega-Lite 6.4.3, Vega-Embed 7.3.0: see `vendor/README.md`.
+const VENDOR: [&str; 3] = [
+    include_str!("../vendor/vega.min.js"),
+    include_str!("../vendor/vega-lite.min.js"),
+    include_str!("../vendor/vega-embed.min.js"),
+];
+/// What the licences of [`VENDOR`] ask to stand in every copy.
+const LICENCES: [&str; 3] = [
+    include_str!("../vendor/LICENSE-vega"),
+    include_str!("../vendor/LICENSE-vega-lite"),
+    include_str!("../vendor/LICENSE-vega-embed"),
+];
+
+/// Makes the report of the runs in a folder or below and writes it: to `to`, or to `report.html` in the folder. Returns
+/// where it is.
+///
+/// # Errors
+/// If the folder holds no runs, or the page cannot be written.
+pub fn write_report(folder: &Path, to: Option<&Path>) -> Result<PathBuf, ReportError> {
+    let path = to.map_or_else(|| folder.join("report.html"), Path::to_owned);
+    let page = html(&groups(load(&[folder.to_owned()])?), None)?;
+    write(&path, &page)?;
+    Ok(path)
+}
+
+/// Writes a page under a temporary name and renames it: a file with the right name is complete.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".partial");
+    let written = std::fs::write(&temporary, page).and_then(|()| std::fs::rename(&temporary, path));
+    written.map_err(|source| {
+        // Nobody is left to tell if this fails too.
+        let _ = std::fs::remove_file(&temporary);
+        ReportError::Write { path: path.to_owned(), source }
+    })
+}
+
+/// The page of these groups. `baseline` names the arm that ratios are over; without it, or where there is no such arm, it is
+/// the first.
+///
+/// # Errors
+/// If the series of a run cannot be read.
+pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportError> {
+    let arms: usize = groups.iter().map(|group| group.arms.len()).sum();
+    let per_arm = (BUDGET.runs / arms.max(1)).max(1);
+    let detailed = groups.iter().flat_map(|group| &group.arms).map(|arm| arm.runs.len().min(per_arm)).sum();
+    let shown = Shown { per_arm, detailed, baseline };
+    let parts: Result<Vec<Value>, _> = groups.iter().map(|group| shown.group(group)).collect();
+    let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
+    let data = json!({ "groups": parts? });
+    Ok(assemble(&names.join(", "), &data))
+}
+
+fn assemble(title: &str, data: &Value) -> String {
+    // A comment that names a source map would make a browser's tools look for it on the network.
+    let code = |script: &str| {
+        let lines = script.lines().filter(|line| !line.starts_with("//# sourceMappingURL"));
+        format!("<script>\n{}\n</script>\n", lines.collect::<Vec<_>>().join("\n"))
+    };
+    let licences = format!("<!--\n{}-->\n", LICENCES.join("\n").replace("--", "- -"));
+    let vendor = licences + &VENDOR.map(code).concat();
+    let scripts = code(&format!("(() => {{\n\"use strict\";\n{}}})();", SCRIPTS.concat()));
+    let mut page = String::with_capacity(TEMPLATE.len() + vendor.len() + scripts.len());
+    for (i, piece) in TEMPLATE.split("{{").enumerate() {
+        let Some((name, rest)) = piece.split_once("}}").filter(|_| i > 0) else {
+            page += piece;
+            continue;
+        };
+        match name {
+            "title" => page += &escape(title),
+            "style" => page += STYLE,
+            "vendor" => page += &vendor,
+            "data" => page += &embed(data),
+            "script" => page += &scripts,
+            _ => unreachable!("the template has no other place"),
+        }
+        page += rest;
+    }
+    page
+}
+
+/// Text as HTML shows it.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// JSON that no HTML parser mistakes for markup: within a script element only `<` can end it or begin a comment.
+fn embed(data: &Value) -> String {
+    data.to_string().replace('<', "\\u003c")
+}
+
+/// How much of the runs is shown.
+struct Shown<'a> {
+    per_arm: usize,
+    detailed: usize,
+    baseline: Option<&'a str>,
+}
+
+impl Shown<'_> {
+    fn group(&self, group: &Group) -> Result<Value, ReportError> {
+        let baseline = self.baseline.filter(|name| group.arms.iter().any(|arm| arm.name == *name));
+        let comparison = compare_group(group, baseline, false)?;
+        let mut pictures: Vec<Picture> = Vec::new();
+        let mut arms = Vec::new();
+        for arm in &group.arms {
+            arms.push(self.arm(arm, &comparison, &mut pictures)?);
+        }
+        Ok(json!({
+            "name": group.name,
+            "description": group.arms[0].runs[0].scenario.get("description").and_then(toml::Value::as_str),
+            "notes": comparison.notes,
+            "differences": comparison.differences,
+            "baseline": comparison.baseline,
+            "measures": comparison.measures,
+            "pictures": pictures.iter().map(Picture::layout).collect::<Vec<_>>(),
+            "arms": arms,
+        }))
+    }
+
+    fn arm(
+        &self,
+        arm: &Arm,
+        comparison: &Comparison,
+        pictures: &mut Vec<Picture>,
+    ) -> Result<Value, ReportError> {
+        let mut runs = Vec::new();
+        for (i, run) in arm.runs.iter().enumerate() {
+            let mut value = head(run);
+            if i < self.per_arm {
+                let picture = Picture::of(&run.ports);
+                let known = pictures.iter().position(|known| *known == picture);
+                let place = known.unwrap_or_else(|| {
+                    pictures.push(picture);
+                    pictures.len() - 1
+                });
+                value["detail"] = detail(run, self.detailed, &pictures[place])?;
+                value["detail"]["picture"] = place.into();
+            }
+            runs.push(value);
+        }
+        let first = &arm.runs[0];
+        Ok(json!({
+            "name": arm.name,
+            "scheme": first.text("scheme"),
+            "profile": first.text("profile"),
+            "seeds": list(&arm.seeds()),
+            "numbers": numbers(arm, comparison),
+            "fct": curves(&arm.runs, completion),
+            "slowdown": curves(&arm.runs, slowdown),
+            "runs": runs,
+        }))
+    }
+}
+
+/// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval.
+fn numbers(arm: &Arm, comparison: &Comparison) -> Value {
+    let spread = comparison.runs.iter().find(|side| side.name == arm.name).map(|side| &side.summary);
+    let ratios = comparison.ratios.iter().find(|ratios| ratios.name == arm.name).map(|ratios| &ratios.fields);
+    let three = |tree: Option<&Value>, path: &str| {
+        let entry = tree.and_then(|tree| tree.pointer(path)).filter(|entry| entry.is_object())?;
+        let number = |key: &str| entry.get(key).and_then(Value::as_f64).map_or(Value::Null, point);
+        Some(json!([number("median"), number("ci_low"), number("ci_high")]))
+    };
+    let row = |path: &str| json!([three(spread, path), three(ratios, path)]);
+    comparison.measures.iter().map(|measure| row(&measure.path)).collect()
+}
+
+/// What the overview says of a run.
+fn head(run: &Run) -> Value {
+    let mut head = json!({
+        "folder": run.folder.display().to_string(),
+        "warnings": run.warnings(),
+        "partial": run.partial(),
+        "flows": run.flows.len(),
+    });
+    for key in ["seed", "digest", "packet_digest", "farspan_version", "commit", "engine", "threads"] {
+        head[key] = run.summary[key].clone();
+    }
+    for key in ["sim_time_s", "wall_time_s", "packet_hops"] {
+        head[key] = run.number(&format!("/{key}")).map_or(Value::Null, point);
+    }
+    for key in ["started", "finished"] {
+        head[key] = run.summary["flows"][key].clone();
+    }
+    head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_the_data_ends_the_script() {
+        let name = "</script><script>alert(1)</script><!--";
+        let page = assemble(name, &json!({ "groups": [{ "name": name }] }));
+        assert!(!page.contains(name));
+        assert!(page.contains("<title>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!--"));
+        let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+        let back: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(back["groups"][0]["name"], name);
+    }
+
+    #[test]
+    fn the_page_asks_for_nothing_from_a_network() {
+        let page = assemble("t", &json!({}));
+        for element in ["<script src", "<link", "@import", "sourceMappingURL", "<img"] {
+            assert!(!page.contains(element), "{element}");
+        }
+        assert!(page.contains("Interactive Data Lab"));
+        // Beside our own scripts and the data, each library is one element.
+        assert_eq!(page.matches("</script").count(), VENDOR.len() + 2);
+    }
+}

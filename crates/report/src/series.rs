@@ -1,0 +1,145 @@
+//! Samples of probes, thinned out.
+
+use crate::load::{ReportError, Run};
+use crate::number::point;
+use farspan_metrics::read_series;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A series of samples in bins of equal time.
+#[derive(Clone, Default)]
+struct Bins(BTreeMap<u32, Bin>);
+
+#[derive(Clone, Copy, Default)]
+struct Bin {
+    sum: f64,
+    n: u32,
+    max: f64,
+}
+
+impl Bins {
+    fn add(&mut self, bin: u32, value: f64) {
+        let bin = self.0.entry(bin).or_default();
+        bin.sum += value;
+        bin.n += 1;
+        bin.max = bin.max.max(value);
+    }
+
+    /// Queues as the largest sample of a bin, since a mean would hide peaks; anything else as the mean.
+    fn values(&self, largest: bool) -> Vec<Value> {
+        let value = |bin: &Bin| point(if largest { bin.max } else { bin.sum / f64::from(bin.n) });
+        self.0.values().map(value).collect()
+    }
+}
+
+/// Which flows and ports keep their series, and how finely.
+pub(crate) struct Choice {
+    /// Flow ids, as text.
+    pub flows: BTreeSet<String>,
+    /// Ports.
+    pub ports: usize,
+    /// Bins of the run's time.
+    pub bins: u32,
+}
+
+/// The series of a run: of chosen flows and the ports with the longest queues, and the goodput of each class together.
+pub(crate) fn series(run: &Run, choice: &Choice) -> Result<Value, ReportError> {
+    let end_ns = run.number("/sim_time_s").unwrap_or(0.0) * 1e9;
+    let width = (end_ns / f64::from(choice.bins)).max(1.0);
+    let bin_of = |t_ns: i64| ((t_ns as f64 / width) as u32).min(choice.bins - 1);
+    let classes: BTreeMap<String, &str> =
+        run.flows.iter().map(|flow| (flow.flow_id.to_string(), &*flow.class)).collect();
+    let mut kept: BTreeMap<(String, String), Bins> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, Totals> = BTreeMap::new();
+    read_series(&run.folder.join("series.parquet"), &mut |row| {
+        let class = classes.get(row.id);
+        if row.probe == "rate"
+            && let Some(class) = class
+        {
+            sums.entry(class).or_default().add(row.t_ns, bin_of(row.t_ns), row.value);
+        }
+        // The page has no chart of a port's utilisation over time.
+        if row.probe != "utilization" && (class.is_none() || choice.flows.contains(row.id)) {
+            let key = (row.probe.to_owned(), row.id.to_owned());
+            kept.entry(key).or_default().add(bin_of(row.t_ns), row.value);
+        }
+    })?;
+    let ports = longest_queues(&kept, choice.ports);
+    kept.retain(|(_, id), _| classes.contains_key(id) || ports.contains(id));
+    let time = |bin: &u32| point((f64::from(*bin) + 0.5) * width / 1e3);
+    let entry = |probe: &str, id: &str, bins: &Bins| {
+        let largest = probe == "queue" || probe == "phantom_queue";
+        let times: Vec<Value> = bins.0.keys().map(time).collect();
+        json!({"probe": probe, "id": id, "t": times, "v": bins.values(largest)})
+    };
+    let totals = sums.into_iter().map(|(class, sum)| entry("goodput", class, &sum.end()));
+    let series: Vec<Value> =
+        totals.chain(kept.iter().map(|((probe, id), bins)| entry(probe, id, bins))).collect();
+    Ok(json!({"bin_us": point(width / 1e3), "list": series}))
+}
+
+/// The sum over flows of samples of one instant, averaged over the instants of a bin.
+#[derive(Default)]
+struct Totals {
+    bins: Bins,
+    at: Option<(i64, u32)>,
+    sum: f64,
+}
+
+impl Totals {
+    fn add(&mut self, t_ns: i64, bin: u32, value: f64) {
+        if self.at.is_some_and(|(t, _)| t != t_ns) {
+            self.settle();
+        }
+        self.at = Some((t_ns, bin));
+        self.sum += value;
+    }
+
+    fn settle(&mut self) {
+        if let Some((_, bin)) = self.at.take() {
+            self.bins.add(bin, self.sum);
+        }
+        self.sum = 0.0;
+    }
+
+    fn end(mut self) -> Bins {
+        self.settle();
+        self.bins
+    }
+}
+
+/// The ports whose queues are longest on average.
+fn longest_queues(kept: &BTreeMap<(String, String), Bins>, count: usize) -> BTreeSet<String> {
+    let queues = kept.iter().filter(|((probe, _), _)| probe == "queue");
+    let mean = |bins: &Bins| {
+        let (sum, n) = bins.0.values().fold((0.0, 0), |(sum, n), bin| (sum + bin.sum, n + bin.n));
+        sum / f64::from(n.max(1))
+    };
+    let mut ports: Vec<(f64, &String)> = queues.map(|((_, id), bins)| (mean(bins), id)).collect();
+    ports.sort_by(|a, b| b.0.total_cmp(&a.0));
+    ports.into_iter().take(count).map(|(_, id)| id.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_keeps_its_peaks_and_a_rate_its_mean() {
+        let mut bins = Bins::default();
+        for (bin, value) in [(0, 1.0), (0, 3.0), (7, 5.0)] {
+            bins.add(bin, value);
+        }
+        assert_eq!(bins.values(true), [json!(3), json!(5)]);
+        assert_eq!(bins.values(false), [json!(2), json!(5)]);
+    }
+
+    #[test]
+    fn goodput_adds_flows_and_averages_instants() {
+        let mut totals = Totals::default();
+        for (t, value) in [(1, 10.0), (1, 20.0), (2, 50.0)] {
+            totals.add(t, 0, value);
+        }
+        assert_eq!(totals.end().values(false), [json!(40)]);
+    }
+}
