@@ -4,7 +4,7 @@
 //! routes; [`topology`] generates them. Everything here serves the simulator (virtual time) and the emulator (real time)
 //! alike.
 #![no_std]
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 extern crate alloc;
 #[cfg(feature = "std")]

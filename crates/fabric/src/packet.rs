@@ -3,6 +3,10 @@
 //! A record is 32 bytes: what switches look at, and a few words that belong to the driver (the simulator packs a
 //! header into them; a driver with real bytes keeps those in a table of its own, by [`PacketId`]). Queues link records
 //! by number, so that moving a packet copies nothing.
+//!
+//! This is the one place of the crate with `unsafe` code: a packet is looked up several times a hop, by a number that the
+//! slab itself gave out.
+#![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
 
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId};
@@ -137,13 +141,29 @@ pub struct Packets {
     free: PacketId,
 }
 
-impl Default for Packets {
-    fn default() -> Self {
+impl Packets {
+    /// No packets.
+    ///
+    /// # Safety
+    /// Whatever [`PacketId`] is handed to this slab, now or later, must be one that it gave out: that is not checked again,
+    /// but in debug builds. The number of a packet that has been taken out does no harm; it names what has its place now.
+    #[must_use]
+    pub const unsafe fn new() -> Self {
         Self { slab: Vec::new(), free: PacketId::NONE }
     }
-}
 
-impl Packets {
+    #[inline(always)]
+    fn get(&self, id: PacketId) -> &Packet {
+        // SAFETY: the slab gave `id` out (see `new`), and never shrinks.
+        unsafe { self.slab.get_unchecked(id.0 as usize) }
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free place, and never shrinks.
+        unsafe { self.slab.get_unchecked_mut(id.0 as usize) }
+    }
+
     /// Takes a packet in.
     ///
     /// # Panics
@@ -154,9 +174,9 @@ impl Packets {
             self.grow();
         }
         let id = self.free;
-        let slot = &mut self.slab[id.0 as usize];
-        self.free = slot.next;
-        *slot = packet;
+        let slot = self.get_mut(id);
+        let next = core::mem::replace(slot, packet).next;
+        self.free = next;
         id
     }
 
@@ -177,7 +197,7 @@ impl Packets {
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
         let free = self.free;
-        let slot = &mut self.slab[id.0 as usize];
+        let slot = self.get_mut(id);
         let packet = *slot;
         slot.next = free;
         self.free = id;
@@ -187,7 +207,7 @@ impl Packets {
     /// Cuts a packet's payload off: `header` bytes are left, which from here on go with the control packets. Marks and
     /// the driver's words stay. Returns how many bytes were cut.
     pub fn trim(&mut self, id: PacketId, header: Bytes) -> Bytes {
-        let packet = &mut self.slab[id.0 as usize];
+        let packet = self.get_mut(id);
         let cut = packet.size().saturating_sub(header);
         packet.trim(packet.size() - cut);
         cut
@@ -226,14 +246,23 @@ impl core::ops::Index<PacketId> for Packets {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
-        &self.slab[id.0 as usize]
+        self.get(id)
     }
 }
 
 impl core::ops::IndexMut<PacketId> for Packets {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.slab[id.0 as usize]
+        self.get_mut(id)
+    }
+}
+
+#[cfg(test)]
+impl Packets {
+    /// For tests, which see to it themselves that they hand back what they were given.
+    pub(crate) const fn for_test() -> Self {
+        // SAFETY: tests use the numbers of one slab, and are built with checks.
+        unsafe { Self::new() }
     }
 }
 
@@ -260,7 +289,7 @@ mod tests {
         let mut p = Packet::new(FlowId(1), HostId(2), Bytes::new(4160), 3, false, 4);
         p.mark();
         (p.words, p.halves) = ([5, 6, 7], [8, 9]);
-        let mut packets = Packets::default();
+        let mut packets = Packets::for_test();
         let id = packets.insert(p);
         assert_eq!(packets.trim(id, Bytes::new(64)), Bytes::new(4096));
         assert_eq!(packets[id].size(), Bytes::new(64));
@@ -274,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_slab_uses_the_last_freed_place_first() {
-        let mut packets = Packets::default();
+        let mut packets = Packets::for_test();
         let packet = |n| Packet::new(FlowId(n), HostId(0), Bytes::new(64), 0, false, 0);
         let ids: Vec<_> = (0..3).map(|n| packets.insert(packet(n))).collect();
         assert_eq!(packets.remove(ids[0]).flow, FlowId(0));

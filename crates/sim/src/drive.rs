@@ -52,6 +52,14 @@ impl Node for Place {
     }
 }
 
+/// Room for the packets of one part.
+#[allow(unsafe_code, reason = "a part uses its own numbers")]
+fn no_packets() -> Packets {
+    // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `Cargo`), and the engines
+    // hand a node what was sent to it in the same part.
+    unsafe { Packets::new() }
+}
+
 impl Cargo<PacketId> for Packets {
     type Parcel = Packet;
 
@@ -109,12 +117,12 @@ impl Drive {
     /// An engine for nodes in the order of their ids.
     pub(crate) fn engine(&self, nodes: Vec<Place>) -> Engine {
         if self.window.is_zero() {
-            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: Packets::default() };
+            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: no_packets() };
         }
         let part = |number| Part {
             engine: Windowed::new(&self.map, number, self.window),
             nodes: Vec::new(),
-            shared: Packets::default(),
+            shared: no_packets(),
         };
         let mut parts: Vec<_> = (0..self.map.sizes.len() as u16).map(part).collect();
         for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {

@@ -2,7 +2,7 @@
 //!
 //! [`run`] takes a [`Spec`] and gives an [`Outcome`]; everything between is private. The same spec gives the same
 //! outcome, bit for bit, on any machine.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod delay;
 mod drive;

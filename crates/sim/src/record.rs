@@ -163,7 +163,9 @@ mod tests {
                 _ => Header::BlockNack(BlockNack { flow, first: seq, missing: wait, cumulative }),
             };
             let size = if data { header + Bytes::new(u64::from(len)) } else { header };
-            let mut packets = Packets::default();
+            // SAFETY: the one number that is used comes from it.
+            #[allow(unsafe_code, reason = "as in the simulator")]
+            let mut packets = unsafe { Packets::new() };
             let id = packets.insert(pack(&value, HostId(3), size, entropy));
             if data && trimmed {
                 packets.trim(id, header);

@@ -313,17 +313,12 @@ impl Switch {
         }
     }
 
-    /// Deals the messages of a window to the ports that they leave from. All ways come before the first turn: lookups
-    /// that do not wait for each other hide how far away the records are.
+    /// Deals the messages of a window to the ports that they leave from.
     fn deal(&mut self, keys: &[u64], lanes: &mut Lanes, packets: &Packets) {
         lanes.fit(self.ports.len());
-        for &key in keys {
-            let port =
-                way(&self.routes, &self.leaf_of, self.first_port, &packets[PacketId::from(key as u32)]);
-            if lanes.push(port, key) {
-                self.touched[port / 64] |= 1 << (port % 64);
-            }
-        }
+        let Self { routes, leaf_of, first_port, touched, .. } = self;
+        let way = |key| way(routes, leaf_of, *first_port, &packets[PacketId::from(key as u32)]);
+        lanes.deal(keys, way, |port| touched[port / 64] |= 1 << (port % 64));
     }
 
     /// Gives each port its packets and does all that is due before the window's end; gives when something is due next, or

@@ -125,14 +125,28 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         Some((key, Some(msg)))
     }
 
-    /// Sends to another part, far ahead, or with a fresh chunk.
+    /// Sends to another part, or further ahead than the next two windows.
     #[inline(never)]
-    fn send_slowly(&mut self, (id, place): (u32, u32), (part, rank): (u16, u16), at: Time, msg: M) {
+    fn send_slowly(&mut self, channel: Channel, at: Time, msg: M) {
+        let Channel { part, place, rank, .. } = channel;
         if part != self.part {
-            return self.remote.messages.push((Channel { id, place, part, rank }, at, msg));
+            return self.remote.messages.push((channel, at, msg));
         }
         let (windows, offset) = self.calendar.split(at.since(self.frame.start).as_ps());
         self.calendar.file(self.frame.index + windows, place, pack(offset, rank, msg.into()));
+    }
+
+    /// Sends with a fresh chunk.
+    #[inline(never)]
+    fn send_afresh(&mut self, channel: Channel, at: Time, msg: M) {
+        let ahead = usize::from(at >= self.frame.whole[1]);
+        if channel.part != self.part {
+            return self.send_slowly(channel, at, msg);
+        }
+        let offset = at.as_ps() - self.frame.whole[ahead].as_ps();
+        let key = pack(offset, channel.rank, msg.into());
+        let place = self.frame.rows[ahead] + channel.place as usize;
+        self.calendar.file_afresh(place, self.frame.index + 1 + ahead as u64, channel.place, key);
     }
 }
 
@@ -140,18 +154,17 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: Channel, at: Time, msg: M) {
         debug_assert!(at >= self.frame.end, "a message arrives after the window");
-        let Channel { id, place, part, rank } = channel;
         // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
         // of it: these wrap.
         let ahead = usize::from(at >= self.frame.whole[1]);
         let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
+        if offset >= self.calendar.length {
+            return self.send_slowly(channel, at, msg);
+        }
         // Nodes of other parts have no place here.
-        let is_filed = offset < self.calendar.length
-            && self
-                .calendar
-                .file_quickly(self.frame.rows[ahead] + place as usize, pack(offset, rank, msg.into()));
-        if !is_filed {
-            self.send_slowly((id, place), (part, rank), at, msg);
+        let place = self.frame.rows[ahead] + channel.place as usize;
+        if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
+            self.send_afresh(channel, at, msg);
         }
     }
 

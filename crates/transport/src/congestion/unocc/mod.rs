@@ -139,7 +139,7 @@ impl Unocc {
                     self.delay = self.delay.min(ack.rtt.saturating_sub(self.law.base_rtt));
                 }
                 if ack.sent_at >= t_epoch {
-                    self.end_epoch(t_epoch, *ack);
+                    self.end_epoch(t_epoch, ack.sent_at, ack.rtt);
                 }
             }
         }
@@ -153,24 +153,24 @@ impl Unocc {
         self.delay = Duration::MAX;
     }
 
-    /// T_epoch of the epoch after the one that `ack` ends.
-    fn next_epoch(&self, t_epoch: Time, ack: &Ack<'_>) -> Time {
+    /// T_epoch of the epoch after the one that an ACK ends, of a packet sent at `sent_at`.
+    fn next_epoch(&self, t_epoch: Time, sent_at: Time, rtt: Duration) -> Time {
         let period = match self.law.config.epoch.period {
             EpochPeriod::Constant => self.law.intra_base_rtt,
-            EpochPeriod::Proportional => ack.rtt.mul_f64(self.law.epoch_rtts),
+            EpochPeriod::Proportional => rtt.mul_f64(self.law.epoch_rtts),
         };
         let next = t_epoch.saturating_add(period);
         match self.law.config.epoch.debt {
-            EpochDebt::Max => next.max(ack.sent_at),
+            EpochDebt::Max => next.max(sent_at),
             EpochDebt::Previous => next,
         }
     }
 
-    /// Procedure ONEPOCH of Algorithm 1.
+    /// Procedure ONEPOCH of Algorithm 1. Takes what it needs of the ACK, so that the ACK itself need not lie in memory.
     #[cold]
     #[inline(never)]
-    fn end_epoch(&mut self, t_epoch: Time, ack: Ack<'_>) {
-        self.epoch = Epoch::Ends(self.next_epoch(t_epoch, &ack));
+    fn end_epoch(&mut self, t_epoch: Time, sent_at: Time, rtt: Duration) {
+        self.epoch = Epoch::Ends(self.next_epoch(t_epoch, sent_at, rtt));
         let (before, acked) = (self.marks.average(), self.marks.acked());
         let marked = self.marks.end_period(self.law.config.ewma.gain) > 0.0;
         let smallest = core::mem::replace(&mut self.delay, Duration::MAX);
@@ -179,7 +179,7 @@ impl Unocc {
         }
         let delay = match self.law.config.delay.sample {
             DelaySample::MinMarked => smallest,
-            DelaySample::Last => ack.rtt.saturating_sub(self.law.base_rtt),
+            DelaySample::Last => rtt.saturating_sub(self.law.base_rtt),
         };
         self.scale(delay <= self.law.tolerance);
         let e = self.marks.average();
@@ -217,21 +217,21 @@ impl Unocc {
                 }
             }
         }
-        self.on_qa_end(*ack);
+        self.on_qa_end(ack.now, ack.rtt, ack.in_flight);
     }
 
     /// Evaluates the period, if there is one, and opens the next.
     #[cold]
     #[inline(never)]
-    fn on_qa_end(&mut self, ack: Ack<'_>) {
-        if self.evaluate_qa(ack.now) {
+    fn on_qa_end(&mut self, now: Time, rtt: Duration, in_flight: Bytes) {
+        if self.evaluate_qa(now) {
             return;
         }
         let period = match self.law.config.qa.period {
-            QaPeriod::Rule(QaPeriodRule::Measured) => ack.rtt,
+            QaPeriod::Rule(QaPeriodRule::Measured) => rtt,
             QaPeriod::BaseRtts(number) => self.law.base_rtt.mul_f64(number),
         };
-        self.open_qa(ack.now, period, ack.in_flight);
+        self.open_qa(now, period, in_flight);
     }
 
     fn open_qa(&mut self, now: Time, period: Duration, in_flight: Bytes) {
