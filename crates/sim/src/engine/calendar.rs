@@ -4,8 +4,8 @@
 //! into the near windows when their time comes.
 #![allow(unsafe_code, reason = "keys go where chunks have room; a debug build checks it")]
 
+use super::far::Far;
 use farspan_units::{Duration, Time};
-use std::collections::BTreeMap;
 
 /// Windows in a coarse slot of the calendar.
 const SLOT: u64 = 16;
@@ -49,7 +49,7 @@ const fn chunk(end: u32) -> usize {
 }
 
 /// Something for a window beyond the near ones.
-struct Far {
+struct Later {
     /// The message, or [`WAKE_UP`].
     key: u64,
     node: u32,
@@ -79,7 +79,7 @@ pub(super) struct Calendar {
     /// A chunk that is free; the first word of each leads to the next one.
     free: u32,
     /// By coarse slot (window / [`SLOT`]).
-    far: BTreeMap<u64, Vec<Far>>,
+    far: Far<Later>,
     /// The first window that is not a near one; a multiple of [`SLOT`].
     near_end: u64,
     /// Chunks that hold messages.
@@ -103,7 +103,7 @@ impl Calendar {
             row,
             keys: Vec::new(),
             free: NONE,
-            far: BTreeMap::new(),
+            far: Far::new(),
             near_end: NEAR,
             chunks_in_use: 0,
             far_messages: 0,
@@ -203,7 +203,7 @@ impl Calendar {
 
     fn file_far(&mut self, window: u64, node: u32, key: u64) {
         let place = (window % SLOT) as u32;
-        self.far.entry(window / SLOT).or_default().push(Far { key, node, place });
+        self.far.push(window / SLOT, Later { key, node, place });
     }
 
     /// Takes the messages at a place among the ends, in any order: puts them in front `into`, which grows, and says how
@@ -279,7 +279,7 @@ impl Calendar {
                 }
                 return Some(window);
             }
-            let (&slot, _) = self.far.first_key_value()?;
+            let slot = self.far.first()?;
             from = slot * SLOT;
             if from >= limit {
                 return None;
@@ -291,7 +291,7 @@ impl Calendar {
     /// No window from `from` on and before this one has anything to do; [`u64::MAX`] if none has.
     pub(super) fn earliest(&self, from: u64) -> u64 {
         let near = from.max(self.near_end.saturating_sub(NEAR))..self.near_end;
-        let far = self.far.first_key_value().map_or(u64::MAX, |(&slot, _)| slot * SLOT);
+        let far = self.far.first().map_or(u64::MAX, |slot| slot * SLOT);
         near.into_iter().find(|&window| self.is_active(window)).unwrap_or(far)
     }
 
@@ -303,7 +303,7 @@ impl Calendar {
     /// Makes the windows up to the end of a coarse slot near ones.
     fn approach(&mut self, slot: u64) {
         self.near_end = (slot + 1) * SLOT;
-        for far in self.far.remove(&slot).unwrap_or_default() {
+        for far in self.far.take(slot) {
             let window = slot * SLOT + u64::from(far.place);
             if far.key == WAKE_UP {
                 self.activate(window, far.node);

@@ -8,6 +8,7 @@
 //! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
 
 mod calendar;
+mod far;
 mod lanes;
 mod oracle;
 mod parallel;
