@@ -136,9 +136,6 @@ impl Egress {
     }
 }
 
-/// Up to so many packets of a window are handled in order of time: dealing them to their ports would not pay.
-const FEW: usize = 4;
-
 /// A switch.
 pub(crate) struct Switch {
     routes: RouteTable,
@@ -258,17 +255,13 @@ impl Switch {
             return self.finish(packets, window);
         }
         let keys = window.take_packed();
-        if keys.len() <= FEW {
-            keys.sort_unstable();
-            for &mut key in keys {
-                self.arrive(window.at(key), PacketId::from(key as u32), packets, window);
-            }
-            self.finish(packets, window)
-        } else {
-            let lanes = window.take_lanes();
-            self.deal(keys, lanes, packets);
-            self.serve(lanes, packets, window)
+        if let &mut [key] = keys {
+            self.arrive(window.at(key), PacketId::from(key as u32), packets, window);
+            return self.finish(packets, window);
         }
+        let lanes = window.take_lanes();
+        self.deal(keys, lanes, packets);
+        self.serve(lanes, packets, window)
     }
 
     /// A packet arrives in its turn.

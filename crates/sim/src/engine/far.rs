@@ -49,7 +49,13 @@ impl<T> Far<T> {
         // The word of the start comes twice: first its upper bits, at the end those below.
         (0..=words).find_map(|step| {
             let upper = u64::MAX << bit;
-            let mask = if step == 0 { upper } else if step == words { !upper } else { u64::MAX };
+            let mask = if step == 0 {
+                upper
+            } else if step == words {
+                !upper
+            } else {
+                u64::MAX
+            };
             let bits = self.full[(word + step) % words] & mask;
             let ahead = (step as u64 * 64 + u64::from(bits.trailing_zeros())).wrapping_sub(bit);
             (bits != 0).then_some(ahead)
