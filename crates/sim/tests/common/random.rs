@@ -402,6 +402,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
             (config.pacing, config.cut) = (pacing, draw.pick(&[0.15, 0.5]));
         }
         congestion::Config::Bbr(config) => bbr(draw, config, base),
+        congestion::Config::Custom(_) => unreachable!("a built-in name gives a built-in control"),
         congestion::Config::FixedWindow(config) => {
             config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
         }
