@@ -17,7 +17,7 @@ pub struct Cli {
 /// What to do.
 #[derive(Subcommand, Debug)]
 pub enum Command {
-    /// Run two scenarios under three schemes, and say who wins where
+    /// Run three scenarios under four schemes, and say who wins where
     Demo(DemoArgs),
     /// Run a scenario
     Run(RunArgs),
@@ -160,6 +160,9 @@ pub struct DemoArgs {
     /// Seed of all draws
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub seed: u64,
+    /// Folder for the results of every run, and report.html
+    #[arg(long, value_name = "DIR", default_value = "farspan-demo")]
+    pub out: PathBuf,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,

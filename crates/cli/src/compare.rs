@@ -37,8 +37,7 @@ fn page(comparison: &Comparison) -> String {
     for measure in &comparison.measures {
         let mut row = vec![measure.name.clone()];
         for side in &comparison.runs {
-            let median = side.summary.pointer(&format!("{}/median", measure.path)).and_then(Value::as_f64);
-            row.push(show(measure.unit, median));
+            row.push(median(side.summary.pointer(&measure.path), measure.unit));
             if side.name != comparison.baseline {
                 let ratios = comparison.ratios.iter().find(|ratios| ratios.name == side.name);
                 row.push(ratio(ratios, &measure.path));
@@ -52,7 +51,8 @@ fn page(comparison: &Comparison) -> String {
     let mut text = format!("{}: {of}; pairs of runs: {}\n\n", comparison.scenario, seeds.join(", "));
     text += &table.render(&[]);
     text += &format!(
-        "over {}: median of the ratios seed by seed{}; {NONE}: infinite, or a p99 of too few flows\n",
+        "over {}: median of the ratios seed by seed{}; {INFINITE}: flows did not end, or rates never converged; {NONE}: \
+         no such number\n",
         comparison.baseline,
         if several { " [95% bootstrap interval]" } else { "" }
     );
@@ -63,23 +63,33 @@ fn page(comparison: &Comparison) -> String {
     comparison.notes.iter().fold(text, |text, note| text + &format!("note: {note}\n"))
 }
 
-fn show(unit: Unit, value: Option<f64>) -> String {
-    match unit {
-        Unit::Us => time(value),
-        Unit::Bytes => bytes(value),
-        Unit::Share => percent(value),
-        Unit::Number => number(value),
-    }
+/// What stands for a number that unfinished flows make infinite.
+const INFINITE: &str = "inf";
+
+/// The median of a spread.
+fn median(spread: Option<&Value>, unit: Unit) -> String {
+    let Some(spread) = spread.filter(|spread| spread.is_object()) else { return NONE.to_owned() };
+    let median = spread.get("median").and_then(Value::as_f64);
+    let show = match unit {
+        Unit::Us => time,
+        Unit::Bytes => bytes,
+        Unit::Share => percent,
+        Unit::Number => number,
+    };
+    median.map_or_else(|| INFINITE.to_owned(), |median| show(Some(median)))
 }
 
 /// The median of the ratios, and its interval if there are several.
 fn ratio(ratios: Option<&Ratios>, path: &str) -> String {
-    let Some(entry) = ratios.and_then(|ratios| ratios.fields.pointer(path)) else { return NONE.to_owned() };
-    let value = |key: &str| entry.get(key).and_then(Value::as_f64);
-    let pairs = entry.get("ratios").and_then(Value::as_array).map_or(0, Vec::len);
-    let median = number(value("median"));
-    if pairs < 2 {
-        return median;
+    let entry = ratios.and_then(|ratios| ratios.fields.pointer(path));
+    let pairs = entry.and_then(|entry| entry.get("ratios")?.as_array()).map_or(0, Vec::len);
+    let Some(entry) = entry.filter(|_| pairs > 0) else { return NONE.to_owned() };
+    let value = |key: &str| {
+        let value = entry.get(key).and_then(Value::as_f64);
+        value.map_or_else(|| INFINITE.to_owned(), |value| number(Some(value)))
+    };
+    match pairs {
+        1 => value("median"),
+        _ => format!("{} [{}, {}]", value("median"), value("ci_low"), value("ci_high")),
     }
-    format!("{median} [{}, {}]", number(value("ci_low")), number(value("ci_high")))
 }

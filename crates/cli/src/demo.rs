@@ -1,4 +1,4 @@
-//! `farspan demo`: three scenarios, four schemes, and who wins where.
+//! `farspan demo`: three scenarios, four schemes, and who wins where, as tables and as a page.
 
 use crate::args::DemoArgs;
 use crate::format::{Table, bytes, number, percent, time};
@@ -6,9 +6,11 @@ use crate::jobs::{Done, Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, output};
 use farspan_metrics::{Class, FlowRecord, Quantile, Summary, nearest_rank};
+use farspan_report::{groups, html, load, write};
 use farspan_scenario::{EngineKind, Request};
 use farspan_units::Duration;
 use serde_json::json;
+use std::path::{Path, PathBuf};
 
 const SCHEMES: [&str; 4] = ["uno", "uno-noec", "gemini", "mprdma-bbr"];
 
@@ -51,24 +53,6 @@ const fn more(
 
 const SCENES: [Scene; 3] = [
     Scene {
-        scenario: "uno/websearch",
-        set: &["workload.mix=artifact", "workload.flows=5000"],
-        title: "5,000 flows in a burst, four in five inside a datacenter: flow completion times",
-        seeds: 1,
-        measures: &[
-            less("intra mean", |d| one(d).summary.fct.intra.as_ref()?.mean_us, time),
-            less("intra p99", |d| fct(d, Some(Class::Intra), Quantile::P99), time),
-            less("inter mean", |d| one(d).summary.fct.inter.as_ref()?.mean_us, time),
-            less("inter p99", |d| fct(d, Some(Class::Inter), Quantile::P99), time),
-            less("all mean", |d| one(d).summary.fct.all.as_ref()?.mean_us, time),
-            less("all p99", |d| fct(d, None, Quantile::P99), time),
-            less("packets dropped", |d| Some(one(d).summary.packets.dropped as f64), number),
-        ],
-        note: "The burst offers the links between the datacenters several times what they carry, then drains: this is \
-               the published\nset-up, not a steady state (see uno/steady). About 1,000 flows are inter: their p99 rests \
-               on ten flows.",
-    },
-    Scene {
         scenario: "uno/incast-mixed",
         set: &["workload.flow_size=512MiB"],
         title: "8:1 incast of 512 MiB flows, four from each datacenter, on one link",
@@ -105,6 +89,24 @@ const SCENES: [Scene; 3] = [
                parity and moves its\nsubflows away; where a block lost more, and without coding, a flow waits for \
                one time-out.",
     },
+    Scene {
+        scenario: "uno/websearch",
+        set: &["workload.mix=artifact", "workload.flows=5000"],
+        title: "5,000 flows in a burst, four in five inside a datacenter: flow completion times",
+        seeds: 1,
+        measures: &[
+            less("intra mean", |d| one(d).summary.fct.intra.as_ref()?.mean_us, time),
+            less("intra p99", |d| fct(d, Some(Class::Intra), Quantile::P99), time),
+            less("inter mean", |d| one(d).summary.fct.inter.as_ref()?.mean_us, time),
+            less("inter p99", |d| fct(d, Some(Class::Inter), Quantile::P99), time),
+            less("all mean", |d| one(d).summary.fct.all.as_ref()?.mean_us, time),
+            less("all p99", |d| fct(d, None, Quantile::P99), time),
+            less("packets dropped", |d| Some(one(d).summary.packets.dropped as f64), number),
+        ],
+        note: "The burst offers the links between the datacenters several times what they carry, then drains: this is \
+               the published\nset-up, not a steady state (see uno/steady). About 1,000 flows are inter: their p99 rests \
+               on ten flows.",
+    },
 ];
 
 /// The run of the only seed.
@@ -136,7 +138,8 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
                     set: scene.set.iter().map(|set| (*set).to_owned()).collect(),
                     ..Request::new(scene.scenario)
                 };
-                jobs.push(Job { resolved: request.resolve()?, out: None });
+                let out = Some(scene.folder(&args.out, scheme, &request));
+                jobs.push(Job { resolved: request.resolve()?, out });
             }
         }
     }
@@ -144,9 +147,10 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
     if interrupted() || done.len() < jobs.len() {
         return Err(Failure::Interrupted);
     }
+    let report = report(&jobs, &args.out)?;
     if args.json {
         let runs: Vec<_> = done.iter().map(|done| &done.summary).collect();
-        output::json(&json!({ "runs": runs }));
+        output::json(&json!({ "runs": runs, "report": report }));
         return Ok(());
     }
     let mut rest = done.as_slice();
@@ -156,11 +160,37 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
         table(scene, runs)
     });
     output::text(&tables.collect::<Vec<_>>().join("\n"));
+    let folder = args.out.display();
     output::text(&format!(
-        "\nSeeds from {} on, profile paper. Intervals: farspan run uno/incast-mixed --scheme gemini --seeds 1..5\n",
-        args.seed
+        "\nSeeds from {} on, profile paper. Ratios with intervals: farspan compare {folder}/border-failure/uno \
+         {folder}/border-failure/gemini\nReport: {}\n",
+        args.seed,
+        report.display()
     ));
     Ok(())
+}
+
+impl Scene {
+    /// Where the results of a run go.
+    fn folder(&self, out: &Path, scheme: &str, request: &Request) -> PathBuf {
+        let name = self.scenario.rsplit('/').next().unwrap_or(self.scenario);
+        let folder = out.join(name).join(scheme);
+        match request.seed {
+            Some(seed) if self.seeds > 1 => folder.join(format!("seed-{seed}")),
+            _ => folder,
+        }
+    }
+}
+
+/// Writes the page of these runs, and of nothing else that an earlier demo may have left there.
+fn report(jobs: &[Job], out: &Path) -> Result<PathBuf, Failure> {
+    let folders: Vec<PathBuf> = jobs.iter().filter_map(|job| job.out.clone()).collect();
+    let failed = |error: farspan_report::ReportError| Failure::Failed(error.to_string());
+    let groups = groups(load(&folders).map_err(failed)?);
+    let page = html(&groups, Some(SCHEMES[0])).map_err(failed)?;
+    let path = out.join("report.html");
+    write(&path, &page).map_err(failed)?;
+    Ok(path)
 }
 
 fn table(scene: &Scene, runs: &[Done]) -> String {

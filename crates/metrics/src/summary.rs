@@ -67,6 +67,8 @@ pub struct Summary {
     pub slowdown_by_size: SizeBins,
     /// Collectives, by part of the workload.
     pub collectives: Vec<Collective>,
+    /// What is odd about the scenario, but no error.
+    pub warnings: Vec<String>,
 }
 
 /// Flows of a run, measured or not.
@@ -285,6 +287,7 @@ mod tests {
             queues: Queues::of(&ports, &[], None),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
             collectives: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 

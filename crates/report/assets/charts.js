@@ -89,7 +89,7 @@ function cdf() {
     data: { values },
     mark: { type: "line", interpolate: "step-after" },
     encoding: {
-      x: { field: "x", type: "quantitative", scale: { type: wide ? "log" : "linear", zero: false, nice: false }, axis: axis("us", "flow completion time", { tickCount: 6, labelOverlap: true }) },
+      x: { field: "x", type: "quantitative", scale: wide ? { type: "log", nice: false } : { zero: false, nice: false }, axis: axis("us", "flow completion time", { tickCount: 6, labelOverlap: true }) },
       y: { field: "p", type: "quantitative", axis: { title: null, format: "%" }, scale: { domain: [0, 1] } },
       color: byArm({ scale: { domain: armNames() } }),
       strokeDash: byArm({ scale: { domain: armNames(), range: DASHES } }),

@@ -1,8 +1,8 @@
 // The network: a row of units for each level of each site, lines for the links between units, coloured by utilisation.
 
 const RAMP = {
-  light: ["#dfe5ec", "#9cc5e3", "#4a90c2", "#f0a03c", "#d9480f", "#8f0e0e"],
-  dark: ["#2b333d", "#2f5f86", "#4f9bd0", "#e0a13a", "#f2683c", "#ff4d5e"],
+  light: ["#e3e8ee", "#fbe3a1", "#f9bb55", "#ee7f2d", "#d13a22", "#7f0c1f"],
+  dark: ["#2b333d", "#5a4a22", "#96691f", "#d98a2b", "#f2633c", "#ff4768"],
 };
 const UNIT = { width: 30, height: 18, gap: 5, row: 84, part: 56, left: 8, top: 26 };
 
@@ -27,7 +27,7 @@ function svg(tag, attributes, ...children) {
 
 const unitName = ([, , nodes, first, last]) => (nodes === 1 ? first : `${first} … ${last} (${nodes})`);
 const kind = (name) => name.replace(/[0-9]+$/, "") || name;
-const KINDS = { host: "hosts", tor: "ToR switches", agg: "aggregation switches", core: "core switches", border: "border switches" };
+const KINDS = { host: "hosts", tor: "ToR switches", agg: "aggregation switches", core: "core switches", border: "border switches", leaf: "leaf switches", spine: "spine switches", switch: "switches" };
 
 /** Where each unit stands. */
 function places(layout) {

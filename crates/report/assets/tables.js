@@ -12,7 +12,7 @@ function overview() {
   }
   const warnings = [...told].map(([warning, of]) => {
     const where = of.filter(Boolean);
-    const some = where.length > 4 ? `${where.slice(0, 3).join("; ")} and ${where.length - 3} more` : where.join("; ");
+    const some = where.length === all.length ? "" : where.length > 4 ? `${where.slice(0, 3).join("; ")} and ${where.length - 3} more` : where.join("; ");
     return h("p", { class: "warning" }, some && h("strong", {}, `${some}: `), warning);
   });
   fill("warnings", warnings);
@@ -50,16 +50,17 @@ function sideBySide() {
     const winner = best(arms.map((arm) => (entry(arm)[0] || [null])[0]), measure.more);
     const cells = arms.map((arm, i) => {
       const [spread, ratio] = entry(arm);
-      const interval = (three, text) => (several && three[1] != null && three[2] != null ? ` [${text(three[1])}, ${text(three[2])}]` : "");
+      const finite = (x, text) => (x == null ? "∞" : text(x));
+      const interval = (three, text) => (several ? ` [${finite(three[1], text)}, ${finite(three[2], text)}]` : "");
       return h("span", { class: i === winner ? "best" : null },
-        h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? show(spread[0]) : NONE),
+        h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
         i === winner ? h("span", { class: "mark good" }, "best") : null,
-        arm.name !== baseline && ratio ? h("small", {}, `${ratio[0] == null ? NONE : `×${digits(ratio[0])}`}${interval(ratio, digits)}`) : null);
+        arm.name !== baseline && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}`) : null);
     });
     return [measure.name, ...cells];
   });
   fill("measures", table(["", ...arms.map((arm) => `${arm.name}${arm.profile !== arms[0].profile ? ` (${arm.profile})` : ""}`)], rows));
-  byId("measures-caption").textContent = `${several ? "Median over seeds. " : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: ahead of the next by more than 1%. ${NONE}: infinite (flows did not end, or rates never converged), or too few flows for a p99.`;
+  byId("measures-caption").textContent = `${several ? "Median over seeds. " : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: ahead of the next by more than 1%. ∞: flows did not end, or rates never converged. ${NONE}: no such number, as a p99 of few flows.`;
 }
 
 function ports() {

@@ -32,22 +32,42 @@ pub(crate) struct Budget {
 /// The whole page stays below 5 MB with these: the libraries take 0.83 MB, a flow about 70 bytes, a sample about 12.
 pub(crate) const BUDGET: Budget = Budget { runs: 24, flows: 24_000, samples: 80_000 };
 
+/// What each run with details may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Share {
+    /// Rows of its table of flows, at most.
+    rows: usize,
+    /// Flows with series, at most.
+    series: usize,
+}
+
 impl Budget {
-    /// The share of each of `runs` runs: flows, and flows with series.
-    fn share(self, runs: usize) -> (usize, usize) {
-        let series = self.samples / runs / BINS as usize;
-        ((self.flows / runs).max(50), (series.saturating_sub(PORT_SERIES * PROBES) / PROBES).max(4))
+    /// The share of each of some runs with so many flows: what short tables leave goes to long ones.
+    pub(crate) fn share(self, flows: &[usize]) -> Share {
+        let mut sizes = flows.to_vec();
+        sizes.sort_unstable();
+        let (mut left, mut rows) = (self.flows, self.flows);
+        for (i, size) in sizes.iter().enumerate() {
+            rows = left / (sizes.len() - i);
+            if *size > rows {
+                break;
+            }
+            left -= size;
+            rows = self.flows;
+        }
+        let series = self.samples / flows.len().max(1) / BINS as usize;
+        let series = series.saturating_sub(PORT_SERIES * PROBES) / PROBES;
+        Share { rows: rows.max(50), series: series.max(4) }
     }
 }
 
-/// The details of one of `runs` runs that have them.
-pub(crate) fn detail(run: &Run, runs: usize, picture: &Picture) -> Result<Value, ReportError> {
-    let (rows, with_series) = BUDGET.share(runs);
-    let flows = choose(&run.flows, rows);
+/// The details of a run.
+pub(crate) fn detail(run: &Run, share: Share, picture: &Picture) -> Result<Value, ReportError> {
+    let flows = choose(&run.flows, share.rows);
     let mut largest: Vec<&&FlowRow> = flows.iter().collect();
     largest.sort_by_key(|flow| (std::cmp::Reverse(flow.size_bytes), flow.flow_id));
     let chosen: BTreeSet<String> =
-        largest.into_iter().take(with_series).map(|flow| flow.flow_id.to_string()).collect();
+        largest.into_iter().take(share.series).map(|flow| flow.flow_id.to_string()).collect();
     let choice = Choice { flows: chosen, ports: PORT_SERIES, bins: BINS };
     Ok(json!({
         "ports": busiest(&run.ports),
@@ -155,6 +175,16 @@ mod tests {
         assert!(kept.len() <= 100 && kept.len() > 90 && kept.is_sorted(), "{}", kept.len());
         assert!(kept.contains(&3) && kept.contains(&999) && kept.contains(&951));
         assert_eq!(choose(&flows, 1000).len(), 1000);
+    }
+
+    #[test]
+    fn short_tables_leave_their_share_to_long_ones() {
+        let budget = Budget { runs: 24, flows: 1000, samples: 0 };
+        let rows = |flows: &[usize]| budget.share(flows).rows;
+        assert_eq!(rows(&[8, 8, 5000, 5000]), 492);
+        assert_eq!(rows(&[5000, 100, 700]), 450);
+        assert_eq!(rows(&[300, 700]), 1000);
+        assert_eq!(rows(&[9; 1000]), 50);
     }
 
     #[test]

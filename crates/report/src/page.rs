@@ -2,7 +2,7 @@
 
 use crate::compare::{Comparison, compare_group, list};
 use crate::curve::{completion, slowdown};
-use crate::detail::{BUDGET, curves, detail};
+use crate::detail::{BUDGET, Share, curves, detail};
 use crate::group::{Arm, Group, groups};
 use crate::load::{ReportError, Run, load};
 use crate::number::point;
@@ -69,8 +69,9 @@ pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
 pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportError> {
     let arms: usize = groups.iter().map(|group| group.arms.len()).sum();
     let per_arm = (BUDGET.runs / arms.max(1)).max(1);
-    let detailed = groups.iter().flat_map(|group| &group.arms).map(|arm| arm.runs.len().min(per_arm)).sum();
-    let shown = Shown { per_arm, detailed, baseline };
+    let detailed = groups.iter().flat_map(|group| &group.arms).flat_map(|arm| arm.runs.iter().take(per_arm));
+    let share = BUDGET.share(&detailed.map(|run| run.flows.len()).collect::<Vec<_>>());
+    let shown = Shown { per_arm, share, baseline };
     let parts: Result<Vec<Value>, _> = groups.iter().map(|group| shown.group(group)).collect();
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
     let data = json!({ "groups": parts? });
@@ -118,7 +119,7 @@ fn embed(data: &Value) -> String {
 /// How much of the runs is shown.
 struct Shown<'a> {
     per_arm: usize,
-    detailed: usize,
+    share: Share,
     baseline: Option<&'a str>,
 }
 
@@ -159,7 +160,7 @@ impl Shown<'_> {
                     pictures.push(picture);
                     pictures.len() - 1
                 });
-                value["detail"] = detail(run, self.detailed, &pictures[place])?;
+                value["detail"] = detail(run, self.share, &pictures[place])?;
                 value["detail"]["picture"] = place.into();
             }
             runs.push(value);
@@ -178,12 +179,16 @@ impl Shown<'_> {
     }
 }
 
-/// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval.
+/// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval. Null within
+/// them is infinite, null instead of them says that there is no such number.
 fn numbers(arm: &Arm, comparison: &Comparison) -> Value {
     let spread = comparison.runs.iter().find(|side| side.name == arm.name).map(|side| &side.summary);
     let ratios = comparison.ratios.iter().find(|ratios| ratios.name == arm.name).map(|ratios| &ratios.fields);
+    // Without a pair there is no ratio.
+    let there = |entry: &&Value| entry.get("ratios").is_none_or(|ratios| ratios.get(0).is_some());
     let three = |tree: Option<&Value>, path: &str| {
-        let entry = tree.and_then(|tree| tree.pointer(path)).filter(|entry| entry.is_object())?;
+        let entry =
+            tree.and_then(|tree| tree.pointer(path)).filter(|entry| entry.is_object()).filter(there)?;
         let number = |key: &str| entry.get(key).and_then(Value::as_f64).map_or(Value::Null, point);
         Some(json!([number("median"), number("ci_low"), number("ci_high")]))
     };

@@ -215,6 +215,7 @@ fn summary(
             world.inter.map_or(intra_bdp, |path| path.bdp),
         ),
         collectives: Vec::new(),
+        warnings: world.warnings.clone(),
     }
 }
 
