@@ -1,15 +1,20 @@
 //! A port: buffer x markers x overflow x service, at the end of one link.
 
+mod integral;
+mod model;
+mod tell;
+
 use super::list::List;
-use super::marking::{Marking, PhantomQueue};
+use super::marking::PhantomQueue;
 use super::overflow::Trimming;
 use crate::fault::Lost;
 use crate::packet::{Packet, PacketId, Packets};
-use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
 use farspan_units::{Bytes, Duration, PortId, Purpose, Rate, Time};
+use integral::Integral;
+pub use model::PortModel;
 
 /// Whether a port took a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,111 +43,6 @@ pub struct PortCounters {
     /// Largest data queue, the packet in service included: whole, or what is left of it where a port is
     /// [fluid](PortModel::is_fluid).
     pub max_queue: Bytes,
-}
-
-/// What ports of one kind have in common: their links and everything that was configured. Ports share it, so that what
-/// each of them holds for itself stays small.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PortModel {
-    /// Picoseconds a byte if that is exact, else 0.
-    byte_time: u64,
-    rate: Rate,
-    delay: Duration,
-    buffer: Bytes,
-    marking: Marking,
-    marks_at_enqueue: bool,
-    control_priority: bool,
-    /// How the ports trim, if they do.
-    trim: Option<Trim>,
-    fluid: bool,
-    /// How long a full buffer takes to send.
-    full: Duration,
-}
-
-impl PortModel {
-    /// Ports of `config` on links of `rate` whose far end is `delay` away.
-    ///
-    /// # Panics
-    /// If the rate is zero, the markers contradict each other, or ports trim without a priority queue; scenarios are
-    /// checked earlier.
-    #[must_use]
-    pub fn new(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
-        Self::build(config, rate, delay, true)
-    }
-
-    /// As [`Self::new`], for ports that may [stop](Port::flush) or [change their rate](Port::set_rate): what leaves them is
-    /// not known when it arrives, so that they are never [fluid](Self::is_fluid), and count whole packets.
-    ///
-    /// # Panics
-    /// As [`Self::new`].
-    #[must_use]
-    pub fn changeable(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
-        Self::build(config, rate, delay, false)
-    }
-
-    fn build(config: &PortConfig, rate: Rate, delay: Duration, may_be_fluid: bool) -> Self {
-        assert!(!rate.is_zero(), "a link moves something");
-        let trim = match config.overflow {
-            Overflow::Drop => None,
-            Overflow::Trim(trim) => Some(trim),
-        };
-        assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
-        let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
-        let fluid = may_be_fluid && !config.control_priority && marks_at_enqueue && trim.is_none();
-        Self {
-            byte_time: exact_byte_time(rate),
-            rate,
-            delay,
-            buffer: config.buffer,
-            marking: Marking::new(config, rate, fluid),
-            marks_at_enqueue,
-            control_priority: config.control_priority,
-            trim,
-            fluid,
-            full: rate.transmission(config.buffer),
-        }
-    }
-
-    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one queue, marks at
-    /// enqueue if any, no trimming. The data queue of such a port counts to the bit: what is left to send, the rest of the
-    /// packet in service included. It follows from when the port will have sent everything.
-    #[must_use]
-    #[inline]
-    pub const fn is_fluid(&self) -> bool {
-        self.fluid
-    }
-
-    /// The same at another rate; markers and phantom queues stay as they were configured.
-    fn at(&self, rate: Rate) -> Self {
-        Self { byte_time: exact_byte_time(rate), rate, ..self.clone() }
-    }
-
-    /// How far away the link's far end is: propagation, and processing there.
-    #[must_use]
-    #[inline]
-    pub const fn delay(&self) -> Duration {
-        self.delay
-    }
-
-    #[inline]
-    fn transmission(&self, size: Bytes) -> Duration {
-        if self.byte_time == 0 {
-            return self.odd_transmission(size);
-        }
-        Duration::from_ps(self.byte_time * size.get())
-    }
-
-    #[cold]
-    fn odd_transmission(&self, size: Bytes) -> Duration {
-        // Two packets of one link never arrive at one instant.
-        self.rate.transmission(size).max(Duration::from_ps(1))
-    }
-}
-
-/// Picoseconds a byte if that is exact, else 0.
-fn exact_byte_time(rate: Rate) -> u64 {
-    let second = 8_000_000_000_000_u64;
-    if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 }
 }
 
 /// The packet in service: what a completion needs to know without looking at the record.
@@ -558,70 +458,6 @@ impl Port {
         }
         lost
     }
-
-    /// Bytes in the data queue, the packet in service included: whole, or what is left of it at a
-    /// [fluid](PortModel::is_fluid) port.
-    #[must_use]
-    pub fn queued(&self, now: Time) -> Bytes {
-        if self.model.fluid { self.model.rate.bytes_in(self.ahead(now)) } else { self.data_bytes }
-    }
-
-    /// The phantom counter, if the port has one.
-    #[must_use]
-    pub fn phantom(&self, now: Time) -> Option<Bytes> {
-        self.model.marking.phantom.as_ref().map(|model| self.phantom.level(now, model))
-    }
-
-    /// Packets trimmed here, and how many bytes were cut off them.
-    #[must_use]
-    pub fn trimmed(&self) -> (u64, Bytes) {
-        let state = self.rare.as_ref().and_then(|rare| rare.trimming.as_ref());
-        state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
-    }
-
-    /// What the port has done.
-    #[must_use]
-    pub fn counters(&self) -> PortCounters {
-        let (dropped, dropped_bytes) =
-            self.rare.as_ref().map_or((0, Bytes::ZERO), |rare| (rare.dropped, rare.dropped_bytes));
-        let Self { sent_bytes, sent_packets, marked, max_queue, .. } = *self;
-        let max_queue = if self.model.fluid {
-            self.model.rate.bytes_in(Duration::from_ps(max_queue))
-        } else {
-            Bytes::new(max_queue)
-        };
-        PortCounters { sent_bytes, sent_packets, dropped, dropped_bytes, marked, max_queue }
-    }
-
-    /// Time spent sending up to `now`: the packet in service counts as far as it has come.
-    #[must_use]
-    pub fn busy_until(&self, now: Time) -> Duration {
-        self.busy.saturating_sub(self.free_at.since(now))
-    }
-
-    /// What the port has in common with others of its kind.
-    #[must_use]
-    #[inline]
-    pub fn model(&self) -> &PortModel {
-        &self.model
-    }
-
-    /// Time-weighted mean of the data queue from the start to `now`, in bytes.
-    #[must_use]
-    pub fn mean_queue(&self, now: Time) -> f64 {
-        if now == Time::ZERO {
-            return 0.0;
-        }
-        let mut integral = self.queue_integral;
-        if self.model.fluid {
-            let ahead = self.ahead(now).as_ps();
-            integral.subtract(ahead, ahead);
-            let mean = integral.get() as f64 / 2.0 / now.as_ps() as f64;
-            return mean * self.model.rate.bytes_per_sec_f64() / 1e12;
-        }
-        integral.add(self.data_bytes.get(), now.as_ps());
-        integral.get() as f64 / now.as_ps() as f64
-    }
 }
 
 /// What a port did.
@@ -640,34 +476,6 @@ pub struct Service {
     pub ends: Time,
     /// Whether it is data that leaves at least as much data behind as it takes away.
     pub backlogged: bool,
-}
-
-/// A sum of products, modulo 2^128; in two words, so that it needs no more room than they do.
-#[derive(Clone, Copy, Debug)]
-struct Integral([u64; 2]);
-
-impl Integral {
-    const ZERO: Self = Self([0; 2]);
-
-    #[inline(always)]
-    const fn get(self) -> u128 {
-        self.0[0] as u128 | (self.0[1] as u128) << 64
-    }
-
-    #[inline(always)]
-    const fn set(&mut self, sum: u128) {
-        self.0 = [sum as u64, (sum >> 64) as u64];
-    }
-
-    #[inline(always)]
-    const fn add(&mut self, a: u64, b: u64) {
-        self.set(self.get().wrapping_add(a as u128 * b as u128));
-    }
-
-    #[inline(always)]
-    const fn subtract(&mut self, a: u64, b: u64) {
-        self.set(self.get().wrapping_sub(a as u128 * b as u128));
-    }
 }
 
 #[cfg(test)]

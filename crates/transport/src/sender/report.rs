@@ -1,5 +1,7 @@
 //! What a sender tells of itself.
 
+use super::Sender;
+use crate::recovery::Tally;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 
 /// What a sender has counted.
@@ -60,4 +62,59 @@ pub struct SenderReport {
     pub finished_at: Time,
     /// What was counted.
     pub counters: SenderCounters,
+}
+
+impl Sender {
+    fn counters(&self) -> SenderCounters {
+        let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious, .. } =
+            self.sent.tally();
+        let next = self.sent.next();
+        let (mut pieces, mut parity_packets, mut parity_bytes) = (u64::from(next), 0, Bytes::ZERO);
+        let (mut blocks, mut blocks_undecodable) = (0, 0);
+        if let Some(outgoing) = self.blocks() {
+            let layout = outgoing.layout();
+            pieces = layout.sources_before(next);
+            (parity_packets, parity_bytes) = (u64::from(outgoing.parity_packets()), outgoing.parity_bytes());
+            blocks = u64::from(next.div_ceil(u32::from(layout.shape().packets())));
+            blocks_undecodable = u64::from(outgoing.undecodable());
+        }
+        let first_bytes = (self.route.path.mss * pieces).min(self.size()) + parity_bytes;
+        SenderCounters {
+            sent_packets: pieces + parity_packets + u64::from(retransmitted_packets),
+            sent_bytes: first_bytes + retransmitted_bytes,
+            parity_bytes,
+            blocks,
+            blocks_undecodable,
+            retransmitted_packets: u64::from(retransmitted_packets),
+            retransmitted_bytes,
+            timeouts: u64::from(timeouts),
+            nacks: u64::from(nacks),
+            losses: u64::from(losses),
+            spurious: u64::from(spurious),
+        }
+    }
+
+    /// For probes.
+    pub(crate) fn view(&self) -> SenderView {
+        SenderView {
+            flow: self.flow,
+            cwnd: self.cwnd,
+            srtt: self.srtt.get(),
+            in_flight: self.in_flight,
+            delivered: self.delivered,
+            counters: self.counters(),
+        }
+    }
+
+    /// For the end.
+    pub(crate) fn report(&self, finished_at: Time) -> SenderReport {
+        debug_assert!(self.in_flight.is_zero(), "nothing is in flight when everything is acknowledged");
+        SenderReport {
+            flow: self.flow,
+            to: self.to,
+            size: self.size(),
+            finished_at,
+            counters: self.counters(),
+        }
+    }
 }

@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::Scheme;
-use crate::coding::{self, blocks};
+use crate::balance::Feedback;
+use crate::coding::{self, Payload, blocks};
 use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
-use crate::recovery::{self, Detection};
+use crate::recovery::{self, Detection, Rto};
+use crate::wire::Header;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use proptest::prelude::*;

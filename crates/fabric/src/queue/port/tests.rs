@@ -1,6 +1,6 @@
 use super::*;
 use crate::packet::Packet;
-use crate::port_config::{Marker, Phantom, Red, Victim};
+use crate::port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
 use alloc::vec;
 use alloc::vec::Vec;
 use farspan_units::{FlowId, HostId};

@@ -1,0 +1,110 @@
+//! What ports of one kind share.
+
+use super::super::marking::Marking;
+use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
+use farspan_units::{Bytes, Duration, Rate};
+
+/// What ports of one kind have in common: their links and everything that was configured. Ports share it, so that what
+/// each of them holds for itself stays small.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PortModel {
+    /// Picoseconds a byte if that is exact, else 0.
+    pub(super) byte_time: u64,
+    pub(super) rate: Rate,
+    pub(super) delay: Duration,
+    pub(super) buffer: Bytes,
+    pub(super) marking: Marking,
+    pub(super) marks_at_enqueue: bool,
+    pub(super) control_priority: bool,
+    /// How the ports trim, if they do.
+    pub(super) trim: Option<Trim>,
+    pub(super) fluid: bool,
+    /// How long a full buffer takes to send.
+    pub(super) full: Duration,
+}
+
+impl PortModel {
+    /// Ports of `config` on links of `rate` whose far end is `delay` away.
+    ///
+    /// # Panics
+    /// If the rate is zero, the markers contradict each other, or ports trim without a priority queue; scenarios are
+    /// checked earlier.
+    #[must_use]
+    pub fn new(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
+        Self::build(config, rate, delay, true)
+    }
+
+    /// As [`Self::new`], for ports that may [stop](Port::flush) or [change their rate](Port::set_rate): what leaves them is
+    /// not known when it arrives, so that they are never [fluid](Self::is_fluid), and count whole packets.
+    ///
+    /// # Panics
+    /// As [`Self::new`].
+    #[must_use]
+    pub fn changeable(config: &PortConfig, rate: Rate, delay: Duration) -> Self {
+        Self::build(config, rate, delay, false)
+    }
+
+    fn build(config: &PortConfig, rate: Rate, delay: Duration, may_be_fluid: bool) -> Self {
+        assert!(!rate.is_zero(), "a link moves something");
+        let trim = match config.overflow {
+            Overflow::Drop => None,
+            Overflow::Trim(trim) => Some(trim),
+        };
+        assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
+        let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
+        let fluid = may_be_fluid && !config.control_priority && marks_at_enqueue && trim.is_none();
+        Self {
+            byte_time: exact_byte_time(rate),
+            rate,
+            delay,
+            buffer: config.buffer,
+            marking: Marking::new(config, rate, fluid),
+            marks_at_enqueue,
+            control_priority: config.control_priority,
+            trim,
+            fluid,
+            full: rate.transmission(config.buffer),
+        }
+    }
+
+    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one queue, marks at
+    /// enqueue if any, no trimming. The data queue of such a port counts to the bit: what is left to send, the rest of the
+    /// packet in service included. It follows from when the port will have sent everything.
+    #[must_use]
+    #[inline]
+    pub const fn is_fluid(&self) -> bool {
+        self.fluid
+    }
+
+    /// The same at another rate; markers and phantom queues stay as they were configured.
+    pub(super) fn at(&self, rate: Rate) -> Self {
+        Self { byte_time: exact_byte_time(rate), rate, ..self.clone() }
+    }
+
+    /// How far away the link's far end is: propagation, and processing there.
+    #[must_use]
+    #[inline]
+    pub const fn delay(&self) -> Duration {
+        self.delay
+    }
+
+    #[inline]
+    pub(super) fn transmission(&self, size: Bytes) -> Duration {
+        if self.byte_time == 0 {
+            return self.odd_transmission(size);
+        }
+        Duration::from_ps(self.byte_time * size.get())
+    }
+
+    #[cold]
+    fn odd_transmission(&self, size: Bytes) -> Duration {
+        // Two packets of one link never arrive at one instant.
+        self.rate.transmission(size).max(Duration::from_ps(1))
+    }
+}
+
+/// Picoseconds a byte if that is exact, else 0.
+fn exact_byte_time(rate: Rate) -> u64 {
+    let second = 8_000_000_000_000_u64;
+    if second.is_multiple_of(rate.as_bps()) { second / rate.as_bps() } else { 0 }
+}

@@ -1,0 +1,70 @@
+//! What a port tells of itself.
+
+use super::{Port, PortCounters, PortModel};
+use farspan_units::{Bytes, Duration, Time};
+
+impl Port {
+    /// Bytes in the data queue, the packet in service included: whole, or what is left of it at a
+    /// [fluid](PortModel::is_fluid) port.
+    #[must_use]
+    pub fn queued(&self, now: Time) -> Bytes {
+        if self.model.fluid { self.model.rate.bytes_in(self.ahead(now)) } else { self.data_bytes }
+    }
+
+    /// The phantom counter, if the port has one.
+    #[must_use]
+    pub fn phantom(&self, now: Time) -> Option<Bytes> {
+        self.model.marking.phantom.as_ref().map(|model| self.phantom.level(now, model))
+    }
+
+    /// Packets trimmed here, and how many bytes were cut off them.
+    #[must_use]
+    pub fn trimmed(&self) -> (u64, Bytes) {
+        let state = self.rare.as_ref().and_then(|rare| rare.trimming.as_ref());
+        state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
+    }
+
+    /// What the port has done.
+    #[must_use]
+    pub fn counters(&self) -> PortCounters {
+        let (dropped, dropped_bytes) =
+            self.rare.as_ref().map_or((0, Bytes::ZERO), |rare| (rare.dropped, rare.dropped_bytes));
+        let Self { sent_bytes, sent_packets, marked, max_queue, .. } = *self;
+        let max_queue = if self.model.fluid {
+            self.model.rate.bytes_in(Duration::from_ps(max_queue))
+        } else {
+            Bytes::new(max_queue)
+        };
+        PortCounters { sent_bytes, sent_packets, dropped, dropped_bytes, marked, max_queue }
+    }
+
+    /// Time spent sending up to `now`: the packet in service counts as far as it has come.
+    #[must_use]
+    pub fn busy_until(&self, now: Time) -> Duration {
+        self.busy.saturating_sub(self.free_at.since(now))
+    }
+
+    /// What the port has in common with others of its kind.
+    #[must_use]
+    #[inline]
+    pub fn model(&self) -> &PortModel {
+        &self.model
+    }
+
+    /// Time-weighted mean of the data queue from the start to `now`, in bytes.
+    #[must_use]
+    pub fn mean_queue(&self, now: Time) -> f64 {
+        if now == Time::ZERO {
+            return 0.0;
+        }
+        let mut integral = self.queue_integral;
+        if self.model.fluid {
+            let ahead = self.ahead(now).as_ps();
+            integral.subtract(ahead, ahead);
+            let mean = integral.get() as f64 / 2.0 / now.as_ps() as f64;
+            return mean * self.model.rate.bytes_per_sec_f64() / 1e12;
+        }
+        integral.add(self.data_bytes.get(), now.as_ps());
+        integral.get() as f64 / now.as_ps() as f64
+    }
+}

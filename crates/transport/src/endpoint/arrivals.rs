@@ -1,0 +1,202 @@
+//! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
+
+use super::{Endpoint, Event, Received, Reply};
+use crate::coding::{Layout, Payload};
+use crate::receiver::{self, Receiver};
+use crate::table::Key;
+use crate::timers::{Due, Kind};
+use crate::wire;
+use alloc::boxed::Box;
+use farspan_units::{Bytes, FlowId, HostId, Time};
+
+impl Endpoint {
+    /// [`Self::handle_packet`] of a data packet that was not trimmed.
+    #[inline(always)]
+    pub fn handle_data(
+        &mut self,
+        now: Time,
+        from: HostId,
+        data: &wire::Data,
+        ecn_ce: bool,
+    ) -> Option<Received> {
+        if !self.is_piece(data) {
+            return None;
+        }
+        let flow = data.flow;
+        let known = match self.receivers.find(flow) {
+            Some(known) => Some(known),
+            None => {
+                let key = self.new_receiver(from, flow, (data.seq, data.packets), None);
+                key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
+            }
+        };
+        let Some((key, receiver)) = known else {
+            // Put together anew, so that otherwise the header need not lie in memory.
+            let wire::Data { flow, seq, packets, len, sent_at, entropy } = *data;
+            let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy };
+            self.acknowledge_duplicate(from, duplicate, ecn_ce);
+            return None;
+        };
+        let arrival = receiver.on_data(data, ecn_ce)?;
+        let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
+        self.replies.push_back(Reply::acknowledgement(from, entropy, arrival.ack));
+        if !arrival.is_new {
+            return None;
+        }
+        if receiver.is_complete() {
+            self.complete(now, from, key);
+        }
+        let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
+        let payload = Payload::Source(start..start + len);
+        Some(Received { flow, payload, decodable: None, delivered: Bytes::new(len) })
+    }
+
+    /// How the packets of this one's message make blocks; `None` if the header contradicts itself.
+    pub(super) fn layout(&self, coded: &wire::Coded) -> Option<Layout> {
+        let wire::Data { seq, packets, len, .. } = coded.data;
+        let layout = Layout::of_header(coded.shape, packets, coded.last_len, self.config.mss)?;
+        (seq < packets && len == layout.len(seq)).then_some(layout)
+    }
+
+    /// [`Self::handle_packet`] of a packet of a coded message that was not trimmed.
+    pub fn handle_coded(
+        &mut self,
+        now: Time,
+        from: HostId,
+        coded: &wire::Coded,
+        ecn_ce: bool,
+    ) -> Option<Received> {
+        let layout = self.layout(coded)?;
+        let wire::Data { flow, seq, .. } = coded.data;
+        let key = match self.receivers.find(flow) {
+            Some((key, _)) => Some(key),
+            None => self.new_receiver(from, flow, (seq, layout.packets()), Some(layout)),
+        };
+        let Some(key) = key else {
+            if let Some(decoded) = self.decoded.get_mut(&flow) {
+                decoded.on_late(seq);
+            }
+            self.acknowledge_duplicate(from, coded.data, ecn_ce);
+            return None;
+        };
+        let receiver = self.receivers.get_mut(key)?;
+        let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
+        let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
+        self.replies.push_back(Reply::acknowledgement(from, entropy, arrival.ack));
+        if !arrival.is_new {
+            return None;
+        }
+        if receiver.is_complete() {
+            self.complete(now, from, key);
+        } else {
+            self.arm_block_timer(key);
+        }
+        let decodable = arrival.decodable.map(|block| layout.block(block));
+        Some(Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
+    }
+
+    fn arm_block_timer(&mut self, key: Key) {
+        let Some(blocks) = self.receivers.get_mut(key).and_then(|receiver| receiver.blocks.as_mut()) else {
+            return;
+        };
+        if let Some(at) = blocks.next_timer() {
+            self.timers.arm(&mut blocks.armed, at, key, Kind::Block);
+        }
+    }
+
+    /// A timer of a receiver's blocks has come up: packets of blocks that have waited long enough are asked for.
+    #[cold]
+    pub(super) fn on_block_timer(&mut self, now: Time, due: &Due) {
+        let Some(receiver) = self.receivers.get_mut(due.key()) else { return };
+        let Some(blocks) = &mut receiver.blocks else { return };
+        if !due.disarm(&mut blocks.armed) {
+            return;
+        }
+        let from = blocks.from;
+        while let Some(block) = receiver.take_timeout(now) {
+            for nack in receiver.missing(block) {
+                let entropy = receiver.nack_entropy();
+                self.replies.push_back(Reply::request(from, entropy, &nack));
+            }
+        }
+        self.arm_block_timer(due.key());
+    }
+
+    /// A message has arrived in full.
+    #[cold]
+    fn complete(&mut self, now: Time, from: HostId, key: Key) {
+        if let Some(receiver) = self.receivers.remove(key) {
+            self.events.push_back(Event::Delivered(receiver.report(key.flow, from, now)));
+            self.delivered.insert(key.flow, *receiver.tally());
+            if receiver.blocks.is_some() {
+                let decoded = receiver.into_decoded();
+                self.decoded.extend(decoded.map(|decoded| (key.flow, Box::new(decoded))));
+                self.purge_timers();
+            }
+        }
+    }
+
+    /// Forgets timers of flows that have ended.
+    pub(super) fn purge_timers(&mut self) {
+        let (senders, receivers) = (&self.senders, &self.receivers);
+        self.timers.purge(|key, kind| match kind {
+            Kind::Recovery | Kind::Control => senders.get(key).is_some(),
+            Kind::Block => receivers.get(key).is_some(),
+        });
+    }
+
+    /// A data packet came without its payload: it is refused, so that the sender sends it again.
+    #[cold]
+    pub(super) fn on_trimmed(&mut self, from: HostId, data: &wire::Data, layout: Option<Layout>) {
+        let flow = data.flow;
+        let place = (data.seq, data.packets);
+        let key = self.receivers.key(flow).or_else(|| self.new_receiver(from, flow, place, layout));
+        let refused = match key.and_then(|key| self.receivers.get(key)) {
+            Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
+            None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
+        };
+        let Some((nack, tally)) = refused else { return };
+        let trimmed = self.trimmed.entry(flow).or_default();
+        *trimmed = trimmed.saturating_add(1);
+        // NACKs go round over the entropies as ACKs do.
+        let start = receiver::ack_entropy_start(self.config.seed, flow);
+        let entropy = tally.ack_entropy(start.wrapping_add(*trimmed as u8));
+        self.replies.push_back(Reply::refusal(from, entropy, &nack));
+    }
+
+    /// Whether the length is that of a piece of a message.
+    #[inline]
+    pub(super) fn is_piece(&self, data: &wire::Data) -> bool {
+        let (len, mss) = (u64::from(data.len), self.config.mss.get());
+        let is_last = || data.seq.checked_add(1) == Some(data.packets);
+        len == mss || (len > 0 && len < mss && is_last())
+    }
+
+    /// A receiver for a message of `packets` packets, which has none; `None` if the message is complete, or packet `seq`,
+    /// which arrived, lies beyond its end. `layout`: of a coded message.
+    #[cold]
+    fn new_receiver(
+        &mut self,
+        from: HostId,
+        flow: FlowId,
+        (seq, packets): (u32, u32),
+        layout: Option<Layout>,
+    ) -> Option<Key> {
+        if seq >= packets || self.delivered.contains(flow) {
+            return None;
+        }
+        let start = receiver::ack_entropy_start(self.config.seed, flow);
+        Some(self.receivers.insert(match layout {
+            None => Receiver::new(flow, packets, start),
+            Some(layout) => Receiver::coded(flow, from, layout, start),
+        }))
+    }
+
+    #[cold]
+    fn acknowledge_duplicate(&mut self, from: HostId, data: wire::Data, ecn_ce: bool) {
+        let Some(tally) = self.delivered.get_mut(data.flow) else { return };
+        let Some(ack) = tally.on_duplicate(&data, ecn_ce) else { return };
+        let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
+        self.replies.push_back(Reply::acknowledgement(from, entropy, ack));
+    }
+}

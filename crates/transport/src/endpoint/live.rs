@@ -1,0 +1,62 @@
+//! A live sender in its endpoint: its timers, and its turn at the NIC.
+
+use crate::schedule::Schedule;
+use crate::sender::Sender;
+use crate::table::{Key, OfFlow};
+use crate::timers::{Armed, Kind, Timers};
+use farspan_units::{FlowId, Time};
+
+/// A live sender and where it stands.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) sender: Sender,
+    /// The live entry of each of its timers.
+    pub(super) armed: Armed,
+}
+
+impl OfFlow for Live {
+    #[inline]
+    fn flow(&self) -> FlowId {
+        self.sender.flow()
+    }
+}
+
+impl Live {
+    /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
+    #[inline(always)]
+    pub(super) fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
+        if self.sender.wants_timer() {
+            self.arm_control(key, timers);
+        }
+        if !self.sender.is_scheduled
+            && let Some(at) = self.sender.next_send()
+        {
+            self.sender.is_scheduled = true;
+            schedule.add(now, at, key);
+        }
+    }
+
+    /// After a packet that the sender sent in its turn: when it is its turn again.
+    #[inline(always)]
+    pub(super) fn end_turn(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
+        if self.sender.wants_timer() {
+            self.arm_control(key, timers);
+        }
+        let next = self.sender.next_send();
+        if next.is_some_and(|at| at <= now) {
+            return schedule.pass();
+        }
+        schedule.leave();
+        self.sender.is_scheduled = next.is_some();
+        if let Some(at) = next {
+            schedule.add(now, at, key);
+        }
+    }
+
+    #[cold]
+    fn arm_control(&mut self, key: Key, timers: &mut Timers) {
+        if let Some(at) = self.sender.control_timer() {
+            timers.arm(&mut self.armed[Kind::Control as usize], at, key, Kind::Control);
+        }
+    }
+}

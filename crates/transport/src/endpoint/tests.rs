@@ -1,0 +1,291 @@
+//! What an endpoint does with what arrives, and when.
+
+use super::*;
+use crate::congestion::{self, testing};
+use crate::recovery::{self, Detection, Rto};
+use crate::{Path, Scheme, WindowCheck, balance, coding};
+use alloc::vec::Vec;
+use farspan_units::Duration;
+
+const PEER: HostId = HostId(1);
+
+fn endpoint() -> Endpoint {
+    let path = testing::path();
+    Endpoint::new(EndpointConfig { host: HostId(0), seed: 1, mss: path.mss, header: path.header })
+}
+
+fn message(flow: u32, packets: u64, rto: Rto) -> Message {
+    message_over(testing::path(), flow, packets, rto)
+}
+
+fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
+    let scheme = Scheme {
+        congestion: congestion::Config::by_name("fixed_window").unwrap(),
+        balance: balance::Config::by_name("ecmp").unwrap(),
+        recovery: recovery::Config { rto, backoff: true, detection: Detection::TimeoutOnly },
+        coding: coding::Config::by_name("none").unwrap(),
+        window_check: WindowCheck::Below,
+    };
+    let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);
+    Message { flow, to: PEER, size, initial_cwnd, route: Arc::new(Route::new(path, &scheme)) }
+}
+
+fn us(us: u64) -> Time {
+    Time::ZERO + Duration::from_us(us)
+}
+
+fn data(seq: u32, packets: u32, len: u16) -> Incoming {
+    let (flow, sent_at) = (FlowId(9), Time::ZERO);
+    let header = Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0 });
+    Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
+}
+
+fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
+    let flow = FlowId(flow);
+    let ack =
+        wire::Ack { flow, seq, cumulative: 0, sent_at, entropy: 0, ecn_ce: false, block_complete: false };
+    Incoming { from, header: Header::Ack(ack), ecn_ce: false, trimmed: false }
+}
+
+fn send_all(endpoint: &mut Endpoint, now: Time) -> Vec<Transmit> {
+    core::iter::from_fn(|| match endpoint.poll_transmit(now) {
+        Poll::Packet(packet) => Some(packet),
+        Poll::At(_) | Poll::Idle => None,
+    })
+    .collect()
+}
+
+#[test]
+fn a_live_flow_takes_512_bytes_of_the_sender_s_table_at_most() {
+    let (slot, sender) = (size_of::<Option<Live>>(), size_of::<Sender>());
+    assert!(slot <= 512, "{slot} bytes, {sender} of them the sender");
+}
+
+#[test]
+fn only_the_host_that_a_message_goes_to_can_acknowledge_it() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 1, Rto::Path));
+    send_all(&mut endpoint, us(0));
+    endpoint.handle_packet(us(9), &ack(HostId(2), 0, 0, us(0)));
+    assert_eq!(endpoint.poll_event(), None);
+    endpoint.handle_packet(us(9), &ack(PEER, 0, 0, us(0)));
+    assert!(matches!(endpoint.poll_event(), Some(Event::Finished(report)) if report.finished_at == us(9)));
+}
+
+#[test]
+fn a_flow_that_ends_takes_its_timers_with_it_and_late_acks_say_nothing() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 1, Rto::Path));
+    send_all(&mut endpoint, us(0));
+    assert_eq!(endpoint.poll_timeout(), Some(us(0) + Rto::Path.initial(&testing::path())));
+    endpoint.handle_packet(us(9), &ack(PEER, 0, 0, us(0)));
+    assert_eq!(endpoint.poll_timeout(), None);
+    endpoint.poll_event();
+    endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));
+    assert_eq!((endpoint.poll_event(), endpoint.sender(FlowId(0))), (None, None));
+}
+
+#[test]
+fn pieces_of_a_wrong_length_or_number_claim_no_receiver() {
+    let mut endpoint = endpoint();
+    // Empty; too long; short but not the last; beyond the last; of a message without packets.
+    for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
+        assert_eq!(endpoint.handle_packet(us(0), &data(seq, packets, len)), None);
+    }
+    assert_eq!(endpoint.receiver(FlowId(9)), None);
+    assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle, "what was not taken in is not acknowledged");
+    let received = endpoint.handle_packet(us(0), &data(1, 2, 1));
+    assert_eq!(
+        received,
+        Some(Received {
+            flow: FlowId(9),
+            payload: Payload::Source(4096..4097),
+            decodable: None,
+            delivered: Bytes::new(1),
+        })
+    );
+}
+
+#[test]
+fn a_complete_message_is_reported_once_and_its_duplicates_still_acknowledged() {
+    let mut endpoint = endpoint();
+    assert!(endpoint.handle_packet(us(3), &data(0, 1, 4096)).is_some());
+    assert!(endpoint.handle_packet(us(4), &data(0, 1, 4096)).is_none());
+    assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(report)) if report.delivered_at == us(3)));
+    assert_eq!(endpoint.poll_event(), None);
+    let acks = send_all(&mut endpoint, us(4));
+    assert!(acks.iter().all(|packet| packet.control && packet.to == PEER) && acks.len() == 2);
+    assert_eq!(acks[1].entropy, (acks[0].entropy + 1) % 256, "the round of entropies goes on");
+    let view = endpoint.receiver(FlowId(9)).unwrap();
+    assert_eq!((view.is_complete, view.arrived_packets), (true, 2));
+}
+
+fn trimmed(seq: u32, packets: u32, len: u16) -> Incoming {
+    Incoming { trimmed: true, ..data(seq, packets, len) }
+}
+
+/// The numbers of the NACKs among these packets, with their cumulative numbers.
+fn nacks(packets: &[Transmit]) -> Vec<(u32, u32)> {
+    let number = |packet: &Transmit| match packet.header {
+        Header::Nack(nack) => Some((nack.seq, nack.cumulative)),
+        _ => None,
+    };
+    packets.iter().filter_map(number).collect()
+}
+
+#[test]
+fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
+    let mut endpoint = endpoint();
+    assert_eq!(endpoint.handle_packet(us(1), &trimmed(1, 2, 100)), None);
+    assert!(endpoint.handle_packet(us(2), &data(0, 2, 4096)).is_some());
+    assert_eq!(endpoint.handle_packet(us(3), &trimmed(1, 2, 100)), None);
+    assert_eq!(endpoint.poll_event(), None);
+    let answers = send_all(&mut endpoint, us(3));
+    assert_eq!(nacks(&answers), [(1, 0), (1, 1)]);
+    assert!(answers.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
+    let view = endpoint.receiver(FlowId(9)).unwrap();
+    assert_eq!((view.arrived_packets, view.trimmed_packets), (1, 2));
+    assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));
+    assert!(endpoint.handle_packet(us(4), &data(1, 2, 100)).is_some());
+    assert_eq!(endpoint.handle_packet(us(5), &trimmed(0, 2, 4096)), None);
+    assert_eq!(nacks(&send_all(&mut endpoint, us(5))), [(0, 2)], "the message is complete");
+    assert_eq!(endpoint.receiver(FlowId(9)).unwrap().trimmed_packets, 3);
+}
+
+#[test]
+fn trimmed_pieces_of_a_wrong_length_or_number_are_not_answered() {
+    let mut endpoint = endpoint();
+    for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
+        assert_eq!(endpoint.handle_packet(us(0), &trimmed(seq, packets, len)), None);
+    }
+    assert_eq!(endpoint.receiver(FlowId(9)), None);
+    assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
+}
+
+#[test]
+fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 1, Rto::Path));
+    send_all(&mut endpoint, us(0));
+    let nack = |from| {
+        let nack = wire::Nack { flow: FlowId(0), seq: 0, cumulative: 0, sent_at: us(0), entropy: 0 };
+        Incoming { from, header: Header::Nack(nack), ecn_ce: false, trimmed: false }
+    };
+    endpoint.handle_packet(us(9), &nack(HostId(2)));
+    assert_eq!(send_all(&mut endpoint, us(9)), []);
+    endpoint.handle_packet(us(9), &nack(PEER));
+    let again = send_all(&mut endpoint, us(9));
+    assert_eq!(again.iter().map(|packet| packet.retransmission).collect::<Vec<_>>(), [true]);
+    assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.nacks), Some(1));
+}
+
+/// Packet `seq` of a message of eight full pieces in blocks of 4 + 2, to be waited for 10 us.
+fn coded(seq: u32) -> Incoming {
+    let data = wire::Data { flow: FlowId(9), seq, packets: 12, len: 4096, sent_at: Time::ZERO, entropy: 0 };
+    let shape = coding::Shape::new(4, 2).unwrap();
+    let header = Header::Coded(wire::Coded { data, shape, last_len: 4096, block_wait_ns: 10_000 });
+    Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
+}
+
+fn take_all(endpoint: &mut Endpoint, now: Time, seqs: impl IntoIterator<Item = u32>) {
+    for seq in seqs {
+        endpoint.handle_packet(now, &coded(seq));
+    }
+    send_all(endpoint, now);
+}
+
+fn block_nacks(endpoint: &mut Endpoint, now: Time) -> Vec<(u32, u32, u32)> {
+    let number = |packet: &Transmit| match packet.header {
+        Header::BlockNack(nack) => Some((nack.first, nack.missing, nack.cumulative)),
+        _ => None,
+    };
+    send_all(endpoint, now).iter().filter_map(number).collect()
+}
+
+#[test]
+fn a_block_that_waits_too_long_is_asked_for_once_and_again_after_another_packet() {
+    let mut endpoint = endpoint();
+    take_all(&mut endpoint, us(1), [0, 1, 6]);
+    assert_eq!(endpoint.poll_timeout(), Some(us(11)));
+    take_all(&mut endpoint, us(5), [7, 8, 9]);
+    endpoint.handle_timeout(us(10));
+    assert_eq!(block_nacks(&mut endpoint, us(10)), []);
+    endpoint.handle_timeout(us(11));
+    assert_eq!(block_nacks(&mut endpoint, us(11)), [(0, 0b11_1100, 2)]);
+    assert_eq!(endpoint.poll_timeout(), None);
+    take_all(&mut endpoint, us(20), [5]);
+    assert_eq!(endpoint.poll_timeout(), Some(us(30)));
+    endpoint.handle_timeout(us(30));
+    assert_eq!(block_nacks(&mut endpoint, us(30)), [(0, 0b01_1100, 2)]);
+    take_all(&mut endpoint, us(40), [4]);
+    assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
+    assert_eq!(endpoint.poll_timeout(), None, "the timer went with the receiver");
+}
+
+#[test]
+fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
+    let mut endpoint = endpoint();
+    take_all(&mut endpoint, us(1), [0, 1, 2, 6, 7, 10]);
+    let repaired = |endpoint: &Endpoint| endpoint.receiver(FlowId(9)).unwrap().blocks_repaired;
+    let received = endpoint.handle_packet(us(2), &coded(5)).unwrap();
+    assert!(matches!(received.payload, Payload::Parity { index: 1, .. }));
+    let block = received.decodable.unwrap();
+    assert_eq!((block.number, block.source, received.delivered), (0, 0..4 * 4096, Bytes::new(4096)));
+    assert_eq!(repaired(&endpoint), 1);
+    take_all(&mut endpoint, us(3), [11]);
+    assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
+    assert_eq!(repaired(&endpoint), 2);
+    assert_eq!(endpoint.handle_packet(us(4), &coded(3)), None);
+    assert_eq!(repaired(&endpoint), 1, "piece 3 was only late");
+    take_all(&mut endpoint, us(5), [4, 8, 9]);
+    assert_eq!((repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().arrived_packets), (0, 12));
+}
+
+#[test]
+fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
+    let mut endpoint = endpoint();
+    let Header::Coded(good) = coded(0).header else { unreachable!() };
+    let data = good.data;
+    let bad = [
+        wire::Coded { data: wire::Data { seq: 12, ..data }, ..good },
+        wire::Coded { data: wire::Data { len: 100, ..data }, ..good },
+        wire::Coded { data: wire::Data { packets: 7, ..data }, ..good },
+        wire::Coded { last_len: 0, ..good },
+        wire::Coded { last_len: 4097, ..good },
+    ];
+    for header in bad.map(Header::Coded) {
+        for trimmed in [false, true] {
+            let packet = Incoming { header, trimmed, ..coded(0) };
+            assert_eq!(endpoint.handle_packet(us(0), &packet), None);
+        }
+    }
+    assert_eq!(endpoint.receiver(FlowId(9)), None);
+    assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
+}
+
+#[test]
+fn a_time_out_that_shrinks_comes_earlier() {
+    let mut endpoint = endpoint();
+    let rto = Rto::Rfc6298 { min: Duration::from_us(1) };
+    endpoint
+        .submit(us(0), message_over(Path { base_rtt: Duration::from_us(100), ..testing::path() }, 0, 2, rto));
+    send_all(&mut endpoint, us(0));
+    assert_eq!(endpoint.poll_timeout(), Some(us(300)));
+    endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));
+    assert_eq!(endpoint.poll_timeout(), Some(us(30)), "SRTT 10, RTTVAR 5");
+    endpoint.handle_timeout(us(30));
+    assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(1));
+}
+
+#[test]
+fn a_timer_whose_packets_were_acknowledged_comes_up_early_and_is_put_back() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 2, Rto::Fixed(Duration::from_us(50))));
+    assert!(matches!(endpoint.poll_transmit(us(0)), Poll::Packet(_)));
+    assert!(matches!(endpoint.poll_transmit(us(7)), Poll::Packet(_)));
+    endpoint.handle_packet(us(20), &ack(PEER, 0, 0, us(0)));
+    assert_eq!(endpoint.poll_timeout(), Some(us(50)), "an ACK moves no timer");
+    endpoint.handle_timeout(us(50));
+    assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(0));
+    assert_eq!(endpoint.poll_timeout(), Some(us(57)));
+}

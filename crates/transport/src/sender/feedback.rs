@@ -1,0 +1,309 @@
+//! What comes back: ACKs, NACKs and time-outs.
+
+use super::{Extras, Sender};
+use crate::balance::{Balance, Feedback};
+use crate::coding::blocks::Resend;
+use crate::congestion::{self, Congestion, SendRecord};
+use crate::recovery::{Late, Outcome, Rto};
+use crate::wire;
+use farspan_units::{Bytes, Duration, Time};
+
+impl Sender {
+    /// An ACK arrived. Returns whether the time-out may have become shorter.
+    #[inline(always)]
+    pub(crate) fn on_ack(&mut self, now: Time, ack: &wire::Ack) -> bool {
+        if ack.seq >= self.sent.next() || ack.sent_at > now {
+            // Not an ACK of anything that was sent.
+            return false;
+        }
+        let rtt = now.since(ack.sent_at);
+        let before = self.delivered;
+        let has_record = self.acknowledge_echoed(now, ack);
+        if ack.block_complete && self.delivered != before {
+            self.complete_block_of(now, ack.seq);
+        }
+        self.acknowledge_below(now, ack.cumulative);
+        let rto_shrank = self.update_rtt(rtt);
+
+        let mut news = congestion::Ack {
+            now,
+            bytes_acked: self.delivered - before + self.sent.take_unreported(),
+            ecn_ce: ack.ecn_ce,
+            rtt,
+            sent_at: ack.sent_at,
+            in_flight: self.in_flight,
+            delivered: self.delivered,
+            at_send: None,
+            telemetry: &[],
+        };
+        if has_record {
+            news.at_send = self.record_of(ack.seq);
+        }
+        let decision = self.control.on_ack(&news);
+        self.decide(decision);
+        if self.sent.keeps_entropies() {
+            let wire::Ack { sent_at, entropy, .. } = *ack;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+            self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
+        }
+        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
+            rack.on_ack(ack.sent_at);
+            if let Some(mark) = rack.lost_until(rtt)
+                && self.sent.may_hold_sent_until(now, mark)
+            {
+                self.take_lost(now, mark);
+            }
+        }
+        rto_shrank
+    }
+
+    /// A NACK arrived: the transmission that it names was trimmed. It is lost at once, if it is in flight and its packet's
+    /// last; a NACK of an earlier transmission says nothing. It gives no RTT sample, and RACK learns nothing from it: a
+    /// trimmed packet overtakes others. Returns whether the time-out may have become shorter: it has not.
+    #[cold]
+    pub(crate) fn on_nack(&mut self, now: Time, nack: &wire::Nack) -> bool {
+        if nack.seq >= self.sent.next() || nack.sent_at > now {
+            // Not a NACK of anything that was sent.
+            return false;
+        }
+        let before = self.delivered;
+        self.acknowledge_below(now, nack.cumulative);
+        let tally = self.sent.tally_mut();
+        tally.nacks += 1;
+        tally.leave_unreported(self.delivered - before);
+        let Some(trimmed) = self.sent.take_one(now, nack.seq, nack.sent_at) else { return false };
+        let bytes = self.take_nacked(now, trimmed);
+        let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
+        let decision =
+            self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
+        self.decide(decision);
+        false
+    }
+
+    /// A NACK of a block arrived: the receiver has waited for the rest of it. What it misses is lost, but for transmissions
+    /// that left less than a base round trip ago, which it cannot have waited for. Returns as [`Self::on_nack`].
+    #[cold]
+    pub(crate) fn on_block_nack(&mut self, now: Time, nack: &wire::BlockNack) -> bool {
+        let Some(blocks) = self.blocks() else { return false };
+        if nack.first >= self.sent.next() {
+            // Not a NACK of anything that was sent.
+            return false;
+        }
+        let packets = blocks.layout().packets_of(blocks.layout().block_of(nack.first));
+        let before = self.delivered;
+        self.acknowledge_below(now, nack.cumulative);
+        let tally = self.sent.tally_mut();
+        tally.nacks += 1;
+        tally.leave_unreported(self.delivered - before);
+        let Some(mark) = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps) else {
+            return false;
+        };
+        let all = self.route.coding.resend() == Resend::All;
+        let is_named = |seq: u32| {
+            all || seq.checked_sub(nack.first).is_some_and(|bit| bit < 32 && nack.missing >> bit & 1 == 1)
+        };
+        let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
+        for seq in packets.filter(|&seq| is_named(seq)) {
+            if let Some(late) = self.sent.take_old(now, seq, mark) {
+                bytes += self.take_nacked(now, late);
+                sent_at = sent_at.max(late.sent_at);
+            }
+        }
+        if !bytes.is_zero() {
+            let in_flight = self.in_flight;
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
+            let decision = self.control.on_nack(&nack);
+            self.decide(decision);
+        }
+        false
+    }
+
+    /// A packet that a NACK names leaves the window; returns its payload.
+    fn take_nacked(&mut self, now: Time, late: Late) -> Bytes {
+        let len = self.take_out(late);
+        if self.sent.keeps_entropies() {
+            let Late { sent_at, entropy, .. } = late;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+            self.balancer.on_nack(feedback, &mut self.random);
+        }
+        len
+    }
+
+    #[inline]
+    fn update_rtt(&mut self, rtt: Duration) -> bool {
+        self.srtt.update(rtt);
+        let Some(extras) = &mut self.extras else { return false };
+        extras.rtt.update(rtt);
+        let Rto::Rfc6298 { min } = self.route.recovery.rto else { return false };
+        let before = core::mem::replace(&mut extras.rto, extras.rtt.rto(min));
+        extras.rto < before
+    }
+
+    /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
+    #[inline(always)]
+    fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> bool {
+        let was_spurious = match self.acknowledge(now, ack.seq) {
+            Outcome::Known => return false,
+            Outcome::WasLost => true,
+            Outcome::Arrived { sent_at } => sent_at != ack.sent_at,
+        };
+        if ack.seq == self.sent.base() || was_spurious {
+            self.sent.advance();
+        }
+        if was_spurious {
+            self.on_spurious(now);
+        }
+        let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) else {
+            return false;
+        };
+        records.delivered_at = now;
+        if !was_spurious {
+            records.first_sent_at = ack.sent_at;
+        }
+        !was_spurious
+    }
+
+    /// A packet arrived that was held for lost, or was sent again.
+    #[cold]
+    fn on_spurious(&mut self, now: Time) {
+        self.sent.tally_mut().spurious += 1;
+        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
+            rack.on_spurious(now, rtt);
+        }
+    }
+
+    /// The send record of a packet, until another one takes its place.
+    #[cold]
+    fn record_of(&self, seq: u32) -> Option<SendRecord> {
+        self.extras.as_ref()?.records.as_ref().map(|records| records.of(seq))
+    }
+
+    /// Acknowledges all packets before `cumulative`.
+    #[inline]
+    fn acknowledge_below(&mut self, now: Time, cumulative: u32) {
+        if self.sent.base() < cumulative {
+            self.acknowledge_front(now, cumulative);
+        }
+    }
+
+    #[inline(never)]
+    fn acknowledge_front(&mut self, now: Time, cumulative: u32) {
+        for seq in self.sent.base()..cumulative.min(self.sent.next()) {
+            self.acknowledge(now, seq);
+        }
+        if self.blocks().is_some() {
+            self.complete_blocks_below(cumulative);
+        }
+        self.sent.advance();
+    }
+
+    /// The block of packet `seq`, which was sent, is complete: none of its packets is needed any more.
+    #[inline(never)]
+    fn complete_block_of(&mut self, now: Time, seq: u32) {
+        let Some(blocks) = self.blocks() else { return };
+        let block = blocks.layout().block_of(seq);
+        let packets = blocks.layout().packets_of(block);
+        for seq in packets.start..packets.end.min(self.sent.next()) {
+            self.acknowledge(now, seq);
+        }
+        self.close_block(block);
+        self.sent.advance();
+    }
+
+    /// All packets before `cumulative` that were sent are acknowledged: so are their blocks.
+    fn complete_blocks_below(&mut self, cumulative: u32) {
+        let Some(blocks) = self.blocks() else { return };
+        let layout = *blocks.layout();
+        let (first, last) = (layout.block_of(self.sent.base()), layout.block_of(self.sent.next() - 1));
+        for block in (first..=last).take_while(|&block| layout.packets_of(block).end <= cumulative) {
+            self.close_block(block);
+        }
+    }
+
+    /// Forgets a block of which all packets that were sent are acknowledged; those that were not need not be.
+    fn close_block(&mut self, block: u32) {
+        let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() else { return };
+        blocks.on_complete(block);
+        for _ in blocks.needless(block, self.sent.next()) {
+            self.sent.skip_new();
+        }
+    }
+
+    #[inline(always)]
+    fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
+        let outcome = self.sent.acknowledge(now, seq);
+        if outcome == Outcome::Known {
+            return outcome;
+        }
+        let len = self.len(seq);
+        self.delivered += len;
+        if let Outcome::Arrived { .. } = outcome {
+            self.in_flight -= len;
+        } else {
+            self.on_found(seq);
+        }
+        outcome
+    }
+
+    /// A packet that was held for lost has arrived.
+    #[cold]
+    fn on_found(&mut self, seq: u32) {
+        if let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() {
+            blocks.on_found(seq);
+        }
+    }
+
+    /// Transmissions that left at `mark` or before are lost: one event for all of them.
+    #[inline(never)]
+    fn take_lost(&mut self, now: Time, mark: Time) {
+        let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
+        while let Some(late) = self.sent.take_sent_until(now, mark) {
+            bytes += self.take_late(now, late);
+            newest = newest.max(late.sent_at);
+            self.sent.tally_mut().losses += 1;
+        }
+        if !bytes.is_zero() {
+            let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
+            let decision = self.control.on_loss(&loss);
+            self.decide(decision);
+        }
+    }
+
+    /// Time-outs that have run out: one event for all of them.
+    pub(crate) fn on_timeout(&mut self, now: Time) {
+        let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
+        let patience = self.patience();
+        while let Some(late) = self.sent.take_timed_out(now, patience) {
+            bytes += self.take_late(now, late);
+            newest = newest.max(late.sent_at);
+            self.sent.tally_mut().timeouts += 1;
+        }
+        if !bytes.is_zero() {
+            let (in_flight, rto) = (self.in_flight, patience.rto);
+            let timeout = congestion::Timeout { now, bytes, sent_at: newest, in_flight, rto };
+            let decision = self.control.on_timeout(&timeout);
+            self.decide(decision);
+        }
+    }
+
+    /// A packet that is late leaves the window; returns its payload.
+    fn take_late(&mut self, now: Time, late: Late) -> Bytes {
+        let len = self.take_out(late);
+        if self.sent.keeps_entropies() {
+            let Late { sent_at, entropy, .. } = late;
+            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+            self.balancer.on_timeout(feedback, &mut self.random);
+        }
+        len
+    }
+
+    /// A packet given up leaves the window; returns its payload.
+    fn take_out(&mut self, late: Late) -> Bytes {
+        let len = self.len(late.seq);
+        self.in_flight -= len;
+        if let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() {
+            blocks.on_lost(late.seq, &mut self.sent);
+        }
+        len
+    }
+}

@@ -1,0 +1,90 @@
+//! A data packet that leaves.
+
+use crate::coding::{Layout, Payload, Shape};
+use crate::endpoint::Transmit;
+use crate::wire::{self, Header};
+use farspan_units::{Bytes, HostId, Time};
+
+/// A data packet to put on the wire.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DataPacket {
+    /// Where it goes.
+    pub to: HostId,
+    /// What its header says of any data packet.
+    pub header: wire::Data,
+    /// What its header says of a coded one besides.
+    pub(super) blocks: Option<InBlocks>,
+    /// Whether it was sent before.
+    pub retransmission: bool,
+    /// When its time-out runs out.
+    pub(crate) deadline: Time,
+}
+
+impl DataPacket {
+    /// Its whole header.
+    #[must_use]
+    #[inline]
+    pub const fn header(&self) -> Header {
+        match self.blocks {
+            None => Header::Data(self.header),
+            Some(InBlocks { shape, last_len, block_wait_ns }) => {
+                Header::Coded(wire::Coded { data: self.header, shape, last_len, block_wait_ns })
+            }
+        }
+    }
+
+    /// As the driver wants it; `mss`: payload of a full packet, `header`: size of a header.
+    pub(crate) fn into_transmit(self, mss: Bytes, header: Bytes) -> Transmit {
+        let wire::Data { seq, packets, len, entropy, .. } = self.header;
+        let layout = self.blocks.and_then(|b| Layout::of_header(b.shape, packets, b.last_len, mss));
+        let start = u64::from(seq) * mss.get();
+        let plain = || Payload::Source(start..start + u64::from(len));
+        Transmit {
+            to: self.to,
+            size: Bytes::new(u64::from(len)) + header,
+            entropy,
+            header: self.header(),
+            control: false,
+            payload: Some(layout.map_or_else(plain, |layout| layout.payload(seq))),
+            retransmission: self.retransmission,
+        }
+    }
+}
+
+/// What only headers of coded packets say: see [`wire::Coded`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct InBlocks {
+    pub(super) shape: Shape,
+    pub(super) last_len: u16,
+    pub(super) block_wait_ns: u32,
+}
+
+/// What the control wants of the sender, in a byte.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wants(u8);
+
+impl Wants {
+    const TIMER: u8 = 1;
+    const SENT: u8 = 2;
+
+    /// `sent`: to hear of packets that leave.
+    pub(super) const fn new(sent: bool) -> Self {
+        Self(if sent { Self::SENT } else { 0 })
+    }
+
+    /// The same; `timer`: and its timer, too, or not.
+    #[inline]
+    pub(super) const fn timer_if(self, timer: bool) -> Self {
+        Self(self.0 & !Self::TIMER | timer as u8)
+    }
+
+    #[inline]
+    pub(super) const fn timer(self) -> bool {
+        self.0 & Self::TIMER != 0
+    }
+
+    #[inline]
+    pub(super) const fn sent(self) -> bool {
+        self.0 & Self::SENT != 0
+    }
+}
