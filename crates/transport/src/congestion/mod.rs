@@ -315,6 +315,18 @@ macro_rules! controls {
             }
         }
 
+        impl Control {
+            /// [`Congestion::on_ack`] of what `ack` makes. Each control has it made for itself: where it is built in, none of
+            /// it goes through memory.
+            #[inline(always)]
+            pub(crate) fn hear<'a>(&mut self, ack: impl Fn() -> Ack<'a>) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_ack(&ack()),)*
+                    Self::Custom(control) => control.on_ack(&ack()),
+                }
+            }
+        }
+
         impl Congestion for Control {
             fn decision(&self) -> Decision {
                 match self {
@@ -344,13 +356,8 @@ macro_rules! controls {
                 }
             }
 
-            #[inline(always)]
             fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
-                match self {
-                    // A copy for each: where it is built in, none of it goes through memory.
-                    $(Self::$variant(control) => control.on_ack(&{ *ack }),)*
-                    Self::Custom(control) => control.on_ack(ack),
-                }
+                self.hear(|| *ack)
             }
 
             fn on_nack(&mut self, nack: &Nack) -> Decision {

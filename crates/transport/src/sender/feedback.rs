@@ -25,21 +25,20 @@ impl Sender {
         self.acknowledge_below(now, ack.cumulative);
         let rto_shrank = self.update_rtt(rtt);
 
-        let mut news = congestion::Ack {
+        let bytes_acked = self.delivered - before + self.sent.take_unreported();
+        let (in_flight, delivered) = (self.in_flight, self.delivered);
+        let at_send = if has_record { self.record_of(ack.seq) } else { None };
+        let decision = self.control.hear(|| congestion::Ack {
             now,
-            bytes_acked: self.delivered - before + self.sent.take_unreported(),
+            bytes_acked,
             ecn_ce: ack.ecn_ce,
             rtt,
             sent_at: ack.sent_at,
-            in_flight: self.in_flight,
-            delivered: self.delivered,
-            at_send: None,
+            in_flight,
+            delivered,
+            at_send,
             telemetry: &[],
-        };
-        if has_record {
-            news.at_send = self.record_of(ack.seq);
-        }
-        let decision = self.control.on_ack(&news);
+        });
         self.decide(decision);
         if self.sent.keeps_entropies() {
             let wire::Ack { sent_at, entropy, .. } = *ack;
