@@ -102,6 +102,14 @@ pub struct RunArgs {
     /// Folder for summary.json, scenario.toml, the Parquet tables and report.html
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Log what happens to flows, as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several
+    /// times
+    #[arg(long, value_name = "FLOWS", requires = "out")]
+    pub trace: Vec<String>,
+    /// Capture the packets of ports, in DIR/trace/ports.pcapng: a name or a pattern, such as 'tor0->*'; can be given
+    /// several times
+    #[arg(long, value_name = "PORT", requires = "out")]
+    pub pcap: Vec<String>,
     /// Print one JSON document instead of a table
     #[arg(long)]
     pub json: bool,

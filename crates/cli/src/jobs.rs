@@ -9,11 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// A run to be done.
-pub struct Job {
+pub struct Job<'a> {
     /// What to run.
     pub resolved: Resolved,
     /// Where its results go, if anywhere.
     pub out: Option<PathBuf>,
+    /// The flows to trace, as `--trace` selects them.
+    pub trace: &'a [String],
+    /// The ports to trace, as `--pcap` names them.
+    pub pcap: &'a [String],
 }
 
 /// What is left of a run once its tables are written.
@@ -26,7 +30,7 @@ pub struct Done {
 
 /// Runs the jobs, as many at a time as there are cores for their threads, and gives their results in order. After Ctrl-C
 /// those under way end early, marked partial, and the others are left out.
-pub fn run_all(jobs: &[Job], engine: EngineKind, quiet: bool) -> Result<Vec<Done>, Failure> {
+pub fn run_all(jobs: &[Job<'_>], engine: EngineKind, quiet: bool) -> Result<Vec<Done>, Failure> {
     let display = Display::new(jobs.len(), quiet);
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Done, Failure>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
@@ -53,9 +57,10 @@ pub fn run_all(jobs: &[Job], engine: EngineKind, quiet: bool) -> Result<Vec<Done
     results.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
-fn run_one(job: &Job, index: usize, engine: EngineKind, display: &Display) -> Result<Done, Failure> {
+fn run_one(job: &Job<'_>, index: usize, engine: EngineKind, display: &Display) -> Result<Done, Failure> {
     let began = now();
-    let world = World::build(&job.resolved)?;
+    let mut world = World::build(&job.resolved)?;
+    world.trace(job.trace, job.pcap)?;
     if index == 0 {
         world.warnings.iter().for_each(|warning| eprintln!("farspan: warning: {warning}"));
     }

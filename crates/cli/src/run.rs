@@ -12,17 +12,21 @@ use serde_json::{Value, json};
 /// Runs a scenario, for one seed or several.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let resolved = args.scenario.request(args.seed).resolve()?;
-    let jobs: Vec<Job> = match args.seeds {
-        None => vec![Job { out: args.out.clone(), resolved }],
+    let (trace, pcap) = (args.trace.as_slice(), args.pcap.as_slice());
+    let jobs: Vec<Job<'_>> = match args.seeds {
+        None => vec![Job { out: args.out.clone(), resolved, trace, pcap }],
         Some(seeds) => (seeds.first..=seeds.last)
             .map(|seed| Job {
                 out: args.out.as_ref().map(|out| out.join(format!("seed-{seed}"))),
                 resolved: resolved.with_seed(seed),
+                trace,
+                pcap,
             })
             .collect(),
     };
     // Bad input must show before anything is written.
-    let world = World::build(&jobs[0].resolved)?;
+    let mut world = World::build(&jobs[0].resolved)?;
+    world.trace(trace, pcap)?;
     let threads = world.threads(threaded(args.engine, args.threads));
     if threads < args.threads && !args.quiet {
         eprintln!(

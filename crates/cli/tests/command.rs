@@ -418,3 +418,73 @@ fn a_report_is_made_of_earlier_runs() {
         stderr(&output)
     );
 }
+
+/// The records of a JSON text sequence.
+fn records(path: &str) -> Vec<Value> {
+    let bytes = std::fs::read(path).unwrap();
+    let mut parts = bytes.split(|byte| *byte == 0x1e);
+    assert_eq!(parts.next(), Some(&b""[..]), "a record begins with a separator");
+    parts.map(|part| serde_json::from_slice(part.strip_suffix(b"\n").unwrap()).unwrap()).collect()
+}
+
+#[test]
+fn traces_are_files_beside_the_results_and_change_no_digest() {
+    let folder = Folder::new("traces");
+    let run = |name: &str, more: &[&str]| {
+        let out = folder.path(name);
+        let arguments =
+            [&["run", "uno/incast-mixed", "--seed", "2", "--out", &out], &SMALL[..], more].concat();
+        (document(&arguments), out)
+    };
+    let traces =
+        ["--trace", "flow=0,5", "--trace", "flow=5", "--pcap", "border0->border1#*", "--pcap", "host0->*"];
+    let (off, plain) = run("off", &[]);
+    assert!(!std::path::Path::new(&plain).join("trace").exists());
+    let (on, windowed) = run("on", &traces);
+    let (_, oracle) = run("oracle", &[&traces[..], &["--engine", "oracle"]].concat());
+    let (_, threads) = run("threads", &[&traces[..], &["--threads", "2"]].concat());
+    assert_eq!((&on["digest"], &on["packet_digest"]), (&off["digest"], &off["packet_digest"]));
+    let names =
+        ["flow-0.sqlog", "flow-0-receiver.sqlog", "flow-5.sqlog", "flow-5-receiver.sqlog", "ports.pcapng"];
+    let mut written: Vec<_> = std::fs::read_dir(format!("{windowed}/trace")).unwrap().collect();
+    assert_eq!(written.len(), names.len(), "{:?}", written.pop());
+    for name in names {
+        let read = |out: &str| std::fs::read(format!("{out}/trace/{name}")).unwrap();
+        assert!(read(&windowed) == read(&oracle) && read(&windowed) == read(&threads), "{name}");
+    }
+    let log = records(&format!("{windowed}/trace/flow-5.sqlog"));
+    assert_eq!(log[0]["file_schema"], "urn:ietf:params:qlog:file:sequential");
+    assert_eq!(log[0]["trace"]["vantage_point"]["type"], "client");
+    let count = |name: &str| log.iter().filter(|event| event["name"] == name).count();
+    assert_eq!((count("quic:connection_started"), count("quic:connection_closed")), (1, 1));
+    let sent = log.iter().filter(|event| event["name"] == "quic:packet_sent");
+    let first: u64 = sent
+        .filter(|e| e["data"]["retransmission"] != true)
+        .map(|e| e["data"]["frames"][0]["raw"]["length"].as_u64().unwrap())
+        .sum();
+    assert_eq!(first, 64 * 1024, "each byte is sent once, and then again");
+}
+
+#[test]
+fn what_is_to_be_traced_must_be_there() {
+    let folder = Folder::new("untraced");
+    let out = folder.path("out");
+    let cases: &[(&[&str], &[&str])] = &[
+        (&["--trace", "flow=8", "--out", &out], &["--trace flow=8: there is no flow 8", "the nearest is 7"]),
+        (&["--trace", "17", "--out", &out], &["--trace 17: ", "write flow=17"]),
+        (&["--trace", "tag=incats", "--out", &out], &["did you mean \"incast\""]),
+        (
+            &["--pcap", "border0->border1", "--out", &out],
+            &["--pcap border0->border1: there is no port", "did you mean \"border0->border1#"],
+        ),
+        (&["--trace", "flow=1"], &["--out <DIR>"]),
+        (&["--pcap", "*"], &["--out <DIR>"]),
+    ];
+    for (arguments, words) in cases {
+        let output = farspan(&[&["run", "uno/incast-mixed"], &SMALL[..], arguments].concat());
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(words.iter().all(|word| message.contains(word)), "{arguments:?}: {message}");
+    }
+    assert!(!std::path::Path::new(&out).exists(), "nothing is written");
+}

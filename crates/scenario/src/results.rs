@@ -1,6 +1,7 @@
 //! A run of a world, and what it leaves: one document and four tables.
 
 mod collectives;
+mod trace;
 
 use crate::build::{World, select::PROBES};
 use crate::resolve::Resolved;
@@ -15,6 +16,7 @@ use farspan_transport::Class as PathClass;
 use farspan_units::{Bytes, FlowId, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+pub use trace::Traces;
 
 /// What a run leaves.
 #[derive(Clone, PartialEq, Debug)]
@@ -29,6 +31,8 @@ pub struct Results {
     pub series: Vec<SeriesRecord>,
     /// Iterations of collectives, by part, iteration and group.
     pub iterations: Vec<IterationRecord>,
+    /// What was traced.
+    pub traces: Traces,
     /// The resolved scenario.
     pub scenario: String,
 }
@@ -57,7 +61,7 @@ pub fn run(
     engine: EngineKind,
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Results {
-    let outcome = farspan_sim::run(&world.spec, engine, progress);
+    let mut outcome = farspan_sim::run(&world.spec, engine, progress);
     let flows = flow_records(resolved, world, &outcome);
     let ports: Vec<_> = outcome.ports.iter().map(port_record).collect();
     let series = series_records(&outcome);
@@ -68,11 +72,12 @@ pub fn run(
         summary.collectives.push(collectives::summary(resolved, plan, &rows));
         iterations.extend(rows);
     }
-    Results { summary, flows, ports, series, iterations, scenario: resolved.to_toml() }
+    let traces = Traces::of(resolved, world, &mut outcome);
+    Results { summary, flows, ports, series, iterations, traces, scenario: resolved.to_toml() }
 }
 
 impl Results {
-    /// Writes `scenario.toml`, the tables, and last `summary.json` into a folder, which is made if need be.
+    /// Writes `scenario.toml`, the tables, the traces, and last `summary.json` into a folder, which is made if need be.
     ///
     /// # Errors
     /// If a file cannot be written.
@@ -84,6 +89,7 @@ impl Results {
         PortTable::save(&folder.join("ports.parquet"), &self.ports)?;
         SeriesTable::save(&folder.join("series.parquet"), &self.series)?;
         IterationTable::save(&folder.join("collectives.parquet"), &self.iterations)?;
+        self.traces.save(folder)?;
         let summary = serde_json::to_string_pretty(&self.summary).expect("a summary has a JSON form");
         write(&folder.join("summary.json"), &(summary + "\n"))
     }

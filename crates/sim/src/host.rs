@@ -2,15 +2,18 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{Channel, EventClass, Key, Outbox, Window};
-use crate::fault::{Held, Holding};
 use crate::nic::Nic;
 use crate::outcome::{Amount, FlowOutcome, Sample};
 use crate::plan::Plan;
 use crate::probe::{FlowSampler, Look, PORTS, PortSampler};
 use crate::record::{self, Kind};
 use crate::rows::Rows;
+use crate::tap::PortTap;
+use crate::trace::FlowTracer;
 use crate::trigger::{End, Waiting};
-use farspan_fabric::{NodeFaults, Packet, PacketId, Packets};
+use crate::watch::{Holding, Watch};
+use farspan_fabric::{Packet, PacketId, Packets};
+use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::wire;
 use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Incoming};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
@@ -77,8 +80,8 @@ pub(crate) struct Host {
     pub(crate) waiting: Waiting,
     pub(crate) flows: FlowSampler,
     pub(crate) uplink: PortSampler,
-    /// Of its NIC's link, if there are any.
-    pub(crate) faults: Option<Box<NodeFaults>>,
+    /// Faults of its NIC's link, traces of its NIC and its flows, if there are any.
+    pub(crate) watch: Option<Box<Watch>>,
 }
 
 impl Host {
@@ -98,7 +101,7 @@ impl Host {
             waiting: Waiting::new(id),
             flows: FlowSampler::default(),
             uplink: PortSampler::default(),
-            faults: None,
+            watch: None,
             plan: Arc::clone(plan),
         }
     }
@@ -229,6 +232,9 @@ impl Host {
     /// A flow starts, and others may wait for it.
     fn begin(&mut self, now: Time, flow: FlowId) {
         self.endpoint.submit(now, self.plan.message(flow));
+        if let Some((flows, endpoint)) = self.tracer() {
+            flows.started(now, flow, endpoint);
+        }
         self.ended(now, flow, End::Started);
     }
 
@@ -263,6 +269,29 @@ impl Host {
 
     #[inline(always)]
     fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        if self.watch.is_some() {
+            return self.receive_watched(now, id, packets);
+        }
+        self.receive_one(now, id, packets);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_watched(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        let packet = packets[id];
+        self.receive_one(now, id, packets);
+        if let Some((flows, endpoint)) = self.tracer() {
+            flows.arrived(now, &packet, endpoint);
+        }
+    }
+
+    /// What traces its flows, if any is traced, and what there is to look at.
+    fn tracer(&mut self) -> Option<(&mut FlowTracer, &Endpoint)> {
+        Some((self.watch.as_mut()?.flows.as_mut()?, &self.endpoint))
+    }
+
+    #[inline(always)]
+    fn receive_one(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         self.last_arrival = now;
         let packet = &packets[id];
         match record::kind(packet) {
@@ -374,6 +403,9 @@ impl Host {
         }
         if kind == TIMEOUT && self.timeout_at() <= now {
             self.endpoint.handle_timeout(now);
+            if let Some((flows, endpoint)) = self.tracer() {
+                flows.timed_out(now, endpoint);
+            }
         }
     }
 
@@ -386,8 +418,8 @@ impl Host {
     /// The NIC, which is free, takes the endpoint's next packet; says whether there was one.
     #[inline(always)]
     fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        if self.faults.is_some() {
-            return self.transmit_with_faults(now, packets, out);
+        if self.watch.is_some() {
+            return self.transmit_watched(now, packets, out);
         }
         self.send_next(now, packets, out)
     }
@@ -411,21 +443,25 @@ impl Host {
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.
     #[cold]
-    fn transmit_with_faults(
+    fn transmit_watched(
         &mut self,
         now: Time,
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) -> bool {
-        let mut faults = self.faults.take().expect("a host with faults");
-        let port = PortId(self.nic.channel.id);
-        let own = self.plan.network.links[port.index()].rate;
-        self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
-        let mut held = Held::default();
-        let taken = self.send_next(now, packets, &mut Holding { now, held: &mut held, out });
-        held.leave_at(self.nic.free_at());
-        held.release(&mut faults, packets, out);
-        self.faults = Some(faults);
+        let mut watch = self.watch.take().expect("a watched host");
+        if let Some(faults) = &watch.faults {
+            let port = PortId(self.nic.channel.id);
+            let own = self.plan.network.links[port.index()].rate;
+            self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
+        }
+        let taken = self.send_next(now, packets, &mut Holding { now, held: &mut watch.held, out });
+        if let (Some(flows), Some(id)) = (&mut watch.flows, watch.held.last()) {
+            flows.sent(now, &packets[id], &self.endpoint);
+        }
+        watch.held.leave_at(self.nic.free_at());
+        watch.release(packets, out);
+        self.watch = Some(watch);
         taken
     }
 
@@ -475,6 +511,13 @@ impl Host {
         for [flow, at] in self.delivered.iter() {
             flows[flow as usize].delivered = Some(Time::from_ps(at));
         }
+    }
+
+    /// What happened to its traced flows, and at its NIC.
+    pub(crate) fn take_trace(&mut self) -> (Vec<FlowEvent>, Vec<PacketEvent>) {
+        let Some(watch) = &mut self.watch else { return Default::default() };
+        let flows = watch.flows.as_mut().map(FlowTracer::take).unwrap_or_default();
+        (flows, watch.tap.as_mut().map(PortTap::take).unwrap_or_default())
     }
 
     /// Samples taken.

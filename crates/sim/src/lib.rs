@@ -7,7 +7,6 @@
 mod delay;
 mod drive;
 mod engine;
-mod fault;
 mod host;
 mod jitter;
 mod nic;
@@ -19,11 +18,15 @@ mod record;
 mod rows;
 mod spec;
 mod switch;
+mod tap;
+mod trace;
 mod trigger;
+mod watch;
 mod world;
 
 pub use drive::threads;
-pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals};
+pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
 pub use probe::Series;
 pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Spec, Stop, Trigger};
+pub use trace::Trace;
 pub use world::run;

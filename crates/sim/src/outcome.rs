@@ -1,5 +1,6 @@
 //! What a run gives back.
 
+use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::Class;
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 
@@ -117,6 +118,15 @@ pub struct Sample {
     pub value: f64,
 }
 
+/// What was traced.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Traced {
+    /// What happened to flows: by flow, then end, then time.
+    pub flows: Vec<FlowEvent>,
+    /// What happened to packets at ports: by time, then port.
+    pub packets: Vec<PacketEvent>,
+}
+
 /// Packets of any kind, and their size on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amount {
@@ -188,6 +198,8 @@ pub struct Outcome {
     pub ports: Vec<PortOutcome>,
     /// In order of time, then probe, then id.
     pub samples: Vec<Sample>,
+    /// What was traced.
+    pub trace: Traced,
     /// Sums.
     pub totals: Totals,
     /// Queueing delay of data packets, one way, from NIC to receiver: 99th percentile (bucketed to about 3%).

@@ -1,6 +1,7 @@
 //! What a run is given.
 
 use crate::probe::Series;
+use crate::trace::Trace;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -152,6 +153,8 @@ pub struct Spec {
     pub seed: u64,
     /// What to sample.
     pub probes: Probes,
+    /// What to trace.
+    pub trace: Trace,
     /// When to end.
     pub stop: Stop,
 }

@@ -5,14 +5,17 @@
 
 mod fault;
 
-pub(crate) use fault::{SwitchFaults, port_changes, routes_change};
+pub(crate) use fault::{port_changes, routes_change};
 
 use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Window};
 use crate::jitter::Jitter;
 use crate::outcome::Sample;
 use crate::plan::Plan;
 use crate::probe::{Look, PORTS, PortSampler};
+use crate::tap::PortTap;
+use crate::watch::Watch;
 use farspan_fabric::{Admission, Packet, PacketId, Packets, Port, RouteTable, Service, Step};
+use farspan_trace::PacketEvent;
 use farspan_units::{Duration, NodeId, Time};
 use std::sync::Arc;
 
@@ -149,8 +152,8 @@ pub(crate) struct Switch {
     /// lazily.
     touched: Vec<u64>,
     sampler: PortSampler,
-    /// With the links' faults, if there are any, it goes a way of its own.
-    pub(crate) faults: Option<Box<SwitchFaults>>,
+    /// With faults of links or traces of ports it goes a way of its own.
+    pub(crate) watch: Option<Box<Watch>>,
     plan: Arc<Plan>,
     node: NodeId,
 }
@@ -206,7 +209,7 @@ impl Switch {
             leaf_of: Arc::clone(&plan.leaf_of),
             jitter: plan.port_jitter,
             queue_interval: plan.queue_interval,
-            faults: None,
+            watch: None,
             plan: Arc::clone(plan),
             node,
         }
@@ -219,8 +222,8 @@ impl Switch {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
-        if self.faults.is_some() {
-            return self.handle_with_faults(key, arrived, packets, out);
+        if self.watch.is_some() {
+            return self.handle_watched(key, arrived, packets, out);
         }
         let port = match (key.class(), arrived) {
             (EventClass::Arrival, Some(id)) => {
@@ -247,8 +250,8 @@ impl Switch {
     /// the window's end. A completion in the window delivers after it, so none is late. What arrives at one port is
     /// nothing to another, so that each port has its turn with all its packets.
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
-        if self.faults.is_some() {
-            return self.run_with_faults(packets, window);
+        if self.watch.is_some() {
+            return self.run_watched(packets, window);
         }
         if window.has_wakes() {
             self.run_in_order(packets, window);
@@ -363,6 +366,11 @@ impl Switch {
         if let Some(interval) = self.queue_interval {
             out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, PORTS));
         }
+    }
+
+    /// What happened at its traced ports.
+    pub(crate) fn take_trace(&mut self) -> Vec<PacketEvent> {
+        self.watch.iter_mut().filter_map(|watch| watch.tap.as_mut()).flat_map(PortTap::take).collect()
     }
 
     /// Samples taken, in order of time.

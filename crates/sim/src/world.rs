@@ -5,11 +5,14 @@ use crate::drive::{Drive, Engine, Place};
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::host::Host;
 use crate::nic::Nic;
-use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals};
+use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals, Traced};
 use crate::plan::Plan;
 use crate::probe::Samplers;
 use crate::spec::{EngineKind, Progress, Spec};
-use crate::switch::{Switch, SwitchFaults, port_changes, routes_change};
+use crate::switch::{Switch, port_changes, routes_change};
+use crate::tap::PortTap;
+use crate::trace::FlowTracer;
+use crate::watch::Watch;
 use farspan_fabric::fault::Lost;
 use farspan_fabric::{NodeFaults, Packet, Port, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
@@ -41,11 +44,12 @@ impl World {
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
             let faults = NodeFaults::new(&plan.faults, ports.clone(), plan.seed);
+            let tap = PortTap::new(&plan, spec.trace.ports_of(&ports));
             nodes.push(if node.0 < spec.network.hosts {
                 let nic = drive.map.channels[ports.start as usize];
                 let mut host = Host::new(&plan, HostId(node.0), nic);
                 (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
-                host.faults = faults.map(Box::new);
+                host.watch = Watch::new(faults, tap, FlowTracer::new(spec, &plan, node));
                 Place::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
@@ -55,7 +59,7 @@ impl World {
                 };
                 let sampler = probes.ports(node, ports.clone());
                 let mut switch = Switch::new(&plan, node, ports.map(port).collect(), sampler);
-                switch.faults = faults.map(|links| Box::new(SwitchFaults::new(links)));
+                switch.watch = Watch::new(faults, tap, None);
                 Place::Switch(Box::new(switch))
             });
         }
@@ -175,6 +179,7 @@ impl World {
         Outcome {
             digest: digest(&flows),
             samples: self.samples(end),
+            trace: self.trace(end),
             flows,
             ports,
             totals,
@@ -240,9 +245,10 @@ impl World {
     fn losses(&self) -> impl Iterator<Item = Lost> {
         (0..).zip(self.places()).flat_map(|(node, place)| {
             let faults = match place {
-                Place::Host(host) => host.faults.as_deref(),
-                Place::Switch(switch) => switch.faults.as_deref().map(|faults| &faults.links),
+                Place::Host(host) => host.watch.as_deref(),
+                Place::Switch(switch) => switch.watch.as_deref(),
             };
+            let faults = faults.and_then(|watch| watch.faults.as_ref());
             let ports = self.plan.network.ports_of(NodeId(node));
             ports.map(move |port| faults.map_or(Lost::default(), |faults| faults.lost(PortId(port))))
         })
@@ -294,6 +300,26 @@ impl World {
             ecn_marked: self.sum(|host| host.counters.marked),
             header_bytes: self.plan.header * amount(|host| host.nic.sent(0) + host.nic.sent(1)).packets,
         }
+    }
+
+    /// What happened to traced flows, by flow, end and time, and at traced ports, by time and port.
+    fn trace(&mut self, end: Time) -> Traced {
+        let mut traced = Traced::default();
+        for node in 0..self.map.places.len() as u32 {
+            match self.engine.node_mut(&self.map, node) {
+                Place::Host(host) => {
+                    let (flows, packets) = host.take_trace();
+                    traced.flows.extend(flows);
+                    traced.packets.extend(packets);
+                }
+                Place::Switch(switch) => traced.packets.extend(switch.take_trace()),
+            }
+        }
+        // What a NIC has taken leaves later; what leaves at the end has not left.
+        traced.packets.retain(|event| event.at < end);
+        traced.flows.sort_by_key(|event| (event.flow, event.end));
+        traced.packets.sort_by_key(|event| (event.at, event.port));
+        traced
     }
 
     /// All samples up to the end, by time, then probe, then id.
@@ -380,7 +406,8 @@ fn changes(plan: &Plan, nodes: &[Place]) -> Vec<(u32, Key)> {
     let mut changes = Vec::new();
     for (node, place) in (0..).zip(nodes) {
         let Place::Switch(switch) = place else { continue };
-        let ports = switch.faults.iter().flat_map(|faults| faults.links.changes());
+        let faults = switch.watch.as_deref().and_then(|watch| watch.faults.as_ref());
+        let ports = faults.iter().flat_map(|faults| faults.changes());
         changes.extend(ports.map(|(at, port)| (node, port_changes(at, port))));
         let routes = (0..).zip(&plan.reroutes);
         changes.extend(routes.map(|(number, (at, _))| (node, routes_change(*at, number))));

@@ -21,7 +21,7 @@ use crate::coding::{Block, Decoded, Payload};
 use crate::delivered::Delivered;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
-use crate::sender::{DataPacket, Sender, SenderReport, SenderView};
+use crate::sender::{DataPacket, PacketState, Sender, SenderReport, SenderView};
 use crate::table::{Fixed, FlowMap, Key, Table};
 use crate::timers::{Due, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
@@ -391,6 +391,12 @@ impl Endpoint {
     #[must_use]
     pub fn sender(&self, flow: FlowId) -> Option<SenderView> {
         self.senders.get(self.senders.key(flow)?).map(|live| live.sender.view())
+    }
+
+    /// What the live sender of `flow` knows of packet `seq`; without one, it was never sent, or nothing is left to know.
+    #[must_use]
+    pub fn packet_state(&self, flow: FlowId, seq: u32) -> Option<PacketState> {
+        self.senders.get(self.senders.key(flow)?).map(|live| live.sender.packet_state(seq))
     }
 
     /// A receiver, live or complete; `None` before its first packet.

@@ -65,4 +65,4 @@ pub use path::{Class, Path};
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use route::Route;
 pub use scheme::{Scheme, WindowCheck};
-pub use sender::{DataPacket, SenderCounters, SenderReport, SenderView};
+pub use sender::{DataPacket, PacketState, SenderCounters, SenderReport, SenderView};

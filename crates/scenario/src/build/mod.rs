@@ -14,7 +14,7 @@ use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
 use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
 use farspan_fabric::{Network, Routes};
-use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trigger};
+use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
 use farspan_transport::{Class, Scheme, congestion};
@@ -89,6 +89,7 @@ impl World {
             port_jitter: jitter(scenario.topology.jitter, scenario, sizes),
             seed: resolved.seed(),
             probes: select::probes(scenario, &network, &workload)?,
+            trace: Trace::default(),
             stop: stop(scenario),
             network,
         };

@@ -1,13 +1,13 @@
 //! Which flows and which ports: by id, name, tag, class and pattern.
 
-use super::given;
-use crate::error::Fault;
+use super::{World, given};
+use crate::error::{Fault, Place, ScenarioError};
 use crate::model::Scenario;
 use crate::names::{self, matches};
 use crate::value::{FlowChoice, PortChoice};
 use farspan_fabric::{Network, Tier};
 use farspan_metrics::Probe;
-use farspan_sim::{ProbeKind, Probes, Series};
+use farspan_sim::{ProbeKind, Probes, Series, Trace};
 use farspan_units::{Bytes, FlowId, HostId, PortId};
 use farspan_workload::Workload;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,29 @@ pub(crate) const PROBES: [(ProbeKind, Probe); 6] = [
     (ProbeKind::PhantomQueue, Probe::PhantomQueue),
     (ProbeKind::Utilization, Probe::Utilization),
 ];
+
+impl World {
+    /// Traces the flows that any of the selectors `flows` selects (`flow=17,20..29`, `tag=incast*`, `class=inter`), and the
+    /// ports that `ports` names or matches: arguments `--trace` and `--pcap`.
+    ///
+    /// # Errors
+    /// If one of them selects nothing.
+    pub fn trace(&mut self, flows: &[String], ports: &[String]) -> Result<(), ScenarioError> {
+        let (network, workload) = (&self.spec.network, &self.workload);
+        let at = |option: &str, word: &str| Place::Argument(format!("{option} {word}"));
+        let (mut traced, mut tapped) = (BTreeSet::new(), BTreeSet::new());
+        for word in flows {
+            let found = self::flows("", std::slice::from_ref(word), network, workload);
+            traced.extend(found.map_err(|fault| fault.at(at("--trace", word)))?);
+        }
+        for word in ports {
+            let found = self::ports("", std::slice::from_ref(word), network);
+            tapped.extend(found.map_err(|fault| fault.at(at("--pcap", word)))?);
+        }
+        self.spec.trace = Trace { flows: traced.into_iter().collect(), ports: tapped.into_iter().collect() };
+        Ok(())
+    }
+}
 
 /// What the probes of a scenario look at.
 pub(super) fn probes(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Probes, Fault> {

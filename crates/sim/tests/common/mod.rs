@@ -3,7 +3,7 @@
 
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
-use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop};
+use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::{Scheme, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
@@ -126,6 +126,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         port_jitter: Duration::ZERO,
         seed: 1,
         probes: Probes::default(),
+        trace: Trace::default(),
         stop: Stop { time: Time::MAX, when_measured_end: None },
     }
 }
@@ -156,6 +157,13 @@ pub fn equal_under_all(spec: &Spec) -> Result<Outcome, String> {
             return Err(format!("oracle and {engine:?}: {what}"));
         }
     }
+    if spec.trace != Trace::default() {
+        let off = Spec { trace: Trace::default(), ..spec.clone() };
+        let off = farspan_sim::run(&off, EngineKind::Windowed, &mut |_| true);
+        if let Some(what) = difference(&Outcome { trace: Traced::default(), ..oracle.clone() }, &off) {
+            return Err(format!("traces on and off: {what}"));
+        }
+    }
     Ok(oracle)
 }
 
@@ -179,7 +187,12 @@ pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
         let short = |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.interrupted);
         of("samples, digests, interruption", &[short(a)], &[short(b)])
     };
-    let found = parts.or(sums).or_else(|| of("sample", &a.samples, &b.samples)).or_else(rest);
+    let traces = || {
+        let flows = of("event of a flow", &a.trace.flows, &b.trace.flows);
+        flows.or_else(|| of("packet of a port", &a.trace.packets, &b.trace.packets))
+    };
+    let samples = || of("sample", &a.samples, &b.samples);
+    let found = parts.or(sums).or_else(samples).or_else(traces).or_else(rest);
     Some(found.unwrap_or_else(|| "something differs".to_owned()))
 }
 

@@ -8,8 +8,9 @@ use farspan_fabric::{
 };
 use farspan_sim::{
     ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, Rule, Series, Spec,
-    Stop, Trigger,
+    Stop, Trace, Trigger,
 };
+use farspan_trace::{Remark, What};
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Detection, Rto};
@@ -42,6 +43,7 @@ pub fn random_spec(seed: u64) -> Spec {
             _ => InitialWindow::Bytes(Bytes::new(draw.spread(1, 200_000))),
         },
         probes: probes(&mut draw, &network, flows.len(), span),
+        trace: trace(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, flows.len()),
         stop: stop(&mut draw, span, last_start, base, &flows, mss + header),
         faults: faults(&mut Draw(Random::new(seed, Purpose::Test, 3)), &network, base, span),
         triggers,
@@ -534,6 +536,18 @@ fn probes(draw: &mut Draw, network: &Network, flows: usize, span: Duration) -> P
     }
 }
 
+/// Traces of a few flows and ports, of every other world.
+fn trace(draw: &mut Draw, network: &Network, flows: usize) -> Trace {
+    if draw.one_in(2) {
+        return Trace::default();
+    }
+    let (every, first) = (1 + draw.below(3) as usize, draw.below(3) as u32);
+    Trace {
+        flows: (0..flows as u32).step_by(every).map(FlowId).collect(),
+        ports: (first..network.links.len() as u32).step_by(every * 5).map(PortId).collect(),
+    }
+}
+
 /// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured flows have ended.
 fn stop(draw: &mut Draw, span: Duration, last_start: Time, base: Base, flows: &[Flow], mtu: Bytes) -> Stop {
     let packets: u64 = flows.iter().map(|flow| flow.size.pieces(mtu)).sum();
@@ -604,6 +618,12 @@ pub const FEATURES: &[&str] = &[
     "routes withdrawn for ever",
     "losses in both directions of a link",
     "faults that overlap on a port",
+    "a traced flow lost packets",
+    "a traced flow's block decoded",
+    "a traced port marked",
+    "a traced port dropped",
+    "a traced port trimmed",
+    "a traced link lost",
 ];
 
 /// Windows that an engine files one by one, at most.
@@ -710,12 +730,27 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         coded().any(|flow| flow.trimmed_packets > 0),
         coded().any(|flow| flow.finish.is_some() && flow.parity_bytes < all_parity(flow)),
     ];
-    let has = [&has[..], &features_of_faults(spec, outcome)].concat();
+    let has = [&has[..], &features_of_faults(spec, outcome), &features_of_traces(outcome)].concat();
     assert_eq!(has.len(), FEATURES.len());
     FEATURES.iter().zip(has).filter(|(_, has)| *has).map(|(name, _)| *name).collect()
 }
 
 /// The last of [`FEATURES`].
+fn features_of_traces(outcome: &Outcome) -> [bool; 6] {
+    let flow = |is: fn(&What) -> bool| outcome.trace.flows.iter().any(|event| is(&event.what));
+    let port =
+        |is: fn(&Remark) -> bool| outcome.trace.packets.iter().any(|event| event.remarks.iter().any(is));
+    [
+        flow(|what| matches!(what, What::Lost { .. })),
+        flow(|what| matches!(what, What::BlockCompleted { decoded: true, .. })),
+        port(|remark| matches!(remark, Remark::Marked { .. })),
+        port(|remark| matches!(remark, Remark::Dropped { .. })),
+        port(|remark| matches!(remark, Remark::Trimmed)),
+        port(|remark| matches!(remark, Remark::Lost)),
+    ]
+}
+
+/// Those before.
 fn features_of_faults(spec: &Spec, outcome: &Outcome) -> Vec<bool> {
     let (links, faults) = (&spec.network.links, &spec.faults);
     let of = |port: usize| faults.iter().filter(move |fault| fault.links.contains(&PortId(port as u32)));

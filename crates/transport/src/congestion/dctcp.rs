@@ -112,6 +112,10 @@ impl Dctcp {
 }
 
 impl Congestion for Dctcp {
+    fn state(&self) -> Option<&'static str> {
+        Some(self.window.state())
+    }
+
     #[inline]
     fn decision(&self) -> Decision {
         Decision {

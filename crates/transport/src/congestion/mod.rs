@@ -187,6 +187,11 @@ pub trait Congestion {
     /// The current decision.
     fn decision(&self) -> Decision;
 
+    /// The state that it is in, for traces, if it has states with names, such as `slow_start`.
+    fn state(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Whether [`Ack::at_send`] must be filled; costs memory per packet in flight.
     fn wants_send_record(&self) -> bool {
         false
@@ -332,6 +337,13 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(control) => control.decision(),)*
                     Self::Custom(control) => control.decision(),
+                }
+            }
+
+            fn state(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(control) => control.state(),)*
+                    Self::Custom(control) => control.state(),
                 }
             }
 

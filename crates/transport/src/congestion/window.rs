@@ -75,6 +75,11 @@ impl Window {
         Self { cwnd, ssthresh, lost_at: Time::ZERO, timed_out_at: Time::ZERO }
     }
 
+    /// What TCP calls its state.
+    pub(super) fn state(&self) -> &'static str {
+        if self.cwnd < self.ssthresh { "slow_start" } else { "congestion_avoidance" }
+    }
+
     /// The window in bytes.
     #[inline]
     pub(super) const fn get(&self) -> f64 {

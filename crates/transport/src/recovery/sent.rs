@@ -14,6 +14,7 @@
 mod cell;
 
 use crate::balance::Entropy;
+use crate::sender::PacketState;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -156,6 +157,21 @@ impl SentMap {
     #[inline]
     pub(crate) const fn next(&self) -> u32 {
         self.next
+    }
+
+    /// What is known of a packet.
+    pub(crate) fn state_of(&self, seq: u32) -> PacketState {
+        if seq < self.base {
+            return PacketState::Acked;
+        }
+        if seq >= self.next {
+            return PacketState::Unsent;
+        }
+        match self.cell(seq).state() {
+            State::Acked => PacketState::Acked,
+            State::First | State::Again => PacketState::InFlight,
+            State::Lost => PacketState::Lost,
+        }
     }
 
     /// Whether a packet waits to be sent again.

@@ -1,8 +1,9 @@
 //! What a sender tells of itself.
 
-use super::Sender;
+use super::{Sender, UNPACED};
+use crate::congestion::Congestion as _;
 use crate::recovery::Tally;
-use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 /// What a sender has counted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -39,6 +40,10 @@ pub struct SenderView {
     pub flow: FlowId,
     /// Congestion window, payload bytes.
     pub cwnd: Bytes,
+    /// Pacing rate; `None`: as fast as the NIC.
+    pub pacing_rate: Option<Rate>,
+    /// The state that the control names, if it names any: see [`crate::congestion::Congestion::state`].
+    pub state: Option<&'static str>,
     /// Smoothed round trip; `None` before the first ACK.
     pub srtt: Option<Duration>,
     /// Payload bytes in flight, parity included.
@@ -47,6 +52,19 @@ pub struct SenderView {
     pub delivered: Bytes,
     /// What was counted so far.
     pub counters: SenderCounters,
+}
+
+/// What a live sender knows of one of its packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketState {
+    /// It was never sent.
+    Unsent,
+    /// It is in flight.
+    InFlight,
+    /// It is held for lost, and was not sent again yet.
+    Lost,
+    /// It is acknowledged, or its block is complete.
+    Acked,
 }
 
 /// A message whose sender has the last ACK.
@@ -99,11 +117,18 @@ impl Sender {
         SenderView {
             flow: self.flow,
             cwnd: self.cwnd,
+            pacing_rate: Some(self.pacing_rate).filter(|&rate| rate != UNPACED),
+            state: self.control.state(),
             srtt: self.srtt.get(),
             in_flight: self.in_flight,
             delivered: self.delivered,
             counters: self.counters(),
         }
+    }
+
+    /// For traces.
+    pub(crate) fn packet_state(&self, seq: u32) -> PacketState {
+        self.sent.state_of(seq)
     }
 
     /// For the end.

@@ -221,6 +221,15 @@ impl Bbr {
 }
 
 impl Congestion for Bbr {
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::ProbeBw(_) => "probe_bw",
+            State::ProbeRtt(_) => "probe_rtt",
+        })
+    }
+
     fn decision(&self) -> Decision {
         Decision {
             cwnd: Bytes::new(self.cwnd as u64),

@@ -307,6 +307,10 @@ impl Gemini {
 }
 
 impl Congestion for Gemini {
+    fn state(&self) -> Option<&'static str> {
+        Some(self.window.state())
+    }
+
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),

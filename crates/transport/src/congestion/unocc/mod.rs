@@ -324,6 +324,16 @@ impl Congestion for Unocc {
         }
     }
 
+    /// `quick_adapt`: the round trip after a Quick Adapt, without cuts; `phantom`: at the last mark the real queues were
+    /// empty.
+    fn state(&self) -> Option<&'static str> {
+        Some(match self.qa {
+            QuickAdapt::Paused(since) if since != Time::ZERO => "quick_adapt",
+            _ if self.md_scale < 1.0 => "phantom",
+            _ => "congestion_avoidance",
+        })
+    }
+
     fn wants_sent(&self) -> bool {
         let Config { epoch, qa, .. } = &self.law.config;
         [epoch.start, qa.pause].contains(&EpochStart::FullWindow)

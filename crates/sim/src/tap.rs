@@ -1,0 +1,149 @@
+//! Traces of ports: every packet that left, or was lost there, and what the port did to it.
+
+use crate::plan::Plan;
+use crate::record;
+use farspan_fabric::{Admission, Packet, Port};
+use farspan_trace::{PacketEvent, Remark};
+use farspan_units::{FlowId, PortId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A transmission, whatever ports did to it.
+type Identity = (FlowId, [u32; 3], [u16; 2]);
+
+const fn identity(packet: &Packet) -> Identity {
+    (packet.flow, packet.words, packet.halves)
+}
+
+/// A packet in a traced port, as it was when it arrived there, and what was done to it so far.
+struct Inside {
+    before: Packet,
+    remarks: Vec<Remark>,
+}
+
+/// What comes first at a port at one instant: what leaves, then what is discarded because the link stops, then what arrives.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    Leaves,
+    Discarded,
+    Arrives,
+}
+
+/// The traced ports of a node.
+pub(crate) struct PortTap {
+    plan: Arc<Plan>,
+    ports: BTreeSet<PortId>,
+    inside: BTreeMap<(PortId, Identity), Inside>,
+    events: Vec<(Rank, PacketEvent)>,
+}
+
+impl PortTap {
+    /// `None` without ports.
+    pub(crate) fn new(plan: &Arc<Plan>, ports: BTreeSet<PortId>) -> Option<Self> {
+        if ports.is_empty() {
+            return None;
+        }
+        Some(Self { plan: Arc::clone(plan), ports, inside: BTreeMap::new(), events: Vec::new() })
+    }
+
+    /// A packet that arrived as `before` was admitted, or not; the port has done what it does then. `after` is the packet
+    /// that the record of this number holds now, if there still is one.
+    pub(crate) fn admitted(
+        &mut self,
+        now: Time,
+        id: PortId,
+        before: &Packet,
+        (port, admission): (&Port, Admission),
+        after: Option<&Packet>,
+    ) {
+        if !self.ports.contains(&id) {
+            return;
+        }
+        if matches!(admission, Admission::Dropped) {
+            // Where the arriving packet took the place of another, that one is dropped.
+            let queue = port.queued(now);
+            return self.push(Rank::Arrives, now, id, before, vec![Remark::Dropped { queue }]);
+        }
+        let mut remarks = Vec::new();
+        if after
+            .is_some_and(|after| identity(after) == identity(before) && after.ecn_ce() && !before.ecn_ce())
+        {
+            remarks.push(Remark::Marked { queue: port.queued(now), phantom: port.phantom(now) });
+        }
+        self.inside.insert((id, identity(before)), Inside { before: *before, remarks });
+    }
+
+    /// A packet found the link down.
+    pub(crate) fn refused(&mut self, now: Time, id: PortId, packet: &Packet) {
+        if self.ports.contains(&id) {
+            self.push(Rank::Arrives, now, id, packet, vec![Remark::Lost]);
+        }
+    }
+
+    /// A packet leaves a switch's port, which may have marked it just now.
+    pub(crate) fn leaves(&mut self, now: Time, id: PortId, packet: &Packet, port: &Port) {
+        if let Some(inside) = self.inside.get_mut(&(id, identity(packet)))
+            && packet.ecn_ce()
+            && !inside.before.ecn_ce()
+            && inside.remarks.is_empty()
+        {
+            inside.remarks.push(Remark::Marked { queue: port.queued(now), phantom: port.phantom(now) });
+        }
+    }
+
+    /// A packet has left, and the link has lost it or not.
+    pub(crate) fn left(&mut self, at: Time, id: PortId, packet: &Packet, lost: bool) {
+        if !self.ports.contains(&id) {
+            return;
+        }
+        let mut remarks = Vec::new();
+        if let Some(inside) = self.inside.remove(&(id, identity(packet))) {
+            remarks = inside.remarks;
+            if packet.trimmed() && !inside.before.trimmed() {
+                remarks.push(Remark::Trimmed);
+            }
+        }
+        if lost {
+            remarks.push(Remark::Lost);
+        }
+        self.push(Rank::Leaves, at, id, packet, remarks);
+    }
+
+    /// The link stops: what is in the port is discarded.
+    pub(crate) fn flushed(&mut self, now: Time, id: PortId) {
+        let inside = std::mem::take(&mut self.inside);
+        for ((port, identity), Inside { before, remarks }) in inside {
+            if port == id {
+                let remarks = remarks.into_iter().chain([Remark::Lost]).collect();
+                self.push(Rank::Discarded, now, id, &before, remarks);
+            } else {
+                self.inside.insert((port, identity), Inside { before, remarks });
+            }
+        }
+    }
+
+    fn push(&mut self, rank: Rank, at: Time, port: PortId, packet: &Packet, remarks: Vec<Remark>) {
+        let header = record::unpack(packet, at, self.plan.layout(packet.flow));
+        let flow = &self.plan.flows[packet.flow.index()].flow;
+        let event = PacketEvent {
+            at,
+            port,
+            header,
+            size: packet.size(),
+            from: if packet.to() == flow.dst { flow.src } else { flow.dst },
+            to: packet.to(),
+            entropy: packet.entropy,
+            ecn_ce: packet.ecn_ce(),
+            trimmed: packet.trimmed(),
+            remarks,
+        };
+        self.events.push((rank, event));
+    }
+
+    /// What happened, in order of time, then port.
+    pub(crate) fn take(&mut self) -> Vec<PacketEvent> {
+        let mut events = std::mem::take(&mut self.events);
+        events.sort_by_key(|(rank, event)| (event.at, event.port, *rank));
+        events.into_iter().map(|(_, event)| event).collect()
+    }
+}

@@ -1,0 +1,295 @@
+//! Traces of flows: what a host sees of those that it sends and receives. They are read off the endpoint from outside, after
+//! each event, so that the endpoint does the same with and without.
+
+use crate::plan::Plan;
+use crate::record;
+use crate::spec::Spec;
+use farspan_fabric::Packet;
+use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
+use farspan_transport::wire::{Ack, Header};
+use farspan_transport::{Endpoint, PacketState, SenderView};
+use farspan_units::{Duration, FlowId, HostId, NodeId, PortId, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is traced.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    /// Flows, both ends of each.
+    pub flows: Vec<FlowId>,
+    /// Ports.
+    pub ports: Vec<PortId>,
+}
+
+impl Trace {
+    /// The traced ports of a node.
+    pub(crate) fn ports_of(&self, ports: &Range<u32>) -> BTreeSet<PortId> {
+        self.ports.iter().copied().filter(|port| ports.contains(&port.0)).collect()
+    }
+}
+
+/// A traced flow at its sender.
+#[derive(Default)]
+struct Sending {
+    is_live: bool,
+    /// Packets sent and not acknowledged: why each is held for lost, if it is.
+    open: BTreeMap<u32, Option<Reason>>,
+    /// One past the last packet sent.
+    next: u32,
+    paths: BTreeSet<u16>,
+    latest_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
+    metrics: Option<Metrics>,
+    state: Option<&'static str>,
+    /// Time-outs, NACKs and losses at the last look.
+    given_up: u64,
+}
+
+/// A traced flow at its receiver.
+#[derive(Default)]
+struct Receiving {
+    has_started: bool,
+    has_ended: bool,
+    /// Blocks decoded at the last look.
+    repaired: u64,
+    decoded: BTreeSet<u32>,
+    completed: BTreeSet<u32>,
+}
+
+/// Traces flows of one host.
+pub(crate) struct FlowTracer {
+    plan: Arc<Plan>,
+    sending: BTreeMap<FlowId, Sending>,
+    receiving: BTreeMap<FlowId, Receiving>,
+    events: Vec<FlowEvent>,
+}
+
+/// What may have changed a sender.
+#[derive(Clone, Copy)]
+enum Cause<'a> {
+    Sent,
+    Timer,
+    Header(&'a Header),
+}
+
+impl FlowTracer {
+    /// What traces flows of `host`; `None` if none of them is traced.
+    pub(crate) fn new(spec: &Spec, plan: &Arc<Plan>, host: NodeId) -> Option<Self> {
+        let of = |end: fn(&crate::spec::Flow) -> HostId| {
+            spec.trace.flows.iter().copied().filter(move |flow| end(&spec.flows[flow.index()]).0 == host.0)
+        };
+        let sending: BTreeMap<_, _> = of(|flow| flow.src).map(|flow| (flow, Sending::default())).collect();
+        let receiving: BTreeMap<_, _> =
+            of(|flow| flow.dst).map(|flow| (flow, Receiving::default())).collect();
+        let any = !sending.is_empty() || !receiving.is_empty();
+        any.then(|| Self { plan: Arc::clone(plan), sending, receiving, events: Vec::new() })
+    }
+
+    /// A flow has been handed to the endpoint.
+    pub(crate) fn started(&mut self, now: Time, id: FlowId, endpoint: &Endpoint) {
+        let Some(sending) = self.sending.get_mut(&id) else { return };
+        sending.is_live = true;
+        let flow = &self.plan.flows[id.index()].flow;
+        let what = What::Started { local: flow.src, remote: flow.dst, size: Some(flow.size) };
+        self.events.push(FlowEvent { at: now, flow: id, end: End::Sender, what });
+        self.look(now, id, Cause::Sent, endpoint);
+    }
+
+    /// The NIC has taken a packet.
+    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
+        let flow = packet.flow;
+        let header = record::unpack(packet, now, self.plan.layout(flow));
+        let (size, entropy) = (packet.size(), packet.entropy);
+        if let Some(seq) = data_packet(&header) {
+            let Some(sending) = self.sending.get_mut(&flow) else { return };
+            let lost = sending.open.insert(seq, None).flatten();
+            let again = (seq < sending.next).then(|| lost.unwrap_or(Reason::Timeout));
+            sending.next = sending.next.max(seq + 1);
+            let is_new = sending.paths.insert(entropy);
+            let path = is_new.then_some(What::PathUsed { entropy });
+            let sent = What::Sent { header, size, entropy, again };
+            self.extend(now, flow, End::Sender, path.into_iter().chain([sent]));
+            return self.look(now, flow, Cause::Sent, endpoint);
+        }
+        let Some(receiving) = self.receiving.get_mut(&flow) else { return };
+        let news = receiving.said(&header, &self.plan);
+        let sent = What::Sent { header, size, entropy, again: None };
+        self.extend(now, flow, End::Receiver, news.into_iter().chain([sent]));
+    }
+
+    /// A packet has arrived, and the endpoint has taken it.
+    pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
+        let flow = packet.flow;
+        let header = record::unpack(packet, now, self.plan.layout(flow));
+        let (size, entropy) = (packet.size(), packet.entropy);
+        let (ecn_ce, trimmed) = (packet.ecn_ce(), packet.trimmed());
+        let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
+        let Some(seq) = data_packet(&header) else {
+            if self.sending.contains_key(&flow) {
+                self.extend(now, flow, End::Sender, [arrived]);
+                self.look(now, flow, Cause::Header(&header), endpoint);
+            }
+            return;
+        };
+        let Some(receiving) = self.receiving.get_mut(&flow) else { return };
+        let of = &self.plan.flows[flow.index()].flow;
+        let started = What::Started { local: of.dst, remote: of.src, size: None };
+        let started = (!std::mem::replace(&mut receiving.has_started, true)).then_some(started);
+        let view = endpoint.receiver(flow);
+        let repaired = view.map_or(0, |view| view.blocks_repaired);
+        if std::mem::replace(&mut receiving.repaired, repaired) < repaired
+            && let Some(layout) = self.plan.layout(flow)
+        {
+            receiving.decoded.insert(layout.block_of(seq));
+        }
+        let ends = view.is_some_and(|view| view.is_complete) && !receiving.has_ended;
+        receiving.has_ended |= ends;
+        let ended = ends.then_some(What::Ended);
+        self.extend(now, flow, End::Receiver, started.into_iter().chain([arrived]).chain(ended));
+    }
+
+    /// Timers of the endpoint have run out.
+    pub(crate) fn timed_out(&mut self, now: Time, endpoint: &Endpoint) {
+        let live: Vec<_> = self.sending.iter().filter(|(_, s)| s.is_live).map(|(flow, _)| *flow).collect();
+        live.into_iter().for_each(|flow| self.look(now, flow, Cause::Timer, endpoint));
+    }
+
+    fn extend(&mut self, at: Time, flow: FlowId, end: End, news: impl IntoIterator<Item = What>) {
+        self.events.extend(news.into_iter().map(|what| FlowEvent { at, flow, end, what }));
+    }
+
+    /// Looks at what an event has changed of a sender.
+    fn look(&mut self, now: Time, flow: FlowId, cause: Cause<'_>, endpoint: &Endpoint) {
+        let Some(sending) = self.sending.get_mut(&flow).filter(|sending| sending.is_live) else { return };
+        if let Cause::Header(Header::Ack(ack)) = cause {
+            sending.sample(now, ack);
+        }
+        let mut news = Vec::new();
+        if let Some(view) = endpoint.sender(flow) {
+            let state = |seq| endpoint.packet_state(flow, seq).unwrap_or(PacketState::Acked);
+            sending.changes(cause, &view, state, &self.plan, &mut news);
+        } else {
+            sending.is_live = false;
+            let packets: Vec<_> = std::mem::take(&mut sending.open).into_keys().collect();
+            news.extend((!packets.is_empty()).then_some(What::Acked { packets }));
+            news.push(What::Ended);
+        }
+        self.extend(now, flow, End::Sender, news);
+    }
+
+    /// What happened at each end of each flow, in order of time.
+    pub(crate) fn take(&mut self) -> Vec<FlowEvent> {
+        std::mem::take(&mut self.events)
+    }
+}
+
+/// The number of a data packet.
+const fn data_packet(header: &Header) -> Option<u32> {
+    match header {
+        Header::Data(data) => Some(data.seq),
+        Header::Coded(coded) => Some(coded.data.seq),
+        Header::Ack(_) | Header::Nack(_) | Header::BlockNack(_) => None,
+    }
+}
+
+impl Sending {
+    /// The round trip of an ACK, as the sender takes it.
+    fn sample(&mut self, now: Time, ack: &Ack) {
+        if ack.seq < self.next && ack.sent_at <= now {
+            let rtt = now.since(ack.sent_at);
+            self.latest_rtt = Some(rtt);
+            self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
+        }
+    }
+
+    fn changes(
+        &mut self,
+        cause: Cause<'_>,
+        view: &SenderView,
+        state: impl Fn(u32) -> PacketState,
+        plan: &Plan,
+        news: &mut Vec<What>,
+    ) {
+        let packets = self.take_acked(cause, view.flow, &state, plan);
+        news.extend((!packets.is_empty()).then_some(What::Acked { packets }));
+        let given_up = view.counters.timeouts + view.counters.nacks + view.counters.losses;
+        if std::mem::replace(&mut self.given_up, given_up) != given_up {
+            let reason = match cause {
+                Cause::Header(Header::Nack(_)) => Reason::Trimmed,
+                Cause::Header(Header::BlockNack(_)) => Reason::Block,
+                Cause::Header(_) => Reason::Reordering,
+                Cause::Sent | Cause::Timer => Reason::Timeout,
+            };
+            for (&packet, lost) in &mut self.open {
+                if lost.is_none() && state(packet) == PacketState::Lost {
+                    *lost = Some(reason);
+                    news.push(What::Lost { packet, reason });
+                }
+            }
+        }
+        let metrics = Metrics {
+            cwnd: view.cwnd,
+            in_flight: view.in_flight,
+            srtt: view.srtt,
+            latest_rtt: self.latest_rtt,
+            min_rtt: self.min_rtt,
+            pacing_rate: view.pacing_rate,
+        };
+        if self.metrics.replace(metrics) != Some(metrics) {
+            news.push(What::Metrics(metrics));
+        }
+        let old = std::mem::replace(&mut self.state, view.state);
+        if let Some(new) = view.state.filter(|_| old != view.state) {
+            news.push(What::State { old, new });
+        }
+    }
+
+    /// The packets that news from the receiver has acknowledged, in order.
+    fn take_acked(
+        &mut self,
+        cause: Cause<'_>,
+        flow: FlowId,
+        state: impl Fn(u32) -> PacketState,
+        plan: &Plan,
+    ) -> Vec<u32> {
+        let (seq, cumulative, block) = match cause {
+            Cause::Header(Header::Ack(ack)) => {
+                (Some(ack.seq), ack.cumulative, ack.block_complete.then_some(ack.seq))
+            }
+            Cause::Header(Header::Nack(nack)) => (None, nack.cumulative, None),
+            Cause::Header(Header::BlockNack(nack)) => (None, nack.cumulative, None),
+            _ => return Vec::new(),
+        };
+        let of_block =
+            block.zip(plan.layout(flow)).map(|(seq, layout)| layout.packets_of(layout.block_of(seq)));
+        let below = self.open.range(..cumulative).map(|(&seq, _)| seq);
+        let mut packets: BTreeSet<u32> = below.chain(seq).collect();
+        packets.extend(of_block.into_iter().flatten());
+        let is_news = |seq: &u32| self.open.contains_key(seq) && state(*seq) == PacketState::Acked;
+        let acked: Vec<_> = packets.into_iter().filter(is_news).collect();
+        for seq in &acked {
+            self.open.remove(seq);
+        }
+        acked
+    }
+}
+
+impl Receiving {
+    /// What an ACK or a NACK that leaves tells of blocks.
+    fn said(&mut self, header: &Header, plan: &Plan) -> Option<What> {
+        match header {
+            Header::Ack(ack) if ack.block_complete => {
+                let block = plan.layout(ack.flow)?.block_of(ack.seq);
+                let decoded = self.decoded.contains(&block);
+                self.completed.insert(block).then_some(What::BlockCompleted { block, decoded })
+            }
+            Header::BlockNack(nack) => {
+                let block = plan.layout(nack.flow)?.block_of(nack.first);
+                let missing = (0..32).filter(|bit| nack.missing >> bit & 1 == 1).map(|bit| nack.first + bit);
+                Some(What::BlockRequested { block, missing: missing.collect() })
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What is done where a node's packets leave if its links have faults or its ports are traced: an outbox around the
+//! engine's holds them until the order in which they left is known.
+
+use crate::engine::{Channel, Key, Outbox};
+use crate::tap::PortTap;
+use crate::trace::FlowTracer;
+use farspan_fabric::fault::Lost;
+use farspan_fabric::{NodeFaults, PacketId, Packets};
+use farspan_units::{PortId, Time};
+
+/// Faults and traces of one node. A node with a watch handles its events in order of time.
+#[derive(Default)]
+pub(crate) struct Watch {
+    /// Of its links, if there are any.
+    pub(crate) faults: Option<NodeFaults>,
+    /// Of its ports, if any is traced.
+    pub(crate) tap: Option<PortTap>,
+    /// Of its flows, if any is traced.
+    pub(crate) flows: Option<FlowTracer>,
+    pub(crate) held: Held,
+}
+
+impl Watch {
+    /// `None` if there is nothing to watch.
+    pub(crate) fn new(
+        faults: Option<NodeFaults>,
+        tap: Option<PortTap>,
+        flows: Option<FlowTracer>,
+    ) -> Option<Box<Self>> {
+        let any = faults.is_some() || tap.is_some() || flows.is_some();
+        any.then(|| Box::new(Self { faults, tap, flows, held: Held::default() }))
+    }
+
+    /// Whether the port takes nothing at `now`.
+    pub(crate) fn is_down(&self, port: PortId, now: Time) -> bool {
+        self.faults.as_ref().is_some_and(|faults| faults.is_down(port, now))
+    }
+
+    /// Counts packets that were lost before they left.
+    pub(crate) fn count(&mut self, port: PortId, lost: Lost) {
+        if let Some(faults) = &mut self.faults {
+            faults.count(port, lost);
+        }
+    }
+
+    /// Sends on what no fault takes. Faults see packets in the order in which they left, by time, then port.
+    pub(crate) fn release(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
+        let Self { faults, tap, held, .. } = self;
+        held.0.sort_unstable_by_key(|departure| (departure.at, departure.channel.id));
+        for Departure { at, channel, arrival, id } in held.0.drain(..) {
+            let port = PortId(channel.id);
+            let lost = faults.as_mut().is_some_and(|faults| faults.loses(port, at, &packets[id]));
+            if let Some(tap) = tap {
+                tap.left(at, port, &packets[id], lost);
+            }
+            if lost {
+                packets.remove(id);
+            } else {
+                out.send(channel, arrival, id);
+            }
+        }
+    }
+}
+
+/// A packet that has left its port.
+struct Departure {
+    at: Time,
+    channel: Channel,
+    arrival: Time,
+    id: PacketId,
+}
+
+/// Packets that have left, before faults have seen them.
+#[derive(Default)]
+pub(crate) struct Held(Vec<Departure>);
+
+impl Held {
+    /// All that is held leaves at `now`.
+    pub(crate) fn leave_at(&mut self, now: Time) {
+        self.0.iter_mut().for_each(|departure| departure.at = now);
+    }
+
+    /// The packet held last.
+    pub(crate) fn last(&self) -> Option<PacketId> {
+        self.0.last().map(|departure| departure.id)
+    }
+}
+
+/// An outbox that holds packets back; they leave at `now`.
+pub(crate) struct Holding<'a, O> {
+    pub(crate) now: Time,
+    pub(crate) held: &'a mut Held,
+    pub(crate) out: &'a mut O,
+}
+
+impl<O: Outbox<PacketId>> Outbox<PacketId> for Holding<'_, O> {
+    fn send(&mut self, channel: Channel, arrival: Time, id: PacketId) {
+        self.held.0.push(Departure { at: self.now, channel, arrival, id });
+    }
+
+    fn wake(&mut self, key: Key) {
+        self.out.wake(key);
+    }
+
+    fn tell(&mut self, node: u32, key: Key) {
+        self.out.tell(node, key);
+    }
+}

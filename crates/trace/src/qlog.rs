@@ -1,0 +1,288 @@
+//! qlog, as JSON text sequences: draft-ietf-quic-qlog-main-schema-13, with the events of
+//! draft-ietf-quic-qlog-quic-events-12 where they fit, and a namespace of ours for what QUIC has not.
+//!
+//! | ours | qlog |
+//! |---|---|
+//! | sender, receiver | vantage points `client`, `server`: one file each, with one `group_id` |
+//! | time | ms from simulated 0, clock `monotonic` |
+//! | number of a packet | `packet_number`: a packet sent again keeps its number |
+//! | piece of the message | a `stream` frame; stream 0 |
+//! | entropy | the event's `tuple`, a number as text |
+//! | parity, NACKs, blocks | frames and events `farspan:...` |
+
+use crate::event::{End, FlowEvent, Metrics, Reason, What};
+use farspan_transport::coding::{Layout, Payload};
+use farspan_transport::wire::{Ack, BlockNack, Coded, Data, Header, Nack};
+use farspan_units::{Bytes, Duration, FlowId, Time};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::io::{self, Write};
+
+/// The schema of a file.
+pub const FILE_SCHEMA: &str = "urn:ietf:params:qlog:file:sequential";
+/// How it is written.
+pub const SERIALIZATION: &str = "application/qlog+json-seq";
+/// The schemas of its events; the last is ours.
+pub const EVENT_SCHEMAS: [&str; 2] =
+    ["urn:ietf:params:qlog:events:quic-12", "urn:farspan:qlog:events:farspan-1"];
+/// What begins a record (RFC 7464); a line feed ends it.
+pub const RECORD_SEPARATOR: u8 = 0x1e;
+
+/// What the head of a file says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head<'a> {
+    /// The flow.
+    pub flow: FlowId,
+    /// Which end of it.
+    pub end: End,
+    /// The run: scenario, scheme, seed.
+    pub description: &'a str,
+    /// Whether the run was interrupted.
+    pub partial: bool,
+}
+
+/// An event, in the order in which its fields are read.
+#[derive(Serialize)]
+struct Record {
+    time: f64,
+    name: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tuple: Option<String>,
+    data: Value,
+}
+
+/// Writes events of one end of a flow, in the order given, which is that of time.
+pub struct Writer<W> {
+    out: W,
+    mss: Bytes,
+    /// How the packets of the flow make blocks, if it is coded.
+    layout: Option<Layout>,
+    /// What was written last of the metrics.
+    last: Map<String, Value>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Writes the head of a file; `mss`: payload of a full packet, `layout`: of a coded flow.
+    ///
+    /// # Errors
+    /// If `out` cannot be written.
+    pub fn new(out: W, head: &Head<'_>, mss: Bytes, layout: Option<Layout>) -> io::Result<Self> {
+        let mut writer = Self { out, mss, layout, last: Map::new() };
+        let (kind, name) = match head.end {
+            End::Sender => ("client", "sender"),
+            End::Receiver => ("server", "receiver"),
+        };
+        let mut trace = json!({
+            "common_fields": {
+                "group_id": format!("flow-{}", head.flow),
+                "time_format": "relative_to_epoch",
+                "reference_time": { "clock_type": "monotonic", "epoch": "unknown" },
+            },
+            "vantage_point": { "name": name, "type": kind },
+            "event_schemas": EVENT_SCHEMAS,
+        });
+        if head.partial {
+            trace["common_fields"]["partial"] = true.into();
+        }
+        writer.record(&json!({
+            "file_schema": FILE_SCHEMA,
+            "serialization_format": SERIALIZATION,
+            "title": format!("farspan: flow {}, {name}", head.flow),
+            "description": head.description,
+            "trace": trace,
+        }))?;
+        Ok(writer)
+    }
+
+    fn record(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.out.write_all(&[RECORD_SEPARATOR])?;
+        serde_json::to_writer(&mut self.out, value)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Writes an event.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn event(&mut self, event: &FlowEvent) -> io::Result<()> {
+        let (name, data) = self.name_and_data(&event.what);
+        let tuple = match event.what {
+            What::Sent { entropy, .. } | What::Arrived { entropy, .. } => Some(entropy.to_string()),
+            _ => None,
+        };
+        self.record(&Record { time: ms_since_start(event.at), name, tuple, data })
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    fn name_and_data(&mut self, what: &What) -> (&'static str, Value) {
+        match what {
+            What::Started { local, remote, size } => {
+                let end = |host: &farspan_units::HostId| json!({ "ip_v4": crate::frame::address(*host), "port_v4": crate::UDP_PORT });
+                let mut data = json!({ "local": end(local), "remote": end(remote) });
+                if let Some(size) = size {
+                    data["size"] = size.get().into();
+                }
+                ("quic:connection_started", data)
+            }
+            What::PathUsed { entropy } => ("farspan:path_used", json!({ "entropy": entropy })),
+            What::Sent { header, size, again, .. } => {
+                let mut data = self.packet(header, *size, false);
+                if let Some(reason) = again {
+                    let trigger = if *reason == Reason::Timeout {
+                        "retransmit_timeout"
+                    } else {
+                        "retransmit_reordered"
+                    };
+                    data["trigger"] = trigger.into();
+                    data["retransmission"] = true.into();
+                }
+                ("quic:packet_sent", data)
+            }
+            What::Arrived { header, size, ecn_ce, trimmed, .. } => {
+                let mut data = self.packet(header, *size, *trimmed);
+                if matches!(header, Header::Data(_) | Header::Coded(_)) {
+                    data["ecn"] = if *ecn_ce { "CE" } else { "ECT(0)" }.into();
+                }
+                ("quic:packet_received", data)
+            }
+            What::Acked { packets } => ("quic:packets_acked", json!({ "packet_numbers": packets })),
+            What::Lost { packet, reason } => ("quic:packet_lost", lost(*packet, *reason)),
+            What::Metrics(metrics) => ("quic:recovery_metrics_updated", self.metrics(metrics)),
+            What::State { old, new } => {
+                let mut data = json!({ "new": new });
+                if let Some(old) = old {
+                    data["old"] = (*old).into();
+                }
+                ("quic:congestion_state_updated", data)
+            }
+            What::BlockCompleted { block, decoded } => {
+                ("farspan:block_completed", json!({ "block": block, "decoded": decoded }))
+            }
+            What::BlockRequested { block, missing } => {
+                ("farspan:block_requested", json!({ "block": block, "missing": missing }))
+            }
+            What::Ended => {
+                ("quic:connection_closed", json!({ "initiator": "local", "trigger": "application" }))
+            }
+        }
+    }
+
+    /// A packet as `packet_sent` and `packet_received` show it. ACKs and NACKs have no number.
+    fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
+        let (number, frame) = match header {
+            Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.piece(data)),
+            Header::Ack(ack) => (None, acknowledgement(ack)),
+            Header::Nack(Nack { seq, cumulative, .. }) => {
+                (None, json!({ "frame_type": "farspan:nack", "trimmed": seq, "cumulative": cumulative }))
+            }
+            Header::BlockNack(nack) => (None, block_request(nack)),
+        };
+        let mut header = json!({ "packet_type": "1RTT" });
+        if let Some(number) = number {
+            header["packet_number"] = number.into();
+        }
+        let mut data = json!({ "header": header, "frames": [frame], "raw": { "length": size.get() } });
+        if trimmed {
+            data["trimmed"] = true.into();
+        }
+        data
+    }
+
+    /// What a data packet carries.
+    fn piece(&self, data: &Data) -> Value {
+        let raw = json!({ "length": data.len });
+        let payload = self.layout.as_ref().map(|layout| layout.payload(data.seq));
+        match payload {
+            Some(Payload::Parity { block, index }) => {
+                json!({ "frame_type": "farspan:parity", "block": block.number, "index": index, "raw": raw })
+            }
+            Some(Payload::Source(range)) => {
+                json!({ "frame_type": "stream", "stream_id": 0, "offset": range.start, "raw": raw })
+            }
+            None => {
+                let offset = self.mss.get() * u64::from(data.seq);
+                json!({ "frame_type": "stream", "stream_id": 0, "offset": offset, "raw": raw })
+            }
+        }
+    }
+
+    /// What has changed of the metrics.
+    fn metrics(&mut self, metrics: &Metrics) -> Value {
+        let Metrics { cwnd, in_flight, srtt, latest_rtt, min_rtt, pacing_rate } = *metrics;
+        let values = [
+            ("min_rtt", min_rtt.map(|rtt| ms(rtt).into())),
+            ("smoothed_rtt", srtt.map(|rtt| ms(rtt).into())),
+            ("latest_rtt", latest_rtt.map(|rtt| ms(rtt).into())),
+            ("congestion_window", Some(Value::from(cwnd.get()))),
+            ("bytes_in_flight", Some(in_flight.get().into())),
+            ("pacing_rate", pacing_rate.map(|rate| rate.as_bps().into())),
+        ];
+        let mut changed = Map::new();
+        for (name, value) in values {
+            let Some(value) = value else { continue };
+            if self.last.get(name) != Some(&value) {
+                self.last.insert(name.to_owned(), value.clone());
+                changed.insert(name.to_owned(), value);
+            }
+        }
+        changed.into()
+    }
+}
+
+fn lost(packet: u32, reason: Reason) -> Value {
+    let trigger = match reason {
+        Reason::Timeout => Some("pto_expired"),
+        Reason::Reordering => Some("time_threshold"),
+        Reason::Trimmed | Reason::Block => None,
+    };
+    let mut data = json!({ "header": { "packet_type": "1RTT", "packet_number": packet } });
+    match (trigger, reason) {
+        (Some(trigger), _) => data["trigger"] = trigger.into(),
+        (None, Reason::Trimmed) => data["farspan_trigger"] = "trimmed".into(),
+        (None, _) => data["farspan_trigger"] = "block_requested".into(),
+    }
+    data
+}
+
+fn block_request(nack: &BlockNack) -> Value {
+    let missing: Vec<_> =
+        (0..32).filter(|bit| nack.missing >> bit & 1 == 1).map(|bit| nack.first + bit).collect();
+    json!({ "frame_type": "farspan:block_nack", "missing": missing, "cumulative": nack.cumulative })
+}
+
+/// An ACK: the packet that it is for, and all below the cumulative number.
+fn acknowledgement(ack: &Ack) -> Value {
+    let mut ranges = Vec::new();
+    match ack.cumulative {
+        0 => {}
+        1 => ranges.push(json!([0])),
+        cumulative => ranges.push(json!([0, cumulative - 1])),
+    }
+    if ack.seq >= ack.cumulative {
+        ranges.push(json!([ack.seq]));
+    }
+    let mut frame = json!({ "frame_type": "ack", "acked_ranges": ranges });
+    if ack.ecn_ce {
+        frame["ce"] = 1.into();
+    }
+    if ack.block_complete {
+        frame["block_complete"] = true.into();
+    }
+    frame
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_ps() as f64 / 1e9
+}
+
+fn ms_since_start(time: Time) -> f64 {
+    ms(time.since(Time::ZERO))
+}

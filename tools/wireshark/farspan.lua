@@ -1,0 +1,105 @@
+-- Wireshark and tshark: decodes farspan's header (crates/transport/src/wire/bytes.rs, version 1) in UDP.
+--
+--   tshark -X lua_script:tools/wireshark/farspan.lua -r RUN/trace/ports.pcapng
+--
+-- or copy it to the folder of personal Lua plugins (Help > About Wireshark > Folders).
+
+local farspan = Proto("farspan", "farspan")
+
+local PORT = 54017
+local KINDS = { [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK" }
+local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20 }
+
+local f = {
+  version = ProtoField.uint8("farspan.version", "Version", base.DEC, nil, 0xf0),
+  kind = ProtoField.uint8("farspan.kind", "Kind", base.DEC, KINDS, 0x0f),
+  ecn_ce = ProtoField.bool("farspan.ecn_ce", "Congestion mark echoed", 8, nil, 0x01),
+  block_complete = ProtoField.bool("farspan.block_complete", "Block complete", 8, nil, 0x02),
+  entropy = ProtoField.uint16("farspan.entropy", "Entropy"),
+  flow = ProtoField.uint32("farspan.flow", "Flow"),
+  sent_at = ProtoField.uint64("farspan.sent_at", "Send time (ps)"),
+  seq = ProtoField.uint32("farspan.seq", "Packet"),
+  packets = ProtoField.uint32("farspan.packets", "Packets of the message"),
+  cumulative = ProtoField.uint32("farspan.cumulative", "Cumulative"),
+  len = ProtoField.uint16("farspan.len", "Payload (B)"),
+  data = ProtoField.uint8("farspan.block.data", "Data packets of a block"),
+  parity = ProtoField.uint8("farspan.block.parity", "Parity packets of a block"),
+  last_len = ProtoField.uint16("farspan.last_len", "Payload of the last piece (B)"),
+  wait = ProtoField.uint32("farspan.block.wait", "Block wait (ns)"),
+  first = ProtoField.uint32("farspan.first", "First packet of the bit map"),
+  missing = ProtoField.uint32("farspan.missing", "Missing", base.HEX),
+  trimmed = ProtoField.bool("farspan.trimmed", "Trimmed"),
+}
+farspan.fields = f
+
+local short = ProtoExpert.new("farspan.short", "Shorter than a header", expert.group.MALFORMED, expert.severity.ERROR)
+farspan.experts = { short }
+
+local function data_fields(buffer, tree, kind)
+  tree:add(f.entropy, buffer(2, 2))
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.sent_at, buffer(8, 8))
+  tree:add(f.seq, buffer(16, 4))
+  tree:add(f.packets, buffer(20, 4))
+  tree:add(f.len, buffer(24, 2))
+  if kind == 3 then
+    tree:add(f.data, buffer(26, 1))
+    tree:add(f.parity, buffer(27, 1))
+    tree:add(f.last_len, buffer(28, 2))
+    tree:add(f.wait, buffer(30, 4))
+  end
+  -- The payload that the header speaks of may have been cut off on the way.
+  local trimmed = buffer:reported_len() < LENGTHS[kind] + buffer(24, 2):uint()
+  tree:add(f.trimmed, trimmed):set_generated()
+  local text = string.format("flow %d packet %d len %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(24, 2):uint())
+  return trimmed and text .. " trimmed" or text
+end
+
+local function ack_fields(buffer, tree, kind)
+  if kind == 1 then
+    tree:add(f.ecn_ce, buffer(1, 1))
+    tree:add(f.block_complete, buffer(1, 1))
+  end
+  tree:add(f.entropy, buffer(2, 2))
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.sent_at, buffer(8, 8))
+  tree:add(f.seq, buffer(16, 4))
+  tree:add(f.cumulative, buffer(20, 4))
+  return string.format("flow %d packet %d cumulative %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(20, 4):uint())
+end
+
+local function block_nack_fields(buffer, tree)
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.cumulative, buffer(8, 4))
+  tree:add(f.first, buffer(12, 4))
+  tree:add(f.missing, buffer(16, 4))
+  return string.format("flow %d missing 0x%08x from %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(12, 4):uint())
+end
+
+function farspan.dissector(buffer, pinfo, root)
+  if buffer:len() < 1 then return 0 end
+  local kind = buffer(0, 1):uint() % 16
+  local length = LENGTHS[kind]
+  if math.floor(buffer(0, 1):uint() / 16) ~= 1 or not length then return 0 end
+  pinfo.cols.protocol = "farspan"
+  local tree = root:add(farspan, buffer(0, math.min(length, buffer:len())))
+  if buffer:len() < length then
+    tree:add_proto_expert_info(short)
+    return buffer:len()
+  end
+  tree:add(f.version, buffer(0, 1))
+  tree:add(f.kind, buffer(0, 1))
+  local text
+  if kind == 0 or kind == 3 then
+    text = data_fields(buffer, tree, kind)
+  elseif kind == 4 then
+    text = block_nack_fields(buffer, tree)
+  else
+    text = ack_fields(buffer, tree, kind)
+  end
+  tree:append_text(", " .. KINDS[kind] .. ", " .. text)
+  pinfo.cols.info = KINDS[kind] .. " " .. text
+  return buffer:len()
+end
+
+DissectorTable.get("udp.port"):add(PORT, farspan)
