@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
-.PHONY: demo test lint release instructions
+.PHONY: demo test lint release instructions docs
 
 release:
 	cargo build --release --locked -p farspan-cli
@@ -16,6 +16,10 @@ lint:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# The pages and figures of the book that are made from the program and from a few small runs.
+docs: release
+	python3 docs/generate.py target/release/farspan
 
 # Instructions per packet-hop under callgrind (needs valgrind).
 instructions: release

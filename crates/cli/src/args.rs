@@ -27,8 +27,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Write a commented starter scenario
     New(NewArgs),
-    /// Print the JSON Schema of scenarios
-    Schema,
+    /// Print every key of scenarios, as JSON Schema or Markdown
+    Schema(SchemaArgs),
     /// Set runs side by side: medians, and ratios seed by seed
     Compare(CompareArgs),
     /// Make an HTML page of results
@@ -226,6 +226,17 @@ pub struct CheckArgs {
     /// Seed of all draws
     #[arg(long)]
     pub seed: Option<u64>,
+}
+
+/// Arguments of `schema`.
+#[derive(Args, Debug)]
+pub struct SchemaArgs {
+    /// Markdown instead of JSON Schema: a page of all keys
+    #[arg(long)]
+    pub markdown: bool,
+    /// With --markdown: instead, the constants of a control, a path selector or a coding in both profiles
+    #[arg(requires = "markdown")]
+    pub name: Option<String>,
 }
 
 /// Arguments of `new`.

@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod report;
 mod run;
+mod schema;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
@@ -75,10 +76,7 @@ fn dispatch(command: Command, itself: &[OsString]) -> Result<(), Failure> {
         Command::List(list) => list::list(&list),
         Command::Check(check) => check::check(&check),
         Command::New(new) => new::new(&new),
-        Command::Schema => {
-            output::json(&farspan_scenario::schema());
-            Ok(())
-        }
+        Command::Schema(schema) => schema::schema(&schema),
         Command::Bench(bench) => match bench.part {
             BenchPart::Sim(sim) => bench::sim(&sim, itself),
             BenchPart::Coding(coding) => bench::coding(&coding),

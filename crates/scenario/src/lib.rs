@@ -14,6 +14,7 @@ mod estimate;
 pub mod model;
 mod names;
 mod profile;
+pub mod reference;
 mod request;
 mod resolve;
 mod results;

@@ -195,6 +195,7 @@ pub struct Ports {
     /// The phantom queue.
     pub phantom: Option<Phantom>,
     /// The step's threshold: a size, or "bdp_over_7" (rate of the port x largest base RTT inside a site / 7).
+    /// Default: of the profile.
     pub step: Option<StepAt>,
     /// The tiers whose ports mark: host_down, fabric, border, wan. Default: of the scheme.
     pub tiers: Option<Vec<PortTier>>,
@@ -210,9 +211,9 @@ pub struct Ports {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Red {
-    /// Never below.
+    /// Never below this fraction of the buffer: 0 <= min <= max <= 1. Default: of the profile.
     pub min: Option<f64>,
-    /// Always above.
+    /// Always above this fraction of the buffer. Default: of the profile.
     pub max: Option<f64>,
 }
 
@@ -220,15 +221,15 @@ pub struct Red {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Phantom {
-    /// Where it saturates: "inter_bdp", "intra_bdp" or a size.
+    /// Where it saturates: "inter_bdp", "intra_bdp" or a size. Default: of the profile.
     pub size: Option<PhantomSize>,
-    /// Drain rate, as a fraction of the link's.
+    /// Drain rate, as a fraction of the link's. Default: of the profile.
     pub drain: Option<f64>,
-    /// Never marks below this fraction of its size.
+    /// Never marks below this fraction of its size: 0 <= min <= max <= 1. Default: of the profile.
     pub min: Option<f64>,
-    /// Always marks above this fraction of its size.
+    /// Always marks above this fraction of its size. Default: of the profile.
     pub max: Option<f64>,
-    /// Whether packets that the buffer refuses count.
+    /// Whether packets that the buffer refuses count. Default: of the profile.
     pub count_dropped: Option<bool>,
 }
 

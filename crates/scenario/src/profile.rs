@@ -3,6 +3,9 @@
 use crate::value::Profile;
 use std::sync::OnceLock;
 
+/// The data file's text.
+pub(crate) const DATA: &str = include_str!("../data/profiles.toml");
+
 /// Constants by profile, component and scenario.
 #[derive(Debug)]
 pub(crate) struct Profiles(toml::Table);
@@ -11,9 +14,7 @@ impl Profiles {
     /// The data file.
     pub fn get() -> &'static Self {
         static PROFILES: OnceLock<Profiles> = OnceLock::new();
-        PROFILES.get_or_init(|| {
-            Self(include_str!("../data/profiles.toml").parse().expect("the data file is TOML"))
-        })
+        PROFILES.get_or_init(|| Self(DATA.parse().expect("the data file is TOML")))
     }
 
     /// The constants of a component (`world`, or the name of a control or path selector) in a scenario.

@@ -29,18 +29,8 @@ impl Keys {
         self.check_table("", table, &[&self.root])
     }
 
-    /// The schema follows references and alternatives down to the nodes that say something themselves.
     fn flatten<'a>(&'a self, node: &'a Value, nodes: &mut Vec<&'a Value>) {
-        if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/"))
-        {
-            self.flatten(&self.root["$defs"][name], nodes);
-        }
-        for alternatives in ["anyOf", "oneOf", "allOf"] {
-            for alternative in node.get(alternatives).and_then(Value::as_array).into_iter().flatten() {
-                self.flatten(alternative, nodes);
-            }
-        }
-        nodes.push(node);
+        flatten(&self.root, node, nodes);
     }
 
     /// The nodes that describe the value of `key`, and whether the key is known at all.
@@ -112,6 +102,19 @@ impl Keys {
         }
         known_keys(&nodes).into_iter().map(str::to_owned).collect()
     }
+}
+
+/// Follows references and alternatives of a schema down to the nodes that say something themselves.
+pub(crate) fn flatten<'a>(root: &'a Value, node: &'a Value, nodes: &mut Vec<&'a Value>) {
+    if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
+        flatten(root, &root["$defs"][name], nodes);
+    }
+    for alternatives in ["anyOf", "oneOf", "allOf"] {
+        for alternative in node.get(alternatives).and_then(Value::as_array).into_iter().flatten() {
+            flatten(root, alternative, nodes);
+        }
+    }
+    nodes.push(node);
 }
 
 fn known_keys<'a>(nodes: &[&'a Value]) -> Vec<&'a str> {

@@ -1,0 +1,170 @@
+"""Writes the pages and figures of the book that are made from the program: the scenario reference, the constants of every
+control, path selector and coding, the window curves, and bars of a few small runs.
+
+usage: generate.py BINARY [--check]     --check runs and writes nothing, and fails where a file is not what it would write,
+                                        or a link of the book leads nowhere
+"""
+import itertools
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BOOK = ROOT / "docs/src"
+CURVES = ROOT / "crates/transport/src/congestion/snapshots"
+COLOURS = {"window": "#1f6feb", "goodput": "#2da44e", "queue": "#cf222e"}
+EVENTS = "a: other traffic takes half of the link; b: it is free again; c: one packet is lost; d: all are, until time-outs"
+PANELS = ["inside a datacenter, from one BDP", "inside a datacenter, from ten packets", "between datacenters, from one BDP"]
+
+
+def farspan(binary, *words):
+    return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
+
+
+def names(binary):
+    kinds = ("congestion", "balance", "coding")
+    return [item["name"] for kind in kinds for item in json.loads(farspan(binary, "list", kind, "--json")) if item["name"] != "none"]
+
+
+def tables(snapshot):
+    """Of each of the control's three tables: rows of (rtt, cwnd, goodput %, queue, event)."""
+    found = []
+    for line in snapshot.split("---", 2)[2].splitlines():
+        if " path, first window " in line:
+            found.append([])
+        row = re.match(r"\s*(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s+(\d+)\s*(.*)", line)
+        if row:
+            rtt, cwnd, rate, _, queue = (int(row[i]) for i in range(1, 6))
+            found[-1].append((rtt, cwnd, rate, queue, row[6].strip()))
+    return found
+
+
+def panel(rows, title, left, width, height):
+    """One plot: window and queue in packets (left axis), goodput in % of the link (right axis), over round trips."""
+    top, bottom = 34, height - 40
+    span = rows[-1][0] or 1
+    most = max(max(row[1] for row in rows), max(row[3] for row in rows), 1)
+    x = lambda rtt: left + rtt * width / span
+    y = lambda value, of: bottom - value * (bottom - top) / of
+    line = lambda column, of: " ".join(f"{x(row[0]):.1f},{y(min(row[column], of), of):.1f}" for row in rows)
+    parts = [f'<text x="{left}" y="{top - 16}" font-weight="bold">{title}</text>']
+    parts.append(f'<path d="M{left} {top}V{bottom}H{left + width}V{top}" fill="none" stroke="#888"/>')
+    for value, of, side, anchor in ((0, most, -5, "end"), (most, most, -5, "end"), (0, 100, width + 5, "start"), (100, 100, width + 5, "start")):
+        unit = "%" if side > 0 else ""
+        parts.append(f'<text x="{left + side}" y="{y(value, of) + 4:.1f}" text-anchor="{anchor}">{value}{unit}</text>')
+    parts.append(f'<text x="{left}" y="{bottom + 14}" text-anchor="middle">0</text><text x="{left + width}" y="{bottom + 14}" text-anchor="middle">{span} RTTs</text>')
+    for letter, rtt in zip("abcd", (row[0] for row in rows if row[4])):
+        parts.append(f'<path d="M{x(rtt):.1f} {top}V{bottom}" stroke="#bbb" stroke-dasharray="3 3"/><text x="{x(rtt):.1f}" y="{top - 3}" text-anchor="middle" fill="#666">{letter}</text>')
+    for name, column, of in (("goodput", 2, 100), ("queue", 3, most), ("window", 1, most)):
+        parts.append(f'<polyline points="{line(column, of)}" fill="none" stroke="{COLOURS[name]}" stroke-width="1.5"/>')
+    return parts
+
+
+def curves(snapshot):
+    height, width = 250, 235
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 960 {height}" font-family="sans-serif" font-size="11">',
+             f'<rect width="960" height="{height}" fill="white"/>']
+    for i, (rows, title) in enumerate(zip(tables(snapshot), PANELS)):
+        parts += panel(rows, title, 45 + i * 320, width, height - 20)
+    for i, (name, what) in enumerate((("window", "window, packets"), ("queue", "queue, packets"), ("goodput", "goodput, % of the link"))):
+        parts.append(f'<path d="M{300 + i * 150} {height - 8}h18" stroke="{COLOURS[name]}" stroke-width="2"/><text x="{322 + i * 150}" y="{height - 4}">{what}</text>')
+    parts.append(f'<text x="480" y="{height - 24}" text-anchor="middle" fill="#666">{EVENTS}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def bars(title, rows):
+    """One plot of (label, value, text): `None` stands for what never ends."""
+    height = 44 + 26 * len(rows)
+    most = max(value for _, value, _ in rows if value is not None)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 {height}" font-family="sans-serif" font-size="12">',
+             f'<rect width="760" height="{height}" fill="white"/>', f'<text x="10" y="20" font-weight="bold">{title}</text>']
+    for i, (label, value, text) in enumerate(rows):
+        y = 36 + 26 * i
+        width = 380 * (value if value is not None else most) / most
+        colour = COLOURS["window"] if value is not None else "#ddd"
+        parts.append(f'<text x="200" y="{y + 13}" text-anchor="end">{label}</text><rect x="208" y="{y}" width="{width:.1f}" height="18" fill="{colour}"/>')
+        parts.append(f'<text x="{214 + width:.1f}" y="{y + 13}">{text}</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def summary(binary, scenario, scheme, *changes):
+    """Medians over five seeds."""
+    words = [word for change in changes for word in ("--set", change)]
+    document = farspan(binary, "run", scenario, "--scheme", scheme, "--seeds", "1..5", "--json", "--quiet", *words)
+    return json.loads(document)["summary"]
+
+
+def slowdown(run, quantile):
+    found = run["fct"]["all"][f"slowdown_{quantile}"]
+    return found and found["median"]
+
+
+def runs(binary):
+    """Bars of small runs: what path selectors and coding are for."""
+    selectors = ("ecmp", "rps", "plb", "unolb")
+    rows = []
+    for name in selectors:
+        value = slowdown(summary(binary, "uno/permutation", f"unocc+{name}", "workload.flow_size=1MiB"), "p99")
+        rows.append((name, value, f"{value:.2f}"))
+    yield "schemes/curves/balance-permutation.svg", bars("Permutation of 256 hosts, 1 MiB each, UnoCC: 99th percentile of the slowdown", rows)
+    rows = []
+    for name in selectors:
+        value = slowdown(summary(binary, "uno/border-failure", f"unocc+{name}", "workload.flow_size=5MiB"), "mean")
+        rows.append((name, value, f"{value:.2f}" if value else "some flows never end"))
+    yield "schemes/curves/balance-failure.svg", bars("One of eight border links swallows everything, UnoCC: mean slowdown", rows)
+    rows = []
+    for name in ("uno-noec", "uno"):
+        for factor, losses in (("as measured", "[3.0e-4, 7.5e-5, 1.6e-5]"), ("a hundredfold", "[0.03, 0.0075, 0.0016]")):
+            run = summary(binary, "uno/random-loss", name, f"fault[0].probabilities={losses}")
+            value, timeouts = slowdown(run, "mean"), run["recovery"]["timeouts"]["median"]
+            rows.append((f"{name}, losses {factor}", value, f"{value:.3f}; {timeouts:.0f} time-outs"))
+    yield "schemes/curves/mds.svg", bars("5 MiB between datacenters, blocks of ten lose packets: mean slowdown", rows)
+
+
+def pages(binary):
+    yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
+    for name in names(binary):
+        yield f"schemes/constants/{name}.md", farspan(binary, "schema", "--markdown", name)
+    for path in sorted(CURVES.glob("*curves__*.snap")):
+        yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
+
+
+def anchors(path):
+    """What links into a page can name: its headings, and anchors written out."""
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.S)
+    slug = lambda heading: re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+    return {slug(line.lstrip("#")) for line in text.splitlines() if line.startswith("#")} | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+def dead_links():
+    for page in sorted(BOOK.rglob("*.md")):
+        text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.S)
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            name, _, anchor = link.partition("#")
+            if "://" in link or link.startswith("mailto:"):
+                continue
+            target = (page.parent / name).resolve() if name else page
+            if not target.is_file() or (anchor and target.suffix == ".md" and anchor not in anchors(target)):
+                yield f"{page.relative_to(BOOK)} -> {link}"
+
+
+def main(binary, *options):
+    stale = []
+    made = itertools.chain(pages(binary), [] if "--check" in options else runs(binary))
+    for name, text in made:
+        path = BOOK / name
+        if "--check" in options:
+            stale += [] if path.is_file() and path.read_text() == text else [name]
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    dead = list(dead_links())
+    if dead:
+        sys.exit("links that lead nowhere: " + ", ".join(dead))
+    if stale:
+        sys.exit(f"out of date: {', '.join(stale)}: run `make docs`")
+
+
+main(*sys.argv[1:])
