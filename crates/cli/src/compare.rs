@@ -37,7 +37,7 @@ fn page(comparison: &Comparison) -> String {
     for measure in &comparison.measures {
         let mut row = vec![measure.name.clone()];
         for side in &comparison.runs {
-            row.push(median(side.summary.pointer(&measure.path), measure.unit));
+            row.push(median(&side.summary, &measure.path, measure.unit));
             if side.name != comparison.baseline {
                 let ratios = comparison.ratios.iter().find(|ratios| ratios.name == side.name);
                 row.push(ratio(ratios, &measure.path));
@@ -66,10 +66,13 @@ fn page(comparison: &Comparison) -> String {
 /// What stands for a number that unfinished flows make infinite.
 const INFINITE: &str = "inf";
 
-/// The median of a spread.
-fn median(spread: Option<&Value>, unit: Unit) -> String {
-    let Some(spread) = spread.filter(|spread| spread.is_object()) else { return NONE.to_owned() };
-    let median = spread.get("median").and_then(Value::as_f64);
+/// The median of a number that some arm has: one that lacks it, lacks it for flows that did not end or rates that never
+/// converged.
+fn median(summary: &Value, path: &str, unit: Unit) -> String {
+    if summary.is_null() {
+        return NONE.to_owned();
+    }
+    let median = summary.pointer(path).and_then(|spread| spread.get("median")?.as_f64());
     let show = match unit {
         Unit::Us => time,
         Unit::Bytes => bytes,

@@ -218,6 +218,15 @@ pub fn read_series(path: &Path, each: &mut dyn FnMut(SeriesRow)) -> Result<(), R
     })
 }
 
+/// How many rows a table has, without reading them.
+///
+/// # Errors
+/// As [`read_flows`].
+pub fn count_rows(path: &Path) -> Result<u64, ReadError> {
+    let rows = open(path)?.metadata().file_metadata().num_rows();
+    Ok(u64::try_from(rows).unwrap_or(0))
+}
+
 /// Some rows of a table.
 struct Batch<'a> {
     path: &'a Path,
@@ -250,13 +259,19 @@ impl Batch<'_> {
     }
 }
 
-fn batches(path: &Path, each: &mut dyn FnMut(&Batch) -> Result<(), ReadError>) -> Result<(), ReadError> {
+fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, ReadError> {
     let name = || path.display().to_string();
-    let decode = |problem: String| ReadError::Decode { path: name(), problem };
     let file = File::open(path).map_err(|source| ReadError::Io { path: name(), source })?;
-    let reader = ParquetRecordBatchReaderBuilder::try_new(file).and_then(|builder| builder.build());
-    for columns in reader.map_err(|error| decode(error.to_string()))? {
-        each(&Batch { path, columns: columns.map_err(|error| decode(error.to_string()))? })?;
+    ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| undecodable(path, &error))
+}
+
+fn undecodable(path: &Path, problem: &dyn std::error::Error) -> ReadError {
+    ReadError::Decode { path: path.display().to_string(), problem: problem.to_string() }
+}
+
+fn batches(path: &Path, each: &mut dyn FnMut(&Batch) -> Result<(), ReadError>) -> Result<(), ReadError> {
+    for columns in open(path)?.build().map_err(|error| undecodable(path, &error))? {
+        each(&Batch { path, columns: columns.map_err(|error| undecodable(path, &error))? })?;
     }
     Ok(())
 }
@@ -334,6 +349,7 @@ mod tests {
         };
         let path = file("series.parquet");
         SeriesTable::save(&path, &[sample(1, 0.5), sample(2, 0.75)]).unwrap();
+        assert_eq!(count_rows(&path).unwrap(), 2);
         let mut seen = Vec::new();
         read_series(&path, &mut |row| {
             seen.push((row.t_ns, row.probe.to_owned(), row.id.to_owned(), row.value));

@@ -59,7 +59,7 @@ async function show(id) {
   const spec = chart.build();
   if (!spec) return;
   if (chart.view) chart.view.finalize();
-  const size = { width: "container", height: 260, autosize: { type: "fit", contains: "padding" } };
+  const size = { width: "container", height: 200, autosize: { type: "fit-x", contains: "padding" } };
   const options = { actions: { export: true, source: false, compiled: false, editor: false }, config: config(), mode: "vega-lite", tooltip: { theme: dark() ? "dark" : "light" } };
   const result = await vegaEmbed(byId(id), { $schema: "https://vega.github.io/schema/vega-lite/v6.json", ...size, ...spec }, options);
   chart.view = result.view;
@@ -114,8 +114,8 @@ function slowdown() {
       data: { values },
       encoding: { x: { field: "text", type: "ordinal", sort: [...sizes].sort((a, b) => a - b).map((size) => `≤ ${bytes(size)}`), axis: { title: "flow size", labelAngle: 0 } }, xOffset: byArm({ sort: armNames() }), tooltip },
       layer: [
-        { transform: [{ filter: "datum.q == 'p50'" }], mark: { type: "bar", width: { band: 0.7 } }, encoding: { y: { field: "y", type: "quantitative", axis: { title: "slowdown" } }, color } },
-        ...(!quantile ? [] : [{ transform: [{ filter: "datum.q == 'p99'" }], mark: { type: "tick", thickness: 3 }, encoding: { y: { field: "y", type: "quantitative" }, color } }]),
+        ...(!quantile ? [] : [{ transform: [{ filter: "datum.q == 'p99'" }], mark: { type: "bar", width: { band: 0.7 }, fillOpacity: 0.15, strokeWidth: 1.5 }, encoding: { y: { field: "y", type: "quantitative" }, color, stroke: { ...color, legend: null } } }]),
+        { transform: [{ filter: "datum.q == 'p50'" }], mark: { type: "bar", width: { band: 0.7 } }, encoding: { y: { field: "y", type: "quantitative", stack: null, axis: { title: "slowdown" } }, color } },
       ],
     };
   }

@@ -77,6 +77,9 @@ function picture() {
   const { spots, headings, width, height } = places(layout);
   const busiest = layout.units.map(() => 0);
   const near = layout.units.map(() => []);
+  // In a run that idles, as one that waits for flows that never end, colours show who is busier than whom.
+  const most = detail.use.reduce((most, [, out, , back]) => Math.max(most, out, back), 0);
+  const full = most >= 0.2 ? 1 : most || 1;
   const few = layout.edges.length <= 150;
   const drawn = layout.edges.map(([a, b], i) => {
     const [links, out, outMean, back, backMean] = detail.use[i];
@@ -87,25 +90,25 @@ function picture() {
     const path = link(spots[a], spots[b]);
     const thick = Math.min(1 + Math.log2(links), 4);
     const title = `${unitName(layout.units[a])} – ${unitName(layout.units[b])}: ${links} link${links > 1 ? "s" : ""} each way; → busiest ${share(out)}, mean ${share(outMean)}; ← busiest ${share(back)}, mean ${share(backMean)}`;
-    const line = (value, shift) => ({ value, node: svg("path", { d: path(shift), stroke: heat(value), "stroke-width": thick }, svg("title", {}, title)) });
+    const line = (value, shift) => ({ value, node: svg("path", { d: path(shift), stroke: heat(value / full), "stroke-width": thick }, svg("title", {}, title)) });
     return few ? [line(out, -thick / 2 - 0.6), line(back, thick / 2 + 0.6)] : [line(Math.max(out, back), 0)];
   });
   const paths = drawn.flat().sort((x, y) => x.value - y.value).map(({ node }) => node);
   const boxes = layout.units.map((unit, i) => {
-    const box = svg("rect", { x: spots[i].x, y: spots[i].y, width: UNIT.width, height: UNIT.height, rx: 3, fill: heat(busiest[i]), class: "unit" }, svg("title", {}, `${unitName(unit)}: busiest link ${share(busiest[i])}`));
+    const box = svg("rect", { x: spots[i].x, y: spots[i].y, width: UNIT.width, height: UNIT.height, rx: 3, fill: heat(busiest[i] / full), class: "unit" }, svg("title", {}, `${unitName(unit)}: busiest link ${share(busiest[i])}`));
     box.addEventListener("pointerenter", () => choose(i));
     return box;
   });
   const texts = headings.map(({ x, y, text }) => svg("text", { x, y }, text));
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "img", style: `min-width:${Math.min(width, 720)}px;max-width:${Math.max(width * 1.25, 480)}px`, "aria-label": `The network, coloured by utilisation; arrow keys walk through its ${layout.units.length} units` },
-    svg("g", { fill: "none" }, ...paths), ...boxes, ...texts, scaleOfHeat(height));
+    svg("g", { fill: "none" }, ...paths), ...boxes, ...texts, scaleOfHeat(height, full));
   let current = -1;
   const choose = (unit) => {
     if (boxes[current]) boxes[current].classList.remove("chosen");
     current = (unit + boxes.length) % boxes.length;
     boxes[current].classList.add("chosen");
-    const most = near[current].sort((x, y) => Math.max(y.up, y.down) - Math.max(x.up, x.down)).slice(0, 4);
-    byId("unit").textContent = `${unitName(layout.units[current])}: ` + most.map(({ other, links, up, down }) =>
+    const first = near[current].sort((x, y) => Math.max(y.up, y.down) - Math.max(x.up, x.down)).slice(0, 4);
+    byId("unit").textContent = `${unitName(layout.units[current])}: ` + first.map(({ other, links, up, down }) =>
       `to ${unitName(layout.units[other])} ${share(up)}, from there ${share(down)} (busiest of ${links})`).join("; ");
   };
   root.addEventListener("keydown", (event) => {
@@ -118,10 +121,10 @@ function picture() {
   byId("unit").textContent = "Colour: busy share of the run, of the busiest link. A unit stands for neighbours; point at one, or walk with the arrow keys.";
 }
 
-function scaleOfHeat(height) {
+function scaleOfHeat(height, full) {
   const steps = 20;
   const y = height - 22;
   const boxes = Array.from({ length: steps }, (_, i) => svg("rect", { x: UNIT.left + i * 8, y, width: 8, height: 8, fill: heat((i + 0.5) / steps) }));
-  const texts = [[0, "0%"], [steps * 4 - 8, "50%"], [steps * 8 - 14, "100%"]].map(([x, text]) => svg("text", { x: UNIT.left + x, y: y + 20 }, text));
+  const texts = [[0, "0%"], [steps * 4 - 8, share(full / 2)], [steps * 8 - 14, share(full)]].map(([x, text]) => svg("text", { x: UNIT.left + x, y: y + 20 }, text));
   return svg("g", {}, ...boxes, ...texts);
 }

@@ -33,7 +33,7 @@ function completion() {
   draw("cdf", cdf);
   draw("slowdown", slowdown);
   const quantiles = group().arms.some((arm) => (arm.slowdown[state.cls] || []).some((bin) => bin[3] != null));
-  byId("slowdown-caption").textContent = `Slowdown by flow size: median${quantiles ? ", and p99 where a size has 100 flows" : ""}`;
+  byId("slowdown-caption").textContent = `Slowdown by flow size: median${quantiles ? ", and p99 (dashed or outlined) where a size has 100 flows" : ""}`;
   const counts = group().arms.filter((arm) => arm.fct[state.cls]).map((arm) => {
     const { n, left } = arm.fct[state.cls];
     return `${arm.name} ${number(n)}${left ? ` (${number(left)} unfinished)` : ""}`;
@@ -81,7 +81,7 @@ function setTheme(theme) {
 
 function begin() {
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const both = () => { redraw(); ports(); picture(); };
+  const both = () => { redraw(); picture(); };
   setTheme(system.matches ? "dark" : "light");
   system.addEventListener("change", () => { setTheme(system.matches ? "dark" : "light"); both(); });
   byId("theme").addEventListener("click", () => { setTheme(dark() ? "light" : "dark"); both(); });

@@ -1,6 +1,10 @@
 // The overview, what stands side by side, and the ports.
 
-const SHOWN_RUNS = 12;
+/** What is made when it is opened. */
+function later(text, make) {
+  const details = h("details", { ontoggle: () => details.children.length < 2 && details.append(make()) }, h("summary", {}, text));
+  return details;
+}
 
 function overview() {
   const { description, arms } = group();
@@ -16,16 +20,18 @@ function overview() {
     return h("p", { class: "warning" }, some && h("strong", {}, `${some}: `), warning);
   });
   fill("warnings", warnings);
+  const mark = (partial) => (partial ? h("span", { class: "mark" }, "partial") : null);
   const row = ({ arm, run }) => [
-    h("span", {}, arm.name, run.partial ? h("span", { class: "mark" }, "partial") : null),
-    arm.profile, String(run.seed), `${number(run.finished)} of ${number(run.started)}`, time(run.sim_time_s * 1e6),
+    h("span", {}, arm.name, mark(run.partial)), arm.profile, String(run.seed), `${number(run.finished)} of ${number(run.started)}`, time(run.sim_time_s * 1e6),
     `${large(run.packet_hops)} in ${digits(run.wall_time_s)} s`,
     h("code", { title: `packet digest ${run.packet_digest}; ${run.folder}` }, run.digest),
   ];
-  const heading = ["scheme", "profile", "seed", "flows finished", "simulated", "packet-hops", "digest"];
-  const list = (runs) => table(heading, runs.map(row));
-  const more = all.length > SHOWN_RUNS && h("button", { type: "button", onclick: () => fill("runs", list(all)) }, `Show all ${all.length} runs`);
-  fill("runs", list(all.slice(0, SHOWN_RUNS)), more || null);
+  const list = () => table(["scheme", "profile", "seed", "flows finished", "simulated", "packet-hops", "digest"], all.map(row));
+  if (all.length === arms.length) fill("runs", list());
+  else fill("runs", table(["scheme", "profile", "seeds", "flows finished", "packet-hops"], arms.map((arm) => {
+    const sum = (key) => arm.runs.reduce((total, run) => total + run[key], 0);
+    return [h("span", {}, arm.name, mark(arm.runs.some((run) => run.partial))), arm.profile, arm.seeds, `${number(sum("finished"))} of ${number(sum("started"))}`, `${large(sum("packet_hops"))} in ${digits(sum("wall_time_s"))} s`];
+  })), later(`All ${all.length} runs, with their digests`, list));
   const { farspan_version: version, commit } = all[0].run;
   byId("footer").textContent = `farspan ${version}, commit ${(commit || "unknown").slice(0, 12)}; engine ${all[0].run.engine}, ${all[0].run.threads} thread${all[0].run.threads === 1 ? "" : "s"}. Charts: Vega-Lite (BSD-3-Clause).`;
 }
@@ -69,7 +75,7 @@ function ports() {
     fill("ports-table", h("p", { class: "empty" }, "The ports of this run are not kept in this report; see ports.parquet in its folder."));
     return;
   }
-  const bar = (value) => h("span", { class: "meter" }, h("span", { style: `width:${Math.min(value, 1) * 100}%;background:${heat(value)}` }), h("b", {}, share(value)));
+  const bar = (value) => h("span", { class: "meter" }, h("span", { style: `width:${Math.min(value, 1) * 100}%` }), h("b", {}, share(value)));
   const rows = detail.ports.map((port) => [h("code", {}, port.port), bar(port.use), bytes(port.bytes), bytes(port.mean), bytes(port.max), number(port.drops), number(port.marks), number(port.trims)]);
   fill("ports-table", table(["port", "utilisation", "sent", "mean queue", "largest queue", "drops", "marks", "trims"], rows));
 }

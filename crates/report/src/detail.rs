@@ -4,7 +4,7 @@ use crate::curve::counted;
 use crate::load::{ReportError, Run};
 use crate::number::{point, short};
 use crate::picture::Picture;
-use crate::series::{Choice, series};
+use crate::series::{Choice, FLOW_PROBES, PORT_PROBES, series};
 use farspan_metrics::{FlowRow, PortRow};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 /// Ports in the table.
 const BUSIEST: usize = 10;
 /// Ports with series.
-const PORT_SERIES: usize = 8;
-/// Series of a flow (rate, window, RTT), and at most of a port.
-const PROBES: usize = 3;
-/// Bins of a series.
-const BINS: u32 = 240;
+const PORT_SERIES: usize = 6;
+/// Flows with series, at least.
+const FLOW_SERIES: usize = 4;
+/// Bins of a series, at least and at most.
+const BINS: (usize, usize) = (80, 240);
 
 /// How much of all runs a page holds.
 #[derive(Clone, Copy)]
@@ -39,11 +39,14 @@ pub(crate) struct Share {
     rows: usize,
     /// Flows with series, at most.
     series: usize,
+    /// Bins of a series.
+    bins: usize,
 }
 
 impl Budget {
-    /// The share of each of some runs with so many flows: what short tables leave goes to long ones.
-    pub(crate) fn share(self, flows: &[usize]) -> Share {
+    /// The share of each of some runs with so many flows, of which `sampled` have series: what short tables leave goes to
+    /// long ones.
+    pub(crate) fn share(self, flows: &[usize], sampled: usize) -> Share {
         let mut sizes = flows.to_vec();
         sizes.sort_unstable();
         let (mut left, mut rows) = (self.flows, self.flows);
@@ -55,9 +58,11 @@ impl Budget {
             left -= size;
             rows = self.flows;
         }
-        let series = self.samples / flows.len().max(1) / BINS as usize;
-        let series = series.saturating_sub(PORT_SERIES * PROBES) / PROBES;
-        Share { rows: rows.max(50), series: series.max(4) }
+        let samples = self.samples / sampled.max(1);
+        let ports = PORT_SERIES * PORT_PROBES.len();
+        let bins = (samples / (ports + FLOW_SERIES * FLOW_PROBES.len())).clamp(BINS.0, BINS.1);
+        let series = (samples / bins).saturating_sub(ports) / FLOW_PROBES.len();
+        Share { rows: rows.max(50), series: series.max(FLOW_SERIES), bins }
     }
 }
 
@@ -68,7 +73,7 @@ pub(crate) fn detail(run: &Run, share: Share, picture: &Picture) -> Result<Value
     largest.sort_by_key(|flow| (std::cmp::Reverse(flow.size_bytes), flow.flow_id));
     let chosen: BTreeSet<String> =
         largest.into_iter().take(share.series).map(|flow| flow.flow_id.to_string()).collect();
-    let choice = Choice { flows: chosen, ports: PORT_SERIES, bins: BINS };
+    let choice = Choice { flows: chosen, ports: PORT_SERIES, bins: share.bins as u32 };
     Ok(json!({
         "ports": busiest(&run.ports),
         "use": picture.utilisation(&run.ports),
@@ -180,11 +185,13 @@ mod tests {
     #[test]
     fn short_tables_leave_their_share_to_long_ones() {
         let budget = Budget { runs: 24, flows: 1000, samples: 0 };
-        let rows = |flows: &[usize]| budget.share(flows).rows;
+        let rows = |flows: &[usize]| budget.share(flows, 0).rows;
         assert_eq!(rows(&[8, 8, 5000, 5000]), 492);
         assert_eq!(rows(&[5000, 100, 700]), 450);
         assert_eq!(rows(&[300, 700]), 1000);
         assert_eq!(rows(&[9; 1000]), 50);
+        let (few, many) = (BUDGET.share(&[1], 4), BUDGET.share(&[1], 24));
+        assert_eq!((few.bins, few.series, many.bins, many.series), (240, 23, 138, 4));
     }
 
     #[test]

@@ -84,6 +84,11 @@ impl Run {
         self.summary.get("seed").and_then(Value::as_u64).unwrap_or_default()
     }
 
+    /// Where its samples are.
+    pub(crate) fn series(&self) -> PathBuf {
+        self.folder.join("series.parquet")
+    }
+
     /// Whether the run was interrupted: its numbers are no result.
     #[must_use]
     pub fn partial(&self) -> bool {
@@ -102,15 +107,15 @@ impl Run {
         let said = self.summary.get("warnings").and_then(Value::as_array);
         let mut warnings: Vec<String> =
             said.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-        let count = |path| self.number(path).filter(|count| *count > 0.0);
+        let any = |path| self.number(path).is_some_and(|count| count > 0.0);
         if self.partial() {
             warnings.push("interrupted: what stands here is the part until then".to_owned());
         }
-        if let Some(left) = count("/fct/all/unfinished") {
-            warnings.push(format!("{left} measured flows did not end; they count as infinite"));
+        if any("/fct/all/unfinished") {
+            warnings.push("flows did not end; they count as infinite".to_owned());
         }
-        if let Some(left) = count("/flows/not_started") {
-            warnings.push(format!("{left} flows never started"));
+        if any("/flows/not_started") {
+            warnings.push("flows never started".to_owned());
         }
         if self.summary.get("transient").and_then(Value::as_bool).unwrap_or_default() {
             warnings.push("more is offered than a tier carries: queues grow while flows arrive".to_owned());

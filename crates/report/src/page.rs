@@ -7,6 +7,7 @@ use crate::group::{Arm, Group, groups};
 use crate::load::{ReportError, Run, load};
 use crate::number::point;
 use crate::picture::Picture;
+use farspan_metrics::count_rows;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -67,10 +68,12 @@ pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
 /// # Errors
 /// If the series of a run cannot be read.
 pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportError> {
-    let arms: usize = groups.iter().map(|group| group.arms.len()).sum();
-    let per_arm = (BUDGET.runs / arms.max(1)).max(1);
-    let detailed = groups.iter().flat_map(|group| &group.arms).flat_map(|arm| arm.runs.iter().take(per_arm));
-    let share = BUDGET.share(&detailed.map(|run| run.flows.len()).collect::<Vec<_>>());
+    let arms = || groups.iter().flat_map(|group| &group.arms);
+    let per_arm = (BUDGET.runs / arms().count().max(1)).max(1);
+    let detailed = || arms().flat_map(|arm| arm.runs.iter().take(per_arm));
+    let sampled: Result<Vec<u64>, _> = detailed().map(|run| count_rows(&run.series())).collect();
+    let sampled = sampled?.into_iter().filter(|rows| *rows > 0).count();
+    let share = BUDGET.share(&detailed().map(|run| run.flows.len()).collect::<Vec<_>>(), sampled);
     let shown = Shown { per_arm, share, baseline };
     let parts: Result<Vec<Value>, _> = groups.iter().map(|group| shown.group(group)).collect();
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
@@ -180,19 +183,21 @@ impl Shown<'_> {
 }
 
 /// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval. Null within
-/// them is infinite, null instead of them says that there is no such number.
+/// them is infinite: some arm has the number, so this one lacks it for flows that did not end or rates that never
+/// converged. Null instead of them says that there is none.
 fn numbers(arm: &Arm, comparison: &Comparison) -> Value {
     let spread = comparison.runs.iter().find(|side| side.name == arm.name).map(|side| &side.summary);
     let ratios = comparison.ratios.iter().find(|ratios| ratios.name == arm.name).map(|ratios| &ratios.fields);
-    // Without a pair there is no ratio.
-    let there = |entry: &&Value| entry.get("ratios").is_none_or(|ratios| ratios.get(0).is_some());
-    let three = |tree: Option<&Value>, path: &str| {
-        let entry =
-            tree.and_then(|tree| tree.pointer(path)).filter(|entry| entry.is_object()).filter(there)?;
-        let number = |key: &str| entry.get(key).and_then(Value::as_f64).map_or(Value::Null, point);
-        Some(json!([number("median"), number("ci_low"), number("ci_high")]))
+    let three = |entry: Option<&Value>| {
+        let number = |key: &str| entry.and_then(|entry| entry.get(key)?.as_f64()).map_or(Value::Null, point);
+        json!([number("median"), number("ci_low"), number("ci_high")])
     };
-    let row = |path: &str| json!([three(spread, path), three(ratios, path)]);
+    let row = |path: &str| {
+        let spread = spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(path)));
+        let pairs =
+            ratios.and_then(|tree| tree.pointer(path)).filter(|entry| entry["ratios"].get(0).is_some());
+        json!([spread, pairs.map(|entry| three(Some(entry)))])
+    };
     comparison.measures.iter().map(|measure| row(&measure.path)).collect()
 }
 

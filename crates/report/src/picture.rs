@@ -99,7 +99,7 @@ impl Picture {
             *max = max.max(port.utilization);
             *sum += port.utilization;
         }
-        let share = |x: f64| short((x * 1000.0).round() / 1000.0, 3);
+        let share = |x: f64| short(x, 3);
         let edge = |[out, back]: &[(u32, f64, f64); 2]| {
             let mean = |way: &(u32, f64, f64)| share(way.2 / f64::from(way.0.max(1)));
             json!([out.0.max(back.0), share(out.1), mean(out), share(back.1), mean(back)])

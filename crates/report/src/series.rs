@@ -32,6 +32,11 @@ impl Bins {
     }
 }
 
+/// Probes of ports that the page has charts of.
+pub(crate) const PORT_PROBES: [&str; 2] = ["queue", "phantom_queue"];
+/// Probes of flows that it has charts of.
+pub(crate) const FLOW_PROBES: [&str; 3] = ["rate", "cwnd", "rtt"];
+
 /// Which flows and ports keep their series, and how finely.
 pub(crate) struct Choice {
     /// Flow ids, as text.
@@ -51,24 +56,24 @@ pub(crate) fn series(run: &Run, choice: &Choice) -> Result<Value, ReportError> {
         run.flows.iter().map(|flow| (flow.flow_id.to_string(), &*flow.class)).collect();
     let mut kept: BTreeMap<(String, String), Bins> = BTreeMap::new();
     let mut sums: BTreeMap<&str, Totals> = BTreeMap::new();
-    read_series(&run.folder.join("series.parquet"), &mut |row| {
+    read_series(&run.series(), &mut |row| {
         let class = classes.get(row.id);
         if row.probe == "rate"
             && let Some(class) = class
         {
             sums.entry(class).or_default().add(row.t_ns, bin_of(row.t_ns), row.value);
         }
-        // The page has no chart of a port's utilisation over time.
-        if row.probe != "utilization" && (class.is_none() || choice.flows.contains(row.id)) {
+        let (ports, flows) = (PORT_PROBES.contains(&row.probe), FLOW_PROBES.contains(&row.probe));
+        if ports || (flows && choice.flows.contains(row.id)) {
             let key = (row.probe.to_owned(), row.id.to_owned());
             kept.entry(key).or_default().add(bin_of(row.t_ns), row.value);
         }
     })?;
     let ports = longest_queues(&kept, choice.ports);
-    kept.retain(|(_, id), _| classes.contains_key(id) || ports.contains(id));
+    kept.retain(|(probe, id), _| FLOW_PROBES.contains(&probe.as_str()) || ports.contains(id));
     let time = |bin: &u32| point((f64::from(*bin) + 0.5) * width / 1e3);
     let entry = |probe: &str, id: &str, bins: &Bins| {
-        let largest = probe == "queue" || probe == "phantom_queue";
+        let largest = PORT_PROBES.contains(&probe);
         let times: Vec<Value> = bins.0.keys().map(time).collect();
         json!({"probe": probe, "id": id, "t": times, "v": bins.values(largest)})
     };
