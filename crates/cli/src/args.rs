@@ -88,7 +88,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Seed of all draws
-    #[arg(long, conflicts_with = "seeds")]
+    #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// Several seeds, both ends included
     #[arg(long, value_name = "A..B", value_parser = seeds)]
@@ -130,6 +130,11 @@ pub struct Seeds {
 /// The most seeds of one command.
 const MOST_SEEDS: u64 = 100_000;
 
+fn seed(text: &str) -> Result<u64, String> {
+    let seed = text.parse().ok().filter(|seed| i64::try_from(*seed).is_ok());
+    seed.ok_or_else(|| format!("write a whole number from 0 to {}, such as 7", i64::MAX))
+}
+
 fn seeds(text: &str) -> Result<Seeds, String> {
     let (first, last) = text.split_once("..").ok_or("write A..B, such as 1..5 (both ends included)")?;
     let number =
@@ -166,7 +171,7 @@ fn engine(text: &str) -> Result<EngineKind, String> {
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// Seed of all draws
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
     /// Folder for the results of every run, and report.html
     #[arg(long, value_name = "DIR", default_value = "farspan-demo")]
@@ -224,7 +229,7 @@ pub struct CheckArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
     /// Seed of all draws
-    #[arg(long)]
+    #[arg(long, allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
 }
 

@@ -18,6 +18,15 @@ pub(crate) struct Document {
     spans: BTreeMap<String, (Range<usize>, Range<usize>)>,
 }
 
+/// What to do about a text that is not TOML.
+fn syntax_cure(message: &str) -> &'static str {
+    if message.contains("duplicate key") {
+        "each key stands once in its table: remove one of the two"
+    } else {
+        "close brackets and quotes, and write key = value; https://toml.io/en/v1.0.0 has the syntax"
+    }
+}
+
 impl Document {
     /// Parses TOML.
     ///
@@ -30,7 +39,7 @@ impl Document {
                 place: Place::Text { name: name.to_owned(), line, column },
                 path: String::new(),
                 problem: format!("not TOML: {}", error.message().replace('\n', ", ")),
-                cure: "see https://toml.io/en/v1.0.0 for the syntax".to_owned(),
+                cure: syntax_cure(error.message()).to_owned(),
             }
         };
         let tree = DeTable::parse(text).map_err(|error| place(&error))?;

@@ -21,6 +21,7 @@ mod results;
 mod schema;
 mod scheme;
 mod source;
+mod typed;
 pub mod value;
 
 pub use build::{CollectivePlan, PathFacts, World};

@@ -5,6 +5,7 @@ use crate::error::{Fault, Place, ScenarioError};
 use crate::model::Scenario;
 use crate::profile::overlay;
 use crate::schema::{Keys, unknown_key};
+use crate::typed;
 use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -31,7 +32,7 @@ impl Source {
         })?;
         toml::from_str::<Scenario>(text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            Fault::new(document.path_at(offset), clean(error.message()), "").at(document.place(offset))
+            typed::fault(document.path_at(offset), error.message()).at(document.place(offset))
         })?;
         let table = document.table.clone();
         Ok(Self { document, table, arguments: Vec::new(), folder })
@@ -41,7 +42,7 @@ impl Source {
     pub fn scenario(&self, base: &Table) -> Result<Scenario, ScenarioError> {
         let mut table = base.clone();
         overlay(&mut table, &self.table);
-        Scenario::deserialize_from(table).map_err(|problem| Fault::new("", problem, "").at(self.whole()))
+        Scenario::deserialize_from("", table).map_err(|fault| fault.at(self.whole()))
     }
 
     /// The name of the file, without folder and extension.
@@ -144,9 +145,7 @@ impl Source {
             self.arguments.push((render(&target), argument.to_owned()));
         }
         Keys::new().check(&self.table).map_err(|fault| fault.at(place()))?;
-        Scenario::deserialize_from(self.table.clone())
-            .map(|_| ())
-            .map_err(|problem| Fault::new(path, problem, "").at(place()))
+        Scenario::deserialize_from(path, self.table.clone()).map(|_| ()).map_err(|fault| fault.at(place()))
     }
 
     /// The places that a path means: `workload.X` is every part that has such a knob.
@@ -224,14 +223,9 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
 
 impl Scenario {
     /// From values whose places are known elsewhere.
-    fn deserialize_from(table: Table) -> Result<Self, String> {
-        Value::Table(table).try_into().map_err(|error: toml::de::Error| clean(error.message()))
+    fn deserialize_from(path: &str, table: Table) -> Result<Self, Fault> {
+        Value::Table(table).try_into().map_err(|error: toml::de::Error| typed::fault(path, error.message()))
     }
-}
-
-/// A message of the TOML reader on one line.
-fn clean(message: &str) -> String {
-    message.trim().replace('\n', ", ")
 }
 
 /// One step of a path: a key, and perhaps a position in an array.

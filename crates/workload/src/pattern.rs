@@ -19,7 +19,7 @@ pub enum PatternError {
         last: u32,
     },
     /// A host would send to itself.
-    #[error("host {host} would send to itself; sender and receiver must differ")]
+    #[error("host {host} would send to itself; list another host")]
     ToItself {
         /// The host.
         host: HostId,

@@ -208,7 +208,7 @@ fn ids(word: &str, count: usize) -> Result<std::ops::RangeInclusive<u32>, Wrong>
     }
     if last as usize >= count {
         let nearest = count.saturating_sub(1);
-        let cure = format!("the nearest is {nearest}: there are {count} flows, numbered from 0");
+        let cure = format!("the nearest is {nearest}; give numbers from 0 to {nearest}");
         return Err((format!("there is no flow {last}"), cure));
     }
     Ok(first..=last)

@@ -7,6 +7,7 @@ use crate::names;
 use crate::profile::overlay;
 use crate::schema::Keys;
 use crate::scheme::{self, RECOVERIES, Stack};
+use crate::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
 use farspan_transport::congestion::ConfigError;
 use farspan_transport::{WindowCheck, balance, coding, congestion};
@@ -144,9 +145,7 @@ fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, Fault> {
     let nested =
         steps.fold(table.clone(), |inner, step| Table::from_iter([(step.to_owned(), Value::Table(inner))]));
     Keys::new().check(&nested)?;
-    Value::Table(table.clone()).try_into().map_err(|error: toml::de::Error| {
-        Fault::new(path, error.message().replace('\n', ", "), "see `farspan schema` for its parameters")
-    })
+    typed::component(path, table)
 }
 
 fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), Fault> {

@@ -174,7 +174,10 @@ pub enum ListError {
         needed: usize,
     },
     /// Rows that wait for each other.
-    #[error("{place}: {}; break the circle", waits::circle(rows))]
+    #[error(
+        "{place}: {}; remove one of these from the other's `after` or `after_delivered`",
+        waits::circle(rows)
+    )]
     Circle {
         /// File and line or row of the first.
         place: String,

@@ -1,0 +1,122 @@
+//! What is wrong with a value of another type than its key's, in words.
+
+use crate::document::join;
+use crate::error::Fault;
+use crate::names;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+/// The fault of a value, from what the reader of TOML says of it.
+pub(crate) fn fault(path: &str, message: &str) -> Fault {
+    let message = message.trim().replace('\n', ", ");
+    let (problem, cure) = explain(&message).unwrap_or((message, String::new()));
+    Fault::new(path, problem, cure)
+}
+
+/// Problem and cure; `None` if the message is of no known form.
+fn explain(message: &str) -> Option<(String, String)> {
+    let invalid = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
+    if let Some((found, expected)) = invalid.and_then(|rest| rest.split_once(", expected ")) {
+        let found = found.replace('`', "");
+        let (kind, value) = found.split_once(' ').unwrap_or((&found, ""));
+        let value = if value.is_empty() { format!("a {kind}") } else { value.to_owned() };
+        return Some((format!("{value} does not fit here"), format!("give {}", plain(expected))));
+    }
+    if let Some((found, rest)) =
+        message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
+    {
+        let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
+        return Some(names::unknown("word for this key", found, &known, &[]));
+    }
+    let missing = message.strip_prefix("missing field `")?.split('`').next()?;
+    Some((format!("{missing} is missing"), format!("add {missing} = ... to it")))
+}
+
+/// What is expected, without the names of types.
+fn plain(expected: &str) -> String {
+    let words = match expected {
+        "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number that is not negative, such as 8",
+        "f64" | "f32" => "a number, such as 0.5",
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "a sequence" => "a list in brackets, such as [0, 1]",
+        "a map" => "a table, such as { key = \"value\" }",
+        other if other.starts_with("struct ") => "a table, such as { key = \"value\" }",
+        other => other,
+    };
+    words.to_owned()
+}
+
+/// A component from its table at `path`; a fault names the parameter that does not fit.
+pub(crate) fn component<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, Fault> {
+    let read = |table: &Table| Value::Table(table.clone()).try_into::<T>();
+    read(table).map_err(|error| {
+        let alone = |(key, single): (String, Table)| read(&single).err().map(|error| (key, error));
+        let named = singles("", table).into_iter().find_map(|(key, mut single)| {
+            single.extend(table.get("name").map(|name| ("name".to_owned(), name.clone())));
+            alone((key, single))
+        });
+        match named {
+            Some((key, error)) => fault(&format!("{path}.{key}"), error.message()),
+            None => fault(path, error.message()),
+        }
+    })
+}
+
+/// Each value of a table, with its dotted key, in a table in which it is the only one.
+fn singles(prefix: &str, table: &Table) -> Vec<(String, Table)> {
+    let one = |(key, value): (&String, &Value)| {
+        let inner = match value {
+            Value::Table(inner) => singles(&join(prefix, key), inner),
+            value => vec![(join(prefix, key), Table::from_iter([(key.clone(), value.clone())]))],
+        };
+        let is_table = value.is_table();
+        let wrap = |(path, single): (String, Table)| {
+            let single =
+                if is_table { Table::from_iter([(key.clone(), Value::Table(single))]) } else { single };
+            (path, single)
+        };
+        inner.into_iter().map(wrap).collect::<Vec<_>>()
+    };
+    table.iter().filter(|(key, _)| *key != "name").flat_map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_transport::{balance, coding, congestion};
+
+    fn said<T: DeserializeOwned>(text: &str) -> String {
+        let fault = component::<T>("here", &text.parse().unwrap()).map(|_| ()).unwrap_err();
+        format!("{}: {}; {}", fault.path, fault.problem, fault.cure)
+    }
+
+    #[test]
+    fn the_parameter_and_what_to_give_are_named() {
+        assert_eq!(
+            said::<coding::Config>("name = 'mds'\ntimer = 5\ndata = 8"),
+            "here.timer: 5 does not fit here; give a time as text, such as \"14us\""
+        );
+        assert_eq!(
+            said::<balance::Config>("name = 'plb'\nbusy_rounds = -1"),
+            "here.busy_rounds: -1 does not fit here; give a whole number that is not negative, such as 8"
+        );
+        let word = said::<congestion::Config>("name = 'unocc'\nqa = { factor = 1.0, pause = 'first' }");
+        assert!(
+            word.starts_with(
+                "here.qa.pause: \"first\" is not a known word for this key; did you mean \"first_ack\"?"
+            ),
+            "{word}"
+        );
+    }
+
+    #[test]
+    fn types_have_words() {
+        let cure = |message: &str| explain(message).unwrap().1;
+        assert_eq!(cure("invalid type: integer `1`, expected a boolean"), "give true or false");
+        assert_eq!(cure("invalid type: map, expected a string"), "give text in quotes");
+        assert_eq!(explain("invalid type: map, expected f64").unwrap().0, "a map does not fit here");
+        assert_eq!(cure("missing field `per_gbps`"), "add per_gbps = ... to it");
+        assert_eq!(explain("something else"), None);
+    }
+}
