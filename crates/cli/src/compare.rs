@@ -1,7 +1,7 @@
 //! `farspan compare`.
 
 use crate::args::CompareArgs;
-use crate::format::{NONE, Table, bytes, number, percent, time};
+use crate::format::{NONE, Table, in_unit, number};
 use crate::{Failure, output};
 use farspan_metrics::Unit;
 use farspan_report::{Comparison, Difference, Ratios, compare as paired, html, load, write};
@@ -73,13 +73,7 @@ fn median(summary: &Value, path: &str, unit: Unit) -> String {
         return NONE.to_owned();
     }
     let median = summary.pointer(path).and_then(|spread| spread.get("median")?.as_f64());
-    let show = match unit {
-        Unit::Us => time,
-        Unit::Bytes => bytes,
-        Unit::Share => percent,
-        Unit::Number => number,
-    };
-    median.map_or_else(|| INFINITE.to_owned(), |median| show(Some(median)))
+    median.map_or_else(|| INFINITE.to_owned(), |median| in_unit(Some(median), unit))
 }
 
 /// The median of the ratios, and its interval if there are several.

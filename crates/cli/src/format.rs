@@ -1,5 +1,6 @@
 //! Numbers and tables as people read them.
 
+use farspan_metrics::Unit;
 use std::fmt::Write;
 
 /// What stands for a number that is not there.
@@ -46,6 +47,16 @@ pub fn number(value: Option<f64>) -> String {
 /// A share in per cent.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| NONE.to_owned(), |share| format!("{}%", digits(share * 100.0)))
+}
+
+/// A number of a run's document in its unit.
+pub fn in_unit(value: Option<f64>, unit: Unit) -> String {
+    match unit {
+        Unit::Us => time(value),
+        Unit::Bytes => bytes(value),
+        Unit::Share => percent(value),
+        Unit::Number => number(value),
+    }
 }
 
 fn digits(value: f64) -> String {

@@ -1,11 +1,11 @@
 //! `farspan run`.
 
 use crate::args::{RunArgs, threaded};
-use crate::format::{NONE, Table, bytes, number, percent, seconds, time, with_prefix};
+use crate::format::{NONE, Table, bytes, in_unit, number, percent, seconds, time, with_prefix};
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, output, report};
-use farspan_metrics::{Collective, Fct, Summary, summarize};
+use farspan_metrics::{Collective, Fct, Summary, measures, summarize};
 use farspan_scenario::{World, write};
 use serde_json::{Value, json};
 
@@ -238,44 +238,17 @@ fn offered(summary: &Summary) -> String {
     tiers.join(", ") + if summary.transient { ": transient, queues grow while flows arrive" } else { "" }
 }
 
-/// How a number is shown.
-type Show = fn(Option<f64>) -> String;
-
-/// The numbers of [`seeds_table`] beside completion times: name, place in the document.
-const SPREADS: [(&str, &str, Show); 7] = [
-    ("Jain mean", "/fairness/jain_mean", number),
-    ("Jain late 5%", "/fairness/jain_p5_late", number),
-    ("converged at", "/fairness/converged_at_us", time),
-    ("bottleneck queue, mean", "/queues/bottleneck_mean_bytes", bytes),
-    ("bottleneck queue, p99", "/queues/bottleneck_p99_bytes", bytes),
-    ("bottleneck utilisation", "/queues/bottleneck_utilization", percent),
-    ("packets dropped", "/packets/dropped", number),
-];
-
 /// Several runs: medians with their range.
 fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     let Some(first) = summaries.first() else { return String::new() };
     let seeds: Vec<_> = summaries.iter().map(|summary| summary.seed.to_string()).collect();
     let mut table = Table::new(["", "median", "min", "max", "95% interval of the median"]);
-    let mut row = |name: &str, path: &str, show: Show| {
-        if let Some(entry) = spread.pointer(path).filter(|entry| entry.is_object()) {
-            let value = |key: &str| show(entry.get(key).and_then(Value::as_f64));
-            let interval = format!("{} to {}", value("ci_low"), value("ci_high"));
-            table.row([name.to_owned(), value("median"), value("min"), value("max"), interval]);
-        }
-    };
-    for class in ["all", "intra", "inter"] {
-        for (name, key) in [("mean", "mean_us"), ("p99", "p99_us"), ("max", "max_us")] {
-            row(&format!("{class} {name} FCT"), &format!("/fct/{class}/{key}"), time);
-        }
-    }
-    for (i, collective) in first.collectives.iter().enumerate() {
-        for (name, key, show) in [("mean", "mean_us", time as Show), ("ratio", "ratio", number)] {
-            row(&format!("{} {name}", collective.tag), &format!("/collectives/{i}/{key}"), show);
-        }
-    }
-    for (name, path, show) in SPREADS {
-        row(name, path, show);
+    let documents: Vec<Value> = summaries.iter().map(|summary| json!(summary)).collect();
+    for measure in measures(&documents.iter().collect::<Vec<_>>()) {
+        let Some(entry) = spread.pointer(&measure.path) else { continue };
+        let value = |key: &str| in_unit(entry.get(key).and_then(Value::as_f64), measure.unit);
+        let interval = format!("{} to {}", value("ci_low"), value("ci_high"));
+        table.row([measure.name.clone(), value("median"), value("min"), value("max"), interval]);
     }
     let note = format!("{NONE}: infinite; the p99 of fewer than 1,000 Poisson flows is left out");
     format!("{}  seeds {}\n\n{}\n{note}\n", heading(first), seeds.join(" "), table.render(&[]))
