@@ -1,5 +1,6 @@
 //! The arguments.
 
+use crate::runner::engine;
 use clap::{Args, Parser, Subcommand};
 use farspan_scenario::import::cm::TimeUnit;
 use farspan_scenario::{EngineKind, Request, unknown_name};
@@ -150,21 +151,6 @@ fn seeds(text: &str) -> Result<Seeds, String> {
         return Err(format!("too many or too large: give at most {MOST_SEEDS} seeds"));
     }
     Ok(seeds)
-}
-
-/// The engine on up to so many threads.
-pub const fn threaded(engine: EngineKind, threads: u16) -> EngineKind {
-    match engine {
-        EngineKind::Windowed if threads > 1 => EngineKind::Threads(threads),
-        other => other,
-    }
-}
-
-fn engine(text: &str) -> Result<EngineKind, String> {
-    let known = [EngineKind::Windowed, EngineKind::Oracle];
-    let names: Vec<_> = known.iter().map(|engine| engine.name()).collect();
-    let found = known.into_iter().find(|engine| engine.name() == text);
-    found.ok_or_else(|| unknown_name("engine", text, &names, &[]))
 }
 
 /// Arguments of `demo`.

@@ -5,8 +5,9 @@ mod coding;
 
 pub use coding::coding;
 
-use crate::args::{BenchSimArgs, threaded};
+use crate::args::BenchSimArgs;
 use crate::format::{Table, bytes, number, time, with_prefix};
+use crate::runner::threaded;
 use crate::{Failure, output};
 use farspan_scenario::{EngineKind, Request, World, unknown_name};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,8 @@
 
 use crate::args::CheckArgs;
 use crate::format::{bytes, percent, seconds, with_prefix};
-use crate::jobs::peak_rss;
 use crate::progress::now;
+use crate::runner::peak_rss;
 use crate::{Failure, output};
 use farspan_scenario::{EngineKind, PathFacts, Resolved, World};
 use std::time::Duration;

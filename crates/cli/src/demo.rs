@@ -139,7 +139,7 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
                     ..Request::new(scene.scenario)
                 };
                 let out = Some(scene.folder(&args.out, scheme, &request));
-                jobs.push(Job { resolved: request.resolve()?, out, trace: &[], pcap: &[] });
+                jobs.push(Job::new(request.resolve()?, out));
             }
         }
     }

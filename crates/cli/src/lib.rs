@@ -16,6 +16,7 @@ mod output;
 mod progress;
 mod report;
 mod run;
+pub mod runner;
 mod schema;
 
 use args::{BenchPart, Cli, Command};
@@ -37,6 +38,15 @@ enum Failure {
 impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         Self::BadInput(error.to_string())
+    }
+}
+
+impl From<runner::RunError> for Failure {
+    fn from(error: runner::RunError) -> Self {
+        match error {
+            runner::RunError::Scenario(error) => error.into(),
+            runner::RunError::Save(error) => error.into(),
+        }
     }
 }
 

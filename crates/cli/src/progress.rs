@@ -1,6 +1,7 @@
 //! Progress on standard error, and Ctrl-C.
 
 use crate::format::{seconds, with_prefix};
+use crate::runner::Watch;
 use farspan_scenario::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
@@ -64,17 +65,6 @@ impl Display {
         Self { bar, quiet, began, state: Mutex::new(state) }
     }
 
-    /// Run `index` has come so far; whether it should go on.
-    pub fn update(&self, index: usize, progress: &Progress) -> bool {
-        self.record(index, progress.fraction, Some(progress.packet_hops));
-        !interrupted()
-    }
-
-    /// Run `index` has ended.
-    pub fn finished(&self, index: usize) {
-        self.record(index, 1.0, None);
-    }
-
     fn record(&self, index: usize, fraction: f64, hops: Option<u64>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.fractions[index] = fraction.clamp(0.0, 1.0);
@@ -92,6 +82,25 @@ impl Display {
             state.last_line = now();
             eprintln!("farspan: {:.0}%  {message}", share * 100.0);
         }
+    }
+}
+
+impl Watch for Display {
+    fn update(&self, index: usize, progress: &Progress) -> bool {
+        self.record(index, progress.fraction, Some(progress.packet_hops));
+        !interrupted()
+    }
+
+    fn finished(&self, index: usize) {
+        self.record(index, 1.0, None);
+    }
+
+    fn warn(&self, warning: &str) {
+        eprintln!("farspan: warning: {warning}");
+    }
+
+    fn stopped(&self) -> bool {
+        interrupted()
     }
 }
 

@@ -1,32 +1,22 @@
 //! `farspan run`.
 
-use crate::args::{RunArgs, threaded};
+use crate::args::RunArgs;
 use crate::format::{NONE, Table, bytes, in_unit, number, percent, seconds, time, with_prefix};
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
+use crate::runner::{seeds_document, threaded, unfinished};
 use crate::{Failure, output, report};
-use farspan_metrics::{Collective, Fct, Summary, measures, summarize};
-use farspan_scenario::{World, write};
+use farspan_metrics::{Collective, Fct, Summary, measures};
+use farspan_scenario::write;
 use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let resolved = args.scenario.request(args.seed).resolve()?;
-    let (trace, pcap) = (args.trace.as_slice(), args.pcap.as_slice());
-    let jobs: Vec<Job<'_>> = match args.seeds {
-        None => vec![Job { out: args.out.clone(), resolved, trace, pcap }],
-        Some(seeds) => (seeds.first..=seeds.last)
-            .map(|seed| Job {
-                out: args.out.as_ref().map(|out| out.join(format!("seed-{seed}"))),
-                resolved: resolved.with_seed(seed),
-                trace,
-                pcap,
-            })
-            .collect(),
-    };
+    let job = Job { trace: args.trace.clone(), pcap: args.pcap.clone(), ..Job::new(resolved, args.out.clone()) };
+    let jobs = args.seeds.map_or_else(|| vec![job.clone()], |seeds| job.with_seeds(seeds.first..=seeds.last));
     // Bad input must show before anything is written.
-    let mut world = World::build(&jobs[0].resolved)?;
-    world.trace(trace, pcap)?;
+    let world = job.world()?;
     let threads = world.threads(threaded(args.engine, args.threads));
     if threads < args.threads && !args.quiet {
         eprintln!(
@@ -38,7 +28,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     catch_interrupts();
     let done = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
     let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
-    warn_of_unfinished(&summaries);
+    for warning in summaries.iter().flat_map(unfinished) {
+        eprintln!("farspan: warning: {warning}");
+    }
     if args.seeds.is_some() {
         several(args, &summaries)?;
     } else if let Some(summary) = summaries.first() {
@@ -55,37 +47,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
-fn warn_of_unfinished(summaries: &[Summary]) {
-    for summary in summaries.iter().filter(|summary| !summary.partial) {
-        let left = summary.flows.started - summary.flows.finished;
-        if summary.flows.not_started > 0 {
-            eprintln!(
-                "farspan: warning: seed {}: {} flows never started: stop.time came first, or what they wait for did not \
-                 end",
-                summary.seed, summary.flows.not_started
-            );
-        }
-        let Some(measured) = summary.fct.all.as_ref() else {
-            eprintln!(
-                "farspan: warning: seed {}: no flow was measured; look at measure.warmup, workload.start and stop.time",
-                summary.seed
-            );
-            continue;
-        };
-        if measured.unfinished > 0 {
-            eprintln!(
-                "farspan: warning: seed {}: {left} flows had not ended at stop.time; the {} measured ones count as \
-                 infinite",
-                summary.seed, measured.unfinished
-            );
-        }
-    }
-}
-
 /// The results of several seeds: a document or a table, and the document in the folder.
 fn several(args: &RunArgs, summaries: &[Summary]) -> Result<(), Failure> {
-    let runs: Vec<Value> = summaries.iter().map(|s| json!(s)).collect();
-    let document = json!({ "summary": summarize(&runs), "runs": runs });
+    let document = seeds_document(&summaries.iter().collect::<Vec<_>>());
     if let Some(out) = &args.out {
         let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
         write(&out.join("summary.json"), &(text + "\n"))?;

@@ -19,7 +19,9 @@ pub use compare::{Measure, Unit, compare, measures};
 pub use fairness::{Fairness, Member, jain};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
 pub use quantile::{Quantile, median, nearest_rank};
-pub use read::{FlowRow, PortRow, ReadError, SeriesRow, count_rows, read_flows, read_ports, read_series};
+pub use read::{
+    FlowRow, PortRow, ReadError, SeriesRow, count_rows, read_flows, read_ports, read_series, read_table,
+};
 pub use record::{Class, FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
 pub use summary::{ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, Summary};

@@ -4,8 +4,9 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int64Type, UInt32Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use arrow_array::{Array, RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
+use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::Path;
@@ -227,6 +228,20 @@ pub fn count_rows(path: &Path) -> Result<u64, ReadError> {
     Ok(u64::try_from(rows).unwrap_or(0))
 }
 
+/// Rows that are decoded at a time.
+const BATCH: usize = 1 << 16;
+
+/// Any table as it is, with the units in its fields.
+///
+/// # Errors
+/// If the file is not there, is no Parquet file, or is damaged.
+pub fn read_table(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ReadError> {
+    let reader = reader(path)?;
+    let schema = reader.schema();
+    let batches = reader.collect::<Result<_, _>>().map_err(|error| undecodable(path, &error))?;
+    Ok((schema, batches))
+}
+
 /// Some rows of a table.
 struct Batch<'a> {
     path: &'a Path,
@@ -265,12 +280,16 @@ fn open(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>, ReadError>
     ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| undecodable(path, &error))
 }
 
+fn reader(path: &Path) -> Result<ParquetRecordBatchReader, ReadError> {
+    open(path)?.with_batch_size(BATCH).build().map_err(|error| undecodable(path, &error))
+}
+
 fn undecodable(path: &Path, problem: &dyn std::error::Error) -> ReadError {
     ReadError::Decode { path: path.display().to_string(), problem: problem.to_string() }
 }
 
 fn batches(path: &Path, each: &mut dyn FnMut(&Batch) -> Result<(), ReadError>) -> Result<(), ReadError> {
-    for columns in open(path)?.build().map_err(|error| undecodable(path, &error))? {
+    for columns in reader(path)? {
         each(&Batch { path, columns: columns.map_err(|error| undecodable(path, &error))? })?;
     }
     Ok(())
@@ -358,6 +377,16 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert_eq!(seen[1], (2, "rate".to_owned(), "3".to_owned(), 0.75));
         assert_eq!(seen.len(), 2);
+    }
+
+    #[test]
+    fn a_whole_table_comes_back_with_its_units() {
+        let path = file("whole.parquet");
+        FlowTable::save(&path, &[flow(0, 20), flow(1, 5)]).unwrap();
+        let (schema, batches) = read_table(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(schema.field_with_name("fct_ns").unwrap().metadata()["unit"], "ns");
+        assert_eq!(batches, [crate::Record::batch(&[flow(0, 20), flow(1, 5)])]);
     }
 
     #[test]

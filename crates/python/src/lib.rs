@@ -1,40 +1,33 @@
-//! The native part of the farspan Python package: arguments in, the summary out as JSON. `python/farspan` makes objects
-//! of it.
+//! The native part of the farspan Python package: arguments in; documents as JSON and tables as Arrow streams out.
+//! `python/farspan` makes objects of them.
 
-use farspan_scenario::{EngineKind, Request, World};
-use pyo3::exceptions::PyValueError;
+mod error;
+mod look;
+mod run;
+mod table;
+
 use pyo3::prelude::*;
+use std::ffi::OsString;
 
 #[pymodule]
 mod _farspan {
     #[pymodule_export]
-    use super::run;
+    use super::look::{catalog, check, compare, read_table, report};
+    #[pymodule_export]
+    use super::main;
+    #[pymodule_export]
+    use super::run::run;
+    #[pymodule_export]
+    use super::table::Table;
 
     #[pymodule_export]
     #[allow(non_upper_case_globals, reason = "Python's name for it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// Runs a scenario; gives the document that `farspan run --json` prints.
-///
-/// # Errors
-/// `ValueError` if the input is wrong; the message names the place and the cure.
+/// Runs the `farspan` command; gives the exit code. `itself` is the words that start the command anew.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
-fn run(
-    py: Python<'_>,
-    scenario: String,
-    scheme: Option<String>,
-    profile: Option<String>,
-    seed: Option<u64>,
-    sets: Vec<String>,
-) -> PyResult<String> {
-    let request = Request { scenario, scheme, profile, seed, set: sets };
-    let summary = py.detach(|| {
-        let resolved = request.resolve().map_err(|e| e.to_string())?;
-        let world = World::build(&resolved).map_err(|e| e.to_string())?;
-        let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
-        serde_json::to_string(&results.summary).map_err(|e| e.to_string())
-    });
-    summary.map_err(PyValueError::new_err)
+fn main(py: Python<'_>, args: Vec<OsString>, itself: Vec<OsString>) -> u8 {
+    py.detach(|| farspan_cli::main_with_args(args, &itself))
 }

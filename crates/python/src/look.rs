@@ -1,0 +1,77 @@
+//! What needs no run: lists, validation, results that were written.
+
+use crate::error;
+use crate::run::Ask;
+use crate::table::Table;
+use farspan_report::ReportError;
+use farspan_scenario::{PathFacts, World};
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Everything of a kind, as JSON: `farspan list KIND --json`.
+#[pyfunction]
+pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
+    let items = farspan_scenario::catalog::catalog(kind)
+        .map_err(|problem| error::wrong_argument(py, &format!("kind={kind:?}"), &problem))?;
+    Ok(json!(items).to_string())
+}
+
+/// What a scenario means and costs, as JSON.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn check(py: Python<'_>, ask: Ask) -> PyResult<String> {
+    let request = ask.request();
+    let checked = py.detach(|| {
+        let resolved = request.resolve()?;
+        let world = World::build(&resolved)?;
+        let load = &world.offered_load;
+        let wan = load.wan.iter().map(|way| (format!("wan_{}_to_{}", way.from, way.to), json!(way.load)));
+        let tiers = [("host".to_owned(), json!(load.host)), ("fabric".to_owned(), json!(load.fabric))];
+        Ok(json!({
+            "scenario": resolved.to_toml(),
+            "estimate": world.estimate(),
+            "offered_load": tiers.into_iter().chain(wan).collect::<serde_json::Map<_, _>>(),
+            "transient": load.transient(),
+            "paths": { "intra": path(world.intra), "inter": path(world.inter) },
+            "warnings": world.warnings,
+        }))
+    });
+    checked.map(|document: Value| document.to_string()).map_err(|error| error::scenario(py, &error))
+}
+
+fn path(facts: Option<PathFacts>) -> Value {
+    facts.map_or(Value::Null, |PathFacts { hops, base_rtt, bdp }| {
+        json!({ "links": hops, "base_rtt_us": base_rtt.as_us_f64(), "bdp_bytes": bdp.get() })
+    })
+}
+
+/// Reads a Parquet table of a result directory.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
+    let (schema, batches) = py
+        .detach(|| farspan_metrics::read_table(&path))
+        .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    Ok(Table::new(schema, batches))
+}
+
+/// Sets the runs of some folders side by side, as JSON: `farspan compare DIR... --json`.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn compare(py: Python<'_>, folders: Vec<PathBuf>, baseline: Option<String>) -> PyResult<String> {
+    let compared = py.detach(|| -> Result<Value, ReportError> {
+        let (comparisons, _) = farspan_report::compare(farspan_report::load(&folders)?, baseline.as_deref())?;
+        Ok(json!({ "comparisons": comparisons }))
+    });
+    compared.map(|document| document.to_string()).map_err(|error| error::report(py, &error))
+}
+
+/// Makes the page of a folder of results; gives its path.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn report(py: Python<'_>, folder: PathBuf, output: Option<PathBuf>) -> PyResult<PathBuf> {
+    py.detach(|| farspan_report::write_report(&folder, output.as_deref()))
+        .map_err(|error| error::report(py, &error))
+}

@@ -1,0 +1,238 @@
+//! Runs, on threads of their own, while the calling thread listens to Python: to signals, and to the progress callback.
+
+use crate::error;
+use crate::table::Table;
+use farspan_cli::runner::{self, Job, RunError, Watch};
+use farspan_metrics::Summary;
+use farspan_scenario::{EngineKind, Progress, Request, Results, write};
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How often the calling thread listens to Python.
+const LISTEN_EVERY: Duration = Duration::from_millis(50);
+
+/// A scenario, and what changes it: an object of Python with these attributes.
+#[derive(FromPyObject)]
+pub struct Ask {
+    scenario: String,
+    scheme: Option<String>,
+    profile: Option<String>,
+    seed: Option<u64>,
+    set: Vec<String>,
+}
+
+impl Ask {
+    /// The request that it makes.
+    pub fn request(self) -> Request {
+        let Self { scenario, scheme, profile, seed, set } = self;
+        Request { scenario, scheme, profile, seed, set }
+    }
+}
+
+/// How to run: an object of Python with these attributes.
+#[derive(FromPyObject)]
+pub struct How {
+    seeds: Option<Vec<u64>>,
+    threads: u16,
+    engine: String,
+    out: Option<PathBuf>,
+    trace: Vec<String>,
+    pcap: Vec<String>,
+}
+
+/// What a run leaves to Python.
+#[pyclass(frozen, get_all, module = "farspan._farspan")]
+pub struct Ran {
+    /// The document, as JSON.
+    summary: String,
+    /// The resolved scenario.
+    scenario: String,
+    /// By flow id.
+    flows: Py<Table>,
+    /// By port.
+    ports: Py<Table>,
+    /// Samples of all probes.
+    series: Py<Table>,
+    /// Iterations of collectives.
+    collectives: Py<Table>,
+}
+
+/// The same, before it is Python's.
+struct Kept {
+    summary: Summary,
+    scenario: String,
+    /// Flows, ports, series, collectives.
+    tables: [Table; 4],
+}
+
+impl Kept {
+    fn new(results: Results) -> Self {
+        let Results { summary, flows, ports, series, iterations, scenario, traces: _ } = results;
+        let tables = [Table::of(&flows), Table::of(&ports), Table::of(&series), Table::of(&iterations)];
+        Self { summary, scenario, tables }
+    }
+
+    fn hand_over(self, py: Python<'_>) -> PyResult<Ran> {
+        let [flows, ports, series, collectives] = self.tables;
+        Ok(Ran {
+            summary: json!(self.summary).to_string(),
+            scenario: self.scenario,
+            flows: Py::new(py, flows)?,
+            ports: Py::new(py, ports)?,
+            series: Py::new(py, series)?,
+            collectives: Py::new(py, collectives)?,
+        })
+    }
+}
+
+/// What the calling thread and those of the runs share.
+struct Monitor {
+    stop: AtomicBool,
+    state: Mutex<State>,
+}
+
+/// By run: the share that is done, and packet-hops; and what is to be said.
+struct State {
+    runs: Vec<(f64, u64)>,
+    warnings: Vec<String>,
+}
+
+impl Monitor {
+    fn new(runs: usize) -> Self {
+        let state = State { runs: vec![(0.0, 0); runs], warnings: Vec::new() };
+        Self { stop: AtomicBool::new(false), state: Mutex::new(state) }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The mean share, and all packet-hops.
+    fn progress(&self) -> (f64, u64) {
+        let runs = &self.state().runs;
+        let share = runs.iter().map(|run| run.0).sum::<f64>() / runs.len() as f64;
+        (share, runs.iter().map(|run| run.1).sum())
+    }
+}
+
+impl Watch for Monitor {
+    fn update(&self, index: usize, progress: &Progress) -> bool {
+        self.state().runs[index] = (progress.fraction.clamp(0.0, 1.0), progress.packet_hops);
+        !self.stopped()
+    }
+
+    fn finished(&self, index: usize) {
+        self.state().runs[index].0 = 1.0;
+    }
+
+    fn warn(&self, warning: &str) {
+        self.state().warnings.push(warning.to_owned());
+    }
+
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Runs a scenario for one seed or several; gives the runs, the document of several seeds, and warnings.
+///
+/// `progress` is called with the share that is done and the packet-hops so far. If it raises, or a signal's handler does,
+/// the runs end early, their partial results are written to `out`, and the exception goes on.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn run(
+    py: Python<'_>,
+    ask: Ask,
+    how: How,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<(Vec<Ran>, Option<String>, Vec<String>)> {
+    let engine = runner::engine(&how.engine)
+        .map_err(|problem| error::wrong_argument(py, &format!("engine={:?}", how.engine), &problem))?;
+    let (jobs, engine) =
+        py.detach(|| plan(ask, &how, engine)).map_err(|error| error::scenario(py, &error))?;
+    let monitor = Monitor::new(jobs.len());
+    let (kept, raised) = py.detach(|| watched(&jobs, engine, &monitor, progress.as_ref()));
+    let kept = kept.map_err(|error| error::run(py, &error))?;
+    let document = py.detach(|| document(&how, &kept)).map_err(|error| error::run(py, &error))?;
+    if let Some(out) = how.out.as_deref().filter(|_| !kept.is_empty()) {
+        // What was written just now and cannot be read is no wrong input.
+        let page = py.detach(|| farspan_report::write_report(out, None));
+        page.map_err(|error| error::failed(py, &error.to_string()))?;
+    }
+    if let Some(raised) = raised {
+        return Err(raised);
+    }
+    let mut warnings = std::mem::take(&mut monitor.state().warnings);
+    warnings.extend(kept.iter().flat_map(|run| runner::unfinished(&run.summary)));
+    let runs = kept.into_iter().map(|run| run.hand_over(py)).collect::<PyResult<_>>()?;
+    Ok((runs, document.map(|document| document.to_string()), warnings))
+}
+
+/// The jobs, and the engine as their world can use it.
+fn plan(
+    ask: Ask,
+    how: &How,
+    engine: EngineKind,
+) -> Result<(Vec<Job>, EngineKind), farspan_scenario::ScenarioError> {
+    let How { seeds, out, trace, pcap, .. } = how;
+    let resolved = ask.request().resolve()?;
+    let job = Job { trace: trace.clone(), pcap: pcap.clone(), ..Job::new(resolved, out.clone()) };
+    let threads = match runner::threaded(engine, how.threads) {
+        several @ EngineKind::Threads(_) => job.world()?.threads(several),
+        _ => 1,
+    };
+    let jobs = match seeds {
+        Some(seeds) => job.with_seeds(seeds.iter().copied()),
+        None => vec![job],
+    };
+    Ok((jobs, runner::threaded(engine, threads)))
+}
+
+/// Runs the jobs beside the calling thread; the second value is what Python raised meanwhile.
+fn watched(
+    jobs: &[Job],
+    engine: EngineKind,
+    monitor: &Monitor,
+    progress: Option<&Py<PyAny>>,
+) -> (Result<Vec<Kept>, RunError>, Option<PyErr>) {
+    let (running, ended) = mpsc::channel::<()>();
+    let mut raised = None;
+    let kept = std::thread::scope(|scope| {
+        let runs = scope.spawn(move || {
+            let _running = running;
+            runner::run_all(jobs, engine, monitor, Kept::new)
+        });
+        while ended.recv_timeout(LISTEN_EVERY) == Err(RecvTimeoutError::Timeout) {
+            if raised.is_none() {
+                raised = Python::attach(|py| listen(py, monitor, progress)).err();
+                monitor.stop.store(raised.is_some(), Ordering::Relaxed);
+            }
+        }
+        runs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    });
+    (kept, raised)
+}
+
+/// Lets Python's signal handlers and the callback speak.
+fn listen(py: Python<'_>, monitor: &Monitor, progress: Option<&Py<PyAny>>) -> PyResult<()> {
+    py.check_signals()?;
+    progress.map_or(Ok(()), |progress| progress.call1(py, monitor.progress()).map(drop))
+}
+
+/// The document of several seeds, also in the folder.
+fn document(how: &How, kept: &[Kept]) -> Result<Option<Value>, RunError> {
+    if how.seeds.is_none() {
+        return Ok(None);
+    }
+    let document = runner::seeds_document(&kept.iter().map(|run| &run.summary).collect::<Vec<_>>());
+    if let Some(out) = &how.out {
+        let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
+        write(&out.join("summary.json"), &(text + "\n"))?;
+    }
+    Ok(Some(document))
+}
