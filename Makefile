@@ -1,8 +1,9 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
-.PHONY: demo test lint release instructions docs
+.PHONY: demo test lint release instructions docs python
 
+# The Python crate is named for its features alone: the wheel then finds everything built that it shares with the program.
 release:
-	cargo build --release --locked -p farspan-cli
+	cargo build --release --locked -p farspan-cli -p farspan-python --bin farspan
 
 demo: release
 	target/release/farspan demo
@@ -11,6 +12,21 @@ demo: release
 test:
 	cargo test --workspace --locked
 	cargo build --locked --no-default-features -p farspan-units -p farspan-transport -p farspan-fabric
+
+# The Python package: the wheel, its tests with doctests and the docs' examples, types, style, notebooks. What the wheel
+# shares with the program is not built again.
+VENV ?= out/venv
+python: release
+	test -x $(VENV)/bin/maturin || (python3 -m venv $(VENV) && $(VENV)/bin/pip install --quiet 'maturin>=1.9.4,<2')
+	rm -rf out/wheels
+	PATH="$(abspath $(VENV))/bin:$$PATH" $(VENV)/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir out/wheels .
+	$(VENV)/bin/pip install --quiet --no-deps --force-reinstall out/wheels/*.whl
+	$(VENV)/bin/pip install --quiet "$$(ls out/wheels/*.whl)[dev]"
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+	FARSPAN_BINARY=$${CARGO_TARGET_DIR:-target}/release/farspan $(VENV)/bin/pytest --quiet
+	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
 lint:
 	cargo fmt --all --check

@@ -1,11 +1,39 @@
 """farspan: one transport for traffic inside and across datacenters. This release simulates.
 
 >>> import farspan as fs
->>> fs.__version__.count(".")
-2
+>>> result = fs.run("uno/incast-mixed", set={"workload.flow_size": "64KiB"})
+>>> result.summary["flows"]["finished"]
+8
 """
 
-from farspan._run import Result, run
-from farspan._farspan import __version__
+from farspan import plot
+from farspan._compare import compare, report
+from farspan._errors import RunError, ScenarioError
+from farspan._farspan import Table, __version__
+from farspan._load import load, load_runs
+from farspan._look import Check, Path, catalog, check, scenarios, schemes
+from farspan._progress import Progress
+from farspan._result import Result, Runs
+from farspan._run import run
 
-__all__ = ["Result", "__version__", "run"]
+__all__ = [
+    "Check",
+    "Path",
+    "Progress",
+    "Result",
+    "RunError",
+    "Runs",
+    "ScenarioError",
+    "Table",
+    "__version__",
+    "catalog",
+    "check",
+    "compare",
+    "load",
+    "load_runs",
+    "plot",
+    "report",
+    "run",
+    "scenarios",
+    "schemes",
+]

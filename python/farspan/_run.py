@@ -1,59 +1,188 @@
-"""Running a scenario from Python."""
+"""Running scenarios."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import overload
 
 from farspan import _farspan
+from farspan._errors import ScenarioError
+from farspan._progress import Listener, listening
+from farspan._request import LARGEST_SEED, request, whole
+from farspan._result import Result, Runs
+
+MOST_THREADS = 2**16 - 1
 
 
 @dataclass(frozen=True)
-class Result:
-    """What a run gave.
+class _How:
+    """How to run, as the native part takes it."""
 
-    Attributes
-    ----------
-    summary : dict
-        The document that ``farspan run --json`` prints.
-    """
+    seeds: list[int] | None
+    threads: int
+    engine: str
+    out: Path | None
+    trace: list[str]
+    pcap: list[str]
 
-    summary: dict[str, Any]
 
-
+@overload
 def run(
-    scenario: str,
+    scenario: str | os.PathLike[str],
     *,
     scheme: str | None = None,
     profile: str | None = None,
     seed: int | None = None,
+    seeds: None = None,
+    threads: int = 1,
+    engine: str = "windowed",
     set: Mapping[str, object] | None = None,
-) -> Result:
-    """Run a scenario.
+    out: str | os.PathLike[str] | None = None,
+    trace: Sequence[str] = (),
+    pcap: Sequence[str] = (),
+    progress: bool | Listener | None = None,
+) -> Result: ...
+@overload
+def run(
+    scenario: str | os.PathLike[str],
+    *,
+    scheme: str | None = None,
+    profile: str | None = None,
+    seed: None = None,
+    seeds: Iterable[int],
+    threads: int = 1,
+    engine: str = "windowed",
+    set: Mapping[str, object] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    trace: Sequence[str] = (),
+    pcap: Sequence[str] = (),
+    progress: bool | Listener | None = None,
+) -> Runs: ...
+def run(
+    scenario: str | os.PathLike[str],
+    *,
+    scheme: str | None = None,
+    profile: str | None = None,
+    seed: int | None = None,
+    seeds: Iterable[int] | None = None,
+    threads: int = 1,
+    engine: str = "windowed",
+    set: Mapping[str, object] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    trace: Sequence[str] = (),
+    pcap: Sequence[str] = (),
+    progress: bool | Listener | None = None,
+) -> Result | Runs:
+    """Run a scenario, for one seed or several.
+
+    Other Python threads go on meanwhile, and several runs can go on side by side. Ctrl-C ends the run early: with
+    `out` the partial results are written there, marked ``partial``, for :func:`load` to read; without it they are
+    discarded. Then ``KeyboardInterrupt`` is raised.
 
     Parameters
     ----------
-    scenario : str
-        The name of a built-in scenario, such as ``"uno/incast-mixed"``, or the path of a TOML file.
+    scenario : str or path
+        The name of a built-in scenario (see :func:`scenarios`), or a TOML file.
     scheme : str, optional
-        The scheme, such as ``"uno-noec"``; by default the scenario's.
+        The scheme, such as ``"uno-noec"`` (see :func:`schemes`), ``"unocc+rps"``, or ``"A/B"`` for flows inside a
+        datacenter and between them; by default the scenario's.
     profile : str, optional
         ``"paper"`` or ``"artifact"``; by default the scenario's.
     seed : int, optional
-        The seed; by default the scenario's.
+        The seed of all draws; by default the scenario's.
+    seeds : iterable of int, optional
+        Several seeds instead, such as ``range(1, 6)``: they run side by side on the cores there are.
+    threads : int
+        Most threads of each run; the result is the same.
+    engine : str
+        ``"windowed"`` (fast) or ``"oracle"`` (plain); the result is the same.
     set : mapping, optional
-        Values by path, such as ``{"topology.wan.rtt": "4ms"}``.
+        Values by path, such as ``{"topology.wan.rtt": "4ms", "topology.k": 8}``. Text stays text, a list becomes a
+        list; ``"workload.X"`` sets ``X`` in every part of the workload that has such a key.
+    out : path, optional
+        A folder for ``summary.json``, ``scenario.toml``, the Parquet tables and ``report.html``; with `seeds`, a
+        folder ``seed-N`` in it for each of them.
+    trace : sequence of str
+        Flows to log as qlog in ``out/trace``, such as ``["flow=0,5", "class=inter"]``.
+    pcap : sequence of str
+        Ports whose packets to capture in ``out/trace/ports.pcapng``, by name or pattern.
+    progress : bool or callable, optional
+        ``True``: a bar of rich or tqdm, if one is installed; a callable: called about 20 times a second with a
+        :class:`Progress`, on the calling thread; what it raises ends the run. By default a bar if there is
+        somebody to see it.
 
     Returns
     -------
     Result
+        Or, with `seeds`, :class:`Runs`.
 
     Raises
     ------
-    ValueError
-        If the input is wrong; the message names the place and the cure.
+    ScenarioError
+        If the input is wrong: a ``ValueError`` with the place and the cure.
+    RunError
+        If the results cannot be written to `out`.
+
+    Warns
+    -----
+    UserWarning
+        If something about the scenario is odd, or flows had not ended at ``stop.time``.
+
+    Examples
+    --------
+    >>> import farspan as fs
+    >>> small = {"workload.flow_size": "64KiB"}
+    >>> result = fs.run("uno/incast-mixed", scheme="gemini", seed=1, set=small)
+    >>> result
+    <farspan.Result uno/incast-mixed scheme gemini seed 1: 8 of 8 flows>
+    >>> runs = fs.run("uno/incast-mixed", scheme="gemini", seeds=range(1, 4), set=small)
+    >>> [run.seed for run in runs]
+    [1, 2, 3]
+    >>> runs[0].digest == result.digest
+    True
     """
-    sets = [f"{path}={value}" for path, value in (set or {}).items()]
-    return Result(json.loads(_farspan.run(scenario, scheme, profile, seed, sets)))
+    ask = request(scenario, scheme, profile, seed, set)
+    how = _How(
+        seeds=_seeds(seed, seeds),
+        threads=whole(threads, 1, MOST_THREADS, "threads"),
+        engine=engine,
+        out=None if out is None else Path(out),
+        trace=_selected(trace, "trace", out),
+        pcap=_selected(pcap, "pcap", out),
+    )
+    label = " ".join(part for part in (ask.scenario, scheme) if part)
+    with listening(progress, label) as listener:
+        ran, document, texts = _farspan.run(ask, how, listener)
+    for text in texts:
+        warnings.warn(text, stacklevel=2)
+    results = [
+        Result(json.loads(run.summary), run.scenario, run.flows, run.ports, run.collectives, run.series) for run in ran
+    ]
+    return results[0] if document is None else Runs(results, json.loads(document))
+
+
+def _selected(words: Sequence[str], argument: str, out: object) -> list[str]:
+    if isinstance(words, str):
+        raise ScenarioError(f"{words!r} is text", argument=argument, cure=f"give a list: [{words!r}]")
+    if words and out is None:
+        raise ScenarioError("traces are files", argument=argument, cure="give out, the folder for them")
+    return list(words)
+
+
+def _seeds(seed: int | None, seeds: Iterable[int] | None) -> list[int] | None:
+    if seeds is None:
+        return None
+    if seed is not None:
+        raise ScenarioError("seed and seeds exclude each other", argument="seeds", cure="give one of them")
+    if isinstance(seeds, str):
+        raise ScenarioError(f"{seeds!r} is text", argument="seeds", cure="give ints, such as range(1, 6)")
+    checked = [whole(one, 0, LARGEST_SEED, "seeds") for one in seeds]
+    if not checked or len(checked) != len({*checked}):
+        problem = "a seed is there twice" if checked else "there are none"
+        raise ScenarioError(problem, argument="seeds", cure="give different ints, such as range(1, 6)")
+    return checked

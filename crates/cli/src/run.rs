@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 /// Runs a scenario, for one seed or several.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let resolved = args.scenario.request(args.seed).resolve()?;
-    let job = Job { trace: args.trace.clone(), pcap: args.pcap.clone(), ..Job::new(resolved, args.out.clone()) };
+    let job =
+        Job { trace: args.trace.clone(), pcap: args.pcap.clone(), ..Job::new(resolved, args.out.clone()) };
     let jobs = args.seeds.map_or_else(|| vec![job.clone()], |seeds| job.with_seeds(seeds.first..=seeds.last));
     // Bad input must show before anything is written.
     let world = job.world()?;

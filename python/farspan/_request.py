@@ -1,0 +1,117 @@
+"""What a call asks for, as the native part takes it."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from farspan._errors import ScenarioError
+
+# TOML has no larger integers.
+LARGEST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """A scenario, and what changes it."""
+
+    scenario: str
+    scheme: str | None
+    profile: str | None
+    seed: int | None
+    set: list[str]
+
+
+def request(
+    scenario: str | os.PathLike[str],
+    scheme: str | None,
+    profile: str | None,
+    seed: int | None,
+    set: Mapping[str, object] | None,
+) -> Request:
+    """Check the types of the arguments that only Python has."""
+    if seed is not None:
+        seed = whole(seed, 0, LARGEST_SEED, "seed")
+    assignments = [f"{_path(path)}={toml(value, path)}" for path, value in (set or {}).items()]
+    return Request(os.fspath(scenario), scheme, profile, seed, assignments)
+
+
+def whole(value: object, least: int, most: int, argument: str) -> int:
+    """Take a whole number in a range, be it Python's or numpy's."""
+    number = int(value) if isinstance(value, numbers.Integral) and not isinstance(value, bool) else None
+    if number is None or not least <= number <= most:
+        cure = f"give an int from {least} to {most}"
+        raise ScenarioError(f"{value!r} is not a whole number in range", argument=argument, cure=cure)
+    return number
+
+
+def _path(path: str) -> str:
+    if "=" in path:
+        cure = 'give the value apart: set={"topology.k": 4}'
+        raise ScenarioError('a path has no "="', argument=f"set={{{path!r}: ...}}", cure=cure)
+    return path
+
+
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match[0]
+    return _ESCAPES.get(character) or f"\\u{ord(character):04x}"
+
+
+def toml(value: object, path: str = "") -> str:
+    r"""Write a Python value as TOML.
+
+    Parameters
+    ----------
+    value : bool, int, float, str, path, list, tuple or mapping
+        The value; scalars of numpy are taken too.
+    path : str
+        Where it goes, for the error.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ScenarioError
+        If TOML has no such value.
+
+    Examples
+    --------
+    >>> toml("4ms"), toml(True), toml([0, 4]), toml({"name": "uno"})
+    ('"4ms"', 'true', '[0, 4]', '{"name" = "uno"}')
+    """
+    if hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
+        value = value.item()
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case numbers.Integral():
+            return str(int(value))
+        case float() if math.isfinite(value):
+            return repr(value)
+        case str():
+            return _string(value, path)
+        case os.PathLike():
+            return _string(os.fspath(value), path)
+        case Mapping():
+            return "{" + ", ".join(f"{_string(k, path)} = {toml(v, path)}" for k, v in value.items()) + "}"
+        case Iterable() if not isinstance(value, bytes):
+            return "[" + ", ".join(toml(v, path) for v in value) + "]"
+    cure = 'give a bool, a number, text such as "4ms" ("off" is a value), a list or a mapping'
+    raise ScenarioError(f"{value!r} has no TOML form", argument="set", key=path or None, cure=cure)
+
+
+def _string(text: str, path: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ScenarioError(f"{text!r} is not Unicode text", argument="set", key=path or None) from None
+    return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', _escape, text) + '"'

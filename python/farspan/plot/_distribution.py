@@ -1,0 +1,149 @@
+"""Distributions over flows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from farspan._result import Result
+from farspan.plot._style import MARKERS, Results, axes, by_label, finish, floats, heading, line, listed, plain_log
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from farspan.plot._style import Floats
+
+
+def _chosen(results: list[Result], group: str | None) -> tuple[Floats, Floats, Floats]:
+    """Sizes (bytes), completion times (ns) and slowdowns of measured flows of a class or tag; NaN while unfinished."""
+    import numpy as np
+
+    parts = []
+    for result in results:
+        flows = result.flows
+        keep = np.asarray(flows.column("measured"), dtype=bool)
+        if group is not None:
+            names = [flows.column(name) for name in ("class", "tag")]
+            keep &= np.asarray([group in pair for pair in zip(*names, strict=True)], dtype=bool)
+        parts.append([floats(flows.column(name))[keep] for name in ("size_bytes", "fct_ns", "slowdown")])
+    sizes, fcts, slowdowns = (np.concatenate(column) for column in zip(*parts, strict=True))
+    if not sizes.size:
+        known = sorted({str(name) for result in results for name in result.flows.column("tag")})
+        raise ValueError(f"no measured flow is of {group!r}; there are: intra, inter, {', '.join(known)}")
+    return sizes, fcts, slowdowns
+
+
+def fct_cdf(results: Results, *, group: str | None = None, slowdown: bool = False, ax: Axes | None = None) -> Figure:
+    """Draw the distribution of flow completion times, one line for each scheme.
+
+    Flows of several seeds are pooled. Flows that had not ended count as infinite: their line ends below 1.
+
+    Parameters
+    ----------
+    results : Result, Runs, or an iterable of them
+    group : str, optional
+        ``"intra"``, ``"inter"`` or a tag; by default all measured flows.
+    slowdown : bool
+        Draw FCT / ideal FCT instead.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If there are no results, or no flows of the group.
+    """
+    whole, ax = axes(ax)
+    import numpy as np
+
+    for index, (label, runs) in enumerate(by_label(results).items()):
+        _, fcts, slowdowns = _chosen(runs, group)
+        values = np.sort(slowdowns if slowdown else fcts / 1e6)
+        shares = np.arange(1, values.size + 1) / values.size
+        ended = np.isfinite(values)
+        values, shares = values[ended], shares[ended]
+        if values.size:
+            ax.step(np.r_[values[0], values], np.r_[0.0, shares], where="post", label=label, **line(index))
+    plain_log(ax, "x")
+    ax.set_ylim(0, 1.02)
+    what = "slowdown (FCT / ideal FCT)" if slowdown else "flow completion time (ms)"
+    finish(ax, what, "fraction of flows", _title(listed(results), group))
+    return whole
+
+
+def slowdown_by_size(
+    results: Results,
+    *,
+    quantiles: tuple[float, ...] = (0.5, 0.99),
+    group: str | None = None,
+    bins: int = 12,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw quantiles of the slowdown over flow size, one colour for each scheme and dashes for each quantile.
+
+    Bins are equally wide on the logarithmic axis; a point stands at the median size of its flows. Quantiles are by
+    nearest rank, and unfinished flows count as infinite. A bin has a point only if it has flows above the quantile:
+    the 99% one takes 100 flows.
+
+    Parameters
+    ----------
+    results : Result, Runs, or an iterable of them
+    quantiles : tuple of float
+        Which quantiles.
+    group : str, optional
+        ``"intra"``, ``"inter"`` or a tag; by default all measured flows.
+    bins : int
+        So many bins from the smallest size to the largest.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a figure of its own.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    ValueError
+        If there are no results, or no flows of the group.
+    """
+    whole, ax = axes(ax)
+    import numpy as np
+
+    chosen = {label: _chosen(runs, group) for label, runs in by_label(results).items()}
+    every = np.log(np.concatenate([sizes for sizes, _, _ in chosen.values()]))
+    edges = np.linspace(every.min(), every.max(), bins + 1)[1:-1]
+    for index, (label, (sizes, _, slowdowns)) in enumerate(chosen.items()):
+        look = {"color": line(index)["color"], "marker": MARKERS[index % len(MARKERS)], "markersize": 4}
+        ax.plot([], [], linestyle="none", label=label, **look)
+        slot = np.searchsorted(edges, np.log(sizes))
+        for dash, quantile in enumerate(quantiles):
+            filled = [one for one in np.unique(slot) if (slot == one).sum() * (1 - quantile) >= 1 - 1e-9]
+            at = [float(np.median(sizes[slot == one])) for one in filled]
+            heights = [_nearest_rank(slowdowns[slot == one], quantile) for one in filled]
+            ax.plot(at, heights, linestyle=line(dash)["linestyle"], **look)
+    for dash, quantile in enumerate(quantiles):
+        ax.plot([], [], color="#666666", linestyle=line(dash)["linestyle"], label=f"p{100 * quantile:g}")
+    ax.set_xscale("log")
+    plain_log(ax, "y")
+    finish(ax, "flow size (bytes)", "slowdown (FCT / ideal FCT)", _title(listed(results), group))
+    return whole
+
+
+def _nearest_rank(values: Floats, quantile: float) -> float:
+    """Quantile by nearest rank; NaN (unfinished) sorts last, and is drawn as a gap."""
+    import numpy as np
+
+    rank = max(int(np.ceil(quantile * values.size)), 1)
+    return float(np.sort(values)[rank - 1])
+
+
+def _title(results: list[Result], group: str | None) -> str:
+    return heading(results) + (f", {group} flows" if group else "")

@@ -1,0 +1,125 @@
+"""What all figures share."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from farspan._result import Result, Runs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+Results = Result | Runs | Iterable[Result | Runs]
+
+# Okabe and Ito, "Color Universal Design", 2008, without its yellow, which is too light for lines.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+DASHES: Sequence[Any] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (1, 1)))
+MARKERS = "osD^vPX"
+
+SIZE = (6.4, 4.0)
+
+
+def figure(width: float = SIZE[0], height: float = SIZE[1]) -> Figure:
+    """Make an empty figure that is in no global list, and that notebooks show."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        message = "farspan.plot needs matplotlib: pip install 'farspan[plot]'"
+        raise ImportError(message, name=error.name) from error
+
+    class Shown(Figure):
+        """A figure that notebooks show without pyplot."""
+
+        def _repr_png_(self) -> bytes:
+            buffer = io.BytesIO()
+            self.savefig(buffer, format="png")
+            return buffer.getvalue()
+
+    made = Shown(figsize=(width, height), dpi=120, layout="constrained")
+    FigureCanvasAgg(made)
+    return made
+
+
+def axes(ax: Axes | None) -> tuple[Figure, Axes]:
+    """Give the figure to draw into, and its axes."""
+    if ax is None:
+        made = figure()
+        return made, made.add_subplot()
+    whole = ax.get_figure(root=True)
+    if whole is None:
+        raise ValueError("the axes belong to no figure; give axes of a figure, or none")
+    return whole, ax
+
+
+def listed(results: Results) -> list[Result]:
+    """Every result that was given, in order."""
+    if isinstance(results, Result):
+        return [results]
+    if isinstance(results, Runs):
+        return list(results)
+    every = [result for one in results for result in listed(one)]
+    if not every:
+        raise ValueError("no results; give at least one")
+    return every
+
+
+def by_label(results: Results) -> dict[str, list[Result]]:
+    """Group results by what tells them apart: the scheme, and also scenario and profile where they differ."""
+    every = listed(results)
+    keys = [key for key in ("scenario", "profile") if len({result.summary[key] for result in every}) > 1]
+    groups: dict[str, list[Result]] = {}
+    for result in every:
+        label = ", ".join(str(result.summary[key]) for key in ["scheme", *keys])
+        groups.setdefault(label, []).append(result)
+    return groups
+
+
+def line(index: int) -> dict[str, Any]:
+    """Colour and dashes of a line."""
+    return {"color": COLOURS[index % len(COLOURS)], "linestyle": DASHES[index % len(DASHES)]}
+
+
+def finish(ax: Axes, x: str, y: str, title: str | None = None, *, legend: bool = True) -> None:
+    """Name the axes; draw a quiet grid, and a legend where there are several lines."""
+    ax.set_xlabel(x)
+    ax.set_ylabel(y)
+    if title:
+        ax.set_title(title, fontsize="medium", loc="left")
+    ax.grid(True, which="major", color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    if legend and ax.get_legend_handles_labels()[1]:
+        ax.legend(frameon=False, fontsize="small")
+
+
+def plain_log(ax: Axes, which: Literal["x", "y"]) -> None:
+    """Make an axis logarithmic, with plain numbers; over short ranges also at 2 and 5."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    ax.set(**{f"{which}scale": "log"})
+    axis = ax.xaxis if which == "x" else ax.yaxis
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 200 * low else (1,)))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def heading(results: Sequence[Result]) -> str:
+    """Say what is drawn: scenario, seeds."""
+    scenarios = sorted({str(result.summary["scenario"]) for result in results})
+    seeds = len({result.seed for result in results})
+    return ", ".join(scenarios) + (f", {seeds} seeds" if seeds > 1 else f", seed {results[0].seed}")
+
+
+def floats(values: Sequence[object]) -> Floats:
+    """Give an array; ``None`` becomes NaN."""
+    import numpy as np
+
+    return np.asarray(values, dtype=np.float64)

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import farspan as fs
+import pytest
+from common import INCAST, SMALL
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("both")
+    for scheme in ["uno", "gemini"]:
+        fs.run(INCAST, scheme=scheme, seeds=[1, 2], set=SMALL, out=folder / scheme)
+    return folder
+
+
+def test_schemes_are_put_in_proportion_seed_by_seed(both: Path) -> None:
+    (comparison,) = fs.compare([both / "uno", both / "gemini"])
+    assert comparison["baseline"] == "uno"
+    (ratios,) = comparison["ratios"]
+    assert (ratios["name"], ratios["seeds"]) == ("gemini", [1, 2])
+    means = {
+        scheme: [run.summary["fct"]["all"]["mean_us"] for run in fs.load_runs(both / scheme)]
+        for scheme in ["uno", "gemini"]
+    }
+    entry = ratios["fields"]["fct"]["all"]["mean_us"]
+    assert [one["ratio"] for one in entry["ratios"]] == [
+        pytest.approx(theirs / ours) for ours, theirs in zip(means["uno"], means["gemini"], strict=True)
+    ]
+
+
+def test_the_baseline_can_be_named(both: Path) -> None:
+    (comparison,) = fs.compare([both], baseline="gemini")
+    assert comparison["ratios"][0]["name"] == "uno"
+
+
+def test_a_run_with_out_leaves_a_page_and_another_can_be_made(both: Path, tmp_path: Path) -> None:
+    assert (both / "uno" / "report.html").exists()
+    page = fs.report(both, output=tmp_path / "page.html")
+    assert page == tmp_path / "page.html"
+    text = page.read_text(encoding="utf-8")
+    assert "gemini" in text
+    assert fs.report(both / "uno" / "seed-1") == both / "uno" / "seed-1" / "report.html"
+
+
+def test_what_does_not_pair_is_named(both: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="nothing to compare"):
+        fs.compare([both / "uno"])
+    with pytest.raises(ValueError, match="baseline nobody"):
+        fs.compare([both], baseline="nobody")
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
+        fs.compare([both, tmp_path / "nowhere"])
+    with pytest.raises(FileNotFoundError, match="holds no run"):
+        fs.report(tmp_path)
+    with pytest.raises(TypeError, match="give a list"):
+        fs.compare(str(both))
+    with pytest.raises(fs.RunError, match="cannot be written"):
+        fs.report(both, output=tmp_path / "no" / "page.html")

@@ -1,0 +1,23 @@
+"""The examples of the docs give what stands there."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[2] / "docs" / "src" / "python.md"
+
+
+def test_the_examples_of_the_docs_give_what_stands_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    text = "\n".join(blocks)
+    assert all(block.startswith(">>> ") for block in blocks)
+    test = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, os.fspath(PAGE), 0)
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
+    assert not report, "".join(report)

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import builtins
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import farspan as fs
+import numpy as np
+import pytest
+from farspan.plot._style import COLOURS
+from farspan.plot._time import jain_over_time
+from matplotlib.figure import Figure
+from matplotlib.image import imread
+
+
+def labels(figure: Figure) -> tuple[str, str]:
+    return figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]  # type: ignore[union-attr]
+
+
+def test_every_axis_has_a_name_and_a_unit(recorded: fs.Result) -> None:
+    time = "time (ms)"
+    assert labels(fs.plot.fct_cdf(recorded)) == ("flow completion time (ms)", "fraction of flows")
+    assert labels(fs.plot.fct_cdf(recorded, slowdown=True))[0] == "slowdown (FCT / ideal FCT)"
+    assert labels(fs.plot.slowdown_by_size(recorded)) == ("flow size (bytes)", "slowdown (FCT / ideal FCT)")
+    assert labels(fs.plot.rates(recorded)) == (time, "goodput of a flow (Gbit/s)")
+    assert labels(fs.plot.queues(recorded)) == (time, "queue (KB)")
+    assert labels(fs.plot.convergence(recorded)) == (time, "Jain's index")
+    axes = fs.plot.comparison(recorded).axes
+    assert [ax.get_xlabel() for ax in axes] == [
+        f"{name} {value} FCT (us)" for name in ["intra", "inter"] for value in ["mean", "p99"]
+    ]
+
+
+def test_one_line_for_each_scheme(recorded: fs.Result, rival: fs.Runs) -> None:
+    assert legend(fs.plot.fct_cdf([recorded, rival])) == ["uno-noec", "gemini"]
+    assert legend(fs.plot.convergence([rival, recorded])) == ["gemini", "uno-noec"]
+    assert legend(fs.plot.slowdown_by_size(rival)) == ["gemini", "p50", "p99"]
+    panels = fs.plot.comparison([recorded, *rival], measures=["fct.all.max_us"]).axes
+    assert [tick.get_text() for tick in panels[0].get_yticklabels()] == ["uno-noec", "gemini"]
+
+
+def test_the_line_of_a_distribution_is_that_of_the_flows(recorded: fs.Result) -> None:
+    line = fs.plot.fct_cdf(recorded, group="inter").axes[0].lines[0]
+    inter = recorded.flows.filter("class", "inter").column("fct_ns")
+    fcts = sorted(float(v) / 1e6 for v in inter if v is not None)
+    assert np.asarray(line.get_xdata())[1:].tolist() == fcts
+    assert np.asarray(line.get_ydata()).tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_flows_that_never_ended_leave_a_gap() -> None:
+    with pytest.warns(UserWarning, match="not ended"):
+        result = fs.run(
+            "uno/incast-mixed", set={"workload.flow_size": "16MiB", "stop.time": "13.5ms"}, scheme="uno-noec"
+        )
+    finished = result.summary["flows"]["finished"]
+    assert 0 < finished < 8
+    line = fs.plot.fct_cdf(result).axes[0].lines[0]
+    assert np.max(np.asarray(line.get_ydata())) == finished / 8
+    heights = fs.plot.slowdown_by_size(result, quantiles=(0.1, 0.8)).axes[0].lines[1:3]
+    assert [bool(np.isnan(np.asarray(one.get_ydata())).all()) for one in heights] == [False, True]
+
+
+def test_numbers_of_the_summary_have_their_units(recorded: fs.Result) -> None:
+    measures = ["packets.dropped", "queues.bottleneck_mean_bytes", "queues.bottleneck_utilization", "sim_time_s"]
+    axes = fs.plot.comparison(recorded, measures=measures).axes
+    assert [ax.get_xlabel() for ax in axes] == [
+        "packets dropped",
+        "queues bottleneck mean (bytes)",
+        "queues bottleneck utilization (fraction)",
+        "sim time (s)",
+    ]
+
+
+def test_a_quantile_needs_flows_above_it() -> None:
+    result = fs.run("uno/permutation", set={"workload.flow_size": "4KiB"})
+    assert result.summary["flows"]["started"] >= 100
+    lines = fs.plot.slowdown_by_size(result, quantiles=(0.5, 0.99, 0.9999)).axes[0].lines
+    assert [len(np.asarray(one.get_xdata())) for one in lines[1:4]] == [1, 1, 0]
+
+
+def test_jain_over_time_has_the_mean_of_the_summary(recorded: fs.Result, rival: fs.Runs) -> None:
+    for result in [recorded, *rival]:
+        times, index = jain_over_time(result)
+        assert index.mean() == pytest.approx(result.summary["fairness"]["jain_mean"], rel=1e-9)
+        assert (np.diff(times) > 0).all()
+
+
+def test_queues_of_ports_by_name(recorded: fs.Result) -> None:
+    port = recorded.summary["queues"]["bottleneck"]
+    assert legend(fs.plot.queues(recorded, ports=[port])) == [port]
+    assert len(fs.plot.queues(recorded, most=2).axes[0].lines) == 2
+    with pytest.raises(ValueError, match="no samples of port 'nowhere'; there are: "):
+        fs.plot.queues(recorded, ports=["nowhere"])
+
+
+def test_figures_go_into_given_axes(recorded: fs.Result) -> None:
+    mine = Figure()
+    left, right = mine.subplots(1, 2)
+    assert fs.plot.rates(recorded, ax=left) is mine
+    assert fs.plot.fct_cdf(recorded, ax=right) is mine
+    assert left.get_ylabel() != right.get_ylabel()
+
+
+def test_pictures_are_not_blank(recorded: fs.Result, rival: fs.Runs, tmp_path: Path) -> None:
+    draws: list[Callable[..., Figure]] = [
+        fs.plot.fct_cdf,
+        fs.plot.slowdown_by_size,
+        fs.plot.convergence,
+        fs.plot.comparison,
+    ]
+    for draw in draws:
+        figure = draw([recorded, rival])
+        figure.savefig(tmp_path / "figure.png")
+        picture = imread(tmp_path / "figure.png")
+        assert 0.005 < (picture[..., :3].min(axis=2) < 0.9).mean() < 0.5
+        shown: Any = figure
+        assert imread(io.BytesIO(shown._repr_png_())).shape == picture.shape
+
+
+def test_neighbouring_colours_differ_in_lightness_as_printed_in_grey() -> None:
+    def lightness(colour: str) -> float:
+        red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    assert len(set(COLOURS)) == len(COLOURS)
+    assert all(lightness(colour) < 0.7 for colour in COLOURS)
+
+
+def test_what_is_missing_is_named(small: fs.Result) -> None:
+    off = fs.run(
+        "uno/incast-mixed",
+        set={"workload.flow_size": "64KiB", "probes.rate_interval": "off", "probes.queue_interval": "off"},
+    )
+    for draw, knob in [
+        (fs.plot.rates, "rate_interval"),
+        (fs.plot.queues, "queue_interval"),
+        (fs.plot.convergence, "rate_interval"),
+    ]:
+        with pytest.raises(ValueError, match=knob):
+            draw(off)
+    with pytest.raises(ValueError, match="there are: intra, inter, "):
+        fs.plot.fct_cdf(small, group="nobody")
+    with pytest.raises(ValueError, match="no results"):
+        fs.plot.fct_cdf([])
+    with pytest.raises(KeyError, match="has no 'mean'"):
+        fs.plot.comparison(small, measures=["fct.all.mean"])
+    with pytest.raises(ValueError, match="every measure is null"):
+        fs.plot.comparison(small, measures=["fct.all.p999_us"])
+    steady = fs.run("uno/permutation", set={"workload.flow_size": "4KiB", "probes.rate_interval": "2ms"})
+    with pytest.raises(ValueError, match="no fairness group"):
+        fs.plot.convergence(steady)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(small: fs.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    there = builtins.__import__
+
+    def without(name: str, *rest: Any, **more: Any) -> Any:
+        if name.split(".")[0] in ("matplotlib", "numpy"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return there(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    for name in fs.plot.__all__:
+        with pytest.raises(ImportError, match=r"pip install 'farspan\[plot\]'"):
+            getattr(fs.plot, name)(small)

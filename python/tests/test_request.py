@@ -1,0 +1,67 @@
+"""Values of `set` reach the scenario as they are."""
+
+from __future__ import annotations
+
+import tomllib
+from fractions import Fraction
+from typing import Any
+
+import farspan as fs
+import numpy as np
+from common import INCAST
+from farspan._request import toml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+SCALARS = (
+    st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=["Cs"]))
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_values_come_back_from_toml_as_they_went_in(value: Any) -> None:
+    assert tomllib.loads(f"value = {toml(value)}")["value"] == value
+
+
+@given(st.sampled_from([np.int64(3), np.uint8(3), np.float64(0.5), np.bool_(True), np.str_("4ms")]))
+def test_scalars_of_numpy_are_those_of_python(value: Any) -> None:
+    assert toml(value) == toml(value.item())
+
+
+def test_tuples_ranges_and_arrays_are_lists() -> None:
+    assert toml((0, 4)) == toml(range(0, 8, 4)) == toml(np.array([0, 4])) == "[0, 4]"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1))
+def test_text_stays_text_all_the_way_to_the_resolved_scenario(text: str) -> None:
+    checked = fs.check(INCAST, set={"workload[0].tag": text, "measure.fairness_group": text})
+    assert tomllib.loads(checked.scenario)["workload"][0]["tag"] == text
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(1, 280_000), st.sampled_from(["ns", "us", "ms"]))
+def test_quantities_come_back_equal(number: int, unit: str) -> None:
+    once = tomllib.loads(fs.check(INCAST, set={"stop.time": f"{number}{unit}"}).scenario)["stop"]["time"]
+    twice = tomllib.loads(fs.check(INCAST, set={"stop.time": once}).scenario)["stop"]["time"]
+    picoseconds = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
+    digits = once.rstrip("pnums")
+    assert Fraction(digits) * picoseconds[once[len(digits) :]] == number * picoseconds[unit]
+    assert twice == once
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 2**63 - 1))
+def test_every_seed_comes_back(seed: int) -> None:
+    assert tomllib.loads(fs.check(INCAST, seed=seed).scenario)["seed"] == seed
