@@ -60,7 +60,6 @@ impl PortTap {
             return;
         }
         if matches!(admission, Admission::Dropped) {
-            // Where the arriving packet took the place of another, that one is dropped.
             let queue = port.queued(now);
             return self.push(Rank::Arrives, now, id, before, vec![Remark::Dropped { queue }]);
         }

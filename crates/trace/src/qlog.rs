@@ -286,3 +286,136 @@ fn ms(duration: Duration) -> f64 {
 fn ms_since_start(time: Time) -> f64 {
     ms(time.since(Time::ZERO))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_transport::coding::Shape;
+    use farspan_units::{HostId, Rate};
+
+    const MSS: Bytes = Bytes::new(4096);
+
+    fn event(us: u64, what: What) -> FlowEvent {
+        FlowEvent { at: Time::ZERO + Duration::from_us(us), flow: FlowId(17), end: End::Sender, what }
+    }
+
+    /// The text of a log, record by record; the separators are checked.
+    fn log(layout: Option<Layout>, events: &[FlowEvent]) -> Vec<String> {
+        let head = Head { flow: FlowId(17), end: End::Sender, description: "a run", partial: true };
+        let mut writer = Writer::new(Vec::new(), &head, MSS, layout).expect("memory");
+        events.iter().for_each(|event| writer.event(event).expect("memory"));
+        let text = String::from_utf8(writer.finish().expect("memory")).expect("JSON is UTF-8");
+        let mut records = text.split('\u{1e}').map(|record| record.trim_end_matches('\n').to_owned());
+        assert_eq!(records.next().as_deref(), Some(""), "the separator begins a record");
+        records.collect()
+    }
+
+    fn data(seq: u32) -> Data {
+        Data { flow: FlowId(17), seq, packets: 10, len: 4096, sent_at: Time::ZERO, entropy: 7 }
+    }
+
+    fn sent(header: Header, again: Option<Reason>) -> What {
+        What::Sent { header, size: Bytes::new(4160), entropy: 7, again }
+    }
+
+    #[test]
+    fn the_head_names_schemas_clock_and_vantage_point() {
+        let head: Value = serde_json::from_str(&log(None, &[])[0]).expect("JSON");
+        assert_eq!(head["file_schema"], FILE_SCHEMA);
+        assert_eq!(head["trace"]["vantage_point"], json!({ "name": "sender", "type": "client" }));
+        assert_eq!(
+            head["trace"]["common_fields"]["reference_time"],
+            json!({ "clock_type": "monotonic", "epoch": "unknown" })
+        );
+        assert_eq!(head["trace"]["common_fields"]["partial"], true);
+    }
+
+    #[test]
+    fn a_packet_has_its_time_in_ms_its_path_and_its_place_in_the_message() {
+        let events = [
+            event(1500, sent(Header::Data(data(2)), None)),
+            event(1501, sent(Header::Data(data(2)), Some(Reason::Timeout))),
+        ];
+        let log = log(None, &events);
+        assert_eq!(
+            log[1],
+            concat!(
+                r#"{"time":1.5,"name":"quic:packet_sent","tuple":"7","data":{"frames":[{"frame_type":"stream","offset":8192,"#,
+                r#""raw":{"length":4096},"stream_id":0}],"header":{"packet_number":2,"packet_type":"1RTT"},"raw":{"length":4160}}}"#
+            )
+        );
+        assert!(log[2].contains(r#""retransmission":true,"trigger":"retransmit_timeout""#), "{}", log[2]);
+    }
+
+    #[test]
+    fn parity_is_a_frame_of_ours() {
+        let shape = Shape::new(8, 2).expect("a code");
+        let layout = Layout::of_message(MSS * 8, MSS, shape).expect("a message");
+        let coded = |seq| Header::Coded(Coded { data: data(seq), shape, last_len: 4096, block_wait_ns: 5 });
+        let log = log(Some(layout), &[event(0, sent(coded(7), None)), event(0, sent(coded(9), None))]);
+        assert!(log[1].contains(r#""frame_type":"stream","offset":28672"#), "{}", log[1]);
+        assert!(
+            log[2].contains(r#"{"block":0,"frame_type":"farspan:parity","index":1,"raw":{"length":4096}}"#),
+            "{}",
+            log[2]
+        );
+    }
+
+    #[test]
+    fn an_ack_says_what_is_acknowledged() {
+        let ack = |seq, cumulative| {
+            let ack = Ack {
+                flow: FlowId(17),
+                seq,
+                cumulative,
+                sent_at: Time::ZERO,
+                entropy: 7,
+                ecn_ce: true,
+                block_complete: false,
+            };
+            acknowledgement(&ack)["acked_ranges"].clone()
+        };
+        assert_eq!(ack(0, 0), json!([[0]]));
+        assert_eq!(ack(0, 1), json!([[0]]));
+        assert_eq!(ack(5, 3), json!([[0, 2], [5]]));
+    }
+
+    #[test]
+    fn only_what_has_changed_of_the_metrics_is_written() {
+        let first = Metrics {
+            cwnd: Bytes::new(8192),
+            in_flight: Bytes::ZERO,
+            srtt: None,
+            latest_rtt: None,
+            min_rtt: None,
+            pacing_rate: Some(Rate::from_gbps(1)),
+        };
+        let second = Metrics { in_flight: MSS, srtt: Some(Duration::from_us(12)), ..first };
+        let log = log(None, &[event(0, What::Metrics(first)), event(1, What::Metrics(second))]);
+        assert!(
+            log[1].ends_with(
+                r#""data":{"bytes_in_flight":0,"congestion_window":8192,"pacing_rate":1000000000}}"#
+            )
+        );
+        assert!(log[2].ends_with(r#""data":{"bytes_in_flight":4096,"smoothed_rtt":0.012}}"#), "{}", log[2]);
+    }
+
+    #[test]
+    fn every_kind_of_event_has_a_name_with_a_namespace() {
+        let whats = [
+            What::Started { local: HostId(0), remote: HostId(1), size: Some(MSS) },
+            What::PathUsed { entropy: 7 },
+            What::Acked { packets: vec![1] },
+            What::Lost { packet: 1, reason: Reason::Trimmed },
+            What::State { old: None, new: "slow_start" },
+            What::BlockCompleted { block: 0, decoded: true },
+            What::BlockRequested { block: 0, missing: vec![3] },
+            What::Ended,
+        ];
+        for record in &log(None, &whats.map(|what| event(0, what)))[1..] {
+            let record: Value = serde_json::from_str(record).expect("JSON");
+            let name = record["name"].as_str().unwrap_or_default();
+            assert!(name.starts_with("quic:") || name.starts_with("farspan:"), "{record}");
+        }
+    }
+}
