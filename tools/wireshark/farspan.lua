@@ -6,7 +6,7 @@
 
 local farspan = Proto("farspan", "farspan")
 
-local PORT = 54017
+local PORT = 17923
 local KINDS = { [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK" }
 local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20 }
 

@@ -5,8 +5,9 @@ use crate::event::PacketEvent;
 use farspan_transport::wire::{Header, MAX_HEADER};
 use farspan_units::HostId;
 
-/// The destination port of every packet, of the range for private use; the dissector is registered for it.
-pub const UDP_PORT: u16 = 54017;
+/// The destination port of every packet: unassigned, and the dissector is registered for it. It is lower than every source
+/// port, so that Wireshark asks its dissector first.
+pub const UDP_PORT: u16 = 17923;
 
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
@@ -41,7 +42,7 @@ pub(crate) struct Frame {
 
 /// Source ports are private ones, which no other dissector claims: the low bits of the entropy, which the header has whole.
 const fn source_port(entropy: u16) -> u16 {
-    0xc000 | entropy
+    0xf000 | entropy
 }
 
 /// A packet as bytes.

@@ -222,7 +222,7 @@ mod tests {
         assert_eq!((&ip[12..16], &ip[16..20]), (&[10, 0, 0, 1][..], &[10, 0, 1, 0][..]));
         let sum: u32 = ip.chunks_exact(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
         assert_eq!((sum & 0xffff) + (sum >> 16), 0xffff);
-        assert_eq!(&frame.bytes[34..36], &[0xeb, 0xcd], "a private port");
+        assert_eq!(&frame.bytes[34..36], &[0xfb, 0xcd], "a private port");
         assert_eq!(usize::from(u16::from_be_bytes([ip[2], ip[3]])), frame.length - 14);
     }
 }
