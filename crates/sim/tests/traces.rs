@@ -1,6 +1,5 @@
 //! Traces say what the counters say: every packet once, at both ends of a flow and at ports.
 
-#[allow(dead_code, reason = "shared with other tests")]
 mod common;
 #[allow(dead_code, reason = "shared with other tests")]
 #[path = "common/random.rs"]
