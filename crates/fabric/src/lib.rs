@@ -19,7 +19,7 @@ mod routing;
 pub mod topology;
 
 pub use fault::{Fault, NodeFaults};
-pub use network::{Link, Network, Node, NodeKind, Tier};
+pub use network::{Link, Network, Node, NodeKind, PortGroup, Tier};
 pub use packet::{Packet, PacketId, Packets};
 pub use port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
 pub use queue::port::{Admission, Port, PortCounters, PortModel, Service, Step};

@@ -1,8 +1,9 @@
 //! Nodes and links.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
-use farspan_units::{Duration, HostId, NodeId, PortId, Rate};
+use farspan_units::{Bytes, Duration, HostId, NodeId, PortId, Rate};
 
 /// What a node is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -69,6 +70,19 @@ pub struct Link {
     pub delay: Duration,
     /// Where it lies.
     pub tier: Tier,
+    /// Data bytes that its port holds, where the topology says so; `None`: as its tier's.
+    pub buffer: Option<Bytes>,
+}
+
+/// Ports by which a switch sends towards a leaf, instead of those that lead one link closer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PortGroup {
+    /// The switch.
+    pub switch: NodeId,
+    /// The switch that the hosts to be reached hang off.
+    pub leaf: NodeId,
+    /// The ports, in order; one that is listed twice gets twice as much.
+    pub ports: Vec<PortId>,
 }
 
 /// Nodes and links. Hosts come first: a host's [`NodeId`] is its [`HostId`].
@@ -82,9 +96,24 @@ pub struct Network {
     pub links: Vec<Link>,
     /// The first port of each node, and one past the last port of all.
     pub first_port: Vec<u32>,
+    /// Ports that the topology names itself; none in the generated ones.
+    pub groups: Vec<PortGroup>,
 }
 
 impl Network {
+    /// Orders the links by the node they leave, then as they were added, numbers parallel ones, and finds each node's first.
+    pub(crate) fn sort_links(&mut self) {
+        self.links.sort_by_key(|link| link.from);
+        let mut parallel: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
+        for link in &mut self.links {
+            let n = parallel.entry((link.from, link.to)).or_default();
+            link.index = *n;
+            *n += 1;
+        }
+        let first = |n: usize| self.links.partition_point(|link| link.from.index() < n) as u32;
+        self.first_port = (0..=self.nodes.len()).map(first).collect();
+    }
+
     /// `FROM->TO#n`.
     #[must_use]
     pub fn port_name(&self, port: PortId) -> String {

@@ -1,6 +1,6 @@
 //! Shortest-path routes and per-switch salted ECMP.
 
-use crate::network::{Network, NodeKind};
+use crate::network::{Network, NodeKind, Tier};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use farspan_units::random::{self, Random, mix};
@@ -29,7 +29,7 @@ pub struct RouteTable {
     own_leaf: u32,
     /// The lowest of its hosts.
     own_first: HostId,
-    /// The ports to its hosts, from the lowest host on.
+    /// The ports to its hosts, from the lowest host on; hosts of others between them have any.
     own: Vec<PortId>,
     /// Hashed with (flow, entropy).
     salt: u64,
@@ -83,6 +83,8 @@ pub struct Routes {
     pub leaf_of: Vec<u32>,
     /// By node; hosts have empty tables.
     pub tables: Vec<RouteTable>,
+    /// Whether equal-cost ways have equal links.
+    even: bool,
 }
 
 /// The way from one host to another: every link of one of the equal-cost paths, and what it adds up to.
@@ -93,7 +95,8 @@ pub struct Walk {
 }
 
 impl Routes {
-    /// All shortest paths by number of links; `seed` salts the hashes, each with the switch's name.
+    /// All shortest paths by number of links, but where the network names the ports itself; `seed` salts the hashes, each
+    /// with the switch's name.
     #[must_use]
     pub fn new(network: &Network, seed: u64) -> Self {
         let hosts = network.hosts as usize;
@@ -121,7 +124,70 @@ impl Routes {
             (table.own_leaf, table.own_first, table.own) = own_hosts(network, leaf, number);
         }
         View { network, avoided: None }.add_groups(&leaves, &mut tables);
-        Self { leaf_of, tables }
+        let mut routes = Self { leaf_of, tables, even: is_even(network) };
+        routes.add_named_groups(network, &leaves, &BTreeSet::new());
+        routes
+    }
+
+    /// Puts the ports that the network names in the place of others, but for those to be avoided.
+    fn add_named_groups(&mut self, network: &Network, leaves: &[NodeId], avoided: &BTreeSet<PortId>) {
+        for named in &network.groups {
+            let Ok(leaf) = leaves.binary_search(&named.leaf) else { continue };
+            let table = &mut self.tables[named.switch.index()];
+            let group = table.group(named.ports.iter().copied().filter(|port| !avoided.contains(port)));
+            if group.count & !Group::LISTED > 0 {
+                table.groups[leaf] = group;
+            }
+        }
+    }
+
+    /// The ports of a switch towards a leaf; one that is listed twice gets twice as much.
+    fn ports(&self, switch: NodeId, leaf: u32) -> impl Iterator<Item = PortId> + '_ {
+        let table = &self.tables[switch.index()];
+        let Group { first, count } =
+            if table.own_leaf == leaf { Group::default() } else { table.groups[leaf as usize] };
+        let places = first..first + (count & !Group::LISTED);
+        places.map(move |place| match count & Group::LISTED {
+            0 => PortId(place),
+            _ => table.members[place as usize],
+        })
+    }
+
+    /// Switches that packets to a leaf (the first) would go round for ever, if there are any.
+    #[must_use]
+    pub fn circle(&self, network: &Network) -> Option<(NodeId, Vec<NodeId>)> {
+        let leaves = leaves(network);
+        let circle = |(number, leaf): (u32, &NodeId)| Some((*leaf, self.circle_to(network, number)?));
+        (0..).zip(&leaves).find_map(circle)
+    }
+
+    fn circle_to(&self, network: &Network, leaf: u32) -> Option<Vec<NodeId>> {
+        let next = |node| {
+            let ports = self.ports(node, leaf);
+            ports.map(|port| network.links[port.index()].to).collect::<Vec<_>>()
+        };
+        let mut done = alloc::vec![false; network.nodes.len()];
+        for first in (network.hosts..network.nodes.len() as u32).map(NodeId) {
+            if done[first.index()] {
+                continue;
+            }
+            // Depth first: the switches on the way, each with those that it leads to and are still to be seen.
+            let mut way = alloc::vec![(first, next(first))];
+            while let Some((node, ahead)) = way.last_mut() {
+                let Some(to) = ahead.pop() else {
+                    done[node.index()] = true;
+                    way.pop();
+                    continue;
+                };
+                if let Some(at) = way.iter().position(|(node, _)| *node == to) {
+                    return Some(way[at..].iter().map(|(node, _)| *node).collect());
+                }
+                if !done[to.index()] {
+                    way.push((to, next(to)));
+                }
+            }
+        }
+        None
     }
 
     /// The shortest paths that avoid some links, where there are any: a switch without such a path to a leaf keeps the
@@ -137,15 +203,35 @@ impl Routes {
             let without = table.groups.iter_mut().zip(known).filter(|(group, _)| group.count == 0);
             without.for_each(|(group, known)| *group = known);
         }
-        routes
+        if network.groups.is_empty() {
+            return routes;
+        }
+        let around = routes.clone();
+        routes.add_named_groups(network, &leaves(network), links);
+        // Named ports and ways around a link may lead in circles together: then ways around it alone hold.
+        if routes.circle(network).is_some() { around } else { routes }
     }
 
-    /// One of the equal-cost ways from `from` to `to`; in the generated topologies all have the same links by tier.
+    /// One of the equal-cost ways from `from` to `to`. In the generated topologies all have the same links by tier;
+    /// elsewhere it is one on which a packet of 4 KiB is fastest.
     ///
     /// # Panics
     /// If there is no way.
     #[must_use]
     pub fn walk(&self, network: &Network, from: HostId, to: HostId) -> Walk {
+        let first = PortId(network.first_port[from.index()]);
+        if !self.even {
+            let mut known = BTreeMap::new();
+            let mut node = network.links[first.index()].to;
+            self.fastest(network, node, to, &mut known);
+            let mut links = alloc::vec![first];
+            while node.0 >= network.hosts {
+                let (_, port) = known[&node];
+                links.push(port);
+                node = network.links[port.index()].to;
+            }
+            return Walk { links };
+        }
         let mut port = PortId(network.first_port[from.index()]);
         let mut links = Vec::with_capacity(9);
         loop {
@@ -156,21 +242,107 @@ impl Routes {
             }
             port = self.tables[node.index()]
                 .port(to, self.leaf_of[to.index()], FlowId(0), 0)
-                .expect("the generated topologies are connected");
+                .expect("the topologies are connected");
         }
     }
 }
 
-/// The ports of a leaf switch to its hosts, which are numbered consecutively.
+/// The ports of a leaf switch to its hosts, by host from the lowest to the highest.
 fn own_hosts(network: &Network, leaf: NodeId, number: u32) -> (u32, HostId, Vec<PortId>) {
-    let mut ports: Vec<_> = network
-        .ports_of(leaf)
-        .map(PortId)
-        .filter(|port| network.links[port.index()].to.0 < network.hosts)
-        .collect();
-    ports.sort_unstable_by_key(|port| network.links[port.index()].to);
-    let first = HostId(network.links[ports[0].index()].to.0);
-    (number, first, ports)
+    let to = |port: PortId| network.links[port.index()].to.0;
+    let ports: Vec<_> = network.ports_of(leaf).map(PortId).filter(|&port| to(port) < network.hosts).collect();
+    let first = ports.iter().map(|&port| to(port)).min().expect("a leaf has hosts");
+    let last = ports.iter().map(|&port| to(port)).max().expect("a leaf has hosts");
+    let mut own = alloc::vec![ports[0]; (last - first + 1) as usize];
+    for port in ports {
+        own[(to(port) - first) as usize] = port;
+    }
+    (number, HostId(first), own)
+}
+
+/// Whether all ways of equally many links take equally long: links of one kind are equal, and no ports are named.
+fn is_even(network: &Network) -> bool {
+    let kind = |tier: Tier| if tier == Tier::Border { Tier::Fabric } else { tier };
+    let mut first = BTreeMap::new();
+    network.groups.is_empty()
+        && network.links.iter().all(|link| {
+            let properties = (link.rate, link.delay);
+            *first.entry(kind(link.tier)).or_insert(properties) == properties
+        })
+}
+
+/// What decides between equal-cost ways of different links.
+const REFERENCE: Bytes = Bytes::new(4096);
+
+impl Routes {
+    /// The time from a switch to a host, on the fastest of the equal-cost ways; `known` gets it, with the port to take, for
+    /// every switch on any of them.
+    fn fastest(
+        &self,
+        network: &Network,
+        switch: NodeId,
+        to: HostId,
+        known: &mut BTreeMap<NodeId, (Duration, PortId)>,
+    ) -> Duration {
+        if let Some((time, _)) = known.get(&switch) {
+            return *time;
+        }
+        let leaf = self.leaf_of[to.index()];
+        let table = &self.tables[switch.index()];
+        let own = (table.own_leaf == leaf).then(|| table.own[(to.0 - table.own_first.0) as usize]);
+        let mut best: Option<(Duration, PortId)> = None;
+        for port in own.into_iter().chain(self.ports(switch, leaf)) {
+            let link = &network.links[port.index()];
+            let here = link.delay + link.rate.transmission(REFERENCE);
+            let rest = if own.is_some() { Duration::ZERO } else { self.fastest(network, link.to, to, known) };
+            let time = here + rest;
+            if best.is_none_or(|(least, _)| time < least) {
+                best = Some((time, port));
+            }
+        }
+        let best = best.expect("the topologies are connected");
+        known.insert(switch, best);
+        best.0
+    }
+
+    /// How much of the traffic from one host to another each link carries on average, from 0 to 1, those with none left
+    /// out; hashes spread it evenly over the ports of each switch.
+    #[must_use]
+    pub fn shares(&self, network: &Network, from: HostId, to: HostId) -> Vec<(PortId, f64)> {
+        let leaf = self.leaf_of[to.index()];
+        let nic = PortId(network.first_port[from.index()]);
+        let first = network.links[nic.index()].to;
+        let mut order = Vec::new();
+        self.after_all_behind(network, first, leaf, &mut BTreeSet::new(), &mut order);
+        let mut at = BTreeMap::from([(first, 1.0)]);
+        let mut shares = alloc::vec![(nic, 1.0)];
+        for switch in order.into_iter().rev() {
+            let ports: Vec<_> = self.ports(switch, leaf).collect();
+            let each = at.get(&switch).copied().unwrap_or(0.0) / ports.len() as f64;
+            for port in ports {
+                *at.entry(network.links[port.index()].to).or_insert(0.0) += each;
+                shares.push((port, each));
+            }
+        }
+        shares
+    }
+
+    /// Lists a switch after all that it leads to.
+    fn after_all_behind(
+        &self,
+        network: &Network,
+        switch: NodeId,
+        leaf: u32,
+        seen: &mut BTreeSet<NodeId>,
+        order: &mut Vec<NodeId>,
+    ) {
+        if seen.insert(switch) {
+            for port in self.ports(switch, leaf) {
+                self.after_all_behind(network, network.links[port.index()].to, leaf, seen, order);
+            }
+            order.push(switch);
+        }
+    }
 }
 
 /// The switches that hosts hang off, in order.

@@ -2,7 +2,6 @@
 
 use crate::network::{Link, Network, Node, NodeKind, Tier};
 use alloc::collections::BTreeMap;
-use alloc::vec::Vec;
 use farspan_units::{Duration, NodeId, Rate};
 
 /// A network under construction.
@@ -61,26 +60,13 @@ impl Builder {
         for (from, to, tier) in [(low, high, tiers[0]), (high, low, tiers[1])] {
             let towards_switch = self.network.nodes[to.index()].kind != NodeKind::Host;
             let delay = if towards_switch { delay + processing } else { delay };
-            self.network.links.push(Link { from, to, index: 0, rate, delay, tier });
+            self.network.links.push(Link { from, to, index: 0, rate, delay, tier, buffer: None });
         }
     }
 
-    /// Orders the links by the node they leave, then as they were added, and numbers parallel ones.
+    /// The network.
     pub(super) fn finish(mut self) -> Network {
-        self.network.links.sort_by_key(|link| link.from);
-        let mut parallel: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();
-        for link in &mut self.network.links {
-            let n = parallel.entry((link.from, link.to)).or_default();
-            link.index = *n;
-            *n += 1;
-        }
-        let starts = self
-            .network
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(n, _)| self.network.links.partition_point(|link| link.from.index() < n) as u32);
-        self.network.first_port = starts.chain([self.network.links.len() as u32]).collect::<Vec<_>>();
+        self.network.sort_links();
         self.network
     }
 }

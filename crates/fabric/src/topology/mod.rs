@@ -1,9 +1,11 @@
-//! Topologies by generator. Each checks its parameters and names the cure.
+//! Topologies by generator, and any other by its nodes and links. Each checks its parameters and names the cure.
 
 mod builder;
+mod graph;
 mod leaf_spine;
 mod parking_lot;
 
+pub use graph::{Graph, GraphError, GraphGroup, GraphLink, GraphNode, GraphPart};
 pub use leaf_spine::{DualLeafSpine, LeafSpine};
 pub use parking_lot::ParkingLot;
 

@@ -1,0 +1,146 @@
+//! Topology files: networks of any shape as TOML, and other tools' files as such.
+//!
+//! The way of a file: text -> [`TopologyFile`] (keys as written) -> a graph of nodes and links, which checks itself ->
+//! a network. Every error names file, line, column, key, what is wrong, and the cure.
+
+mod graph;
+pub mod htsim;
+mod model;
+mod range;
+
+pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
+
+use crate::document::Document;
+use crate::error::{Fault, Place, ScenarioError};
+use crate::resolve::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
+use crate::schema::Keys;
+use farspan_fabric::Network;
+use farspan_units::{Bytes, Duration, Rate};
+use std::path::Path;
+
+/// A commented topology file, which `farspan new --topology` writes.
+pub const STARTER: &str = include_str!("../../data/topology.toml");
+
+/// The JSON Schema (2020-12) of a topology file.
+#[must_use]
+pub fn schema() -> serde_json::Value {
+    schemars::schema_for!(TopologyFile).to_value()
+}
+
+/// What a scenario makes of links and switches that do not say otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Base {
+    /// Rate of a link.
+    pub rate: Rate,
+    /// Propagation of a link, one way.
+    pub delay: Duration,
+    /// Processing in a switch.
+    pub switch_delay: Duration,
+}
+
+/// A topology file with the place of every key.
+#[derive(Clone, Debug)]
+pub struct Topology {
+    document: Document,
+    file: TopologyFile,
+}
+
+impl Topology {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, is not TOML, or has unknown keys or values of the wrong type or out of range.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let name = path.display().to_string();
+        let fail = |problem: String, cure: &str| Fault::new("", problem, cure).at(Place::Whole(name.clone()));
+        let text = std::fs::read(path).map_err(|error| {
+            fail(
+                format!("cannot be read ({error})"),
+                "give a topology file; `farspan new --topology` writes one",
+            )
+        })?;
+        let text = String::from_utf8(text)
+            .map_err(|_| fail("not UTF-8 text".to_owned(), "save the topology as UTF-8"))?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads a text; `name` is what errors call it.
+    ///
+    /// # Errors
+    /// See [`Topology::read`].
+    pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
+        let document = Document::parse(name, text)?;
+        document.check_keys(&Keys::of(schema()))?;
+        let file: TopologyFile = document.typed()?;
+        let topology = Self { document, file };
+        topology.check_ranges().map_err(|fault| topology.error(fault))?;
+        Ok(topology)
+    }
+
+    /// What the file says.
+    #[must_use]
+    pub const fn file(&self) -> &TopologyFile {
+        &self.file
+    }
+
+    /// How many sites there are.
+    #[must_use]
+    pub fn sites(&self) -> usize {
+        self.file.site.len().max(1)
+    }
+
+    /// Builds the network.
+    ///
+    /// # Errors
+    /// If names are unknown, given twice or no names, or the graph is no network.
+    pub fn network(&self, base: &Base) -> Result<Network, ScenarioError> {
+        self.build(base).map_err(|fault| self.error(fault))
+    }
+
+    fn build(&self, base: &Base) -> Result<Network, Fault> {
+        let graph = graph::Parts::new(&self.file, base)?;
+        graph.graph.build().map_err(|error| graph.fault(error))
+    }
+
+    fn error(&self, fault: Fault) -> ScenarioError {
+        let place = self.document.nearest_place(&fault.path);
+        fault.at(place)
+    }
+
+    fn check_ranges(&self) -> Result<(), Fault> {
+        let one = Bytes::new(1);
+        let Defaults { rate, delay, buffer, switch_delay } = self.file.defaults;
+        within("defaults.rate", rate, SLOWEST, FASTEST)?;
+        within("defaults.delay", delay, Duration::ZERO, LONGEST_DELAY)?;
+        within("defaults.buffer", buffer, one, LARGEST_BUFFER)?;
+        within("defaults.switch_delay", switch_delay, Duration::ZERO, LONGEST_DELAY)?;
+        for (n, node) in self.file.node.iter().enumerate() {
+            let path = format!("node[{n}].switch_delay");
+            within(&path, node.switch_delay, Duration::ZERO, LONGEST_DELAY)?;
+        }
+        for (l, link) in self.file.link.iter().enumerate() {
+            let path = |key: &str| format!("link[{l}].{key}");
+            within(&path("rate"), link.rate, SLOWEST, FASTEST)?;
+            within(&path("delay"), link.delay, Duration::ZERO, LONGEST_DELAY)?;
+            within(&path("count"), link.count, 1, graph::MOST_PARALLEL)?;
+            for buffer in link.buffer.iter().flat_map(|buffer| buffer.0) {
+                within(&path("buffer"), Some(buffer), one, LARGEST_BUFFER)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TopologyFile {
+    /// As TOML; reading it gives the same.
+    ///
+    /// # Panics
+    /// Never: every value has a TOML form.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a topology has a TOML form")
+    }
+}
+
+#[cfg(test)]
+mod tests;
