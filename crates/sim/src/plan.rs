@@ -5,7 +5,7 @@ use crate::trigger::Triggers;
 use farspan_fabric::{Fault, Network, Routes, Walk, fault};
 use farspan_transport::coding::Layout;
 use farspan_transport::{Class, Message, Path, Route, Scheme};
-use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,7 +60,8 @@ pub(crate) struct Plan {
 impl Plan {
     pub(crate) fn new(spec: &Spec) -> Self {
         let routes = Routes::new(&spec.network, spec.seed);
-        let buffers = spec.network.links.iter().map(|link| spec.ports.of(link.tier).buffer).collect();
+        let ports = (0..spec.network.links.len() as u32).map(PortId);
+        let buffers = ports.map(|port| spec.port(port).buffer).collect();
         let mut plan = Self {
             network: spec.network.clone(),
             leaf_of: routes.leaf_of.as_slice().into(),
@@ -100,17 +101,22 @@ impl Plan {
         if self.network.site(from) == self.network.site(to) { Class::Intra } else { Class::Inter }
     }
 
-    /// The base RTT of the farthest pair of site 0: from its first host to each of the others.
+    /// The largest base RTT inside any site, from one end of it to the other: of its first host's farthest and of that
+    /// one's farthest, which is exact in a tree. Without two hosts at any site, that between the first and the last.
     fn largest_base_rtt_of_one_site(&self) -> Duration {
-        let first = HostId(0);
-        (1..self.network.hosts)
-            .map(HostId)
-            .filter(|&host| self.class(first, host) == Class::Intra)
-            .map(|host| self.base_rtt(&self.routes.walk(&self.network, first, host)))
-            .max()
-            .unwrap_or_else(|| {
-                self.base_rtt(&self.routes.walk(&self.network, first, HostId(self.network.hosts - 1)))
-            })
+        let rtt = |from, to| self.base_rtt(&self.routes.walk(&self.network, from, to));
+        let hosts: Vec<_> = (0..self.network.hosts).map(HostId).collect();
+        let of_site = |site: &[HostId]| {
+            let farthest = |from: HostId| {
+                let others = site.iter().copied().filter(|host| *host != from);
+                others.map(|to| (rtt(from, to), to)).max_by_key(|(rtt, _)| *rtt)
+            };
+            let (_, end) = farthest(site[0])?;
+            farthest(end).map(|(rtt, _)| rtt)
+        };
+        let sites = hosts.chunk_by(|a, b| self.network.site(*a) == self.network.site(*b));
+        let last = HostId(self.network.hosts - 1);
+        sites.filter_map(of_site).max().unwrap_or_else(|| rtt(HostId(0), last))
     }
 
     /// A full packet out, its ACK back.
@@ -150,7 +156,7 @@ impl Plan {
     fn path(&self, walk: &Walk, class: Class) -> Path {
         let base_rtt = self.base_rtt(walk);
         let line_rate = self.network.links[walk.links[0].index()].rate;
-        let drain = |port: &farspan_units::PortId| {
+        let drain = |port: &PortId| {
             let buffer = self.buffers[port.index()];
             if buffer == Bytes::MAX {
                 Duration::ZERO

@@ -5,6 +5,7 @@ use crate::trace::Trace;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// One message from one host to another. Its flow id is its position in [`Spec::flows`].
@@ -126,6 +127,8 @@ pub struct Spec {
     pub network: Network,
     /// How the ports of each tier are built.
     pub ports: ByTier,
+    /// How the ports are built that differ from those of their tier.
+    pub own_ports: BTreeMap<PortId, Arc<PortConfig>>,
     /// The messages, by flow id.
     pub flows: Vec<Flow>,
     /// What makes some of them wait for others.
@@ -160,6 +163,14 @@ pub struct Spec {
 }
 
 impl Spec {
+    /// How a port is built.
+    #[must_use]
+    pub fn port(&self, id: PortId) -> &PortConfig {
+        self.own_ports
+            .get(&id)
+            .map_or_else(|| self.ports.of(self.network.links[id.index()].tier), |port| port)
+    }
+
     /// The scheme of flows of `class`.
     #[must_use]
     pub fn scheme(&self, class: Class) -> &Arc<Scheme> {

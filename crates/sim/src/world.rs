@@ -14,7 +14,7 @@ use crate::tap::PortTap;
 use crate::trace::FlowTracer;
 use crate::watch::Watch;
 use farspan_fabric::fault::Lost;
-use farspan_fabric::{NodeFaults, Packet, Port, PortCounters, PortModel, Tier};
+use farspan_fabric::{NodeFaults, Packet, Port, PortConfig, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::sync::Arc;
@@ -376,8 +376,8 @@ impl Line<'_> {
     }
 }
 
-/// Tier, rate and delay of a port's link, and whether the port may stop or change its rate.
-type PortKind = (Tier, Rate, Duration, bool);
+/// Tier, rate and delay of a port's link, whether the port may stop or change its rate, and where its own settings lie.
+type PortKind = (Tier, Rate, Duration, bool, Option<*const PortConfig>);
 
 /// The kinds of switch ports of a world: few, however many ports there are.
 #[derive(Default)]
@@ -389,11 +389,12 @@ impl Models {
     /// `changes`: whether the port may stop, or change its rate.
     fn port(&mut self, spec: &Spec, id: PortId, changes: bool) -> Port {
         let link = &spec.network.links[id.index()];
-        let kind = (link.tier, link.rate, link.delay, changes);
+        let own = spec.own_ports.get(&id).map(Arc::as_ptr);
+        let kind = (link.tier, link.rate, link.delay, changes, own);
         let known = self.known.iter().find(|(known, _)| *known == kind).map(|(_, model)| Arc::clone(model));
         let model = known.unwrap_or_else(|| {
             let build = if changes { PortModel::changeable } else { PortModel::new };
-            let model = Arc::new(build(spec.ports.of(link.tier), link.rate, link.delay));
+            let model = Arc::new(build(spec.port(id), link.rate, link.delay));
             self.known.push((kind, Arc::clone(&model)));
             model
         });

@@ -23,6 +23,6 @@ pub use list::ListError;
 pub use load::{Direction, OfferedLoad, offered_load};
 pub use pattern::{PatternError, incast, pairs, permutation, site_permutations};
 pub use poisson::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson};
-pub use sites::{Capacity, Sites, SitesError};
+pub use sites::{Capacity, Sites, SitesError, WanLinks};
 pub use sizes::{SizeDistribution, SizesError};
 pub use trigger::{Rule, Trigger};

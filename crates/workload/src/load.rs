@@ -1,6 +1,6 @@
 //! What a workload offers to each tier of the network, per unit of its capacity.
 
-use crate::{Capacity, Flow, Sites};
+use crate::{Capacity, Flow, Sites, WanLinks};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// The load on the links from one site to another.
@@ -23,7 +23,7 @@ pub struct OfferedLoad {
     pub host: Option<f64>,
     /// The narrowest tier between racks, all sites together, upwards; flows within a rack do not cross it.
     pub fabric: Option<f64>,
-    /// Each ordered pair of sites.
+    /// Each ordered pair of sites with links from one to the other: what crosses these, between whichever sites.
     pub wan: Vec<Direction>,
 }
 
@@ -62,13 +62,14 @@ pub fn offered_load(
         wan[from * n + to] += bytes;
     }
     let load = |bytes: f64, capacity: Option<Rate>| share(bytes, capacity?, span);
-    let pairs = (0..n).flat_map(|from| (0..n).map(move |to| (from, to))).filter(|(from, to)| from != to);
-    let directions =
-        pairs.map(|(from, to)| Direction { from, to, load: load(wan[from * n + to], capacity.wan) });
+    let direction = |links: &WanLinks| {
+        let bytes: f64 = wan.iter().zip(&links.shares).map(|(bytes, share)| bytes * share).sum();
+        Direction { from: links.from, to: links.to, load: load(bytes, Some(links.rate)) }
+    };
     OfferedLoad {
         host: load(host / f64::from(sites.hosts()), Some(capacity.host)),
         fabric: load(fabric, capacity.fabric),
-        wan: directions.collect(),
+        wan: capacity.wan.iter().map(direction).collect(),
     }
 }
 
@@ -82,14 +83,21 @@ mod tests {
     use super::*;
     use farspan_units::{HostId, Time};
 
-    const CAPACITY: Capacity = Capacity {
-        host: Rate::from_gbps(8),
-        fabric: Some(Rate::from_gbps(32)),
-        wan: Some(Rate::from_gbps(16)),
-        hosts_per_rack: 2,
-        payload: Bytes::new(4096),
-        header: Bytes::new(64),
-    };
+    fn capacity() -> Capacity {
+        let links = |from: usize, to: usize| {
+            let mut shares = vec![0.0; 4];
+            shares[from * 2 + to] = 1.0;
+            WanLinks { from, to, rate: Rate::from_gbps(16), shares }
+        };
+        Capacity {
+            host: Rate::from_gbps(8),
+            fabric: Some(Rate::from_gbps(32)),
+            wan: vec![links(0, 1), links(1, 0)],
+            racks: (0..8).map(|host| host / 2).collect(),
+            payload: Bytes::new(4096),
+            header: Bytes::new(64),
+        }
+    }
 
     fn flow(src: u32, dst: u32, size: u64, us: u64) -> Flow {
         Flow {
@@ -116,7 +124,7 @@ mod tests {
             flow(0, 4, 400_000, 500),
             flow(5, 3, 1_000_000, 1000),
         ];
-        let load = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size);
+        let load = offered_load(&flows, &sites(), &capacity(), |flow| flow.size);
         assert_eq!(load.host, Some(2.6 / 8.0));
         assert_eq!(load.fabric, Some(1.8 / 4.0));
         let wan: Vec<_> = load.wan.iter().map(|d| (d.from, d.to, d.load)).collect();
@@ -128,7 +136,7 @@ mod tests {
     fn what_flows_offer_may_be_more_than_their_size() {
         let flows = [flow(0, 2, 800_000, 0), flow(0, 4, 800_000, 1000)];
         let parity = |flow: &Flow| Bytes::new(if flow.dst.0 == 4 { 200_000 } else { 0 });
-        let load = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size + parity(flow));
+        let load = offered_load(&flows, &sites(), &capacity(), |flow| flow.size + parity(flow));
         assert_eq!(load.wan[0].load, Some(0.5));
         assert_eq!(load.host, Some(1.8 / 8.0));
     }
@@ -136,7 +144,9 @@ mod tests {
     #[test]
     fn a_load_of_95_percent_anywhere_is_transient() {
         let with = |bytes| {
-            offered_load(&[flow(0, 4, bytes, 0), flow(1, 5, 1, 1000)], &sites(), &CAPACITY, |flow| flow.size)
+            offered_load(&[flow(0, 4, bytes, 0), flow(1, 5, 1, 1000)], &sites(), &capacity(), |flow| {
+                flow.size
+            })
         };
         assert!(with(1_900_000).transient());
         assert!(!with(1_899_000).transient());
@@ -144,9 +154,9 @@ mod tests {
 
     #[test]
     fn a_burst_at_one_instant_has_no_load() {
-        let load = offered_load(&[flow(0, 4, 1 << 30, 7); 8], &sites(), &CAPACITY, |flow| flow.size);
+        let load = offered_load(&[flow(0, 4, 1 << 30, 7); 8], &sites(), &capacity(), |flow| flow.size);
         assert_eq!((load.host, load.fabric, load.wan[0].load), (None, None, None));
         assert!(!load.transient());
-        assert_eq!(offered_load(&[], &sites(), &CAPACITY, |flow| flow.size).host, None);
+        assert_eq!(offered_load(&[], &sites(), &capacity(), |flow| flow.size).host, None);
     }
 }

@@ -6,7 +6,7 @@
 use crate::{Capacity, Flow, Sites, SizeDistribution};
 use farspan_units::{Bytes, Duration, HostId, Purpose, Random, Rate, Time};
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
 /// What a load is a share of.
@@ -294,12 +294,13 @@ fn site_streams(
             vec![Stream { rate, intra }; sites.count()]
         }
         Load::Separate { intra, inter } => {
-            let wan =
-                reference(capacity.wan.filter(|_| inter > 0.0 && sites.count() > 1), "inter_load", "WAN");
-            let wan = if inter > 0.0 { wan?.bytes_per_sec_f64() } else { 0.0 };
+            if inter > 0.0 && !(capacity.has_wan() && sites.count() > 1) {
+                return Err(PoissonError::NoReference { name: "inter_load", reference: "WAN" });
+            }
             let intra_rate = intra * capacity.host.bytes_per_sec_f64() / bytes(&config.intra);
             let of_site = |site| {
-                let sources = f64::from(sites.size(site)) * sites.largest_share(site);
+                let (rate, sources) = busiest(sites, capacity, site..site + 1).unwrap_or_default();
+                let wan = rate.bytes_per_sec_f64();
                 let inter_rate =
                     if inter > 0.0 { inter * wan / (sources * bytes(&config.inter)) } else { 0.0 };
                 Stream { rate: intra_rate + inter_rate, intra: intra_rate / (intra_rate + inter_rate) }
@@ -355,13 +356,13 @@ impl MeanFlow {
                 (reference(Some(capacity.host), "load", "host NICs")?, self.intra * self.intra_bytes + inter)
             }
             LoadReference::Wan => {
-                let available = capacity.wan.filter(|_| sites.count() > 1);
-                let busiest = (0..sites.count()).map(|s| f64::from(sites.size(s)) * sites.largest_share(s));
-                (reference(available, "load", "WAN")?, inter * busiest.fold(0.0, f64::max))
+                let busiest = busiest(sites, capacity, 0..sites.count()).filter(|_| sites.count() > 1);
+                let rate = reference(busiest.map(|(rate, _)| rate), "load", "WAN")?;
+                (rate, inter * busiest.map_or(0.0, |(_, hosts)| hosts))
             }
             LoadReference::Bisection => {
                 let per_site = (0..sites.count()).map(|s| {
-                    let leaves_rack = leaves_rack(sites.size(s), capacity.hosts_per_rack);
+                    let leaves_rack = leaves_rack(sites.range(s), &capacity.racks);
                     f64::from(sites.size(s)) * (self.intra * self.intra_bytes * leaves_rack + inter)
                 });
                 (reference(capacity.fabric, "load", "fabric")?, per_site.sum())
@@ -382,10 +383,22 @@ impl MeanFlow {
     }
 }
 
+/// Of the links between sites, those that traffic between sites from all hosts of some would fill first: their rate, and
+/// how many hosts' traffic crosses them.
+fn busiest(sites: &Sites, capacity: &Capacity, senders: Range<usize>) -> Option<(Rate, f64)> {
+    let all = capacity.wan.iter().map(|links| (links.rate, links.hosts(sites, senders.clone())));
+    let load = |(rate, hosts): &(Rate, f64)| hosts / rate.bytes_per_sec_f64();
+    all.filter(|(rate, hosts)| !rate.is_zero() && *hosts > 0.0).max_by(|a, b| load(a).total_cmp(&load(b)))
+}
+
 /// The probability that a uniform partner inside a site stands in another rack.
-fn leaves_rack(hosts: u32, hosts_per_rack: u32) -> f64 {
-    let beside = hosts_per_rack.clamp(1, hosts) - 1;
-    if hosts < 2 { 0.0 } else { 1.0 - f64::from(beside) / f64::from(hosts - 1) }
+fn leaves_rack(hosts: Range<u32>, racks: &[u32]) -> f64 {
+    let racks = &racks[hosts.start as usize..hosts.end as usize];
+    let n = racks.len() as f64;
+    let mut sizes: BTreeMap<u32, u64> = BTreeMap::new();
+    racks.iter().for_each(|rack| *sizes.entry(*rack).or_default() += 1);
+    let beside: u64 = sizes.values().map(|size| size * (size - 1)).sum();
+    if racks.len() < 2 { 0.0 } else { 1.0 - beside as f64 / (n * (n - 1.0)) }
 }
 
 /// Refuses more flows than there are ids, before drawing them.

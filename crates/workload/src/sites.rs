@@ -86,27 +86,54 @@ impl Sites {
         self.ranges[site].end - self.ranges[site].start
     }
 
-    /// The share of a site's traffic to other sites that goes to the largest of them, destinations being uniform over
-    /// all hosts elsewhere; 1 for two sites, 0 for one.
-    pub(crate) fn largest_share(&self, from: usize) -> f64 {
+    /// The share of a site's traffic to other sites that goes to one of them, destinations being uniform over all hosts
+    /// elsewhere; 1 for the other of two sites.
+    fn share(&self, from: usize, to: usize) -> f64 {
         let elsewhere = self.hosts() - self.size(from);
-        let largest = (0..self.count()).filter(|s| *s != from).map(|s| self.size(s)).max().unwrap_or(0);
-        if elsewhere == 0 { 0.0 } else { f64::from(largest) / f64::from(elsewhere) }
+        if from == to || elsewhere == 0 { 0.0 } else { f64::from(self.size(to)) / f64::from(elsewhere) }
+    }
+}
+
+/// All links from one site straight to another.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WanLinks {
+    /// The sending site, from 0.
+    pub from: usize,
+    /// The receiving site, from 0.
+    pub to: usize,
+    /// What they carry, one direction, all parallel links together.
+    pub rate: Rate,
+    /// The share of the traffic of each ordered pair of sites that crosses them, by sender x sites + receiver: 1 for the
+    /// pair that they link; less or more where traffic takes several ways or passes other sites.
+    pub shares: Vec<f64>,
+}
+
+impl WanLinks {
+    /// Hosts' worth of traffic between sites that cross them: destinations are uniform over all hosts elsewhere, and only
+    /// hosts of the sites of `senders` send.
+    pub(crate) fn hosts(&self, sites: &Sites, senders: Range<usize>) -> f64 {
+        let n = sites.count();
+        let pairs = senders.flat_map(|from| (0..n).map(move |to| (from, to)));
+        pairs
+            .map(|(from, to)| {
+                f64::from(sites.size(from)) * sites.share(from, to) * self.shares[from * n + to]
+            })
+            .sum()
     }
 }
 
 /// What the network could carry: the reference of loads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Capacity {
-    /// One host's NIC, one direction.
+    /// One host's NIC, one direction; the mean, if they differ.
     pub host: Rate,
     /// The narrowest tier between racks, one direction, all sites together: hosts x NIC / oversubscription in a fat
     /// tree. `None` where hosts share one switch (star) or there is no such tier.
     pub fabric: Option<Rate>,
-    /// From one site to another, one direction, all parallel links together. `None` with a single site.
-    pub wan: Option<Rate>,
-    /// Hosts in a rack, racks being numbered through: traffic within a rack does not cross the fabric.
-    pub hosts_per_rack: u32,
+    /// The links between sites; none with a single site.
+    pub wan: Vec<WanLinks>,
+    /// The rack of each host: traffic within a rack does not cross the fabric.
+    pub racks: Vec<u32>,
     /// Payload of a full packet.
     pub payload: Bytes,
     /// Header of a packet.
@@ -116,8 +143,12 @@ pub struct Capacity {
 impl Capacity {
     /// Whether two hosts stand in different racks.
     pub(crate) fn crosses_fabric(&self, src: HostId, dst: HostId) -> bool {
-        let rack = self.hosts_per_rack.max(1);
-        src.0 / rack != dst.0 / rack
+        self.racks[src.index()] != self.racks[dst.index()]
+    }
+
+    /// Whether any links lead to other sites.
+    pub(crate) fn has_wan(&self) -> bool {
+        self.wan.iter().any(|links| !links.rate.is_zero())
     }
 }
 
@@ -141,10 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_share_of_unequal_sites_is_that_of_the_largest_other_site() {
+    fn links_between_sites_carry_what_their_hosts_send_over_them() {
+        // A line of three sites: everything between the outer ones passes the middle one.
         let sites = Sites::new(vec![0..4, 4..6, 6..12]).unwrap();
-        assert!((sites.largest_share(0) - 6.0 / 8.0).abs() < 1e-12);
-        assert!((sites.largest_share(2) - 4.0 / 6.0).abs() < 1e-12);
-        assert_eq!(Sites::new(vec![0..4; 1]).unwrap().largest_share(0), 0.0);
+        let shares = vec![0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let links = WanLinks { from: 0, to: 1, rate: Rate::from_gbps(1), shares };
+        assert!((links.hosts(&sites, 0..3) - 4.0).abs() < 1e-12);
+        let shares = vec![0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0];
+        let links = WanLinks { from: 1, to: 2, rate: Rate::from_gbps(1), shares };
+        assert!((links.hosts(&sites, 0..3) - (4.0 * 6.0 / 8.0 + 2.0 * 6.0 / 10.0)).abs() < 1e-12);
+        assert!((links.hosts(&sites, 0..1) - 3.0).abs() < 1e-12);
     }
 }

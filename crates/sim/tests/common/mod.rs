@@ -7,6 +7,7 @@ use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec
 use farspan_transport::recovery::{self, Detection, Rto};
 use farspan_transport::{Scheme, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub const MSS: Bytes = Bytes::new(4096);
@@ -114,6 +115,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
     Spec {
         network,
         ports,
+        own_ports: BTreeMap::new(),
         flows,
         triggers: Vec::new(),
         faults: Vec::new(),

@@ -37,6 +37,7 @@ pub fn random_spec(seed: u64) -> Spec {
     let (jitter, port_jitter) = (jitter(&mut draw, base), jitter(&mut draw, base));
     Spec {
         ports: ports(&mut draw, mss + header, header),
+        own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
         initial_window: match draw.below(3) {
             0 => InitialWindow::Bdp,
             1 => InitialWindow::Iw10,
@@ -143,7 +144,8 @@ fn network(draw: &mut Draw) -> Network {
         1 => draw.time(Duration::from_us(1), Duration::from_us(60)),
         _ => draw.time(Duration::from_us(100), Duration::from_ms(3)),
     };
-    let network = match draw.below(9) {
+    let network = match draw.below(11) {
+        9 | 10 => return graph(draw, [link_delay, wan_delay, switch_delay]),
         0 => site.build(),
         1 | 2 => {
             let (core_border_links, wan_links) = (1 + draw.below(2) as u32, 1 + draw.below(3) as u32);
@@ -216,6 +218,79 @@ fn network(draw: &mut Draw) -> Network {
         }
     }
     network
+}
+
+/// A few sites of a few switches, linked at random; in one of three some ports are named.
+fn graph(draw: &mut Draw, [link_delay, wan_delay, switch_delay]: [Duration; 3]) -> Network {
+    let mut graph = Graph { sites: 1 + draw.below(4) as u32, ..Graph::default() };
+    let add = |graph: &mut Graph, is_host, site| {
+        let (n, switch_delay) = (graph.nodes.len(), if is_host { Duration::ZERO } else { switch_delay });
+        let name = format!("{}{n}", if is_host { "h" } else { "s" });
+        graph.nodes.push(GraphNode { name, is_host, site, switch_delay });
+        n
+    };
+    let link_rate = draw.rate();
+    let uneven = draw.one_in(2);
+    let link = |graph: &mut Graph, draw: &mut Draw, a: usize, b: usize| {
+        let between = graph.nodes[a].site != graph.nodes[b].site;
+        let near = if uneven { draw.delay() } else { link_delay };
+        let delay = if between { wan_delay } else { near };
+        let rate = if uneven { draw.rate() } else { link_rate };
+        graph.links.push(GraphLink { ends: [a, b], rate, delay, buffers: [None; 2] });
+    };
+    let (mut leaves, mut switches): (Vec<usize>, Vec<usize>) = Default::default();
+    for site in 0..graph.sites {
+        for n in 0..1 + draw.below(3) {
+            let switch = add(&mut graph, false, site);
+            if let Some(&other) = switches.last().filter(|_| n > 0 || site > 0) {
+                let other = if n > 0 { other } else { draw.pick(&switches) };
+                (0..1 + draw.below(2)).for_each(|_| link(&mut graph, draw, switch, other));
+            }
+            switches.push(switch);
+            let hosts = if n == 0 { 2 } else { 0 } + draw.below(3);
+            (0..hosts).for_each(|_| {
+                let host = add(&mut graph, true, site);
+                link(&mut graph, draw, host, switch);
+            });
+            leaves.extend((hosts > 0).then_some(switch));
+        }
+    }
+    for _ in 0..draw.below(4) {
+        let (a, b) = (draw.pick(&switches), draw.pick(&switches));
+        if a != b {
+            link(&mut graph, draw, a, b);
+        }
+    }
+    let plain = graph.build().expect("a connected graph");
+    if !draw.one_in(3) {
+        return plain;
+    }
+    let beside = |node: usize| {
+        let ends = graph.links.iter().flat_map(|link| [link.ends, [link.ends[1], link.ends[0]]]);
+        let ends = ends.filter(|[from, to]| *from == node && !graph.nodes[*to].is_host);
+        ends.map(|[_, to]| (to, None)).collect::<Vec<_>>()
+    };
+    let switch = draw.pick(&switches);
+    let via: Vec<_> = beside(switch).into_iter().filter(|_| !draw.one_in(3)).collect();
+    let leaves = vec![draw.pick(&leaves)];
+    graph.groups = vec![GraphGroup { switch, leaves, via }];
+    // Ports that lead in circles are refused.
+    graph.build().unwrap_or(plain)
+}
+
+/// In one world of four some ports differ from those of their tier.
+fn own_ports(
+    draw: &mut Draw,
+    network: &Network,
+    mtu: Bytes,
+    header: Bytes,
+) -> BTreeMap<PortId, Arc<PortConfig>> {
+    if !draw.one_in(4) {
+        return BTreeMap::new();
+    }
+    let kinds = [Arc::new(port(draw, mtu, header)), Arc::new(port(draw, mtu, header))];
+    let own = |n: u32| draw.one_in(3).then(|| (PortId(n), Arc::clone(&kinds[draw.below(2) as usize])));
+    (0..network.links.len() as u32).filter_map(own).collect()
 }
 
 /// Who sends what to whom, and when: a few thousand packet-hops.
@@ -606,6 +681,9 @@ pub const FEATURES: &[&str] = &[
     "blocks asked for by a NACK",
     "trimmed packets of a coded flow",
     "flows that ended before all of their parity was sent",
+    "ports that differ from those of their tier",
+    "ports that the topology names",
+    "more than two sites",
     "lost where a link was down",
     "lost at a NIC",
     "lost in a black hole",
@@ -637,10 +715,13 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let shortest = links.iter().map(|link| link.delay).min().expect("there is a link");
     let window = shortest.min(LONGEST).max(Duration::from_ps(1));
     let near = window * NEAR;
+    let config = |link: &Link| {
+        let same = |other: &Link| (other.from, other.to, other.index) == (link.from, link.to, link.index);
+        spec.port(PortId(links.iter().position(same).expect("its own") as u32))
+    };
     let crossed = links.iter().zip(&outcome.ports).filter(|(_, port)| port.sent_packets > 0);
     let lost: u64 = flows.iter().map(|flow| flow.dropped_packets).sum();
-    let configs =
-        crossed.clone().filter(|(_, port)| port.marked_packets > 0).map(|(link, _)| spec.ports.of(link.tier));
+    let configs = crossed.clone().filter(|(_, port)| port.marked_packets > 0).map(|(link, _)| config(link));
     let marked_at = |point| configs.clone().any(|config| config.marking_point == point);
     let marked_by = |is: fn(&Marker) -> bool| configs.clone().any(|config| config.markers.iter().all(is));
     let cut = |at: Duration| !at.as_ps().is_multiple_of(window.as_ps());
@@ -658,8 +739,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         Overflow::Drop => None,
     };
     let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
-    let trimmed_by =
-        |victim| trimming.clone().any(|(link, _)| trim(spec.ports.of(link.tier)) == Some(victim));
+    let trimmed_by = |victim| trimming.clone().any(|(link, _)| trim(config(link)) == Some(victim));
     let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
     let coded = || flows.iter().filter(|flow| flow.blocks > 0);
     let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
@@ -729,6 +809,9 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         coded().any(|flow| flow.nacks > flow.trimmed_packets),
         coded().any(|flow| flow.trimmed_packets > 0),
         coded().any(|flow| flow.finish.is_some() && flow.parity_bytes < all_parity(flow)),
+        crossed.clone().any(|(link, _)| !std::ptr::eq(config(link), spec.ports.of(link.tier))),
+        !spec.network.groups.is_empty(),
+        both(farspan_transport::Class::Inter) && spec.network.nodes.iter().any(|node| node.site > 1),
     ];
     let has = [&has[..], &features_of_faults(spec, outcome), &features_of_traces(outcome)].concat();
     assert_eq!(has.len(), FEATURES.len());

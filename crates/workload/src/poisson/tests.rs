@@ -1,17 +1,28 @@
 //! Tests of Poisson arrivals.
 
 use super::*;
+use crate::WanLinks;
 use crate::offered_load;
 use proptest::prelude::*;
 
-const CAPACITY: Capacity = Capacity {
-    host: Rate::from_gbps(100),
-    fabric: Some(Rate::from_gbps(1600)),
-    wan: Some(Rate::from_gbps(800)),
-    hosts_per_rack: 4,
-    payload: Bytes::new(4096),
-    header: Bytes::new(64),
-};
+/// Racks of four hosts; links of 800 Gb/s from every site to every other.
+fn capacity(sites: &Sites) -> Capacity {
+    let n = sites.count();
+    let pairs = (0..n).flat_map(|from| (0..n).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let links = |(from, to)| {
+        let mut shares = vec![0.0; n * n];
+        shares[from * n + to] = 1.0;
+        WanLinks { from, to, rate: Rate::from_gbps(800), shares }
+    };
+    Capacity {
+        host: Rate::from_gbps(100),
+        fabric: Some(Rate::from_gbps(1600)),
+        wan: pairs.map(links).collect(),
+        racks: (0..sites.hosts()).map(|host| host / 4).collect(),
+        payload: Bytes::new(4096),
+        header: Bytes::new(64),
+    }
+}
 
 fn sites() -> Sites {
     Sites::new(vec![0..16, 16..32]).unwrap()
@@ -42,7 +53,7 @@ fn paper(flows: u32) -> Poisson {
 }
 
 fn draw(config: &Poisson, seed: u64) -> Vec<Flow> {
-    poisson(config, &sites(), &CAPACITY, seed).unwrap()
+    poisson(config, &sites(), &capacity(&sites()), seed).unwrap()
 }
 
 #[test]
@@ -60,7 +71,7 @@ fn listed_receivers_share_the_load_and_no_one_else_gets_any() {
     }
     let span = flows.last().unwrap().start.since(flows[0].start).as_secs_f64();
     let offered = flows.iter().map(|f| f.size.as_f64()).sum::<f64>() / span;
-    let load = offered / (3.0 * CAPACITY.host.bytes_per_sec_f64());
+    let load = offered / (3.0 * Rate::from_gbps(100).bytes_per_sec_f64());
     assert!((load / 0.5 - 1.0).abs() < three_sigma(&config.intra, 40_000.0), "{load}");
 }
 
@@ -68,14 +79,14 @@ fn listed_receivers_share_the_load_and_no_one_else_gets_any() {
 fn receivers_that_nobody_reaches_are_refused() {
     let mut config = config(mixed(0.5, LoadReference::Receivers, 0.0, 1.0, MixUnit::Flows), 10);
     config.receivers = vec![HostId(32)];
-    let error = |config: &Poisson| poisson(config, &sites(), &CAPACITY, 1).unwrap_err().to_string();
+    let error = |config: &Poisson| poisson(config, &sites(), &capacity(&sites()), 1).unwrap_err().to_string();
     assert!(error(&config).contains("numbered 0 to 31"));
     config.receivers = vec![HostId(20)];
     assert!(draw(&config, 1).iter().all(|f| f.src.0 < 16 && f.dst.0 == 20));
     let one = Sites::new(vec![0..2, 2..3]).unwrap();
     config.load = mixed(0.5, LoadReference::Receivers, 1.0, 0.0, MixUnit::Flows);
     config.receivers = vec![HostId(2)];
-    assert!(poisson(&config, &one, &CAPACITY, 1).is_err());
+    assert!(poisson(&config, &one, &capacity(&one), 1).is_err());
 }
 
 fn is_intra(flow: &Flow) -> bool {
@@ -105,7 +116,7 @@ fn a_source_s_flows_do_not_depend_on_other_sources() {
     config.load = mixed(0.4, LoadReference::Host, 1.0, 0.0, MixUnit::Flows);
     let of_host_5 =
         |flows: Vec<Flow>| flows.into_iter().filter(|f| f.src.0 == 5).take(50).collect::<Vec<_>>();
-    let (a, b) = (draw(&config, 3), poisson(&config, &small, &CAPACITY, 3).unwrap());
+    let (a, b) = (draw(&config, 3), poisson(&config, &small, &capacity(&small), 3).unwrap());
     assert_eq!(of_host_5(a.clone()).len(), 50);
     assert_eq!(of_host_5(a), of_host_5(b));
 }
@@ -163,7 +174,7 @@ fn the_load_on_each_reference_is_achieved_within_3_sigma() {
     for reference in [LoadReference::Host, LoadReference::Wan, LoadReference::Bisection] {
         let config = config(mixed(0.5, reference, 4.0, 1.0, MixUnit::Flows), 200_000);
         let flows = draw(&config, 6);
-        let offered = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size);
+        let offered = offered_load(&flows, &sites(), &capacity(&sites()), |flow| flow.size);
         let inter = flows.iter().filter(|f| !is_intra(f)).count() as f64;
         let (loads, n) = match reference {
             LoadReference::Host => (vec![offered.host], inter),
@@ -183,7 +194,7 @@ fn the_load_on_each_reference_is_achieved_within_3_sigma() {
 fn traffic_within_a_rack_does_not_count_to_the_load_on_the_bisection() {
     let config = config(mixed(0.5, LoadReference::Bisection, 1.0, 0.0, MixUnit::Flows), 200_000);
     let flows = draw(&config, 6);
-    let fabric = offered_load(&flows, &sites(), &CAPACITY, |flow| flow.size).fabric.unwrap();
+    let fabric = offered_load(&flows, &sites(), &capacity(&sites()), |flow| flow.size).fabric.unwrap();
     // A partner is one of 15 hosts, 12 of them in other racks: counting all would give 0.4.
     assert!((fabric / 0.5 - 1.0).abs() < three_sigma(&config.intra, 0.8 * 200_000.0), "{fabric}");
 }
@@ -192,12 +203,12 @@ fn traffic_within_a_rack_does_not_count_to_the_load_on_the_bisection() {
 fn separate_loads_are_achieved_on_hosts_and_on_each_wan_direction() {
     let sites = Sites::new(vec![0..8, 8..32]).unwrap();
     let config = config(Load::Separate { intra: 0.3, inter: 0.6 }, 400_000);
-    let flows = poisson(&config, &sites, &CAPACITY, 7).unwrap();
+    let flows = poisson(&config, &sites, &capacity(&sites), 7).unwrap();
     let home = |f: &Flow| sites.site_of(f.src) == sites.site_of(f.dst);
     let (intra, inter): (Vec<Flow>, Vec<Flow>) = flows.iter().partition(|f| home(f));
-    let host = offered_load(&intra, &sites, &CAPACITY, |flow| flow.size).host.unwrap();
+    let host = offered_load(&intra, &sites, &capacity(&sites), |flow| flow.size).host.unwrap();
     assert!((host / 0.3 - 1.0).abs() < three_sigma(&config.intra, intra.len() as f64), "{host}");
-    for direction in offered_load(&inter, &sites, &CAPACITY, |flow| flow.size).wan {
+    for direction in offered_load(&inter, &sites, &capacity(&sites), |flow| flow.size).wan {
         let load = direction.load.unwrap();
         assert!((load / 0.6 - 1.0).abs() < three_sigma(&config.inter, inter.len() as f64 / 2.0), "{load}");
     }
@@ -207,8 +218,12 @@ fn separate_loads_are_achieved_on_hosts_and_on_each_wan_direction() {
 fn among_three_sites_the_busiest_direction_out_of_each_carries_the_load() {
     let sites = Sites::new(vec![0..4, 4..8, 8..20]).unwrap();
     let config = config(Load::Separate { intra: 0.0, inter: 0.6 }, 400_000);
-    let offered =
-        offered_load(&poisson(&config, &sites, &CAPACITY, 7).unwrap(), &sites, &CAPACITY, |flow| flow.size);
+    let offered = offered_load(
+        &poisson(&config, &sites, &capacity(&sites), 7).unwrap(),
+        &sites,
+        &capacity(&sites),
+        |flow| flow.size,
+    );
     let load =
         |from, to| offered.wan.iter().find(|d| (d.from, d.to) == (from, to)).and_then(|d| d.load).unwrap();
     for (from, to, expected) in [(0, 2, 0.6), (1, 2, 0.6), (0, 1, 0.2), (2, 0, 0.6), (2, 1, 0.6)] {
@@ -221,10 +236,10 @@ fn among_three_sites_the_busiest_direction_out_of_each_carries_the_load() {
 fn the_published_burst_lasts_less_than_one_round_trip_and_offers_the_wan_six_times_its_capacity() {
     // Uno, figure 10 at 40%: 5,000 flows start within 1.46 ms; the WAN is offered about 5.8 times its capacity.
     let sites = Sites::new(vec![0..128, 128..256]).unwrap();
-    let flows = poisson(&paper(5000), &sites, &CAPACITY, 1).unwrap();
+    let flows = poisson(&paper(5000), &sites, &capacity(&sites), 1).unwrap();
     let span = flows.last().unwrap().start.as_secs_f64();
     assert!((span / 1.46e-3 - 1.0).abs() < 3.0 / 5000.0_f64.sqrt(), "{span}");
-    let offered = offered_load(&flows, &sites, &CAPACITY, |flow| flow.size);
+    let offered = offered_load(&flows, &sites, &capacity(&sites), |flow| flow.size);
     assert!(offered.transient());
     assert!(offered.wan.iter().all(|d| (4.5..7.2).contains(&d.load.unwrap())), "{:?}", offered.wan);
 }
@@ -267,7 +282,7 @@ fn destinations_are_uniform_over_the_chosen_site_and_never_the_source() {
 #[test]
 fn with_a_single_site_everything_is_intra() {
     let one = Sites::new(std::iter::once(0..16).collect()).unwrap();
-    let flows = poisson(&paper(1000), &one, &CAPACITY, 1).unwrap();
+    let flows = poisson(&paper(1000), &one, &capacity(&one), 1).unwrap();
     assert!(
         flows
             .iter()
@@ -347,7 +362,7 @@ fn bad_settings_say_what_is_wrong() {
         (sites(), mixed(0.4, LoadReference::Wan, 1.0, 0.0, MixUnit::Flows), "the mix has no inter flows"),
     ];
     for (sites, load, message) in cases {
-        let error = poisson(&config(load, 10), &sites, &CAPACITY, 1).unwrap_err().to_string();
+        let error = poisson(&config(load, 10), &sites, &capacity(&sites), 1).unwrap_err().to_string();
         assert!(error.starts_with(message), "{error}");
     }
 }
@@ -357,7 +372,7 @@ fn no_flows_too_many_flows_and_too_late_flows_are_refused() {
     let with = |change: fn(&mut Poisson)| {
         let mut config = paper(10);
         change(&mut config);
-        poisson(&config, &sites(), &CAPACITY, 1).unwrap_err().to_string()
+        poisson(&config, &sites(), &capacity(&sites()), 1).unwrap_err().to_string()
     };
     assert!(with(|c| c.arrivals = Arrivals::Flows(0)).starts_with("flows is 0"));
     assert!(with(|c| c.arrivals = Arrivals::For(Duration::ZERO)).starts_with("duration is 0"));
@@ -366,7 +381,7 @@ fn no_flows_too_many_flows_and_too_late_flows_are_refused() {
             .contains("flow ids end at 4294967295")
     );
     let rare = mixed(1e-15, LoadReference::Host, 4.0, 1.0, MixUnit::Flows);
-    let error = poisson(&config(rare, 10), &sites(), &CAPACITY, 1).unwrap_err();
+    let error = poisson(&config(rare, 10), &sites(), &capacity(&sites()), 1).unwrap_err();
     assert_eq!(error, PoissonError::TooLate);
 }
 
@@ -379,7 +394,7 @@ proptest! {
         let sites = Sites::new(vec![0..a, a..a + b]).unwrap();
         let unit = if bytes { MixUnit::Bytes } else { MixUnit::Flows };
         let config = config(mixed(load, LoadReference::Wan, 1.0, 2.0, unit), 200);
-        let flows = poisson(&config, &sites, &CAPACITY, seed).unwrap();
+        let flows = poisson(&config, &sites, &capacity(&sites), seed).unwrap();
         prop_assert_eq!(flows.len(), 200);
         prop_assert!(flows.iter().all(|f| f.src != f.dst && f.src.0 < a + b && f.dst.0 < a + b && f.size.get() > 0));
     }
