@@ -26,9 +26,9 @@ pub enum Command {
     List(ListArgs),
     /// Validate a scenario, print it with every default spelled out, and estimate what it costs
     Check(CheckArgs),
-    /// Write a commented starter scenario
+    /// Write a commented starter: a scenario, or a topology file
     New(NewArgs),
-    /// Print every key of scenarios, as JSON Schema or Markdown
+    /// Print every key of scenarios, or of topology files, as JSON Schema, or as Markdown
     Schema(SchemaArgs),
     /// Set runs side by side: medians, and ratios seed by seed
     Compare(CompareArgs),
@@ -228,14 +228,19 @@ pub struct SchemaArgs {
     /// With --markdown: instead, the constants of a control, a path selector or a coding in both profiles
     #[arg(requires = "markdown")]
     pub name: Option<String>,
+    /// The JSON Schema of topology files
+    #[arg(long, conflicts_with = "markdown")]
+    pub topology: bool,
 }
 
 /// Arguments of `new`.
 #[derive(Args, Debug)]
 pub struct NewArgs {
-    /// The file to write; it must not exist
-    #[arg(default_value = "scenario.toml")]
-    pub file: PathBuf,
+    /// The file to write, which must not exist; default: scenario.toml, or topology.toml
+    pub file: Option<PathBuf>,
+    /// A topology file instead of a scenario
+    #[arg(long)]
+    pub topology: bool,
 }
 
 /// Arguments of `bench`.

@@ -32,7 +32,11 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
         })
     };
     lines.extend(path("farthest pair inside a site", world.intra));
-    lines.extend(path("pair between the sites", world.inter));
+    let several = world.pairs.len() > 1;
+    lines.extend(world.pairs.iter().filter_map(|pair| {
+        let sites = format!("pair between sites {} and {}", pair.from, pair.to);
+        path(if several { &sites } else { "pair between the sites" }, Some(pair.path))
+    }));
     let load = &world.offered_load;
     let wan = load.wan.iter().map(|way| (format!("wan {} to {}", way.from, way.to), way.load));
     let tiers = [("host".to_owned(), load.host), ("fabric".to_owned(), load.fabric)].into_iter().chain(wan);

@@ -2,21 +2,31 @@
 
 use crate::args::NewArgs;
 use crate::{Failure, output};
-use farspan_scenario::STARTER;
+use farspan_scenario::{STARTER, TOPOLOGY_STARTER};
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
-/// Writes the starter scenario to a file that does not exist yet.
+/// Writes a starter to a file that does not exist yet.
 pub fn new(args: &NewArgs) -> Result<(), Failure> {
-    let file = args.file.display();
-    let opened = OpenOptions::new().write(true).create_new(true).open(&args.file);
+    let (text, name) = match args.topology {
+        true => (TOPOLOGY_STARTER, "topology.toml"),
+        false => (STARTER, "scenario.toml"),
+    };
+    let path = args.file.as_deref().unwrap_or(Path::new(name));
+    let file = path.display();
+    let opened = OpenOptions::new().write(true).create_new(true).open(path);
     let mut opened = opened.map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => {
             Failure::BadInput(format!("{file}: exists; give another name, or remove it"))
         }
         _ => Failure::BadInput(format!("{file}: cannot be written ({error}); give another name")),
     })?;
-    opened.write_all(STARTER.as_bytes()).map_err(|error| Failure::Failed(format!("{file}: {error}")))?;
-    output::text(&format!("wrote {file}; next: farspan check {file}\n"));
+    opened.write_all(text.as_bytes()).map_err(|error| Failure::Failed(format!("{file}: {error}")))?;
+    let next = match args.topology {
+        true => format!("a scenario with kind = \"from_file\" and file = \"{file}\" under [topology]"),
+        false => format!("farspan check {file}"),
+    };
+    output::text(&format!("wrote {file}; next: {next}\n"));
     Ok(())
 }

@@ -14,6 +14,7 @@ pub fn schema(args: &SchemaArgs) -> Result<(), Failure> {
             output::text(&reference::constants(name).ok_or_else(unknown)?);
         }
         None if args.markdown => output::text(&reference::reference()),
+        None if args.topology => output::json(&farspan_scenario::topology::schema()),
         None => output::json(&farspan_scenario::schema()),
     }
     Ok(())

@@ -24,6 +24,7 @@ built_in!(
     "bench/two-sites-fifo",
     "topology/leaf-spine",
     "topology/parking-lot",
+    "topology/three-sites",
     "uno/allreduce",
     "uno/border-failure",
     "uno/buffers",
@@ -38,8 +39,32 @@ built_in!(
     "uno/websearch",
 );
 
+/// The starter that `farspan new --topology` writes: three sites, with a comment on every key it uses.
+pub const TOPOLOGY_STARTER: &str = BUILT_IN_TOPOLOGIES[0].text;
+
 /// The starter that `farspan new` writes: a small scenario with a comment on every key it uses.
 pub const STARTER: &str = include_str!("../data/starter.toml");
+
+/// A topology file that comes with the program.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltInTopology {
+    /// Its name, as `topology.file` takes it.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+/// Every topology file that comes with the program.
+pub const BUILT_IN_TOPOLOGIES: &[BuiltInTopology] =
+    &[BuiltInTopology { name: "three-sites", text: include_str!("../data/three-sites.toml") }];
+
+impl BuiltInTopology {
+    /// The built-in topology file of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        BUILT_IN_TOPOLOGIES.iter().find(|topology| topology.name == name)
+    }
+}
 
 impl BuiltIn {
     /// The built-in scenario of this name.

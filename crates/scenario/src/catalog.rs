@@ -101,6 +101,7 @@ fn topologies() -> Vec<Item> {
         item("dumbbell", "Senders, a link, receivers; one site or two", ""),
         item("parking_lot", "A chain of switches, hosts at each: one flow meets several bottlenecks", ""),
         item("star", "Hosts around one switch", ""),
+        item("from_file", "Sites, nodes, links and port groups from a TOML file", ""),
     ]
 }
 

@@ -1,6 +1,9 @@
 //! A scenario's text with the place of every key in it.
 
 use crate::error::{Place, ScenarioError};
+use crate::schema::Keys;
+use crate::typed;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -57,6 +60,42 @@ impl Document {
     /// Where the key of `path` stands.
     pub fn key_place(&self, path: &str) -> Option<Place> {
         self.spans.get(path).map(|(key, _)| self.place(key.start))
+    }
+
+    /// Where the value of `path`, or what contains it, stands; the begin of the text if nothing does.
+    pub fn nearest_place(&self, path: &str) -> Place {
+        let mut outer = path;
+        loop {
+            if let Some(place) = self.value_place(outer) {
+                return place;
+            }
+            match outer.rfind(['.', '[']) {
+                Some(end) => outer = &outer[..end],
+                None => return self.place(0),
+            }
+        }
+    }
+
+    /// Checks every key.
+    ///
+    /// # Errors
+    /// The first key that is not known, with its place.
+    pub fn check_keys(&self, keys: &Keys) -> Result<(), ScenarioError> {
+        keys.check(&self.table).map_err(|fault| {
+            let place = self.key_place(&fault.path).unwrap_or_else(|| self.place(0));
+            fault.at(place)
+        })
+    }
+
+    /// The text as a value of a type.
+    ///
+    /// # Errors
+    /// The first value of the wrong type, with its place.
+    pub fn typed<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
+        toml::from_str(&self.text).map_err(|error| {
+            let offset = error.span().map_or(0, |span| span.start);
+            typed::fault(self.path_at(offset), error.message()).at(self.place(offset))
+        })
     }
 
     /// The innermost path whose value covers a byte of the text.

@@ -21,11 +21,12 @@ mod results;
 mod schema;
 mod scheme;
 mod source;
+pub mod topology;
 mod typed;
 pub mod value;
 
-pub use build::{CollectivePlan, PathFacts, World};
-pub use builtin::{BUILT_IN, BuiltIn, STARTER};
+pub use build::{CollectivePlan, PathFacts, SitePair, World};
+pub use builtin::{BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER};
 pub use error::{Place, ScenarioError};
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};

@@ -53,6 +53,8 @@ pub struct Scenario {
 pub struct Topology {
     /// The shape. Default: dual_fat_tree.
     pub kind: Option<TopologyKind>,
+    /// From_file: a topology file (`farspan new --topology` writes one), or the name of a built-in one.
+    pub file: Option<String>,
     /// Radix of a fat tree's switches: even; k^3/4 hosts a site. Default: 8.
     pub k: Option<u32>,
     /// Hosts of a star, on each side of a dumbbell, of each leaf, or at each switch of a parking lot. Default: 8; of a
@@ -64,7 +66,7 @@ pub struct Topology {
     pub spines: Option<u32>,
     /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
     pub bottlenecks: Option<u32>,
-    /// Rate of every link inside a site; of a leaf-spine, a dumbbell and a parking lot, of the hosts' links. Default:
+    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, of the hosts' links. Default:
     /// 100Gbps.
     pub link_rate: Option<Rate>,
     /// Rate of the links of a spine, to the leaves and the border switch. Default: link_rate.

@@ -14,14 +14,19 @@ pub fn schema() -> Value {
     schemars::schema_for!(Scenario).to_value()
 }
 
-/// The keys of a scenario.
+/// The keys of a scenario, or of what another schema describes.
 pub(crate) struct Keys {
     root: Value,
 }
 
 impl Keys {
     pub fn new() -> Self {
-        Self { root: schema() }
+        Self::of(schema())
+    }
+
+    /// The keys that a schema describes.
+    pub const fn of(root: Value) -> Self {
+        Self { root }
     }
 
     /// Checks every key of `table` against the schema.

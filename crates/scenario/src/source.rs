@@ -26,14 +26,8 @@ impl Source {
     /// Reads a text; its keys and types are right afterwards.
     pub fn new(name: &str, text: &str, folder: Option<PathBuf>) -> Result<Self, ScenarioError> {
         let document = Document::parse(name, text)?;
-        Keys::new().check(&document.table).map_err(|fault| {
-            let place = document.key_place(&fault.path).unwrap_or_else(|| document.place(0));
-            fault.at(place)
-        })?;
-        toml::from_str::<Scenario>(text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            typed::fault(document.path_at(offset), error.message()).at(document.place(offset))
-        })?;
+        document.check_keys(&Keys::new())?;
+        document.typed::<Scenario>()?;
         let table = document.table.clone();
         Ok(Self { document, table, arguments: Vec::new(), folder })
     }

@@ -46,6 +46,7 @@ fn every_scenario_builds_under_every_profile() {
                     World::build(&request(scenario.name, scheme, profile).resolve().unwrap()).unwrap();
                 let hosts = match scenario.name {
                     "topology/leaf-spine" => 32,
+                    "topology/three-sites" => 20,
                     "topology/parking-lot" => 8,
                     name if name.starts_with("bench/fat-tree") => 128,
                     _ => 256,
@@ -139,6 +140,7 @@ fn every_knob_of_the_interface_works() {
                 "topology.uplink_rate=200Gbps",
             ],
         ),
+        ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),
         (
             "topology/parking-lot",
             &["workload.flow_size=4MiB", "topology.bottleneck_rate=40Gbps", "topology.bottleneck_delay=9us"],

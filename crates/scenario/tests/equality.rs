@@ -13,6 +13,7 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("bench/two-sites", TWO_SITES),
     ("bench/two-sites-fifo", TWO_SITES),
     ("topology/leaf-spine", &["workload.flows=100"]),
+    ("topology/three-sites", &["workload.flows=50"]),
     ("topology/parking-lot", &["workload.flow_size=2MiB"]),
     // Flows that ECMP leads into the black hole end once it is gone.
     ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),

@@ -66,7 +66,8 @@ struct Shares<'a> {
 enum Resource {
     Out(HostId),
     In(HostId),
-    Wan(usize, usize),
+    /// All links from one site to another, by their place in the capacity.
+    Wan(usize),
 }
 
 impl Shares<'_> {
@@ -74,8 +75,10 @@ impl Shares<'_> {
     fn longest_chain(&self, moves: &[Move]) -> Duration {
         let mut offered: BTreeMap<(u32, Resource), Bytes> = BTreeMap::new();
         for each in moves {
-            for resource in self.resources(each) {
-                *offered.entry((each.stage, resource)).or_default() += self.wire(each.size);
+            for (resource, share) in self.resources(each) {
+                let wire = self.wire(each.size);
+                let wire = if share == 1.0 { wire } else { wire.mul_f64(share) };
+                *offered.entry((each.stage, resource)).or_default() += wire;
             }
         }
         let mut ends: Vec<Duration> = Vec::with_capacity(moves.len());
@@ -91,10 +94,12 @@ impl Shares<'_> {
         ends.into_iter().max().unwrap_or_default()
     }
 
-    fn resources(&self, each: &Move) -> impl Iterator<Item = Resource> + use<> {
-        let (from, to) = (self.sites.site_of(each.src), self.sites.site_of(each.dst));
-        let wan = (from != to).then_some(Resource::Wan(from, to));
-        [Resource::Out(each.src), Resource::In(each.dst)].into_iter().chain(wan)
+    /// What a message takes part of, and how much of it crosses each.
+    fn resources(&self, each: &Move) -> impl Iterator<Item = (Resource, f64)> {
+        let pair = self.sites.site_of(each.src) * self.sites.count() + self.sites.site_of(each.dst);
+        let wan = self.capacity.wan.iter().map(move |links| links.shares[pair]).enumerate();
+        let wan = wan.filter(|(_, share)| *share > 0.0).map(|(n, share)| (Resource::Wan(n), share));
+        [(Resource::Out(each.src), 1.0), (Resource::In(each.dst), 1.0)].into_iter().chain(wan)
     }
 
     /// One message, from its start to its last byte at the receiver.
@@ -108,13 +113,16 @@ impl Shares<'_> {
         let slowest = rates.min_by_key(|rate| rate.as_bps()).unwrap_or(self.capacity.host);
         let own = slowest.transmission(self.wire(each.size));
         let shared = |resource| self.rate(resource).transmission(all(resource)).saturating_sub(own);
-        alone + self.resources(each).map(shared).max().unwrap_or_default()
+        alone + self.resources(each).map(|(resource, _)| shared(resource)).max().unwrap_or_default()
     }
 
     fn rate(&self, resource: Resource) -> Rate {
         match resource {
-            Resource::Wan(..) => self.capacity.wan.unwrap_or(self.capacity.host),
-            Resource::Out(_) | Resource::In(_) => self.capacity.host,
+            Resource::Wan(n) => self.capacity.wan[n].rate,
+            // The switch's port to a host has the rate of the host's own.
+            Resource::Out(host) | Resource::In(host) => {
+                self.network.links[self.network.first_port[host.index()] as usize].rate
+            }
         }
     }
 

@@ -39,10 +39,23 @@ pub struct World {
     pub offered_load: OfferedLoad,
     /// The farthest pair inside a site; `None` if every site has one host.
     pub intra: Option<PathFacts>,
-    /// A pair between the sites; `None` with a single site.
+    /// Of [`World::pairs`], the farthest; `None` with a single site.
     pub inter: Option<PathFacts>,
+    /// A pair of hosts for every two sites.
+    pub pairs: Vec<SitePair>,
     /// What is odd, but no error.
     pub warnings: Vec<String>,
+}
+
+/// Hosts of two sites: the first of one and the last of the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SitePair {
+    /// The one site, from 0.
+    pub from: usize,
+    /// The other site, after it.
+    pub to: usize,
+    /// The path between them.
+    pub path: PathFacts,
 }
 
 /// What a path adds up to in an empty network.
@@ -71,12 +84,15 @@ impl World {
         let network = network::build(&scenario.topology, sizes)?;
         let routes = Routes::new(&network, resolved.seed());
         let sites = sites(&network);
-        let capacity = network::capacity(&scenario.topology, &network, sizes);
+        let capacity = network::capacity(&scenario.topology, &network, &routes, &sites, sizes);
         let workload = traffic::flows(resolved, &sites, &capacity)?;
         let collectives = collectives::plans(scenario, (&network, &routes), &sites, &capacity);
-        let (intra, inter) = facts(&network, &routes, &sites, sizes);
+        let paths = Paths { network: &network, routes: &routes, sizes };
+        let (intra, pairs) = (paths.inside(&sites), paths.between(&sites));
+        let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
+            own_ports: ports::own(scenario, &network, intra, inter)?,
             flows: workload.flows.iter().map(spec_flow).collect(),
             faults: fault::faults(scenario, &network)?,
             triggers: triggers(scenario, &network, &workload),
@@ -85,8 +101,8 @@ impl World {
             mss: sizes.payload,
             header: sizes.header,
             initial_window: initial_window(scenario),
-            jitter: jitter(scenario.host.jitter, scenario, sizes),
-            port_jitter: jitter(scenario.topology.jitter, scenario, sizes),
+            jitter: jitter(scenario.host.jitter, &network, sizes),
+            port_jitter: jitter(scenario.topology.jitter, &network, sizes),
             seed: resolved.seed(),
             probes: select::probes(scenario, &network, &workload)?,
             trace: Trace::default(),
@@ -101,7 +117,7 @@ impl World {
         let offered = |flow: &farspan_workload::Flow| offered(scheme(flow), flow.size, sizes.payload);
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
         let warnings = warnings(scenario, &spec, intra, inter);
-        Ok(Self { spec, workload, collectives, offered_load, intra, inter, warnings })
+        Ok(Self { spec, workload, collectives, offered_load, intra, inter, pairs, warnings })
     }
 
     /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
@@ -161,22 +177,44 @@ fn sites(network: &Network) -> Sites {
     Sites::new(ranges).expect("hosts are numbered through the sites")
 }
 
-/// The farthest pair inside site 0, and the first and the last host of all if they stand in different sites.
-fn facts(
-    network: &Network,
-    routes: &Routes,
-    sites: &Sites,
+/// Paths of an empty network.
+struct Paths<'a> {
+    network: &'a Network,
+    routes: &'a Routes,
     sizes: Sizes,
-) -> (Option<PathFacts>, Option<PathFacts>) {
-    let fact = |to: u32| {
-        let walk = routes.walk(network, HostId(0), HostId(to));
-        let base_rtt = walk.one_way(network, sizes.mtu()) + walk.one_way(network, sizes.header);
-        let rate = network.links[walk.links[0].index()].rate;
+}
+
+impl Paths<'_> {
+    fn path(&self, from: u32, to: u32) -> PathFacts {
+        let walk = self.routes.walk(self.network, HostId(from), HostId(to));
+        let sizes = [self.sizes.mtu(), self.sizes.header];
+        let base_rtt = sizes.map(|size| walk.one_way(self.network, size)).into_iter().sum();
+        let rate = self.network.links[walk.links[0].index()].rate;
         PathFacts { hops: walk.links.len(), base_rtt, bdp: rate.bytes_in(base_rtt) }
-    };
-    let intra = sites.range(0).skip(1).map(fact).max_by_key(|fact| fact.base_rtt);
-    let inter = (sites.count() > 1).then(|| fact(sites.hosts() - 1));
-    (intra, inter)
+    }
+
+    /// The farthest pair inside a site, of its first host's farthest and that one's farthest.
+    fn inside(&self, sites: &Sites) -> Option<PathFacts> {
+        let of_site = |site| {
+            let farthest = |from: u32| {
+                let others = sites.range(site).filter(move |to| *to != from);
+                others.map(move |to| (self.path(from, to), to)).max_by_key(|(path, _)| path.base_rtt)
+            };
+            let (_, end) = farthest(sites.range(site).start)?;
+            farthest(end).map(|(path, _)| path)
+        };
+        (0..sites.count()).filter_map(of_site).max_by_key(|path| path.base_rtt)
+    }
+
+    fn between(&self, sites: &Sites) -> Vec<SitePair> {
+        let pairs = (0..sites.count()).flat_map(|to| (0..to).map(move |from| (from, to)));
+        let pair = |(from, to)| SitePair {
+            from,
+            to,
+            path: self.path(sites.range(from).start, sites.range(to).end - 1),
+        };
+        pairs.map(pair).collect()
+    }
 }
 
 fn spec_flow(flow: &farspan_workload::Flow) -> Flow {
@@ -286,9 +324,9 @@ fn initial_window(scenario: &Scenario) -> InitialWindow {
     }
 }
 
-fn jitter(jitter: Option<Jitter>, scenario: &Scenario, sizes: Sizes) -> Duration {
+fn jitter(jitter: Option<Jitter>, network: &Network, sizes: Sizes) -> Duration {
     match given(jitter) {
-        Jitter::OnePacket => given(scenario.topology.link_rate).transmission(sizes.mtu()),
+        Jitter::OnePacket => network::usual_nic(network).transmission(sizes.mtu()),
         Jitter::Value(jitter) => jitter,
     }
 }

@@ -3,11 +3,13 @@
 use super::{Sizes, given};
 use crate::error::Fault;
 use crate::model::Topology;
+use crate::topology::{self, Base};
 use crate::value::{Oversubscription, TopologyKind};
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
-use farspan_fabric::{Network, Routes, Tier, TopologyError};
-use farspan_units::{Duration, HostId, Rate};
-use farspan_workload::Capacity;
+use farspan_fabric::{Network, NodeKind, Routes, Tier, TopologyError};
+use farspan_units::{Duration, HostId, NodeId, Rate};
+use farspan_workload::{self as workload, Capacity, WanLinks};
+use std::collections::BTreeMap;
 
 /// Builds the network; the delay between sites follows from `topology.wan.rtt`.
 pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault> {
@@ -19,6 +21,7 @@ pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault>
         TopologyKind::Dumbbell => dumbbell(topology).build(),
         TopologyKind::ParkingLot => parking_lot(topology).build(),
         TopologyKind::Star => star(topology).build(),
+        TopologyKind::FromFile => Ok(from_file(topology, sizes)?),
     }
     .map_err(fault)?;
     let buffers = [
@@ -120,6 +123,26 @@ fn star(topology: &Topology) -> Star {
     Star { switch_delay: given(topology.switch_delay), hosts }
 }
 
+fn from_file(topology: &Topology, sizes: Sizes) -> Result<Network, Fault> {
+    let base = Base {
+        rate: given(topology.link_rate),
+        delay: given(topology.link_delay),
+        switch_delay: given(topology.switch_delay),
+    };
+    let fail = |error: String| Fault::new("topology.file", error, "");
+    let file = topology::Topology::open(given(topology.file.as_deref()));
+    let network = file.and_then(|file| file.network(&base)).map_err(|error| fail(error.to_string()))?;
+    let small = |link: &&farspan_fabric::Link| link.buffer.is_some_and(|buffer| buffer < sizes.mtu());
+    if let Some(link) = network.links.iter().find(small) {
+        let [from, to] = [link.from, link.to].map(|node| &network.nodes[node.index()].name);
+        let (buffer, mtu) = (given(link.buffer), sizes.mtu());
+        return Err(fail(format!(
+            "a buffer of {buffer} from {from} to {to} holds no packet of {mtu}; give more"
+        )));
+    }
+    Ok(network)
+}
+
 /// The generators' parameters, as keys of a scenario.
 fn fault(error: TopologyError) -> Fault {
     let key = match error.parameter {
@@ -150,31 +173,72 @@ fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), Fau
 }
 
 /// What the network could carry.
-pub(super) fn capacity(topology: &Topology, network: &Network, sizes: Sizes) -> Capacity {
-    let host = given(topology.link_rate);
-    let hosts = u64::from(network.hosts);
-    let total = |rate: Rate, n: u64| Rate::from_bps(rate.as_bps().saturating_mul(n));
-    let (fabric, hosts_per_rack) = match given(topology.kind) {
-        TopologyKind::FatTree | TopologyKind::DualFatTree => {
-            let Oversubscription { tor, agg } = given(topology.oversubscription);
-            let fabric = total(host, hosts).as_bps() / (u64::from(tor) * u64::from(agg));
-            (Some(Rate::from_bps(fabric)), given(topology.k) / 2)
+pub(super) fn capacity(
+    topology: &Topology,
+    network: &Network,
+    routes: &Routes,
+    sites: &workload::Sites,
+    sizes: Sizes,
+) -> Capacity {
+    let sum = |rates: &mut dyn Iterator<Item = Rate>| rates.map(Rate::as_bps).fold(0, u64::saturating_add);
+    let hosts = network.links.iter().filter(|link| link.tier == Tier::HostUp).map(|link| link.rate);
+    let hosts = sum(&mut hosts.clone());
+    // What racks can send to other switches.
+    let is_rack = |node: NodeId| network.nodes[node.index()].kind == NodeKind::Tor;
+    let up = |link: &&farspan_fabric::Link| is_rack(link.from) && link.tier != Tier::HostDown;
+    let fabric = match topology.oversubscription {
+        // In a fat tree the switches above may be narrower still.
+        Some(Oversubscription { tor, agg }) if given(topology.kind).is_fat_tree() => {
+            hosts / (u64::from(tor) * u64::from(agg))
         }
-        TopologyKind::LeafSpine | TopologyKind::DualLeafSpine => {
-            let sites = if given(topology.kind).is_dual() { 2 } else { 1 };
-            let links = sites * u64::from(given(topology.leaves)) * u64::from(given(topology.spines));
-            (Some(total(given(topology.uplink_rate), links)), given(topology.hosts))
-        }
-        TopologyKind::Dumbbell => (Some(total(given(topology.bottleneck_rate), 2)), given(topology.hosts)),
-        TopologyKind::ParkingLot => {
-            let links = 2 * u64::from(given(topology.bottlenecks));
-            (Some(total(given(topology.bottleneck_rate), links)), given(topology.hosts))
-        }
-        TopologyKind::Star => (None, network.hosts),
+        _ => sum(&mut network.links.iter().filter(up).map(|link| link.rate)),
     };
-    let outward =
-        |link: &&farspan_fabric::Link| link.tier == Tier::Wan && network.nodes[link.from.index()].site == 0;
-    let wan: u64 = network.links.iter().filter(outward).map(|link| link.rate.as_bps()).sum();
-    let wan = (wan > 0).then(|| Rate::from_bps(wan));
-    Capacity { host, fabric, wan, hosts_per_rack, payload: sizes.payload, header: sizes.header }
+    Capacity {
+        host: Rate::from_bps(hosts / u64::from(network.hosts)),
+        fabric: (fabric > 0).then(|| Rate::from_bps(fabric)),
+        wan: wan_links(network, routes, sites),
+        racks: routes.leaf_of.clone(),
+        payload: sizes.payload,
+        header: sizes.header,
+    }
+}
+
+/// The links between each ordered pair of sites, and what share of whose traffic crosses them. The first hosts of two sites
+/// stand for all.
+fn wan_links(network: &Network, routes: &Routes, sites: &workload::Sites) -> Vec<WanLinks> {
+    let n = sites.count();
+    let mut all: BTreeMap<(usize, usize), WanLinks> = BTreeMap::new();
+    let ends = |link: &farspan_fabric::Link| {
+        let site = |node: NodeId| network.nodes[node.index()].site as usize;
+        (site(link.from), site(link.to))
+    };
+    for link in network.links.iter().filter(|link| link.tier == Tier::Wan) {
+        let (from, to) = ends(link);
+        let shares = vec![0.0; n * n];
+        let links = all.entry((from, to)).or_insert(WanLinks { from, to, rate: Rate::ZERO, shares });
+        links.rate = Rate::from_bps(links.rate.as_bps().saturating_add(link.rate.as_bps()));
+    }
+    for (from, to) in (0..n).flat_map(|from| (0..n).map(move |to| (from, to))).filter(|(from, to)| from != to)
+    {
+        let first = |site| HostId(sites.range(site).start);
+        for (port, share) in routes.shares(network, first(from), first(to)) {
+            if let Some(links) = all.get_mut(&ends(&network.links[port.index()])) {
+                links.shares[from * n + to] += share;
+            }
+        }
+    }
+    // Thirds of thirds do not quite add up.
+    let exact = |share: f64| (share * 1e9).round() / 1e9;
+    all.values_mut().for_each(|links| links.shares.iter_mut().for_each(|share| *share = exact(*share)));
+    all.into_values().collect()
+}
+
+/// The rate that most NICs have; of several, the highest.
+pub(super) fn usual_nic(network: &Network) -> Rate {
+    let mut rates: BTreeMap<u64, u32> = BTreeMap::new();
+    for link in network.links.iter().filter(|link| link.tier == Tier::HostUp) {
+        *rates.entry(link.rate.as_bps()).or_default() += 1;
+    }
+    let most = rates.into_iter().max_by_key(|(rate, count)| (*count, *rate));
+    Rate::from_bps(most.map_or(0, |(rate, _)| rate))
 }

@@ -3,10 +3,12 @@
 use super::{PathFacts, given};
 use crate::error::Fault;
 use crate::model::{Ports, Scenario};
-use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
-use farspan_fabric::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
+use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TopologyKind, TrimVictim};
+use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_sim::ByTier;
-use farspan_units::{Bytes, Rate};
+use farspan_units::{Bytes, PortId, Rate};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The settings of each tier's ports. A host's NIC pulls from its flows: it never refuses nor marks.
 pub(super) fn by_tier(
@@ -14,35 +16,79 @@ pub(super) fn by_tier(
     intra: Option<PathFacts>,
     inter: Option<PathFacts>,
 ) -> Result<ByTier, Fault> {
+    let port = |tier: Tier| {
+        let (buffer, rate) = usual(scenario, tier);
+        config(scenario, tier, buffer, rate, (intra, inter))
+    };
+    let [up, down, fabric, border, wan] = Tier::ALL;
+    Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
+}
+
+/// The settings of ports whose buffer or rate differ from those of their tier: only a topology file has some.
+pub(super) fn own(
+    scenario: &Scenario,
+    network: &Network,
+    intra: Option<PathFacts>,
+    inter: Option<PathFacts>,
+) -> Result<BTreeMap<PortId, Arc<PortConfig>>, Fault> {
+    let mut own = BTreeMap::new();
+    if given(scenario.topology.kind) != TopologyKind::FromFile {
+        return Ok(own);
+    }
+    let mut known: BTreeMap<(Tier, Bytes, Rate), Arc<PortConfig>> = BTreeMap::new();
+    for (port, link) in (0..).zip(&network.links) {
+        let (buffer, rate) = usual(scenario, link.tier);
+        let counts = link.tier != Tier::HostUp || given(scenario.transport.rto_nic);
+        let mine = (link.buffer.filter(|_| counts).unwrap_or(buffer), link.rate);
+        if mine == (buffer, rate) {
+            continue;
+        }
+        let kind = (link.tier, mine.0, mine.1);
+        let config = match known.get(&kind) {
+            Some(config) => Arc::clone(config),
+            None => Arc::new(config(scenario, link.tier, mine.0, mine.1, (intra, inter))?),
+        };
+        known.insert(kind, Arc::clone(&config));
+        own.insert(PortId(port), config);
+    }
+    Ok(own)
+}
+
+/// The buffer and the rate of a tier's ports.
+fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
     let topology = &scenario.topology;
     let buffer = given(topology.buffer);
     let wan = topology.wan.as_ref();
     let link_rate = given(topology.link_rate);
+    match tier {
+        // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
+        Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
+        Tier::HostUp => (Bytes::MAX, link_rate),
+        Tier::Wan => {
+            let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
+            (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
+        }
+        Tier::Fabric => (buffer, topology.uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
+        Tier::Border => {
+            let buffer = topology.core_border_buffer.unwrap_or(buffer);
+            (buffer, topology.uplink_rate.unwrap_or(link_rate))
+        }
+        Tier::HostDown => (buffer, link_rate),
+    }
+}
+
+fn config(
+    scenario: &Scenario,
+    tier: Tier,
+    buffer: Bytes,
+    rate: Rate,
+    (intra, inter): (Option<PathFacts>, Option<PathFacts>),
+) -> Result<PortConfig, Fault> {
     let control_priority = given(scenario.transport.ack_priority);
-    let port = |tier: Tier| -> Result<PortConfig, Fault> {
-        let (buffer, rate) = match tier {
-            // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
-            Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
-            Tier::HostUp => (Bytes::MAX, link_rate),
-            Tier::Wan => {
-                let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
-                (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
-            }
-            Tier::Fabric => (buffer, topology.uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
-            Tier::Border => {
-                let buffer = topology.core_border_buffer.unwrap_or(buffer);
-                (buffer, topology.uplink_rate.unwrap_or(link_rate))
-            }
-            Tier::HostDown => (buffer, link_rate),
-        };
-        let overflow = overflow(scenario, buffer)?;
-        let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };
-        let marks =
-            name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
-        if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
-    };
-    let [up, down, fabric, border, wan] = Tier::ALL;
-    Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
+    let overflow = overflow(scenario, buffer)?;
+    let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };
+    let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
+    if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
 }
 
 /// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).

@@ -7,22 +7,22 @@ use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 
 /// Delays: nothing on earth takes longer.
-pub(super) const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
+pub(crate) const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
 /// Jitter stands for how inexact hosts and switches are, not for paths.
 const LARGEST_JITTER: Duration = Duration::from_ms(1);
 /// Send times travel in packets as 48 bits of picoseconds: 281 s.
-pub(super) const LONGEST_RUN: Duration = Duration::from_ms(281_000);
-pub(super) const SLOWEST: Rate = Rate::from_bps(1_000_000);
-pub(super) const FASTEST: Rate = Rate::from_gbps(100_000);
-const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
+pub(crate) const LONGEST_RUN: Duration = Duration::from_ms(281_000);
+pub(crate) const SLOWEST: Rate = Rate::from_bps(1_000_000);
+pub(crate) const FASTEST: Rate = Rate::from_gbps(100_000);
+pub(crate) const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
 /// Packets carry their size in 16 bits.
 const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
 /// Of a tier: the leaves and spines of a site.
-pub(super) const MOST_SWITCHES: u32 = 4096;
+pub(crate) const MOST_SWITCHES: u32 = 4096;
 
-pub(super) fn within<T: Copy + PartialOrd + Display>(
+pub(crate) fn within<T: Copy + PartialOrd + Display>(
     path: &str,
     value: Option<T>,
     least: T,
@@ -36,7 +36,7 @@ pub(super) fn within<T: Copy + PartialOrd + Display>(
 }
 
 /// Checks a resolved scenario against the ranges that the simulator needs.
-pub(super) fn check(scenario: &Scenario) -> Result<(), Fault> {
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
     topology(&scenario.topology)?;
     transport(&scenario.transport)?;
     let jitters = [("host.jitter", scenario.host.jitter), ("topology.jitter", scenario.topology.jitter)];

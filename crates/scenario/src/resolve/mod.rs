@@ -1,7 +1,7 @@
 //! From a scenario as written to one in which every key that applies has a value.
 
 mod fault;
-mod limits;
+pub(crate) mod limits;
 mod scheme;
 mod topology;
 mod workload;
@@ -102,10 +102,10 @@ struct Context<'a> {
 impl Context<'_> {
     fn fill(&self, written: Scenario) -> Result<Scenario, Fault> {
         let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
-        let topology = self.topology(written.topology, jitter)?;
+        let (topology, sites) = self.topology(written.topology, jitter)?;
         let transport = transport(written.transport)?;
         let scheme = self.scheme(written.scheme, &transport)?;
-        let workload = self.workload(written.workload, topology.kind, topology.two_sites)?;
+        let workload = self.workload(written.workload, sites > 1)?;
         let scenario = Scenario {
             name: Some(self.name.to_owned()),
             description: written.description,

@@ -2,8 +2,10 @@
 
 use super::Context;
 use super::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
+use crate::builtin::BuiltInTopology;
 use crate::error::Fault;
 use crate::model::{Topology, Wan};
+use crate::topology::{self, Defaults};
 use crate::value::{Jitter, Oversubscription, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
 
@@ -31,14 +33,25 @@ const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
         TopologyKind::Dumbbell => &["hosts", "bottleneck_rate", "bottleneck_delay", "two_sites", "wan"],
         TopologyKind::ParkingLot => &["bottlenecks", "hosts", "bottleneck_rate", "bottleneck_delay"],
         TopologyKind::Star => &["hosts", "host_delays"],
+        TopologyKind::FromFile => &["file"],
     }
 }
 
 impl Context<'_> {
-    pub(super) fn topology(&self, written: Topology, jitter: Jitter) -> Result<Topology, Fault> {
+    /// Every key that applies, and how many sites there are.
+    pub(super) fn topology(&self, mut written: Topology, jitter: Jitter) -> Result<(Topology, usize), Fault> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
         let own = own_keys(kind);
-        self.only("topology", kind.name(), &[own, COMMON].concat())?;
+        self.only("topology", kind.name(), &[own, COMMON].concat()).map_err(|fault| match kind {
+            TopologyKind::FromFile => {
+                Fault { cure: format!("sites, nodes and links stand in its file; {}", fault.cure), ..fault }
+            }
+            _ => fault,
+        })?;
+        let mut sites = 1;
+        if kind == TopologyKind::FromFile {
+            sites = self.defaults_of_file(&mut written)?;
+        }
         let has = |key: &str| own.contains(&key);
         let link_rate = written.link_rate.unwrap_or(Rate::from_gbps(100));
         let link_delay = written.link_delay.unwrap_or(Duration::from_us(1));
@@ -60,8 +73,12 @@ impl Context<'_> {
         } else {
             (None, Some(written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 })))
         };
-        Ok(Topology {
+        if wan.is_some() {
+            sites = 2;
+        }
+        let topology = Topology {
             kind: Some(kind),
+            file: written.file,
             k: has("k").then(|| written.k.unwrap_or(8)),
             hosts: has("hosts").then_some(hosts),
             leaves: has("leaves").then(|| written.leaves.unwrap_or(4)),
@@ -83,7 +100,29 @@ impl Context<'_> {
                 .then(|| written.bottleneck_delay.unwrap_or(link_delay)),
             two_sites: has("two_sites").then_some(two_sites),
             wan,
-        })
+        };
+        Ok((topology, sites))
+    }
+
+    /// Puts what a topology file says of all links where the scenario says nothing; gives the number of sites.
+    fn defaults_of_file(&self, written: &mut Topology) -> Result<usize, Fault> {
+        let key = "topology.file";
+        let Some(file) = written.file.take() else {
+            let cure = "give a topology file; `farspan new --topology` writes one";
+            return Err(Fault::new(key, "missing", cure));
+        };
+        let file = if BuiltInTopology::named(&file).is_some() { file } else { self.absolute(key, &file) };
+        let topology =
+            topology::Topology::open(&file).map_err(|error| Fault::new(key, error.to_string(), ""))?;
+        let Defaults { rate, delay, buffer, switch_delay } = topology.file().defaults;
+        written.file = Some(file);
+        written.link_rate = written.link_rate.or(rate);
+        written.link_delay = written.link_delay.or(delay);
+        written.switch_delay = written.switch_delay.or(switch_delay);
+        if !self.source.has("topology.buffer") {
+            written.buffer = buffer.or(written.buffer);
+        }
+        Ok(topology.sites())
     }
 
     /// Refuses keys of a table that do not apply to its kind.

@@ -5,8 +5,7 @@ use crate::error::Fault;
 use crate::model::Workload;
 use crate::source::knobs;
 use crate::value::{
-    ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TopologyKind,
-    TriggerDelay, WorkloadKind,
+    ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TriggerDelay, WorkloadKind,
 };
 use farspan_transport::Class;
 use farspan_units::Duration;
@@ -15,18 +14,19 @@ impl Context<'_> {
     pub(super) fn workload(
         &self,
         written: Vec<Workload>,
-        kind: Option<TopologyKind>,
-        two_sites: Option<bool>,
+        several_sites: bool,
     ) -> Result<Vec<Workload>, Fault> {
         if written.is_empty() {
             let cure = "add a [[workload]] with a kind, such as \"incast\" (see `farspan new`)";
             return Err(Fault::new("workload", "nothing to send", cure));
         }
-        let two_sites = kind.is_some_and(TopologyKind::is_dual) || two_sites == Some(true);
-        (0..).zip(written).map(|(i, part)| self.part(&format!("workload[{i}]"), part, two_sites)).collect()
+        (0..)
+            .zip(written)
+            .map(|(i, part)| self.part(&format!("workload[{i}]"), part, several_sites))
+            .collect()
     }
 
-    fn part(&self, path: &str, written: Workload, two_sites: bool) -> Result<Workload, Fault> {
+    fn part(&self, path: &str, written: Workload, several_sites: bool) -> Result<Workload, Fault> {
         let kind = written.kind.ok_or_else(|| {
             Fault::new(
                 format!("{path}.kind"),
@@ -81,7 +81,7 @@ impl Context<'_> {
                     ..part
                 })
             }
-            WorkloadKind::Poisson => self.poisson(path, part, two_sites),
+            WorkloadKind::Poisson => self.poisson(path, part, several_sites),
             WorkloadKind::Allreduce
             | WorkloadKind::ReduceScatter
             | WorkloadKind::AllGather
@@ -89,7 +89,7 @@ impl Context<'_> {
         }
     }
 
-    fn poisson(&self, path: &str, part: Workload, two_sites: bool) -> Result<Workload, Fault> {
+    fn poisson(&self, path: &str, part: Workload, several_sites: bool) -> Result<Workload, Fault> {
         let load = part.load.unwrap_or_default();
         need(path, "load", "a share of load_reference, such as 0.4", part.load.is_some())?;
         if !(load > 0.0 && load.is_finite()) {
@@ -104,7 +104,7 @@ impl Context<'_> {
                 "give one of the two, such as flows = 5000",
             ));
         }
-        let mix = self.mix(path, &part, two_sites)?;
+        let mix = self.mix(path, &part, several_sites)?;
         let sizes = part.sizes.map(|sizes| self.sizes_with_places(path, sizes));
         let granularity = self.constants("poisson").remove("start_granularity");
         let granularity = granularity.and_then(|value| value.try_into().ok()).unwrap_or(Duration::ZERO);
@@ -133,7 +133,7 @@ impl Context<'_> {
     }
 
     /// A file named at `path`, so that the resolved scenario finds it from anywhere.
-    fn absolute(&self, path: &str, file: &str) -> String {
+    pub(super) fn absolute(&self, path: &str, file: &str) -> String {
         let file = self.source.file(path, file);
         std::path::absolute(&file).unwrap_or(file).display().to_string()
     }
@@ -154,7 +154,7 @@ impl Context<'_> {
     }
 
     /// The mix, which must agree with sizes, class and sites.
-    fn mix(&self, path: &str, part: &Workload, two_sites: bool) -> Result<Option<Mix>, Fault> {
+    fn mix(&self, path: &str, part: &Workload, several_sites: bool) -> Result<Option<Mix>, Fault> {
         let fault = |key: &str, problem: &str, cure: &str| Fault::new(format!("{path}.{key}"), problem, cure);
         let named = part.mix.is_some_and(|mix| mix.sizes().is_some());
         if named && part.sizes.is_some() {
@@ -180,9 +180,9 @@ impl Context<'_> {
         let inter = match (part.class, part.mix) {
             (Some(class), _) => class == Class::Inter,
             (None, Some(mix)) => mix.ratio().1 > 0.0,
-            (None, None) => two_sites,
+            (None, None) => several_sites,
         };
-        if inter && !two_sites {
+        if inter && !several_sites {
             let key = if part.class.is_some() { "class" } else { "mix" };
             return Err(fault(
                 key,
@@ -190,7 +190,7 @@ impl Context<'_> {
                 "take a topology with two sites, or mix = \"1:0\"",
             ));
         }
-        let default = if two_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
+        let default = if several_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
         Ok(part.mix.or((part.class.is_none()).then_some(default)))
     }
 }

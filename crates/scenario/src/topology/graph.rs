@@ -91,14 +91,15 @@ impl<'a> Parts<'a> {
 
     fn add_nodes(&mut self, n: usize) -> Result<(), Fault> {
         let (node, path) = (&self.file.node[n], |key: &str| format!("node[{n}].{key}"));
-        let kind = node
-            .kind
-            .ok_or_else(|| Fault::new(path("kind"), "missing", "give \"host\" or \"switch\""))?;
+        let kind =
+            node.kind.ok_or_else(|| Fault::new(path("kind"), "missing", "give \"host\" or \"switch\""))?;
         let site = self.site(&path("site"), node.site.as_deref())?;
         if kind == NodeType::Host && node.switch_delay.is_some() {
             return Err(Fault::new(path("switch_delay"), "hosts have none", "remove it"));
         }
-        for name in expand_all(&path("name"), node.name.as_ref(), "a name, such as \"leaf0\" or \"host[0..15]\"")? {
+        for name in
+            expand_all(&path("name"), node.name.as_ref(), "a name, such as \"leaf0\" or \"host[0..15]\"")?
+        {
             check_name(&path("name"), &name)?;
             let fault = |problem| Err(Fault::new(path("name"), problem, "give each a name of its own"));
             if self.sites.contains_key(name.as_str()) {
@@ -179,7 +180,9 @@ impl<'a> Parts<'a> {
         leaves.sort_unstable();
         leaves.dedup();
         let mut via = Vec::new();
-        for text in expand_all(&path("via"), group.via.as_ref(), "the switches to send to, such as \"spine0\"")? {
+        for text in
+            expand_all(&path("via"), group.via.as_ref(), "the switches to send to, such as \"spine0\"")?
+        {
             let (name, index) = match text.split_once('#') {
                 None => (text.as_str(), None),
                 Some((name, index)) => (name, Some(index)),
@@ -208,7 +211,9 @@ impl<'a> Parts<'a> {
     fn leaves(&self, site: u32) -> Vec<usize> {
         let nodes = &self.graph.nodes;
         let ends = self.graph.links.iter().flat_map(|link| [link.ends, [link.ends[1], link.ends[0]]]);
-        ends.filter(|[host, _]| nodes[*host].is_host && nodes[*host].site == site).map(|[_, leaf]| leaf).collect()
+        ends.filter(|[host, _]| nodes[*host].is_host && nodes[*host].site == site)
+            .map(|[_, leaf]| leaf)
+            .collect()
     }
 
     fn leaf(&self, path: &str, name: &str) -> Result<usize, Fault> {

@@ -4,12 +4,12 @@
 //! a network. Every error names file, line, column, key, what is wrong, and the cure.
 
 mod graph;
-pub mod htsim;
 mod model;
 mod range;
 
 pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
 
+use crate::builtin::BuiltInTopology;
 use crate::document::Document;
 use crate::error::{Fault, Place, ScenarioError};
 use crate::resolve::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
@@ -17,9 +17,6 @@ use crate::schema::Keys;
 use farspan_fabric::Network;
 use farspan_units::{Bytes, Duration, Rate};
 use std::path::Path;
-
-/// A commented topology file, which `farspan new --topology` writes.
-pub const STARTER: &str = include_str!("../../data/topology.toml");
 
 /// The JSON Schema (2020-12) of a topology file.
 #[must_use]
@@ -46,6 +43,17 @@ pub struct Topology {
 }
 
 impl Topology {
+    /// Reads a file, or a built-in topology by its name.
+    ///
+    /// # Errors
+    /// See [`Topology::read`].
+    pub fn open(file: &str) -> Result<Self, ScenarioError> {
+        match BuiltInTopology::named(file) {
+            Some(built_in) => Self::parse(file, built_in.text),
+            None => Self::read(Path::new(file)),
+        }
+    }
+
     /// Reads a file.
     ///
     /// # Errors

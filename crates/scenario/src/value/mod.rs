@@ -5,7 +5,7 @@
 
 mod shape;
 
-pub use shape::{ClassSizes, FlowChoice, Oversubscription, Part, PortChoice, Sizes};
+pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 
 use crate::names;
 use farspan_units::{Bytes, Duration};
@@ -112,7 +112,9 @@ words! {
         ParkingLot = "parking_lot",
         /// Hosts around one switch.
         Star = "star",
-    } planned ["from_file"]
+        /// Nodes and links from a file.
+        FromFile = "from_file",
+    } planned []
 }
 
 impl TopologyKind {
@@ -133,6 +135,26 @@ impl TopologyKind {
     pub const fn is_dual(self) -> bool {
         matches!(self, Self::DualFatTree | Self::DualLeafSpine)
     }
+}
+
+words! {
+    /// What a node of a topology file is.
+    NodeType is "kind of node" {
+        /// Sends and receives.
+        Host = "host",
+        /// Forwards.
+        Switch = "switch",
+    } planned []
+}
+
+words! {
+    /// Which nodes of two lists are linked.
+    Wiring is "wiring" {
+        /// Each with each.
+        All = "all",
+        /// The longer list dealt to the shorter one in equal blocks.
+        Blocks = "blocks",
+    } planned []
 }
 
 words! {
@@ -571,7 +593,7 @@ mod tests {
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
-        assert!("from_file".parse::<TopologyKind>().unwrap_err().contains("not in this release"));
+        assert!("rescaled".parse::<Profile>().unwrap_err().contains("not in this release"));
     }
 
     proptest! {

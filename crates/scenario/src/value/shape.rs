@@ -1,5 +1,6 @@
 //! Values that take one of several shapes: a word or a list, a number or two, a name or a table.
 
+use farspan_units::Bytes;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error as _, SeqAccess, Visitor, value::MapAccessDeserializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -183,6 +184,104 @@ impl JsonSchema for Oversubscription {
         json_schema!({ "anyOf": [
             { "type": "integer", "minimum": 1 },
             { "type": "array", "items": { "type": "integer", "minimum": 1 }, "minItems": 2, "maxItems": 2 },
+        ] })
+    }
+}
+
+/// Names, each of which may be a range: one, or a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Names(pub Vec<String>);
+
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let [name] = &self.0[..] { name.serialize(serializer) } else { self.0.serialize(serializer) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NamesVisitor;
+        impl<'de> Visitor<'de> for NamesVisitor {
+            type Value = Names;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name such as \"leaf0\", a range such as \"leaf[0..3]\", or a list of these")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Names, E> {
+                Ok(Names(vec![text.to_owned()]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Names, A::Error> {
+                let mut names = Vec::new();
+                while let Some(name) = seq.next_element()? {
+                    names.push(name);
+                }
+                Ok(Names(names))
+            }
+        }
+        deserializer.deserialize_any(NamesVisitor)
+    }
+}
+
+impl JsonSchema for Names {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Names".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string" },
+            { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+        ] })
+    }
+}
+
+/// What the two ports of a link hold: one size for both, or two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Buffers(pub [Bytes; 2]);
+
+impl Serialize for Buffers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let [a, b] = &self.0;
+        if a == b { a.serialize(serializer) } else { self.0.serialize(serializer) }
+    }
+}
+
+impl<'de> Deserialize<'de> for Buffers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct BuffersVisitor;
+        impl<'de> Visitor<'de> for BuffersVisitor {
+            type Value = Buffers;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a size such as \"1MiB\", or two: [that of a's port, that of b's]")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Buffers, E> {
+                text.parse().map(|size| Buffers([size; 2])).map_err(E::custom)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Buffers, A::Error> {
+                let mut sizes: Vec<Bytes> = Vec::new();
+                while let Some(size) = seq.next_element()? {
+                    sizes.push(size);
+                }
+                let count = sizes.len();
+                sizes.try_into().map(Buffers).map_err(|_| A::Error::invalid_length(count, &self))
+            }
+        }
+        deserializer.deserialize_any(BuffersVisitor)
+    }
+}
+
+impl JsonSchema for Buffers {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Buffers".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "string" },
+            { "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2 },
         ] })
     }
 }

@@ -2,7 +2,10 @@
 
 use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
-use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
+use farspan_fabric::topology::{
+    DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
+    ParkingLot, Star,
+};
 use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
@@ -145,7 +148,7 @@ fn network(draw: &mut Draw) -> Network {
         _ => draw.time(Duration::from_us(100), Duration::from_ms(3)),
     };
     let network = match draw.below(11) {
-        9 | 10 => return graph(draw, [link_delay, wan_delay, switch_delay]),
+        6 => return graph(draw, [link_delay, wan_delay, switch_delay]),
         0 => site.build(),
         1 | 2 => {
             let (core_border_links, wan_links) = (1 + draw.below(2) as u32, 1 + draw.below(3) as u32);
@@ -164,7 +167,7 @@ fn network(draw: &mut Draw) -> Network {
             }
             .build()
         }
-        4 | 5 => {
+        4 => {
             let (leaves, spines, hosts_per_leaf) =
                 (1 + draw.below(4) as u32, 1 + draw.below(4) as u32, 2 + draw.below(4) as u32);
             let uplink_rate = if draw.one_in(2) { link_rate } else { draw.rate() };
@@ -186,7 +189,7 @@ fn network(draw: &mut Draw) -> Network {
                 }
             }
         }
-        6 => {
+        5 => {
             let (bottlenecks, hosts_per_switch) = (1 + draw.below(5) as u32, 1 + draw.below(3) as u32);
             let (bottleneck_rate, bottleneck_delay) = (draw.rate(), draw.delay());
             ParkingLot {
@@ -201,7 +204,7 @@ fn network(draw: &mut Draw) -> Network {
             .build()
         }
         _ => {
-            let hosts = match draw.below(4) {
+            let hosts = match draw.below(3) {
                 0 => draw.spread(64, 100),
                 1 => draw.spread(2, 16),
                 _ => draw.spread(17, 40),
