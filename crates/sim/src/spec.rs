@@ -166,9 +166,10 @@ impl Spec {
     /// How a port is built.
     #[must_use]
     pub fn port(&self, id: PortId) -> &PortConfig {
-        self.own_ports
-            .get(&id)
-            .map_or_else(|| self.ports.of(self.network.links[id.index()].tier), |port| port)
+        match self.own_ports.get(&id) {
+            Some(port) => port,
+            None => self.ports.of(self.network.links[id.index()].tier),
+        }
     }
 
     /// The scheme of flows of `class`.

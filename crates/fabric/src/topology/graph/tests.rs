@@ -216,7 +216,8 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
         assert!(!error.cure.is_empty());
         (error.part, error.problem)
     }
-    let cases: &[(GraphPart, &str, &dyn Fn(&mut Graph))] = &[
+    type Case<'a> = (GraphPart, &'a str, &'a dyn Fn(&mut Graph));
+    let cases: &[Case<'_>] = &[
         (GraphPart::Node(3), "more than one node \"h2\"", &|g| g.nodes[3].name = "h2".into()),
         (GraphPart::Whole, "1 hosts", &|g| {
             *g = Graph {
@@ -224,7 +225,7 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
                 nodes: vec![node("h0", 0), node("s0", 0)],
                 links: vec![link(0, 1)],
                 ..Graph::default()
-            }
+            };
         }),
         (GraphPart::Site(1), "without hosts", &|g| g.sites = 2),
         (GraphPart::Link(4), "s0 would have a link to itself", &|g| g.links[4].ends = [4, 4]),
@@ -235,22 +236,22 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
         (GraphPart::Node(2), "host7 is host 2", &|g| g.nodes[2].name = "host7".into()),
         (GraphPart::Node(2), "no way leads from h0 to h2", &|g| drop(g.links.drain(6..))),
         (GraphPart::Group(0), "s1 has no hosts", &|g| {
-            g.groups = vec![GraphGroup { switch: 4, leaves: vec![5], via: vec![(5, None)] }]
+            g.groups = vec![GraphGroup { switch: 4, leaves: vec![5], via: vec![(5, None)] }];
         }),
         (GraphPart::Group(0), "h0 is a host", &|g| {
-            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(0, None)] }]
+            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(0, None)] }];
         }),
         (GraphPart::Group(0), "no link s0->s2#1", &|g| {
-            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(6, Some(1))] }]
+            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(6, Some(1))] }];
         }),
         (GraphPart::Group(0), "no way on", &|g| {
-            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![] }]
+            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![] }];
         }),
         (GraphPart::Group(1), "given before", &|g| {
-            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(5, None)] }; 2]
+            g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(5, None)] }; 2];
         }),
         (GraphPart::Group(0), "in circles: s", &|g| {
-            g.groups = vec![GraphGroup { switch: 5, leaves: vec![7], via: vec![(4, None)] }]
+            g.groups = vec![GraphGroup { switch: 5, leaves: vec![7], via: vec![(4, None)] }];
         }),
     ];
     for (part, word, change) in cases {
