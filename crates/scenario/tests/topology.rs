@@ -212,7 +212,7 @@ fn the_example_of_the_docs_holds() {
     assert_eq!(counts(&world), [12, 16, 2 * (12 + 2 + 2)]);
     assert_eq!((world.pairs.len(), world.inter.unwrap().hops), (1, 4));
     // The shorter of the two links between the sites counts.
-    assert_eq!(world.inter.unwrap().base_rtt.as_ns() / 1000, 1006);
+    assert_eq!(world.inter.unwrap().base_rtt.as_ns() / 1000, 1007);
     let [group] = &world.spec.network.groups[..] else { panic!("one group") };
     let names: Vec<_> = group.ports.iter().map(|port| world.spec.network.port_name(*port)).collect();
     assert_eq!(
