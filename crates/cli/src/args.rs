@@ -34,7 +34,7 @@ pub enum Command {
     Compare(CompareArgs),
     /// Make an HTML page of results
     Report(ReportArgs),
-    /// Turn another tool's workload into a flow list
+    /// Turn another tool's workload into a flow list, or its topology into a topology file
     Import(ImportArgs),
     /// Measure how fast this machine runs a part of farspan
     Bench(BenchArgs),
@@ -322,6 +322,8 @@ pub struct ImportArgs {
 pub enum ImportFormat {
     /// A connection matrix of htsim (.cm, .tm)
     Cm(CmArgs),
+    /// A topology of htsim (.topo), as a topology file
+    Topo(TopoArgs),
     /// Formats of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -329,7 +331,7 @@ pub enum ImportFormat {
 
 /// The message for a format that cannot be imported.
 pub fn unknown_format(words: &[String]) -> String {
-    unknown_name("format", words.first().map_or("", String::as_str), &["cm"], &["hpcc", "goal"])
+    unknown_name("format", words.first().map_or("", String::as_str), &["cm", "topo"], &["hpcc", "goal"])
 }
 
 /// Arguments of `import cm`.
@@ -342,6 +344,16 @@ pub struct CmArgs {
     #[arg(long, value_name = "us|ps", value_parser = time_unit)]
     pub time_unit: TimeUnit,
     /// File for the list: Parquet if it ends in .parquet, else CSV; without it, CSV goes to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `import topo`.
+#[derive(Args, Debug)]
+pub struct TopoArgs {
+    /// The topology
+    pub file: PathBuf,
+    /// File for the topology in TOML; without it, it goes to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }

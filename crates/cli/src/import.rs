@@ -1,16 +1,38 @@
 //! `farspan import`.
 
-use crate::args::{CmArgs, ImportArgs, ImportFormat, unknown_format};
+use crate::args::{CmArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
 use crate::{Failure, output};
 use farspan_scenario::import::cm;
 use farspan_scenario::list;
+use farspan_scenario::topology::htsim;
 
-/// Turns another tool's workload into a flow list.
+/// Turns another tool's workload into a flow list, or its topology into a topology file.
 pub fn import(args: &ImportArgs) -> Result<(), Failure> {
     match &args.format {
         ImportFormat::Cm(args) => connection_matrix(args),
+        ImportFormat::Topo(args) => topology(args),
         ImportFormat::Other(words) => Err(Failure::BadInput(unknown_format(words))),
     }
+}
+
+fn topology(args: &TopoArgs) -> Result<(), Failure> {
+    let topology = htsim::read(&args.file).map_err(|error| Failure::BadInput(error.to_string()))?;
+    for warning in &topology.warnings {
+        eprintln!("farspan: warning: {warning}");
+    }
+    let text = topology.to_toml(&args.file.file_name().unwrap_or_default().to_string_lossy());
+    let Some(out) = &args.output else {
+        output::text(&text);
+        return Ok(());
+    };
+    farspan_scenario::write(out, &text)?;
+    output::text(&format!(
+        "wrote {}: {} hosts, {} switches; next: a scenario with kind = \"from_file\" and this file under [topology]\n",
+        out.display(),
+        topology.hosts,
+        topology.switches,
+    ));
+    Ok(())
 }
 
 fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {

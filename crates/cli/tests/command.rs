@@ -159,6 +159,53 @@ fn a_matrix_with_an_error_leaves_no_list_behind() {
 }
 
 #[test]
+fn an_imported_topology_is_one_that_a_scenario_takes() {
+    let folder = Folder::new("import-topo");
+    let (topo, file) = (folder.path("tree.topo"), folder.path("tree.toml"));
+    let tier = |up: &str| format!("Downlink_speed_Gbps 100\n{up}Radix_Down 2\nDownlink_Latency_ns 1000\n");
+    let text = format!("Nodes 8\nTiers 2\nPodsize 8\nTier 0\n{}Tier 1\n{}", tier("Radix_Up 2\n"), tier(""));
+    std::fs::write(
+        &topo,
+        text.replace(
+            "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2",
+            "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 4",
+        ),
+    )
+    .unwrap();
+    let output = farspan(&["import", "topo", &topo]);
+    assert!(stdout(&output).contains("kind = \"leaf_spine\""), "{}", stderr(&output));
+    let output = farspan(&["import", "topo", &topo, "-o", &file]);
+    assert!(stdout(&output).starts_with(&format!("wrote {file}: 8 hosts, 6 switches; next")));
+    let scenario = folder.path("run.toml");
+    let text = "[topology]\nkind = 'from_file'\nfile = 'tree.toml'\n[[workload]]\nkind = 'permutation'\nflow_size = '1MiB'\n";
+    std::fs::write(&scenario, text).unwrap();
+    assert_eq!(document(&["run", &scenario, "--quiet", "--json"])["flows"]["finished"], 8);
+    std::fs::write(&topo, "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nRadix 2\n").unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let output = farspan(&["import", "topo", &topo, "-o", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("tree.topo:5: \"Radix\" is no keyword of a tier"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!std::path::Path::new(&file).exists());
+}
+
+#[test]
+fn a_topology_starter_is_written_and_has_a_schema() {
+    let folder = Folder::new("new-topology");
+    let file = folder.path("net.toml");
+    let output = farspan(&["new", "--topology", &file]);
+    assert!(stdout(&output).contains("kind = \"from_file\""), "{}", stderr(&output));
+    assert_eq!(farspan(&["new", "--topology", &file]).status.code(), Some(2), "it exists");
+    let output = farspan(&["check", "topology/three-sites", "--set", &format!("topology.file={file}")]);
+    assert!(stdout(&output).contains("# pair between sites 1 and 2: 5 links"), "{}", stderr(&output));
+    let schema = document(&["schema", "--topology"]);
+    assert!(schema["properties"]["link"]["description"].is_string());
+}
+
+#[test]
 fn a_run_is_one_document_and_repeats_itself() {
     let arguments = [&["run", "uno/incast-mixed", "--scheme", "uno-noec"][..], &SMALL].concat();
     let (first, second) = (document(&arguments), document(&arguments));

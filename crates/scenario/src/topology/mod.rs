@@ -4,6 +4,7 @@
 //! a network. Every error names file, line, column, key, what is wrong, and the cure.
 
 mod graph;
+pub mod htsim;
 mod model;
 mod range;
 

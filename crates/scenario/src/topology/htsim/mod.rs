@@ -1,0 +1,111 @@
+//! htsim's topologies (`.topo`): fat trees of two or three tiers.
+//!
+//! The format has no specification; what is read here is what the loader of uet-htsim accepts. A header (`Nodes`, `Tiers`,
+//! `Podsize`) ends at the first `Tier` line; then comes a block for each tier. Keywords are case-insensitive, lines that begin
+//! with `#` are comments, values are whole numbers. The wiring is htsim's, host by host and link by link. Where the loader
+//! stops, this reader refuses and says why; where it cuts a number short or reads past an unknown header without a word, this
+//! reader refuses or warns.
+
+mod parse;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use super::TopologyFile;
+use std::fmt;
+use std::path::Path;
+
+/// A topology of htsim as one of farspan.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Imported {
+    /// The same nodes and links.
+    pub file: TopologyFile,
+    /// How many hosts there are.
+    pub hosts: u64,
+    /// How many switches there are.
+    pub switches: u64,
+    /// The `[topology]` table of a scenario that gives the same network by a generator, if one does.
+    pub generator: Option<String>,
+    /// What is odd, but no error.
+    pub warnings: Vec<String>,
+}
+
+impl Imported {
+    /// The topology file, with what it comes from and what it equals as comments on top.
+    #[must_use]
+    pub fn to_toml(&self, source: &str) -> String {
+        let source = source.replace('\n', " ");
+        let mut text =
+            format!("# From htsim's {source}: {} hosts, {} switches.\n", self.hosts, self.switches);
+        if let Some(generator) = &self.generator {
+            text += "# The same network by a generator, whose knobs --set reaches:\n#\n#   [topology]\n";
+            for line in generator.lines() {
+                text += &format!("#   {line}\n");
+            }
+        }
+        text + "\n" + &self.file.to_toml()
+    }
+}
+
+/// What is wrong with a `.topo` file, and where.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct TopoError {
+    /// The file.
+    pub file: String,
+    /// The line, from 1, unless the whole file is concerned.
+    pub line: Option<usize>,
+    /// What is wrong, and what was expected.
+    pub problem: String,
+    /// What to do about it.
+    pub cure: String,
+}
+
+impl fmt::Display for TopoError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}; {}", self.problem, self.cure)
+    }
+}
+
+/// Reads a `.topo` file.
+///
+/// # Errors
+/// If the file cannot be read, or is not one: the error names the line, what is wrong, and the cure.
+pub fn read(path: &Path) -> Result<Imported, TopoError> {
+    let file = path.display().to_string();
+    let fail = |problem: String, line| TopoError {
+        file: file.clone(),
+        line,
+        problem,
+        cure: "give a topology of htsim (.topo), which is plain text".to_owned(),
+    };
+    let bytes = std::fs::read(path).map_err(|error| fail(format!("cannot be read ({error})"), None))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        fail("not UTF-8".to_owned(), Some(1 + valid.iter().filter(|byte| **byte == b'\n').count()))
+    })?;
+    parse(&file, &text)
+}
+
+/// Reads a `.topo` file from its text; `file` names it in messages.
+///
+/// # Errors
+/// As [`read`].
+pub fn parse(file: &str, text: &str) -> Result<Imported, TopoError> {
+    let place =
+        |(line, problem, cure): parse::Fault| TopoError { file: file.to_owned(), line, problem, cure };
+    let (tree, mut warnings) = parse::parse(text).map_err(place)?;
+    let shape = wire::Shape::of(&tree).map_err(place)?;
+    warnings.extend(shape.odd(&tree));
+    let warnings = warnings.into_iter().map(|(line, text)| format!("{file}:{line}: {text}")).collect();
+    Ok(Imported {
+        file: wire::file(&tree, &shape),
+        hosts: tree.nodes,
+        switches: shape.switches(),
+        generator: wire::generator(&tree, &shape),
+        warnings,
+    })
+}
