@@ -111,6 +111,9 @@ impl Run {
         if self.partial() {
             warnings.push("interrupted: what stands here is the part until then".to_owned());
         }
+        if self.summary.pointer("/fct/all").is_none_or(Value::is_null) {
+            warnings.push("no flow was measured".to_owned());
+        }
         if any("/fct/all/unfinished") {
             warnings.push("flows did not end; they count as infinite".to_owned());
         }
