@@ -1,7 +1,8 @@
 # %% [markdown]
 # # An own topology and an own list of flows
 #
-# A scenario is a TOML file. This one is a dumbbell across two datacenters, whose flows come from a CSV file.
+# A scenario is a TOML file. This one takes its network from a file of its own, two sites joined by two long links, and
+# its flows from a CSV file.
 
 # %%
 import tempfile
@@ -25,20 +26,53 @@ folder = Path(tempfile.mkdtemp())
 7,3,1048576,0,answer,3
 """
 )
+(folder / "network.toml").write_text(
+    """[defaults]
+rate = "100Gbps"
+delay = "1us"
+buffer = "1MiB"
+
+[[site]]
+name = "west"
+[[site]]
+name = "east"
+
+[[node]]
+name = "host[0..3]"
+kind = "host"
+site = "west"
+[[node]]
+name = "host[4..7]"
+kind = "host"
+site = "east"
+[[node]]
+name = "west-switch"
+kind = "switch"
+site = "west"
+[[node]]
+name = "east-switch"
+kind = "switch"
+site = "east"
+
+[[link]]
+a = "host[0..3]"
+b = "west-switch"
+[[link]]
+a = "host[4..7]"
+b = "east-switch"
+[[link]]
+a = "west-switch"
+b = "east-switch"
+delay = "500us"
+count = 2
+"""
+)
 (folder / "scenario.toml").write_text(
     """name = "own"
 
 [topology]
-kind = "dumbbell"
-hosts = 4
-two_sites = true
-link_rate = "100Gbps"
-link_delay = "1us"
-bottleneck_rate = "100Gbps"
-buffer = "1MiB"
-
-[topology.wan]
-rtt = "1ms"
+kind = "from_file"
+file = "network.toml"
 
 [scheme]
 name = "uno-noec"
@@ -48,7 +82,7 @@ kind = "flows"
 file = "flows.csv"
 
 [probes]
-rate_interval = "1ms"
+rate_interval = "2ms"
 """
 )
 
@@ -72,7 +106,7 @@ print(sorted(file.name for file in (folder / "result").iterdir()))
 # A wrong key is an error with its place and cure.
 
 # %%
-text = (folder / "scenario.toml").read_text().replace("link_rate", "link_rte")
+text = (folder / "scenario.toml").read_text().replace("rate_interval", "rate_intervall")
 (folder / "wrong.toml").write_text(text)
 try:
     fs.check(folder / "wrong.toml")
