@@ -163,7 +163,7 @@ pub(crate) struct Switch {
 fn way(routes: &RouteTable, leaf_of: &[u32], first_port: u32, packet: &Packet) -> usize {
     let leaf = leaf_of[packet.to().index()];
     let port = routes.port(packet.to(), leaf, packet.flow, packet.entropy);
-    (port.expect("the generated topologies are connected").0 - first_port) as usize
+    (port.expect("the topologies are connected").0 - first_port) as usize
 }
 
 /// When something is due next at a port that has had its turn; one that waits for nothing is no longer touched.
