@@ -36,6 +36,8 @@ def request(
     """Check the types of the arguments that only Python has."""
     if seed is not None:
         seed = whole(seed, 0, LARGEST_SEED, "seed")
+    text(scheme, "scheme", 'a name, such as "uno-noec" or "unocc+rps"; farspan.schemes() lists them')
+    text(profile, "profile", '"paper" or "artifact"')
     assignments = [f"{_path(path)}={toml(value, path)}" for path, value in (set or {}).items()]
     return Request(os.fspath(scenario), scheme, profile, seed, assignments)
 
@@ -47,6 +49,12 @@ def whole(value: object, least: int, most: int, argument: str) -> int:
         cure = f"give an int from {least} to {most}"
         raise ScenarioError(f"{value!r} is not a whole number in range", argument=argument, cure=cure)
     return number
+
+
+def text(value: object, argument: str, what: str) -> None:
+    """Refuse what is neither text nor left out."""
+    if value is not None and not isinstance(value, str):
+        raise ScenarioError(f"{value!r} is not text", argument=argument, cure=f"give {what}")
 
 
 def _path(path: str) -> str:

@@ -31,6 +31,8 @@ def test_a_bad_file_is_named_with_line_column_key_and_cure(tmp_path: Path) -> No
     ("arguments", "argument", "words"),
     [
         ({"scheme": "unoo"}, 'scheme="unoo"', 'did you mean "uno"'),
+        ({"scheme": 5}, "scheme", "5 is not text; give a name"),
+        ({"profile": ["paper"]}, "profile", '[\'paper\'] is not text; give "paper" or "artifact"'),
         ({"profile": "papper"}, 'profile="papper"', "paper"),
         ({"engine": "windoed"}, 'engine="windoed"', 'did you mean "windowed"'),
         ({"set": {"topology.kk": 4}}, 'set={"topology.kk": 4}', "did you mean"),

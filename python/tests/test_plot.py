@@ -66,6 +66,21 @@ def test_flows_that_never_ended_leave_a_gap() -> None:
     assert [bool(np.isnan(np.asarray(one.get_ydata())).all()) for one in heights] == [False, True]
 
 
+def test_flows_that_never_started_do_not_count(tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(
+        "src,dst,size_bytes,start_ns,after\n0,1,1000,0,\n0,1,100000000,0,\n1,2,1000,0,1\n"
+    )
+    scenario = tmp_path / "waits.toml"
+    scenario.write_text(
+        "[topology]\nkind = 'star'\n[[workload]]\nkind = 'flows'\nfile = 'list.csv'\n[stop]\ntime = '1ms'\n"
+    )
+    with pytest.warns(UserWarning, match=r"never started|not ended"):
+        result = fs.run(scenario)
+    assert result.summary["flows"]["not_started"] == 1
+    line = fs.plot.fct_cdf(result).axes[0].lines[0]
+    assert np.asarray(line.get_ydata()).tolist() == [0.0, 0.5]
+
+
 def test_numbers_of_the_summary_have_their_units(recorded: fs.Result) -> None:
     measures = ["packets.dropped", "queues.bottleneck_mean_bytes", "queues.bottleneck_utilization", "sim_time_s"]
     axes = fs.plot.comparison(recorded, measures=measures).axes

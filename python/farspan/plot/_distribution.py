@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def _chosen(results: list[Result], group: str | None) -> tuple[Floats, Floats, Floats]:
-    """Sizes (bytes), completion times (ns) and slowdowns of measured flows of a class or tag; NaN while unfinished."""
+    """Sizes (bytes), completion times (ns) and slowdowns of started flows of a class or tag; NaN while unfinished."""
     import numpy as np
 
     parts = []
     for result in results:
         flows = result.flows
-        keep = np.asarray(flows.column("measured"), dtype=bool)
+        keep = np.asarray(flows.column("measured"), dtype=bool) & ~np.isnan(floats(flows.column("start_ns")))
         if group is not None:
             names = [flows.column(name) for name in ("class", "tag")]
             keep &= np.asarray([group in pair for pair in zip(*names, strict=True)], dtype=bool)
@@ -29,14 +29,15 @@ def _chosen(results: list[Result], group: str | None) -> tuple[Floats, Floats, F
     sizes, fcts, slowdowns = (np.concatenate(column) for column in zip(*parts, strict=True))
     if not sizes.size:
         known = sorted({str(name) for result in results for name in result.flows.column("tag")})
-        raise ValueError(f"no measured flow is of {group!r}; there are: intra, inter, {', '.join(known)}")
+        raise ValueError(f"no measured flow that started is of {group!r}; there are: intra, inter, {', '.join(known)}")
     return sizes, fcts, slowdowns
 
 
 def fct_cdf(results: Results, *, group: str | None = None, slowdown: bool = False, ax: Axes | None = None) -> Figure:
     """Draw the distribution of flow completion times, one line for each scheme.
 
-    Flows of several seeds are pooled. Flows that had not ended count as infinite: their line ends below 1.
+    Flows of several seeds are pooled. Flows that had not ended count as infinite: their line ends below 1. Flows that
+    never started do not count.
 
     Parameters
     ----------
@@ -88,8 +89,8 @@ def slowdown_by_size(
     """Draw quantiles of the slowdown over flow size, one colour for each scheme and dashes for each quantile.
 
     Bins are equally wide on the logarithmic axis; a point stands at the median size of its flows. Quantiles are by
-    nearest rank, and unfinished flows count as infinite. A bin has a point only if it has flows above the quantile:
-    the 99% one takes 100 flows.
+    nearest rank; unfinished flows count as infinite, and those that never started do not count. A bin has a point only
+    if it has flows above the quantile: the 99% one takes 100 flows.
 
     Parameters
     ----------
