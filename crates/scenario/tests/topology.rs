@@ -244,3 +244,29 @@ fn loads_refer_to_what_the_racks_can_send_up() {
         assert!((fabric - 0.4).abs() < 0.03, "{topology}: {fabric}");
     }
 }
+
+/// Two sites of three hosts at a switch; the middle one of each has a link of its own delay.
+const UNEVEN: &str = "
+site = [{ name = 'a' }, { name = 'b' }]
+node = [
+  { name = 'host[0..2]', kind = 'host', site = 'a' },
+  { name = 'host[3..5]', kind = 'host', site = 'b' },
+  { name = 'sa', kind = 'switch', site = 'a' },
+  { name = 'sb', kind = 'switch', site = 'b' },
+]
+link = [
+  { a = ['host0', 'host2'], b = 'sa' },
+  { a = 'host1', b = 'sa', delay = '1ms' },
+  { a = ['host3', 'host5'], b = 'sb' },
+  { a = 'host4', b = 'sb', delay = '2ms' },
+  { a = 'sa', b = 'sb', delay = '100us' },
+]
+";
+
+#[test]
+fn two_sites_are_as_far_apart_as_their_farthest_hosts() {
+    let world = in_folder("uneven", UNEVEN, &[]).unwrap();
+    let inter = world.inter.unwrap();
+    assert_eq!(inter.base_rtt.as_ns() / 100_000, 62, "1 ms, 100 us and 2 ms, both ways: {}", inter.base_rtt);
+    assert_eq!(world.pairs[0].path, inter);
+}

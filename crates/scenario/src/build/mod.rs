@@ -21,6 +21,7 @@ use farspan_transport::{Class, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// With a warm-up, how often the run looks whether every measured flow has ended.
@@ -41,13 +42,13 @@ pub struct World {
     pub intra: Option<PathFacts>,
     /// Of [`World::pairs`], the farthest; `None` with a single site.
     pub inter: Option<PathFacts>,
-    /// A pair of hosts for every two sites.
+    /// The farthest pair of hosts of every two sites.
     pub pairs: Vec<SitePair>,
     /// What is odd, but no error.
     pub warnings: Vec<String>,
 }
 
-/// Hosts of two sites: the first of one and the last of the other.
+/// The farthest hosts of two sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SitePair {
     /// The one site, from 0.
@@ -208,12 +209,17 @@ impl Paths<'_> {
 
     fn between(&self, sites: &Sites) -> Vec<SitePair> {
         let pairs = (0..sites.count()).flat_map(|to| (0..to).map(move |from| (from, to)));
-        let pair = |(from, to)| SitePair {
-            from,
-            to,
-            path: self.path(sites.range(from).start, sites.range(to).end - 1),
-        };
-        pairs.map(pair).collect()
+        pairs
+            .map(|(from, to)| SitePair { from, to, path: self.farthest(sites.range(from), sites.range(to)) })
+            .collect()
+    }
+
+    /// The farthest pair of two sites, of the first site's first host's farthest and that one's farthest.
+    fn farthest(&self, from: Range<u32>, to: Range<u32>) -> PathFacts {
+        let of_first = |to: &u32| self.path(from.start, *to).base_rtt;
+        let end = to.max_by_key(of_first).expect("a site has hosts");
+        let paths = from.map(|from| self.path(from, end));
+        paths.rev().max_by_key(|path| path.base_rtt).expect("a site has hosts")
     }
 }
 
