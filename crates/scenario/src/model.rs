@@ -13,6 +13,7 @@ use farspan_transport::{Class, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A farspan scenario: topology, scheme, workload, probes and stop rule.
 ///
@@ -45,6 +46,10 @@ pub struct Scenario {
     pub measure: Measure,
     /// When to end.
     pub stop: Stop,
+    /// Digests of the files that the scenario reads (topology, sizes, flow lists), by absolute path. A scenario that
+    /// `check` or a run has written has them; it is refused when a file has changed since. Default: not compared.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
 }
 
 /// Hosts, switches, links.

@@ -1,6 +1,7 @@
 //! From a scenario as written to one in which every key that applies has a value.
 
 mod fault;
+mod files;
 pub(crate) mod limits;
 mod scheme;
 mod topology;
@@ -106,6 +107,7 @@ impl Context<'_> {
         let transport = transport(written.transport)?;
         let scheme = self.scheme(written.scheme, &transport)?;
         let workload = self.workload(written.workload, sites > 1)?;
+        let files = files::digests(&topology, &workload, &written.files)?;
         let scenario = Scenario {
             name: Some(self.name.to_owned()),
             description: written.description,
@@ -122,6 +124,7 @@ impl Context<'_> {
                 fairness_group: written.measure.fairness_group,
             },
             stop: Stop { time: Some(written.stop.time.unwrap_or(Duration::from_ms(10_000))) },
+            files,
         };
         limits::check(&scenario)?;
         Ok(scenario)

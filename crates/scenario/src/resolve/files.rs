@@ -1,0 +1,85 @@
+//! The files that a scenario reads: their digests tell scenarios apart that name the same files with other contents.
+
+use crate::builtin::BuiltInTopology;
+use crate::document::join;
+use crate::error::Fault;
+use crate::model::{Topology, Workload};
+use crate::value::{ClassSizes, Sizes};
+use farspan_units::random;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{self, Read};
+
+/// The digest of every file, by its path. What is no file or cannot be read has none: whoever reads it says so.
+///
+/// # Errors
+/// If a file has another digest than `written` says.
+pub(super) fn digests(
+    topology: &Topology,
+    workload: &[Workload],
+    written: &BTreeMap<String, String>,
+) -> Result<BTreeMap<String, String>, Fault> {
+    let network = topology.file.as_deref().filter(|file| BuiltInTopology::named(file).is_none());
+    let of_parts = workload.iter().flat_map(|part| part.file.as_deref().into_iter().chain(sizes(part)));
+    let files: BTreeSet<&str> = network.into_iter().chain(of_parts).collect();
+    let mut digests = BTreeMap::new();
+    for file in files {
+        let Ok(digest) = digest(file) else { continue };
+        if let Some(before) = written.get(file).filter(|before| **before != digest) {
+            let problem = format!("the file has changed: its digest is {digest}, and was {before}");
+            let cure = "remove this line (or --set files={}) to take the file as it is now, or bring back the one that it was";
+            return Err(Fault::new(join("files", file), problem, cure));
+        }
+        digests.insert(file.to_owned(), digest);
+    }
+    Ok(digests)
+}
+
+/// The files with distributions of sizes.
+fn sizes(part: &Workload) -> impl Iterator<Item = &str> {
+    let names = match &part.sizes {
+        None => [None, None],
+        Some(Sizes::Both(name)) => [Some(name), None],
+        Some(Sizes::PerClass(ClassSizes { intra, inter })) => [Some(intra), Some(inter)],
+    };
+    names.into_iter().flatten().map(String::as_str).filter(|name| name.ends_with(".csv"))
+}
+
+/// 64 bits over the bytes of a file, in hex: FNV-1a over its words of 8 bytes (the last one filled up with zeros) and its
+/// length, then mixed. It finds edits; it withstands nobody who looks for a collision.
+fn digest(file: &str) -> io::Result<String> {
+    // A pipe can be read only once.
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let mut file = File::open(file)?;
+    let mut block = vec![0; 1 << 16];
+    let (mut hash, mut length) = (0xcbf2_9ce4_8422_2325_u64, 0_u64);
+    let add = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+    loop {
+        let read = fill(&mut file, &mut block)?;
+        block[read..].fill(0);
+        let words = block.chunks_exact(8).take(read.div_ceil(8));
+        hash = words.fold(hash, |hash, word| {
+            add(hash, u64::from_le_bytes(word.try_into().expect("chunks of eight bytes")))
+        });
+        length += read as u64;
+        if read < block.len() {
+            return Ok(format!("{:016x}", random::mix(add(hash, length))));
+        }
+    }
+}
+
+/// Reads until the block is full or the file ends.
+fn fill(file: &mut File, block: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < block.len() {
+        match file.read(&mut block[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
