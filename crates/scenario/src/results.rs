@@ -3,7 +3,7 @@
 mod collectives;
 mod trace;
 
-use crate::build::{World, select::PROBES};
+use crate::build::{World, select::probe};
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_metrics::{
@@ -162,7 +162,7 @@ fn series_records(outcome: &Outcome) -> Vec<SeriesRecord> {
     let names: Vec<Arc<str>> = outcome.ports.iter().map(|port| port.name.as_str().into()).collect();
     let record = |sample: &Sample| SeriesRecord {
         t: sample.at,
-        probe: PROBES[sample.probe as usize].1,
+        probe: probe(sample.probe),
         id: match sample.id {
             SampleId::Flow(flow) => SeriesId::Flow(flow),
             SampleId::Port(port) => SeriesId::Port(Arc::clone(&names[port.index()])),

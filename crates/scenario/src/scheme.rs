@@ -119,6 +119,8 @@ enum Missing {
     Unknown(String),
     /// A path selector.
     Balance(String),
+    /// A scheme that has all its parts, where a control is to stand; its own control.
+    Whole(&'static str, &'static str),
 }
 
 /// The parts of a scheme for intra-DC and inter-DC flows.
@@ -144,9 +146,10 @@ fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missi
     let mut parts = alias.map_or(name, |alias| of_alias(alias)).split('+').map(str::trim);
     let asked = parts.next().unwrap_or_default();
     let control = congestion::NAMES.iter().find(|known| **known == asked).copied();
-    let control = control.ok_or_else(|| match PLANNED_CONTROLS.contains(&asked) {
-        true => Missing::Planned(asked.to_owned()),
-        false => Missing::Unknown(asked.to_owned()),
+    let control = control.ok_or_else(|| match ALIASES.iter().find(|alias| alias.name == asked) {
+        Some(whole) => Missing::Whole(whole.name, of_alias(whole).split('+').next().unwrap_or_default()),
+        None if PLANNED_CONTROLS.contains(&asked) => Missing::Planned(asked.to_owned()),
+        None => Missing::Unknown(asked.to_owned()),
     })?;
     let asked = parts.next().unwrap_or("ecmp");
     let balance = balance::NAMES.iter().find(|known| **known == asked).copied();
@@ -198,6 +201,10 @@ fn fault(scheme: &str, missing: Missing) -> Fault {
             let (problem, cure) = names::unknown("scheme", &name, &there, &later);
             fault(problem, format!("{cure}, any CC+LB such as unocc+rps, and A/B for intra and inter"))
         }
+        Missing::Whole(whole, control) => fault(
+            format!("scheme {scheme:?}: {whole:?} is a whole scheme, and a + follows a congestion control"),
+            format!("{whole} has {control:?}; write CC+LB with CC one of {}", congestion::NAMES.join(", ")),
+        ),
         Missing::Balance(name) => {
             let (problem, cure) = names::unknown("path selector", &name, balance::NAMES, PLANNED_BALANCES);
             fault(format!("scheme {scheme:?}: {problem}"), cure)
@@ -301,6 +308,18 @@ mod tests {
         assert!(said("unocc+reps").contains("\"reps\" is not in this release"));
         assert!(said("unoo").contains("did you mean \"uno\"?"), "{}", said("unoo"));
         assert!(said("unocc+rsp").contains("did you mean \"rps\"?"));
+    }
+
+    #[test]
+    fn a_whole_scheme_is_no_control() {
+        for name in ["uno+x", "uno + rps", "gemini/uno-noec+rps+mds"] {
+            let said = said(name);
+            assert!(said.contains("is a whole scheme, and a + follows a congestion control"), "{said}");
+            assert!(
+                said.contains("has \"unocc\"; write CC+LB with CC one of ") && said.contains("gemini"),
+                "{said}"
+            );
+        }
     }
 
     #[test]

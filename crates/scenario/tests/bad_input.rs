@@ -195,6 +195,11 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("probes.flows=flow=x", "probes.flows", &["\"x\" is not a flow id"]),
         ("probes.flows=tag=incats", "probes.flows", &["did you mean \"incast\""]),
         ("probes.flows=class=wan", "probes.flows", &["available: intra, inter"]),
+        (
+            "probes.flows=class=inter",
+            "probes.flows",
+            &["\"class=inter\" selects none of the flows", "flow=0..0, class=intra, tag=incast"],
+        ),
         ("probes.series=['rat']", "probes.series", &["did you mean \"rate\""]),
         (
             "workload.trigger_delay=1us",
@@ -440,6 +445,45 @@ fn wrong_files_are_refused() {
     assert!(message.starts_with(&format!("{scenario}:7:9: workload[0].sizes: ")), "{message}");
 }
 
+#[test]
+fn a_written_scenario_refuses_a_file_that_has_changed() {
+    let folder = Folder::new("changed");
+    let topology = "[topology]\nkind = 'from_file'\nfile = 'net.toml'\n";
+    let poisson = "[[workload]]\nkind = 'poisson'\nload = 0.4\nflows = 3\nsizes = { intra = 'a.csv', inter = 'b.csv' }\n";
+    let list = "[[workload]]\nkind = 'flows'\nfile = 'list.csv'\n";
+    let texts = [
+        ("net.toml", farspan_scenario::TOPOLOGY_STARTER),
+        ("a.csv", "size_bytes,cdf\n100,1.0\n"),
+        ("b.csv", "size_bytes,cdf\n200,1.0\n"),
+        ("list.csv", "src,dst,size_bytes,start_ns\n0,1,100,0\n"),
+    ];
+    texts.iter().for_each(|(name, text)| _ = folder.write(name, text));
+    let resolve = |file: &str, set: &[&str]| {
+        let set = set.iter().map(|&text| text.to_owned()).collect();
+        Request { set, ..Request::new(file) }.resolve()
+    };
+    let first = resolve(&folder.write("first.toml", &[topology, poisson, list].concat()), &[]).unwrap();
+    assert_eq!(first.scenario().files.len(), 4);
+    let written = folder.write("written.toml", &first.to_toml());
+    assert_eq!(resolve(&written, &[]).unwrap().to_toml(), first.to_toml());
+    for (name, text) in texts {
+        let path = folder.write(name, &format!("{text}\n"));
+        let message = message(&Request::new(&written));
+        assert!(message.starts_with(&written) && message.contains(&format!("files.{path}: ")), "{message}");
+        assert!(
+            message.contains("the file has changed") && message.contains("remove this line"),
+            "{message}"
+        );
+        let now = resolve(&written, &["files={}"]).unwrap();
+        let differ = |path: &&String| now.scenario().files[*path] != first.scenario().files[*path];
+        assert_eq!(first.scenario().files.keys().filter(differ).collect::<Vec<_>>(), [&path]);
+        folder.write(name, text);
+    }
+    // Of files that are no longer read nothing is compared.
+    folder.write("net.toml", "");
+    assert_eq!(resolve(&written, &["topology.file=three-sites"]).unwrap().scenario().files.len(), 3);
+}
+
 proptest! {
     /// Any part of the starter replaced by anything: an error or a scenario, never a panic.
     #[test]
@@ -507,6 +551,7 @@ const KEYS: &[&str] = &[
     "measure.warmup",
     "measure.fairness_group",
     "stop.time",
+    "files",
 ];
 
 #[test]

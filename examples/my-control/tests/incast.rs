@@ -36,3 +36,19 @@ fn every_engine_gives_the_same_and_another_parameter_another_result() {
     assert_eq!(digest(0.5, EngineKind::Windowed), digest(0.5, EngineKind::Oracle));
     assert_ne!(digest(0.5, EngineKind::Windowed), digest(0.1, EngineKind::Windowed));
 }
+
+#[test]
+fn traces_name_it_as_the_summary_does() {
+    let set = vec!["workload.flow_size=64KiB".to_owned()];
+    let resolved = Request { set, ..Request::new("uno/incast-mixed") }.resolve().unwrap();
+    let mut world = World::build(&resolved).unwrap();
+    world.set_control(Class::Intra, Custom::new(MyControl { cut: 0.5 }));
+    world.trace(&["flow=0".to_owned()], &[]).unwrap();
+    let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+    let folder = std::env::temp_dir().join(format!("farspan-my-control-{}", std::process::id()));
+    results.save(&folder).unwrap();
+    let log = std::fs::read_to_string(folder.join("trace/flow-0.sqlog")).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(results.summary.scheme, "my-control/uno");
+    assert!(log.lines().next().unwrap().contains("scheme my-control/uno, "), "{log}");
+}

@@ -15,15 +15,27 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How many receivers count as bottlenecks, at most.
 const BOTTLENECK_RECEIVERS: usize = 4;
 
-/// What a simulated sample is called in tables.
-pub(crate) const PROBES: [(ProbeKind, Probe); 6] = [
-    (ProbeKind::Rate, Probe::Rate),
-    (ProbeKind::Cwnd, Probe::Cwnd),
-    (ProbeKind::Rtt, Probe::Rtt),
-    (ProbeKind::Queue, Probe::Queue),
-    (ProbeKind::PhantomQueue, Probe::PhantomQueue),
-    (ProbeKind::Utilization, Probe::Utilization),
+/// All that can be sampled.
+const PROBES: [ProbeKind; 6] = [
+    ProbeKind::Rate,
+    ProbeKind::Cwnd,
+    ProbeKind::Rtt,
+    ProbeKind::Queue,
+    ProbeKind::PhantomQueue,
+    ProbeKind::Utilization,
 ];
+
+/// What a simulated sample is called in tables.
+pub(crate) const fn probe(kind: ProbeKind) -> Probe {
+    match kind {
+        ProbeKind::Rate => Probe::Rate,
+        ProbeKind::Cwnd => Probe::Cwnd,
+        ProbeKind::Rtt => Probe::Rtt,
+        ProbeKind::Queue => Probe::Queue,
+        ProbeKind::PhantomQueue => Probe::PhantomQueue,
+        ProbeKind::Utilization => Probe::Utilization,
+    }
+}
 
 impl World {
     /// Traces the flows that any of the selectors `flows` selects (`flow=17,20..29`, `tag=incast*`, `class=inter`), and the
@@ -101,13 +113,13 @@ fn sampled_flows(scenario: &Scenario, network: &Network, workload: &Workload) ->
 fn series(patterns: &[String]) -> Result<Series, Fault> {
     let mut chosen = Series::NONE;
     for pattern in patterns {
-        let mut found = PROBES.iter().filter(|(_, probe)| matches(pattern, probe.name())).peekable();
+        let mut found = PROBES.into_iter().filter(|kind| matches(pattern, probe(*kind).name())).peekable();
         if found.peek().is_none() {
-            let known: Vec<_> = PROBES.iter().map(|(_, probe)| probe.name()).collect();
+            let known: Vec<_> = PROBES.into_iter().map(|kind| probe(kind).name()).collect();
             let (problem, cure) = names::unknown("series", pattern, &known, &[]);
             return Err(Fault::new("probes.series", problem, cure));
         }
-        chosen = found.fold(chosen, |chosen, (kind, _)| chosen.with(*kind));
+        chosen = found.fold(chosen, Series::with);
     }
     Ok(chosen)
 }
@@ -150,9 +162,29 @@ pub(crate) fn flows(
     let mut chosen = BTreeSet::new();
     for selector in selectors {
         let selected = selected(selector, network, workload);
-        chosen.extend(selected.map_err(|(problem, cure)| Fault::new(key, problem, cure))?);
+        let selected = selected.map_err(|(problem, cure)| Fault::new(key, problem, cure))?;
+        if selected.is_empty() {
+            let cure = format!("leave it out, or select some of {}", there(network, workload));
+            return Err(Fault::new(key, format!("{selector:?} selects none of the flows"), cure));
+        }
+        chosen.extend(selected);
     }
     Ok(chosen.into_iter().map(FlowId).collect())
+}
+
+/// The flows there are, as selectors: all ids, classes and tags.
+fn there(network: &Network, workload: &Workload) -> String {
+    let ids = format!("flow=0..{}", workload.flows.len().saturating_sub(1));
+    let classes = [(false, "class=intra"), (true, "class=inter")];
+    let has = |inter| workload.flows.iter().any(|flow| is_inter(network, flow) == inter);
+    let classes = classes.into_iter().filter(|(inter, _)| has(*inter)).map(|(_, class)| class.to_owned());
+    let tags: BTreeSet<_> = workload.flows.iter().map(|flow| flow.tag).collect();
+    let tags = tags.into_iter().map(|tag| format!("tag={}", workload.tags[tag as usize]));
+    std::iter::once(ids).chain(classes).chain(tags).collect::<Vec<_>>().join(", ")
+}
+
+fn is_inter(network: &Network, flow: &farspan_workload::Flow) -> bool {
+    network.site(flow.src) != network.site(flow.dst)
 }
 
 /// What is wrong, and the cure.
@@ -177,8 +209,7 @@ fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Ve
             Ok(matching.map(|(id, _)| id).collect())
         }
         ("class", "intra" | "inter") => {
-            let inter = |flow: &farspan_workload::Flow| network.site(flow.src) != network.site(flow.dst);
-            let of_class = flows().filter(|(_, flow)| inter(flow) == (value == "inter"));
+            let of_class = flows().filter(|(_, flow)| is_inter(network, flow) == (value == "inter"));
             Ok(of_class.map(|(id, _)| id).collect())
         }
         ("class", _) => Err(names::unknown("class", value, &["intra", "inter"], &[])),

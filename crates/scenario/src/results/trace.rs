@@ -39,7 +39,8 @@ impl Traces {
             name: spec.network.port_name(port),
             rate: spec.network.links[port.index()].rate,
         };
-        let (name, scheme, profile) = (resolved.name(), resolved.scheme(), resolved.profile().name());
+        let scheme = world.scheme_name(resolved.scheme());
+        let (name, profile) = (resolved.name(), resolved.profile().name());
         Self {
             description: format!("{name}, scheme {scheme}, profile {profile}, seed {}", resolved.seed()),
             partial: outcome.interrupted,
