@@ -127,7 +127,9 @@ fn the_packets_of_a_port_are_those_that_it_counts() {
         for (id, (seen, port)) in seen.iter().zip(&outcome.ports).enumerate() {
             let [left, gone, marked, trimmed] = *seen;
             let at = format!("seed {seed}, port {id}, {}", port.name);
-            assert_eq!(gone, port.dropped_packets, "{at}: dropped");
+            // A NIC knows of a packet's loss when it takes it; one that would have left after the end is in no trace.
+            let may_miss = u64::from(port.name.starts_with("host"));
+            assert!((gone..=gone + may_miss).contains(&port.dropped_packets), "{at}: {gone} dropped");
             assert!(marked <= port.marked_packets, "{at}: a mark on a marked packet is none");
             // What a stopped link discarded did not leave.
             if outcome.totals.in_network.packets == 0 && spec.faults.is_empty() {

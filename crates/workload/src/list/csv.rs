@@ -129,7 +129,10 @@ mod tests {
             (["3,,,", ",,,", ",,,"], "f.csv:2: after names row 3; it must be another row, 0 to 2"),
             ([",,,", ",1,,", ",,,"], "f.csv:3: after_delivered names row 1"),
             (["1 2 x,,,", ",,,", ",,,"], "f.csv:2: after is \"1 2 x\"; expected row numbers"),
-            (["1,,,", "2,,,", "0,,,"], "f.csv:2: rows 0, 1, 2 wait for each other in a circle; break"),
+            (
+                ["1,,,", "2,,,", "0,,,"],
+                "f.csv:2: rows 0, 1, 2 wait for each other in a circle; remove one of these",
+            ),
             (["1,,,", "2,,,", "1,,,"], "f.csv:3: rows 1, 2 wait for each other"),
             ([",,,", "0,,b,q", ",,,"], "f.csv:3: the row has a barrier and a queue"),
             ([",,,", ",,b,", ",,b,"], "f.csv:3: the row would never start: it is number 1 of its barrier"),
