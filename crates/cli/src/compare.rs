@@ -1,10 +1,10 @@
 //! `farspan compare`.
 
 use crate::args::CompareArgs;
-use crate::format::{NONE, Table, in_unit, number};
+use crate::format::{INFINITE, NONE, Table, or_infinite};
 use crate::{Failure, output};
 use farspan_metrics::Unit;
-use farspan_report::{Comparison, Difference, Ratios, compare as paired, html, load, write};
+use farspan_report::{Comparison, Difference, Ratios, compare as paired, html, load, pairs, write};
 use serde_json::{Value, json};
 
 /// Sets the runs of some folders side by side.
@@ -27,19 +27,19 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
 fn page(comparison: &Comparison) -> String {
     let several = comparison.runs.iter().any(|side| side.seeds.len() > 1);
     let mut heading = vec![String::new()];
-    for side in &comparison.runs {
+    for (i, side) in comparison.runs.iter().enumerate() {
         heading.push(side.name.clone());
-        if side.name != comparison.baseline {
+        if i != comparison.base {
             heading.push(format!("over {}", comparison.baseline));
         }
     }
     let mut table = Table::new(heading);
     for measure in &comparison.measures {
         let mut row = vec![measure.name.clone()];
-        for side in &comparison.runs {
+        for (i, side) in comparison.runs.iter().enumerate() {
             row.push(median(&side.summary, &measure.path, measure.unit));
-            if side.name != comparison.baseline {
-                let ratios = comparison.ratios.iter().find(|ratios| ratios.name == side.name);
+            if i != comparison.base {
+                let ratios = comparison.ratios.iter().find(|ratios| ratios.arm == i);
                 row.push(ratio(ratios, &measure.path));
             }
         }
@@ -52,7 +52,7 @@ fn page(comparison: &Comparison) -> String {
     text += &table.render(&[]);
     text += &format!(
         "over {}: median of the ratios seed by seed{}; {INFINITE}: flows did not end, or rates never converged; {NONE}: \
-         no such number\n",
+         no such number; (1 of 4): of so many of the seeds there is a ratio\n",
         comparison.baseline,
         if several { " [95% bootstrap interval]" } else { "" }
     );
@@ -63,9 +63,6 @@ fn page(comparison: &Comparison) -> String {
     comparison.notes.iter().fold(text, |text, note| text + &format!("note: {note}\n"))
 }
 
-/// What stands for a number that unfinished flows make infinite.
-const INFINITE: &str = "inf";
-
 /// The median of a number that some arm has: one that lacks it, lacks it for flows that did not end or rates that never
 /// converged.
 fn median(summary: &Value, path: &str, unit: Unit) -> String {
@@ -73,20 +70,37 @@ fn median(summary: &Value, path: &str, unit: Unit) -> String {
         return NONE.to_owned();
     }
     let median = summary.pointer(path).and_then(|spread| spread.get("median")?.as_f64());
-    median.map_or_else(|| INFINITE.to_owned(), |median| in_unit(Some(median), unit))
+    or_infinite(median, unit)
 }
 
-/// The median of the ratios, and its interval if there are several.
+/// The median of the ratios, its interval if there are several, and of how many seeds if not of all.
 fn ratio(ratios: Option<&Ratios>, path: &str) -> String {
     let entry = ratios.and_then(|ratios| ratios.fields.pointer(path));
-    let pairs = entry.and_then(|entry| entry.get("ratios")?.as_array()).map_or(0, Vec::len);
+    let (pairs, missing) = entry.map_or((0, 0), pairs);
     let Some(entry) = entry.filter(|_| pairs > 0) else { return NONE.to_owned() };
-    let value = |key: &str| {
-        let value = entry.get(key).and_then(Value::as_f64);
-        value.map_or_else(|| INFINITE.to_owned(), |value| number(Some(value)))
-    };
+    let value = |key: &str| or_infinite(entry.get(key).and_then(Value::as_f64), Unit::Number);
+    let of = if missing > 0 { format!(" ({pairs} of {})", pairs + missing) } else { String::new() };
     match pairs {
-        1 => value("median"),
-        _ => format!("{} [{}, {}]", value("median"), value("ci_low"), value("ci_high")),
+        1 => value("median") + &of,
+        _ => format!("{} [{}, {}]{of}", value("median"), value("ci_low"), value("ci_high")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_says_of_how_many_seeds_it_is() {
+        let entry = |ratios: Value, missing: u64| {
+            let fields = json!({"a": {"ratios": ratios, "median": 2.0, "ci_low": 1.0, "ci_high": null, "missing": missing}});
+            let ratios = Ratios { arm: 1, name: String::new(), seeds: Vec::new(), fields };
+            ratio(Some(&ratios), "/a")
+        };
+        let one = json!({"seed": 1, "ratio": 2.0});
+        assert_eq!(entry(json!([one]), 0), "2.00");
+        assert_eq!(entry(json!([one]), 3), "2.00 (1 of 4)");
+        assert_eq!(entry(json!([one, one]), 2), "2.00 [1.00, inf] (2 of 4)");
+        assert_eq!(entry(json!([]), 4), NONE);
     }
 }

@@ -6,6 +6,9 @@ use std::fmt::Write;
 /// What stands for a number that is not there.
 pub const NONE: &str = "-";
 
+/// What stands for a number that unfinished flows, or rates that never converged, make infinite.
+pub const INFINITE: &str = "inf";
+
 /// Microseconds in the unit that suits them, three digits.
 pub fn time(us: Option<f64>) -> String {
     let Some(us) = us else { return NONE.to_owned() };
@@ -47,6 +50,11 @@ pub fn number(value: Option<f64>) -> String {
 /// A share in per cent.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| NONE.to_owned(), |share| format!("{}%", digits(share * 100.0)))
+}
+
+/// A number over several runs in its unit: if it is not there, the runs made it infinite.
+pub fn or_infinite(value: Option<f64>, unit: Unit) -> String {
+    value.map_or_else(|| INFINITE.to_owned(), |value| in_unit(Some(value), unit))
 }
 
 /// A number of a run's document in its unit.
@@ -126,6 +134,15 @@ mod tests {
         assert_eq!(percent(Some(0.4567)), "45.7%");
         assert_eq!(seconds(75.0), "75.0 s");
         assert_eq!(seconds(600.0), "10.0 min");
+    }
+
+    #[test]
+    fn infinite_is_not_absent() {
+        assert_eq!(
+            (or_infinite(None, Unit::Us), in_unit(None, Unit::Us)),
+            ("inf".to_owned(), "-".to_owned())
+        );
+        assert_eq!(or_infinite(Some(2.0), Unit::Us), "2.00 us");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `farspan run`.
 
 use crate::args::RunArgs;
-use crate::format::{NONE, Table, bytes, in_unit, number, percent, seconds, time, with_prefix};
+use crate::format::{INFINITE, NONE, Table, bytes, number, or_infinite, percent, seconds, time, with_prefix};
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
 use crate::{Failure, output, report};
 use farspan_metrics::{Collective, Fct, Summary, measures};
-use farspan_scenario::write;
+use farspan_report::interval_note;
+use farspan_scenario::{clear, write};
 use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.
@@ -26,6 +27,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         );
     }
     drop(world);
+    if let Some(out) = &args.out {
+        clear(out)?;
+    }
     catch_interrupts();
     let done = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
     let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
@@ -211,10 +215,16 @@ fn seeds_table(summaries: &[Summary], spread: &Value) -> String {
     let documents: Vec<Value> = summaries.iter().map(|summary| json!(summary)).collect();
     for measure in measures(&documents.iter().collect::<Vec<_>>()) {
         let Some(entry) = spread.pointer(&measure.path) else { continue };
-        let value = |key: &str| in_unit(entry.get(key).and_then(Value::as_f64), measure.unit);
+        let value = |key: &str| or_infinite(entry.get(key).and_then(Value::as_f64), measure.unit);
         let interval = format!("{} to {}", value("ci_low"), value("ci_high"));
         table.row([measure.name.clone(), value("median"), value("min"), value("max"), interval]);
     }
-    let note = format!("{NONE}: infinite; the p99 of fewer than 1,000 Poisson flows is left out");
-    format!("{}  seeds {}\n\n{}\n{note}\n", heading(first), seeds.join(" "), table.render(&[]))
+    let infinite = format!("{INFINITE}: flows did not end, or rates never converged");
+    let note = interval_note(summaries.len()).map_or_else(String::new, |note| format!("note: {note}\n"));
+    format!(
+        "{}  seeds {}\n\n{}\n{infinite}; the p99 of fewer than 1,000 Poisson flows is left out\n{note}",
+        heading(first),
+        seeds.join(" "),
+        table.render(&[])
+    )
 }

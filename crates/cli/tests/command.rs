@@ -263,7 +263,10 @@ fn the_table_is_for_people() {
     let seeds = ["--seeds", "1..2", "--quiet"];
     let output =
         farspan(&[&["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB"][..], &seeds].concat());
-    assert!(stdout(&output).contains("95% interval of the median"));
+    let text = stdout(&output);
+    assert!(text.contains("95% interval of the median"));
+    assert!(text.contains("note: 2 seeds: an interval of the median reaches 95% from 6 seeds on"), "{text}");
+    assert!(text.contains("inf: flows did not end"), "{text}");
 }
 
 #[test]
@@ -430,6 +433,7 @@ fn runs_that_do_not_pair_are_refused_and_other_settings_named() {
         ([&uno, &other], "no seed in common: uno has 1, gemini has 5; run both with the same --seeds"),
         ([&uno, &larger], "do not pair at seed 1: flow 0 is 0 -> 240, 65536 B, tag \"incast\" here and"),
         ([&uno, &later], "nothing to compare: there is one arm"),
+        ([&uno, &format!("{uno}/")], "uno/ is given twice"),
     ] {
         let output = farspan(&["compare", folders[0], folders[1]]);
         assert_eq!(output.status.code(), Some(2));
@@ -440,6 +444,35 @@ fn runs_that_do_not_pair_are_refused_and_other_settings_named() {
     let output = farspan(&["compare", &uno, &deeper, "--baseline", "dctcp"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("there are \"uno (uno)\", \"uno (deeper)\""), "{}", stderr(&output));
+}
+
+#[test]
+fn a_folder_holds_the_last_command_alone() {
+    let folder = Folder::new("again");
+    let out = small_runs(&folder, "out", "uno", &["--trace", "flow=0"]);
+    let is = |name: &str| std::path::Path::new(&out).join(name).exists();
+    assert!(is("flows.parquet") && is("trace/flow-0.sqlog"));
+    small_runs(&folder, "out", "uno", &["--seeds", "1..4"]);
+    assert!(!is("flows.parquet") && !is("trace") && is("seed-4/flows.parquet"));
+    small_runs(&folder, "out", "gemini", &["--seeds", "1..2"]);
+    assert!(is("seed-2/flows.parquet") && !is("seed-3") && !is("seed-4"));
+    let output = farspan(&["compare", &out]);
+    assert!(stderr(&output).contains("there is one arm, \"gemini\""), "{}", stderr(&output));
+    small_runs(&folder, "out", "gemini", &[]);
+    assert!(is("flows.parquet") && !is("seed-1"));
+}
+
+#[test]
+fn of_several_seeds_those_are_read_that_their_document_lists() {
+    let folder = Folder::new("listed");
+    let out = small_runs(&folder, "out", "uno", &["--seeds", "1..2"]);
+    small_runs(&folder, "out/seed-3", "gemini", &["--seed", "3"]);
+    let output = farspan(&["compare", &out]);
+    assert!(stderr(&output).contains("there is one arm, \"uno\""), "{}", stderr(&output));
+    std::fs::remove_dir_all(folder.path("out/seed-2")).unwrap();
+    let output = farspan(&["report", &out]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("seed-2/summary.json: cannot be read"), "{}", stderr(&output));
 }
 
 #[test]

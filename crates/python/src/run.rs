@@ -4,7 +4,7 @@ use crate::error;
 use crate::table::Table;
 use farspan_cli::runner::{self, Job, RunError, Watch};
 use farspan_metrics::Summary;
-use farspan_scenario::{EngineKind, Progress, Request, Results, write};
+use farspan_scenario::{EngineKind, Progress, Request, Results, clear, write};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -155,6 +155,9 @@ pub fn run(
         .map_err(|problem| error::wrong_argument(py, &format!("engine={:?}", how.engine), &problem))?;
     let (jobs, engine) =
         py.detach(|| plan(ask, &how, engine)).map_err(|error| error::scenario(py, &error))?;
+    if let Some(out) = &how.out {
+        py.detach(|| clear(out)).map_err(|error| error::run(py, &error.into()))?;
+    }
     let monitor = Monitor::new(jobs.len());
     let (kept, raised) = py.detach(|| watched(&jobs, engine, &monitor, progress.as_ref()));
     let kept = kept.map_err(|error| error::run(py, &error))?;

@@ -45,9 +45,9 @@ function best(values, more) {
 }
 
 function sideBySide() {
-  const { arms, measures, baseline, notes, differences } = group();
+  const { arms, measures, baseline, base, notes, differences } = group();
   fill("notes", notes.map((note) => h("p", { class: "note" }, note)),
-    differences.length ? h("details", { open: differences.length < 4 }, h("summary", {}, `${differences.length} keys differ from ${baseline}, the scheme's aside`),
+    differences.length ? h("details", { open: differences.length < 4 }, h("summary", {}, `${differences.length} differences of keys from ${baseline}`),
       h("div", { class: "scroll" }, table(["key", "run", baseline, "here"], differences.map((d) => [d.key, d.name, d.baseline, d.value])))) : null);
   const several = arms.some((arm) => arm.runs.length > 1);
   const rows = measures.map((measure, m) => {
@@ -61,12 +61,12 @@ function sideBySide() {
       return h("span", { class: i === winner ? "best" : null },
         h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
         i === winner ? h("span", { class: "mark good" }, "best") : null,
-        arm.name !== baseline && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}`) : null);
+        i !== base && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null);
     });
     return [measure.name, ...cells];
   });
-  fill("measures", table(["", ...arms.map((arm) => `${arm.name}${arm.profile !== arms[0].profile ? ` (${arm.profile})` : ""}`)], rows));
-  byId("measures-caption").textContent = `${several ? "Median over seeds. " : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: ahead of the next by more than 1%. ∞: flows did not end, or rates never converged. ${NONE}: no such number, as a p99 of few flows.`;
+  fill("measures", table(["", ...armNames()], rows));
+  byId("measures-caption").textContent = `${several ? "Median over seeds. " : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: ahead of the next by more than 1%. ∞: flows did not end, or rates never converged. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
 }
 
 function ports() {

@@ -5,6 +5,7 @@ use crate::load::{ReportError, Run};
 use farspan_metrics::{FlowRow, Measure, measures, summarize};
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Below so many seeds no interval of the median reaches 95%: with n seeds its widest misses it with chance 2 x 0.5^n.
 const SEEDS_FOR_AN_INTERVAL: usize = 6;
@@ -16,11 +17,14 @@ pub struct Comparison {
     pub scenario: String,
     /// The arm that is the denominator of every ratio.
     pub baseline: String,
+    /// Its place among the arms.
+    #[serde(skip)]
+    pub base: usize,
     /// Every arm, in the order in which they were given.
     pub runs: Vec<Side>,
     /// Every arm but the baseline, over the baseline.
     pub ratios: Vec<Ratios>,
-    /// Keys of the scenario that differ from the baseline's, the scheme's aside.
+    /// Keys of the scenario that differ from the baseline's; those of the scheme only if both have the same.
     pub differences: Vec<Difference>,
     /// What a reader should know.
     pub notes: Vec<String>,
@@ -49,6 +53,9 @@ pub struct Side {
 /// An arm over the baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ratios {
+    /// The numerator's place among the arms.
+    #[serde(skip)]
+    pub arm: usize,
     /// The numerator.
     pub name: String,
     /// Seeds that both have.
@@ -75,9 +82,10 @@ pub struct Difference {
 /// `baseline` names the denominator; without it, it is what the first folder holds.
 ///
 /// # Errors
-/// If there is nothing to compare, no arm is called as `baseline` says, or the runs do not pair: other flows, or no seed in
+/// If there is nothing to compare, a run is given twice, no arm is called as `baseline` says, or the runs do not pair: other flows, or no seed in
 /// common.
 pub fn compare(runs: Vec<Run>, baseline: Option<&str>) -> Result<(Vec<Comparison>, Vec<Group>), ReportError> {
+    given_once(&runs)?;
     let groups = side_by_side(runs);
     let comparable: Vec<_> = groups.iter().filter(|group| group.arms.len() > 1).collect();
     if comparable.is_empty() {
@@ -89,6 +97,19 @@ pub fn compare(runs: Vec<Run>, baseline: Option<&str>) -> Result<(Vec<Comparison
     let comparisons: Result<Vec<_>, _> =
         comparable.iter().map(|group| compare_group(group, baseline, true)).collect();
     Ok((comparisons?, groups))
+}
+
+/// A run beside itself would show that a scheme is as good as itself.
+fn given_once(runs: &[Run]) -> Result<(), ReportError> {
+    let mut known = BTreeSet::new();
+    let place = |run: &Run| run.folder.canonicalize().unwrap_or_else(|_| run.folder.clone());
+    match runs.iter().find(|run| !known.insert(place(run))) {
+        None => Ok(()),
+        Some(run) => Err(ReportError::Unpaired {
+            problem: format!("the run in {} is given twice", run.folder.display()),
+            cure: "give folders of different runs, none within another".to_owned(),
+        }),
+    }
 }
 
 fn side_by_side(runs: Vec<Run>) -> Vec<Group> {
@@ -122,19 +143,21 @@ pub(crate) fn compare_group(
     baseline: Option<&str>,
     strict: bool,
 ) -> Result<Comparison, ReportError> {
-    let base = match baseline {
-        None => &group.arms[0],
+    let place = match baseline {
+        None => 0,
         Some(name) => {
-            group.arms.iter().find(|arm| arm.name == name).ok_or_else(|| ReportError::Unpaired {
+            group.arms.iter().position(|arm| arm.name == name).ok_or_else(|| ReportError::Unpaired {
                 problem: format!("--baseline {name}: {} has no such runs", group.name),
                 cure: format!("there are {}", arm_names(std::slice::from_ref(group))),
             })?
         }
     };
+    let base = &group.arms[place];
     let documents: Vec<_> = group.arms.iter().flat_map(|arm| &arm.runs).map(|run| &run.summary).collect();
     let mut comparison = Comparison {
         scenario: group.name.clone(),
         baseline: base.name.clone(),
+        base: place,
         runs: group.arms.iter().map(side).collect(),
         ratios: Vec::new(),
         differences: Vec::new(),
@@ -142,11 +165,12 @@ pub(crate) fn compare_group(
         measures: measures(&documents),
     };
     comparison.notes.extend(group.arms.iter().filter_map(interrupted));
-    for arm in group.arms.iter().filter(|arm| arm.name != base.name) {
+    for (i, arm) in group.arms.iter().enumerate().filter(|(i, _)| *i != place) {
         let difference = |(key, baseline, value)| Difference { name: arm.name.clone(), key, baseline, value };
         comparison.differences.extend(differences(&base.runs[0], &arm.runs[0]).into_iter().map(difference));
+        comparison.notes.extend(other_program(base, arm));
         match paired(base, arm, &mut comparison.notes) {
-            Ok(ratios) => comparison.ratios.push(ratios),
+            Ok(ratios) => comparison.ratios.push(Ratios { arm: i, ..ratios }),
             Err(error) if strict => return Err(error),
             Err(error) => comparison.notes.push(error.to_string()),
         }
@@ -156,7 +180,7 @@ pub(crate) fn compare_group(
 }
 
 fn side(arm: &Arm) -> Side {
-    let whole: Vec<&Run> = complete(arm).collect();
+    let whole: Vec<&Run> = arm.complete().collect();
     let documents: Vec<Value> = whole.iter().map(|run| run.summary.clone()).collect();
     Side {
         name: arm.name.clone(),
@@ -168,10 +192,6 @@ fn side(arm: &Arm) -> Side {
     }
 }
 
-fn complete(arm: &Arm) -> impl Iterator<Item = &Run> {
-    arm.runs.iter().filter(|run| !run.partial())
-}
-
 fn interrupted(arm: &Arm) -> Option<String> {
     let seeds: Vec<u64> = arm.runs.iter().filter(|run| run.partial()).map(Run::seed).collect();
     (!seeds.is_empty()).then(|| {
@@ -180,22 +200,48 @@ fn interrupted(arm: &Arm) -> Option<String> {
 }
 
 fn few_seeds(comparison: &mut Comparison) {
-    let most = comparison.ratios.iter().map(|ratios| ratios.seeds.len()).max().unwrap_or(0);
-    if most == 1 {
-        comparison.notes.push("one seed: a ratio, but no interval; run with --seeds 1..10".to_owned());
-    } else if (1..SEEDS_FOR_AN_INTERVAL).contains(&most) {
-        comparison.notes.push(format!(
-            "{most} seeds: an interval of the median reaches 95% from {SEEDS_FOR_AN_INTERVAL} seeds on; these are narrower"
-        ));
+    let fewest = comparison.ratios.iter().min_by_key(|ratios| ratios.seeds.len());
+    let note =
+        fewest.and_then(|ratios| Some(format!("{}: {}", ratios.name, interval_note(ratios.seeds.len())?)));
+    comparison.notes.extend(note);
+}
+
+/// What a reader should know of intervals over so few seeds; nothing if they are enough.
+#[must_use]
+pub fn interval_note(seeds: usize) -> Option<String> {
+    match seeds {
+        1 => Some("one seed: a number, but no interval; run with --seeds 1..10".to_owned()),
+        _ if seeds < SEEDS_FOR_AN_INTERVAL => Some(format!(
+            "{seeds} seeds: an interval of the median reaches 95% from {SEEDS_FOR_AN_INTERVAL} seeds on; these are narrower"
+        )),
+        _ => None,
     }
+}
+
+/// Two versions of the program may differ in more than the scenario says.
+fn other_program(base: &Arm, arm: &Arm) -> Option<String> {
+    let program = |arm: &Arm| {
+        let run = &arm.runs[0];
+        format!("farspan {}, commit {}", run.text("farspan_version"), run.text("commit"))
+    };
+    let (here, there) = (program(arm), program(base));
+    (here != there).then(|| format!("{}: run by {here}; {}: by {there}", arm.name, base.name))
 }
 
 /// The ratios of an arm over the baseline, over the seeds that both have.
 fn paired(base: &Arm, arm: &Arm, notes: &mut Vec<String>) -> Result<Ratios, ReportError> {
-    let pairs: Vec<(&Run, &Run)> =
-        complete(base).filter_map(|a| complete(arm).find(|b| b.seed() == a.seed()).map(|b| (a, b))).collect();
+    if let Some(none) = [base, arm].into_iter().find(|arm| arm.complete().next().is_none()) {
+        return Err(ReportError::Unpaired {
+            problem: format!("{}: all its runs were interrupted", none.name),
+            cure: "run it again to its end".to_owned(),
+        });
+    }
+    let pairs: Vec<(&Run, &Run)> = base
+        .complete()
+        .filter_map(|a| arm.complete().find(|b| b.seed() == a.seed()).map(|b| (a, b)))
+        .collect();
     let only = |of: &Arm, other: &Arm| -> Vec<u64> {
-        complete(of).map(Run::seed).filter(|seed| !complete(other).any(|run| run.seed() == *seed)).collect()
+        of.complete().map(Run::seed).filter(|seed| !other.complete().any(|run| run.seed() == *seed)).collect()
     };
     let (here, there) = (only(base, arm), only(arm, base));
     if pairs.is_empty() {
@@ -231,10 +277,18 @@ fn paired(base: &Arm, arm: &Arm, notes: &mut Vec<String>) -> Result<Ratios, Repo
     let below: Vec<(u64, &Value)> = pairs.iter().map(|(run, _)| (run.seed(), &run.summary)).collect();
     let above: Vec<(u64, &Value)> = pairs.iter().map(|(_, run)| (run.seed(), &run.summary)).collect();
     Ok(Ratios {
+        arm: 0,
         name: arm.name.clone(),
         seeds: pairs.iter().map(|(run, _)| run.seed()).collect(),
         fields: farspan_metrics::compare(&above, &below),
     })
+}
+
+/// Of an entry of [`Ratios::fields`]: seeds that have a ratio, and seeds that have none.
+#[must_use]
+pub fn pairs(entry: &Value) -> (u64, u64) {
+    let pairs = entry.get("ratios").and_then(Value::as_array).map_or(0, Vec::len);
+    (pairs as u64, entry.get("missing").and_then(Value::as_u64).unwrap_or(0))
 }
 
 /// Whether two runs have the same flows; where they first differ.
@@ -271,4 +325,52 @@ pub(crate) fn list(seeds: &[u64]) -> String {
         if first == last { first.to_string() } else { format!("{first}..{last}") }
     };
     ranges.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::group::testing::run;
+
+    fn notes(runs: Vec<Run>) -> Vec<String> {
+        compare(runs, None).unwrap().0.remove(0).notes
+    }
+
+    fn refusal(runs: Vec<Run>) -> String {
+        compare(runs, None).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn another_program_is_named() {
+        let (a, b) = (run("uno", 1, "aaaaaaa", false, ""), run("uno", 1, "bbbbbbb", false, ""));
+        let said = "uno (uno-bbbbbbb): run by farspan 1.0.0, commit bbbbbbb; uno (uno-aaaaaaa): by farspan 1.0.0, commit aaaaaaa";
+        assert!(notes(vec![a.clone(), b]).contains(&said.to_owned()));
+        let quiet = notes(vec![a, run("gemini", 1, "aaaaaaa", false, "")]);
+        assert!(!quiet.iter().any(|note| note.contains("run by")), "{quiet:?}");
+    }
+
+    #[test]
+    fn arms_that_were_interrupted_say_so() {
+        let runs = vec![run("uno", 1, "a", false, ""), run("gemini", 1, "a", true, "")];
+        assert_eq!(refusal(runs), "gemini: all its runs were interrupted; run it again to its end");
+    }
+
+    #[test]
+    fn a_run_is_not_compared_with_itself() {
+        let first = run("uno", 1, "a", false, "");
+        let twice = vec![first.clone(), Run { root: 1, ..first }];
+        assert!(
+            refusal(twice).starts_with("the run in /no/such/uno-a/seed-1 is given twice; give folders of")
+        );
+    }
+
+    #[test]
+    fn the_arm_with_the_fewest_seeds_has_the_note() {
+        let runs =
+            |scheme: &'static str, last: u64| (1..=last).map(move |seed| run(scheme, seed, "a", false, ""));
+        let all = |few| runs("uno", 8).chain(runs("gemini", 8)).chain(runs("dctcp", few)).collect();
+        let few = notes(all(3));
+        assert!(few.iter().any(|note| note.starts_with("dctcp: 3 seeds: an interval of")), "{few:?}");
+        assert_eq!(notes(all(8)), Vec::<String>::new());
+    }
 }

@@ -44,6 +44,11 @@ pub(crate) struct Share {
 }
 
 impl Budget {
+    /// How many runs of an arm have details, by its place among so many arms.
+    pub(crate) fn runs_of(self, place: usize, arms: usize) -> usize {
+        if place < self.runs { (self.runs / arms.max(1)).max(1) } else { 0 }
+    }
+
     /// The share of each of some runs with so many flows, of which `sampled` have series: what short tables leave goes to
     /// long ones.
     pub(crate) fn share(self, flows: &[usize], sampled: usize) -> Share {
@@ -158,7 +163,7 @@ fn busiest(ports: &[PortRow]) -> Value {
 }
 
 /// The curves of an arm's runs together, by class.
-pub(crate) fn curves(runs: &[Run], of: fn(&[&FlowRow]) -> Value) -> Value {
+pub(crate) fn curves(runs: &[&Run], of: fn(&[&FlowRow]) -> Value) -> Value {
     let class = |class: &str| {
         let flows = counted(runs.iter().flat_map(|run| &run.flows), class);
         (class.to_owned(), if flows.is_empty() { Value::Null } else { of(&flows) })
@@ -192,6 +197,12 @@ mod tests {
         assert_eq!(rows(&[9; 1000]), 50);
         let (few, many) = (BUDGET.share(&[1], 4), BUDGET.share(&[1], 24));
         assert_eq!((few.bins, few.series, many.bins, many.series), (240, 23, 138, 4));
+    }
+
+    #[test]
+    fn details_of_many_arms_stay_within_the_budget() {
+        let all = |arms: usize| (0..arms).map(|place| BUDGET.runs_of(place, arms)).sum::<usize>();
+        assert_eq!([1, 2, 5, 24, 25, 400].map(all), [24, 24, 20, 24, 24, 24]);
     }
 
     #[test]

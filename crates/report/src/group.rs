@@ -29,6 +29,17 @@ impl Arm {
     pub fn seeds(&self) -> Vec<u64> {
         self.runs.iter().map(Run::seed).collect()
     }
+
+    /// The runs that were not interrupted.
+    pub fn complete(&self) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(|run| !run.partial())
+    }
+
+    /// The runs whose flows make curves: the complete ones; if there are none, all.
+    pub(crate) fn drawn(&self) -> Vec<&Run> {
+        let complete: Vec<&Run> = self.complete().collect();
+        if complete.is_empty() { self.runs.iter().collect() } else { complete }
+    }
 }
 
 /// Sorts runs into groups, by scenario, and arms.
@@ -114,11 +125,15 @@ fn names(arms: &[Vec<Run>]) -> Vec<String> {
     names
 }
 
-/// Where two scenarios differ, the scheme, the seed and the words aside: key, value here, value there.
+/// Where two scenarios differ, the seed and the words aside, and constants of the scheme if it is another: key, value here,
+/// value there.
 pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, String)> {
+    let same_scheme = here.text("scheme") == there.text("scheme");
     let bare = |run: &Run| {
         let mut table = apart_from_seed(run);
-        table.remove("scheme");
+        if !same_scheme {
+            table.remove("scheme");
+        }
         table
     };
     let mut found = Vec::new();
@@ -150,5 +165,54 @@ fn differ(
             let text = |value: Option<&Value>| value.map_or_else(|| "not set".to_owned(), Value::to_string);
             found.push((path.to_owned(), text(here), text(there)));
         }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    use super::*;
+    use serde_json::json;
+
+    /// A run of a scheme, which has its name in the scenario, without flows.
+    pub(crate) fn run(scheme: &str, seed: u64, commit: &str, partial: bool, scenario: &str) -> Run {
+        let summary = json!({
+            "scenario": "s", "scheme": scheme, "profile": "paper", "seed": seed, "partial": partial,
+            "farspan_version": "1.0.0", "commit": commit, "fct": {"all": {"mean_us": 2.0}},
+        });
+        Run {
+            folder: format!("/no/such/{scheme}-{commit}/seed-{seed}").into(),
+            root: 0,
+            summary,
+            scenario: format!("name = '{scheme}'\n{scenario}").parse().unwrap(),
+            flows: Vec::new(),
+            ports: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::run;
+    use super::*;
+
+    #[test]
+    fn interrupted_runs_are_drawn_only_where_there_is_no_other() {
+        let arm = |partial: [bool; 2]| Arm {
+            name: String::new(),
+            runs: [1, 2].map(|seed| run("uno", seed, "a", partial[seed as usize - 1], "")).into(),
+        };
+        let drawn = |arm: &Arm| arm.drawn().into_iter().map(Run::seed).collect::<Vec<_>>();
+        assert_eq!(drawn(&arm([true, false])), [2]);
+        assert_eq!(drawn(&arm([true, true])), [1, 2]);
+    }
+
+    #[test]
+    fn constants_differ_within_a_scheme_alone() {
+        let (three, four) = ("[scheme]\nk = 3\n[stop]\na = 1", "[scheme]\nk = 4\n[stop]\na = 1");
+        let here = run("uno", 1, "a", false, three);
+        let found = differences(&here, &run("uno", 1, "a", false, four));
+        assert_eq!(found, [("scheme.k".to_owned(), "3".to_owned(), "4".to_owned())]);
+        let other = differences(&here, &run("gemini", 1, "a", false, four));
+        assert_eq!(other.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>(), ["name"]);
     }
 }

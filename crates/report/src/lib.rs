@@ -15,7 +15,7 @@ mod page;
 mod picture;
 mod series;
 
-pub use compare::{Comparison, Difference, Ratios, Side, compare};
+pub use compare::{Comparison, Difference, Ratios, Side, compare, interval_note, pairs};
 pub use group::{Arm, Group, groups};
 pub use load::{ReportError, Run, load};
 pub use page::{html, write, write_report};

@@ -149,12 +149,19 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
 fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result<(), ReportError> {
     let path = folder.join("summary.json");
     if path.is_file() {
-        let summary: Value = parse(&path, |text| serde_json::from_str(text).map_err(|e| e.to_string()))?;
-        // The document of several seeds: they lie in folders below.
-        if summary.get("runs").is_none() {
+        let summary = document(&path)?;
+        let Some(listed) = summary.get("runs").and_then(Value::as_array) else {
             runs.push(read(folder, root, &path, summary)?);
             return Ok(());
+        };
+        // The document of several seeds: those that it lists lie in folders below.
+        for seed in listed.iter().filter_map(|run| run.get("seed")?.as_u64()) {
+            let folder = folder.join(format!("seed-{seed}"));
+            let path = folder.join("summary.json");
+            let summary = document(&path)?;
+            runs.push(read(&folder, root, &path, summary)?);
         }
+        return Ok(());
     }
     if depth == 0 {
         return Ok(());
@@ -171,6 +178,10 @@ fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result
     }
     below.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     below.iter().try_for_each(|path| find(path, root, depth - 1, runs))
+}
+
+fn document(path: &Path) -> Result<Value, ReportError> {
+    parse(path, |text| serde_json::from_str(text).map_err(|e| e.to_string()))
 }
 
 fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, ReportError> {

@@ -1,6 +1,6 @@
 //! The page: template, style, scripts and data in one file that needs no network.
 
-use crate::compare::{Comparison, compare_group, list};
+use crate::compare::{Comparison, compare_group, list, pairs};
 use crate::curve::{completion, slowdown};
 use crate::detail::{BUDGET, Share, curves, detail};
 use crate::group::{Arm, Group, groups};
@@ -69,15 +69,21 @@ pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
 /// If the series of a run cannot be read.
 pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportError> {
     let arms = || groups.iter().flat_map(|group| &group.arms);
-    let per_arm = (BUDGET.runs / arms().count().max(1)).max(1);
-    let detailed = || arms().flat_map(|arm| arm.runs.iter().take(per_arm));
+    let count = arms().count();
+    let detailed =
+        || arms().enumerate().flat_map(move |(i, arm)| arm.runs.iter().take(BUDGET.runs_of(i, count)));
     let sampled: Result<Vec<u64>, _> = detailed().map(|run| count_rows(&run.series())).collect();
     let sampled = sampled?.into_iter().filter(|rows| *rows > 0).count();
     let share = BUDGET.share(&detailed().map(|run| run.flows.len()).collect::<Vec<_>>(), sampled);
-    let shown = Shown { per_arm, share, baseline };
-    let parts: Result<Vec<Value>, _> = groups.iter().map(|group| shown.group(group)).collect();
+    let shown = Shown { arms: count, share, baseline };
+    let mut before = 0;
+    let mut parts = Vec::new();
+    for group in groups {
+        parts.push(shown.group(group, before)?);
+        before += group.arms.len();
+    }
     let names: Vec<&str> = groups.iter().map(|group| group.name.as_str()).collect();
-    let data = json!({ "groups": parts? });
+    let data = json!({ "groups": parts });
     Ok(assemble(&names.join(", "), &data))
 }
 
@@ -121,19 +127,21 @@ fn embed(data: &Value) -> String {
 
 /// How much of the runs is shown.
 struct Shown<'a> {
-    per_arm: usize,
+    arms: usize,
     share: Share,
     baseline: Option<&'a str>,
 }
 
 impl Shown<'_> {
-    fn group(&self, group: &Group) -> Result<Value, ReportError> {
+    /// A group, after so many arms of others.
+    fn group(&self, group: &Group, before: usize) -> Result<Value, ReportError> {
         let baseline = self.baseline.filter(|name| group.arms.iter().any(|arm| arm.name == *name));
         let comparison = compare_group(group, baseline, false)?;
         let mut pictures: Vec<Picture> = Vec::new();
         let mut arms = Vec::new();
-        for arm in &group.arms {
-            arms.push(self.arm(arm, &comparison, &mut pictures)?);
+        for (i, arm) in group.arms.iter().enumerate() {
+            let detailed = BUDGET.runs_of(before + i, self.arms);
+            arms.push(self.arm((i, arm), detailed, &comparison, &mut pictures)?);
         }
         Ok(json!({
             "name": group.name,
@@ -141,6 +149,7 @@ impl Shown<'_> {
             "notes": comparison.notes,
             "differences": comparison.differences,
             "baseline": comparison.baseline,
+            "base": comparison.base,
             "measures": comparison.measures,
             "pictures": pictures.iter().map(Picture::layout).collect::<Vec<_>>(),
             "arms": arms,
@@ -149,14 +158,15 @@ impl Shown<'_> {
 
     fn arm(
         &self,
-        arm: &Arm,
+        (place, arm): (usize, &Arm),
+        detailed: usize,
         comparison: &Comparison,
         pictures: &mut Vec<Picture>,
     ) -> Result<Value, ReportError> {
         let mut runs = Vec::new();
         for (i, run) in arm.runs.iter().enumerate() {
             let mut value = head(run);
-            if i < self.per_arm {
+            if i < detailed {
                 let picture = Picture::of(&run.ports);
                 let known = pictures.iter().position(|known| *known == picture);
                 let place = known.unwrap_or_else(|| {
@@ -174,9 +184,9 @@ impl Shown<'_> {
             "scheme": first.text("scheme"),
             "profile": first.text("profile"),
             "seeds": list(&arm.seeds()),
-            "numbers": numbers(arm, comparison),
-            "fct": curves(&arm.runs, completion),
-            "slowdown": curves(&arm.runs, slowdown),
+            "numbers": numbers(place, comparison),
+            "fct": curves(&arm.drawn(), completion),
+            "slowdown": curves(&arm.drawn(), slowdown),
             "runs": runs,
         }))
     }
@@ -184,19 +194,24 @@ impl Shown<'_> {
 
 /// Of each measure: median over seeds and its interval; over the baseline: median of the ratios and its interval. Null within
 /// them is infinite: some arm has the number, so this one lacks it for flows that did not end or rates that never
-/// converged. Null instead of them says that there is none.
-fn numbers(arm: &Arm, comparison: &Comparison) -> Value {
-    let spread = comparison.runs.iter().find(|side| side.name == arm.name).map(|side| &side.summary);
-    let ratios = comparison.ratios.iter().find(|ratios| ratios.name == arm.name).map(|ratios| &ratios.fields);
+/// converged. Null instead of them says that there is none. A ratio that not all seeds have ends with how many have it, and
+/// how many there are.
+fn numbers(arm: usize, comparison: &Comparison) -> Value {
+    let spread = comparison.runs.get(arm).map(|side| &side.summary);
+    let ratios = comparison.ratios.iter().find(|ratios| ratios.arm == arm).map(|ratios| &ratios.fields);
     let three = |entry: Option<&Value>| {
         let number = |key: &str| entry.and_then(|entry| entry.get(key)?.as_f64()).map_or(Value::Null, point);
-        json!([number("median"), number("ci_low"), number("ci_high")])
+        vec![number("median"), number("ci_low"), number("ci_high")]
+    };
+    let ratio = |entry: &Value| {
+        let (pairs, missing) = pairs(entry);
+        let of = if missing > 0 { vec![json!(pairs), json!(pairs + missing)] } else { Vec::new() };
+        [three(Some(entry)), of].concat()
     };
     let row = |path: &str| {
         let spread = spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(path)));
-        let pairs =
-            ratios.and_then(|tree| tree.pointer(path)).filter(|entry| entry["ratios"].get(0).is_some());
-        json!([spread, pairs.map(|entry| three(Some(entry)))])
+        let entry = ratios.and_then(|tree| tree.pointer(path)).filter(|entry| pairs(entry).0 > 0);
+        json!([spread, entry.map(ratio)])
     };
     comparison.measures.iter().map(|measure| row(&measure.path)).collect()
 }

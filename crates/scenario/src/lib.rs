@@ -33,7 +33,7 @@ pub use farspan_sim::{EngineKind, Progress};
 pub use farspan_workload::{import, list};
 pub use request::Request;
 pub use resolve::Resolved;
-pub use results::{Results, SaveError, Traces, run, write};
+pub use results::{Results, SaveError, Traces, clear, run, write};
 pub use schema::schema;
 pub use scheme::{SchemeEntry, available_schemes, built_in_schemes};
 

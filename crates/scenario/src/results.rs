@@ -1,5 +1,6 @@
 //! A run of a world, and what it leaves: one document and four tables.
 
+mod clear;
 mod collectives;
 mod trace;
 
@@ -16,6 +17,8 @@ use farspan_transport::Class as PathClass;
 use farspan_units::{Bytes, FlowId, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+pub use clear::clear;
 pub use trace::Traces;
 
 /// What a run leaves.
