@@ -34,8 +34,9 @@ impl PortModel {
         Self::build(config, rate, delay, true)
     }
 
-    /// As [`Self::new`], for ports that may [stop](Port::flush) or [change their rate](Port::set_rate): what leaves them is
-    /// not known when it arrives, so that they are never [fluid](Self::is_fluid), and count whole packets.
+    /// As [`Self::new`], for ports that may [stop](super::Port::flush) or [change their rate](super::Port::set_rate):
+    /// what leaves them is not known when it arrives, so that they are never [fluid](Self::is_fluid), and count whole
+    /// packets.
     ///
     /// # Panics
     /// As [`Self::new`].
