@@ -21,9 +21,11 @@ pub(crate) struct Document {
     spans: BTreeMap<String, (Range<usize>, Range<usize>)>,
 }
 
-/// What to do about a text that is not TOML.
-fn syntax_cure(message: &str) -> &'static str {
-    if message.contains("duplicate key") {
+/// What to do about a text that is not TOML: what the reader says of it, and the line that it means.
+fn syntax_cure(message: &str, line: &str) -> &'static str {
+    if message.contains("duplicate key") && line.trim_start().starts_with('[') {
+        "each [table] stands once; of what there can be several, such as workload and fault, each is a [[table]]"
+    } else if message.contains("duplicate key") {
         "each key stands once in its table: remove one of the two"
     } else {
         "close brackets and quotes, and write key = value; https://toml.io/en/v1.0.0 has the syntax"
@@ -42,7 +44,7 @@ impl Document {
                 place: Place::Text { name: name.to_owned(), line, column },
                 path: String::new(),
                 problem: format!("not TOML: {}", error.message().replace('\n', ", ")),
-                cure: syntax_cure(error.message()).to_owned(),
+                cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()).to_owned(),
             }
         };
         let tree = DeTable::parse(text).map_err(|error| place(&error))?;

@@ -1,9 +1,32 @@
 //! Names that people write: the nearest known one, and what to say about an unknown one.
 
-/// The known name that looks most like `text`.
-pub(crate) fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(text, name);
-    known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))
+use std::collections::BTreeMap;
+
+/// The shortest beginning that says what name it is of.
+const BEGINNING: usize = 3;
+
+/// How alike two texts are, from 0 to 1, if they are alike enough for one to be meant by the other: a slip or two, or the
+/// same beginning.
+fn likeness(a: &str, b: &str) -> Option<f64> {
+    let alike = strsim::normalized_damerau_levenshtein;
+    let shorter = a.chars().count().min(b.chars().count());
+    let [start_a, start_b] = [a, b].map(|text| text.chars().take(shorter).collect::<String>());
+    let whole = alike(a, b);
+    let begun_alike = shorter >= BEGINNING && alike(&start_a, &start_b) >= 0.8;
+    (whole >= 0.6 || begun_alike).then_some(whole)
+}
+
+/// The known name that `text` was probably meant to be. A name that only happens to be the nearest would send the reader
+/// astray.
+fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let text = text.to_lowercase();
+    let near = known.into_iter().filter_map(|name| Some((likeness(&text, &name.to_lowercase())?, name)));
+    near.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, name)| name)
+}
+
+/// `did you mean "x"? `, or nothing if no known name is near.
+pub(crate) fn hint<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(text, known).map_or_else(String::new, |name| format!("did you mean {name:?}? "))
 }
 
 /// Why `text` is not one of the names of a `what`, and the cure.
@@ -15,9 +38,41 @@ pub(crate) fn unknown(what: &str, text: &str, available: &[&str], planned: &[&st
         return (problem, format!("available: {}", available.join(", ")));
     }
     let problem = format!("{text:?} is not a known {what}");
-    let all = available.iter().chain(planned).copied();
-    let near = nearest(text, all).map_or(String::new(), |name| format!("did you mean {name:?}? "));
+    let near = hint(text, available.iter().chain(planned).copied());
     (problem, format!("{near}available: {}", available.join(", ")))
+}
+
+/// The most names that a message lists.
+const LISTED: usize = 16;
+
+/// Names by their stems, in a few words: `border0..1, host0..15, gateway`.
+pub(crate) fn ranges<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let mut stems: BTreeMap<&str, Option<(u64, u64)>> = BTreeMap::new();
+    for name in names {
+        let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        match name[stem.len()..].parse::<u64>() {
+            Ok(n) => {
+                let range = stems.entry(stem).or_default().get_or_insert((n, n));
+                *range = (range.0.min(n), range.1.max(n));
+            }
+            Err(_) => drop(stems.entry(name).or_default()),
+        }
+    }
+    let said = |(stem, range): (&&str, &Option<(u64, u64)>)| match range {
+        Some((first, last)) if first < last => format!("{stem}{first}..{last}"),
+        Some((only, _)) => format!("{stem}{only}"),
+        None => (*stem).to_owned(),
+    };
+    let more = if stems.len() > LISTED { ", ..." } else { "" };
+    stems.iter().take(LISTED).map(said).collect::<Vec<_>>().join(", ") + more
+}
+
+/// The cure for a name or a pattern of ports that fits none of `ports`.
+pub(crate) fn port_cure(text: &str, ports: &[String]) -> String {
+    let near = hint(text, ports.iter().map(String::as_str));
+    let ends = |port: &'_ String| port.split_once("->").map_or(0, |(from, _)| from.len());
+    let nodes = ranges(ports.iter().map(|port| &port[..ends(port)]));
+    format!("{near}Links and their ports are FROM->TO#n, * stands for any text, and nodes are: {nodes}")
 }
 
 /// Whether the whole of a name fits a pattern: `*` stands for anything, `?` for one character.
@@ -53,6 +108,36 @@ mod tests {
         let (problem, cure) = unknown("topology", "fat_treee", &["fat_tree", "star"], &["leaf_spine"]);
         assert_eq!(problem, "\"fat_treee\" is not a known topology");
         assert!(cure.starts_with("did you mean \"fat_tree\"?"), "{cure}");
+    }
+
+    #[test]
+    fn a_name_that_is_not_near_is_not_named() {
+        for (text, near) in [
+            ("UNO", Some("uno")),
+            ("gemni", Some("gemini")),
+            ("gem", Some("gemini")),
+            ("gemini-fast", Some("gemini")),
+            ("tcp", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(text, ["uno", "gemini", "mprdma-bbr"]), near, "{text:?}");
+        }
+        assert_eq!(unknown("scheme", "tcp", &["uno", "gemini"], &[]).1, "available: uno, gemini");
+        assert_eq!(nearest("ms", ["us", "ps"]), None);
+    }
+
+    #[test]
+    fn many_names_are_said_in_few_words() {
+        assert_eq!(ranges(["host1", "host0", "tor7", "gw", "host12", "a-b"]), "a-b, gw, host0..12, tor7");
+        let many: Vec<_> = (0..40).map(|n| format!("n{n}x")).collect();
+        assert!(ranges(many.iter().map(String::as_str)).ends_with(", ..."));
+        let ports = ["tor0->host1#0", "host1->tor0#0"].map(str::to_owned);
+        assert_eq!(
+            port_cure("nowhere", &ports),
+            "Links and their ports are FROM->TO#n, * stands for any text, and nodes are: host1, tor0"
+        );
+        assert!(port_cure("tor0->host1", &ports).starts_with("did you mean \"tor0->host1#0\"? "));
     }
 
     #[test]

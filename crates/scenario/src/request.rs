@@ -65,12 +65,9 @@ fn open(scenario: &str) -> Result<Source, ScenarioError> {
         |problem: String, cure: String| Fault::new("", problem, cure).at(Place::Whole(scenario.to_owned()));
     let text = std::fs::read(path).map_err(|error| {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
-        let near = names::nearest(scenario, known.iter().copied()).unwrap_or_default();
+        let near = names::hint(scenario, known.iter().copied());
         let problem = format!("neither a built-in scenario nor a file that can be read ({error})");
-        fail(
-            problem,
-            format!("did you mean {near:?}? Built in: {}; `farspan new` writes a file", known.join(", ")),
-        )
+        fail(problem, format!("{near}Built in: {}; `farspan new` writes a file", known.join(", ")))
     })?;
     let text = String::from_utf8(text)
         .map_err(|_| fail("not UTF-8 text".to_owned(), "save the scenario as UTF-8".to_owned()))?;

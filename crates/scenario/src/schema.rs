@@ -73,9 +73,35 @@ impl Keys {
             if !known.contains(&key.as_str()) {
                 return Err(unknown_key(&here, key, &known));
             }
-            self.check_value(&here, value, &self.children(&nodes, key))?;
+            let children = self.children(&nodes, key);
+            self.check_header(&here, value, &children)?;
+            self.check_value(&here, value, &children)?;
         }
         Ok(())
+    }
+
+    /// Checks that what is a table stands as one, and what is a list of tables as a list.
+    fn check_header(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), Fault> {
+        let is_table = |nodes: &[&Value]| nodes.iter().any(|node| node.get("properties").is_some());
+        let of_tables = |items: &Value| {
+            let mut nodes = Vec::new();
+            self.flatten(items, &mut nodes);
+            is_table(&nodes)
+        };
+        let table = is_table(nodes);
+        let list = nodes.iter().filter_map(|node| node.get("items")).any(of_tables);
+        let header = header(path);
+        let (problem, cure) = match value {
+            toml::Value::Array(items) if table && !list && items.iter().all(toml::Value::is_table) => {
+                ("a list of tables, where one table belongs", format!("write [{header}], once"))
+            }
+            toml::Value::Array(_) => return Ok(()),
+            _ if list && !table => {
+                ("not a list of tables", format!("write [[{header}]] above the keys of each of them"))
+            }
+            _ => return Ok(()),
+        };
+        Err(Fault::new(path, problem, cure))
     }
 
     fn check_value(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), Fault> {
@@ -132,14 +158,15 @@ fn known_keys<'a>(nodes: &[&'a Value]) -> Vec<&'a str> {
     keys
 }
 
+/// The header of the table at a path: the path without positions in lists.
+fn header(path: &str) -> String {
+    path.split('[').map(|piece| piece.split_once(']').map_or(piece, |(_, rest)| rest)).collect()
+}
+
 /// The fault of a key that is not among `known`.
 pub(crate) fn unknown_key(path: &str, key: &str, known: &[&str]) -> Fault {
-    let nearest = names::nearest(key, known.iter().copied()).unwrap_or_default();
-    Fault::new(
-        path,
-        format!("unknown key {key:?}"),
-        format!("did you mean {nearest:?}? Known here: {}", known.join(", ")),
-    )
+    let near = names::hint(key, known.iter().copied());
+    Fault::new(path, format!("unknown key {key:?}"), format!("{near}Known here: {}", known.join(", ")))
 }
 
 #[cfg(test)]
@@ -154,7 +181,7 @@ mod tests {
     fn every_level_of_keys_is_checked() {
         for (text, path, nearest) in [
             ("seeed = 1", "seeed", "seed"),
-            ("[topology]\nkk = 8", "topology.kk", "k"),
+            ("[topology]\nleafs = 8", "topology.leafs", "leaves"),
             ("[topology.wan]\nrrt = '2ms'", "topology.wan.rrt", "rtt"),
             (
                 "[[workload]]\nkind = 'incast'\n[[workload]]\nflow_sizes = '1B'",

@@ -185,7 +185,7 @@ fn fault(scheme: &str, missing: Missing) -> Fault {
             let name = asked.split('(').next().unwrap_or_default();
             let (problem, cure) = match coding::NAMES.contains(&name) {
                 true => (format!("{asked:?} is no coding"), CODINGS.to_owned()),
-                false => names::unknown("coding", &asked, coding::NAMES, &[]),
+                false => names::unknown("coding", name, coding::NAMES, &[]),
             };
             fault(format!("scheme {scheme:?}: {problem}"), cure)
         }

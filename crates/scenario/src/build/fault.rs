@@ -63,10 +63,8 @@ fn links(
     let named = |(_, name): &(u32, &String)| names::matches(pattern, name);
     let mut ports: BTreeSet<_> = (0..).zip(names).filter(named).map(|(port, _)| PortId(port)).collect();
     if ports.is_empty() {
-        let near = names::nearest(pattern, names.iter().map(String::as_str)).unwrap_or_default();
         let problem = format!("no link is named {pattern:?}");
-        let cure = format!("did you mean {near:?}? Links are FROM->TO#n; * stands for anything");
-        return Err(error::Fault::new(path, problem, cure));
+        return Err(error::Fault::new(path, problem, names::port_cure(pattern, names)));
     }
     if given(fault.both_directions) {
         let ends = network.links.iter().map(|link| (link.from, link.to, link.index));

@@ -138,10 +138,8 @@ pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<V
         let matching = (0..).map(PortId).zip(&all).filter(|(_, name)| matches(pattern, name));
         let matching: Vec<_> = matching.map(|(port, _)| port).collect();
         if matching.is_empty() {
-            let near = names::nearest(pattern, all.iter().map(String::as_str)).unwrap_or_default();
             let problem = format!("there is no port {pattern:?}");
-            let cure = format!("did you mean {near:?}? Ports are FROM->TO#n, and * stands for any text");
-            return Err(Fault::new(key, problem, cure));
+            return Err(Fault::new(key, problem, names::port_cure(pattern, &all)));
         }
         chosen.extend(matching);
     }

@@ -128,9 +128,10 @@ impl<'a> Parts<'a> {
 
     fn node(&self, path: &str, name: &str) -> Result<usize, Fault> {
         self.nodes.get(name).copied().ok_or_else(|| {
-            let near = names::nearest(name, self.nodes.keys().map(String::as_str));
-            let near = near.map_or(String::new(), |near| format!("did you mean {near:?}? "));
-            Fault::new(path, format!("there is no node {name:?}"), format!("{near}Nodes stand in [[node]]"))
+            let known = || self.nodes.keys().map(String::as_str);
+            let (near, all) = (names::hint(name, known()), names::ranges(known()));
+            let cure = format!("{near}Nodes stand in [[node]]; there are: {all}");
+            Fault::new(path, format!("there is no node {name:?}"), cure)
         })
     }
 

@@ -129,7 +129,11 @@ fn wrong_links_and_groups_are_refused_where_they_stand() {
     let sited = TWO.replace("kind", "site = 'w'\nkind");
     let cases: &[(String, &str, &[&str])] = &[
         (format!("{TWO}[[link]]\nb = 's0'"), "15:1: link[2].a: ", &["missing"]),
-        (format!("{TWO}[[link]]\na = 's0'\nb = 's2'"), "17:5: link[2].b: ", &["no node \"s2\"", "mean \"s"]),
+        (
+            format!("{TWO}[[link]]\na = 's0'\nb = 's2'"),
+            "17:5: link[2].b: ",
+            &["no node \"s2\"", "there are: host0..3, s0..1"],
+        ),
         (format!("{TWO}[[link]]\na = 's0'\nb = 's0'"), "15:1: link[2]: ", &["link to itself"]),
         (format!("{TWO}[[link]]\na = 'host0'\nb = 's1'"), "15:1: link[2]: ", &["second link", "blocks"]),
         (format!("{TWO}[[link]]\na = 'host0'\nb = 'host1'"), "15:1: link[2]: ", &["both hosts", "a switch"]),

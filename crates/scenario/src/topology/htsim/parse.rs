@@ -97,11 +97,11 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Fault> {
                 return fault(n, format!("{first} was given on line {before}"), "write it once");
             }
         } else {
-            let near = names::nearest(first, ["Nodes", "Tiers", "Podsize"]).unwrap_or_default();
-            odd.push((
-                n,
-                format!("{first:?} is no keyword of the header, and was left out (did you mean {near:?}?)"),
-            ));
+            let near = names::hint(first, ["Nodes", "Tiers", "Podsize"]);
+            let said = format!(
+                "{first:?} is no keyword of the header, and was left out; {near}Known: Nodes, Tiers, Podsize"
+            );
+            odd.push((n, said));
         }
     }
     let tree = tree(&header, tiers)?;
@@ -160,8 +160,8 @@ fn attribute(
         if HEADER.contains(&keyword) {
             return fault(n, format!("{first} after the first Tier line"), "move it to the top");
         }
-        let near = names::nearest(first, KEYS.iter().copied()).unwrap_or_default();
-        let cure = format!("did you mean {near:?}? Known: {}", KEYS.join(", "));
+        let near = names::hint(first, KEYS.iter().copied());
+        let cure = format!("{near}Known: {}", KEYS.join(", "));
         return fault(n, format!("{first:?} is no keyword of a tier"), cure);
     };
     let (least, most) = match key {
