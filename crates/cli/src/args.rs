@@ -336,13 +336,14 @@ pub fn unknown_format(words: &[String]) -> String {
 
 /// Arguments of `import cm`.
 #[derive(Args, Debug)]
+#[command(override_usage = "farspan import cm --time-unit <us|ps> [-o <FILE>] <FILE>")]
 pub struct CmArgs {
     /// The connection matrix
     pub file: PathBuf,
-    /// Unit of `start`: us for files of htsim_uec and htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce
-    /// and htsim's generators
+    /// Unit of `start`, which the file does not say and htsim's programs take differently: us for files of htsim_uec
+    /// and htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce and htsim's generators [required]
     #[arg(long, value_name = "us|ps", value_parser = time_unit)]
-    pub time_unit: TimeUnit,
+    pub time_unit: Option<TimeUnit>,
     /// File for the list: Parquet if it ends in .parquet, else CSV; without it, CSV goes to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -5,6 +5,7 @@ use crate::{Failure, output};
 use farspan_scenario::import::cm;
 use farspan_scenario::list;
 use farspan_scenario::topology::htsim;
+use std::path::Path;
 
 /// Turns another tool's workload into a flow list, or its topology into a topology file.
 pub fn import(args: &ImportArgs) -> Result<(), Failure> {
@@ -35,9 +36,20 @@ fn topology(args: &TopoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Why a unit is needed, and which.
+fn no_time_unit(file: &Path) -> String {
+    format!(
+        "--time-unit is missing: {} does not say in what unit its `start` is, and htsim's programs differ. Write\n  \
+         --time-unit us   (microseconds) if it was made for htsim_uec or htsim_swift\n  \
+         --time-unit ps   (picoseconds) if it was made for htsim_ndp, htsim_eqds, htsim_hpcc or htsim_roce, or comes from \
+         htsim's generators (connection_matrices/*.py)",
+        file.display()
+    )
+}
+
 fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
-    let matrix =
-        cm::read(&args.file, args.time_unit).map_err(|error| Failure::BadInput(error.to_string()))?;
+    let unit = args.time_unit.ok_or_else(|| Failure::BadInput(no_time_unit(&args.file)))?;
+    let matrix = cm::read(&args.file, unit).map_err(|error| Failure::BadInput(error.to_string()))?;
     for warning in &matrix.warnings {
         eprintln!("farspan: warning: {warning}");
     }

@@ -85,7 +85,16 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),
         (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm"),
         (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
-        (&["import", "cm", &text], "--time-unit <us|ps>", "required"),
+        (
+            &["import", "cm", &text],
+            "does not say in what unit",
+            "--time-unit us   (microseconds) if it was made for",
+        ),
+        (
+            &["import", "cm", &text],
+            "--time-unit is missing",
+            "--time-unit ps   (picoseconds) if it was made for",
+        ),
         (&["import", "cm", &text, "--time-unit", "ns"], "--time-unit", "available: us, ps"),
         (
             &["import", "cm", "no-such.cm", "--time-unit", "us"],
