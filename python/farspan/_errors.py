@@ -70,7 +70,10 @@ def _rebuild(problem: str, fields: dict[str, object]) -> ScenarioError:
 
 
 class RunError(RuntimeError):
-    """A run failed though its input was right: its results could not be written, for example."""
+    """A run failed though its input was right: its results could not be written, for example.
+
+    A bug of farspan, too, is one of these: the run is lost, and Python goes on.
+    """
 
 
 for _error in (ScenarioError, RunError):

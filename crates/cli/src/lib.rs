@@ -4,6 +4,7 @@
 
 mod args;
 mod bench;
+pub mod bug;
 mod check;
 mod compare;
 mod demo;
@@ -33,6 +34,8 @@ enum Failure {
     Failed(String),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
+    /// An invariant does not hold: 101, the code of panics.
+    Bug(bug::Bug),
 }
 
 impl From<ScenarioError> for Failure {
@@ -62,7 +65,7 @@ impl From<farspan_scenario::SaveError> for Failure {
 /// processes of their own. Ctrl-C is caught for the whole process, which should have nothing else to do.
 pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsString]) -> u8 {
     let result = match Cli::try_parse_from(args) {
-        Ok(cli) => dispatch(cli.command, itself),
+        Ok(cli) => bug::guard(|| dispatch(cli.command, itself)).unwrap_or_else(|bug| Err(Failure::Bug(bug))),
         Err(error) => {
             // Help and versions are errors to clap, and go to standard output. A reader may have left: no failure.
             let _ = error.print();
@@ -74,6 +77,7 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsStri
         Err(Failure::Failed(message)) => (message, 1),
         Err(Failure::BadInput(message)) => (message, 2),
         Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
+        Err(Failure::Bug(bug)) => (bug.to_string(), 101),
     };
     eprintln!("farspan: {message}");
     code

@@ -126,10 +126,11 @@ pub fn run_all<T: Send>(
     let threads = if let EngineKind::Threads(threads) = engine { usize::from(threads) } else { 1 };
     let at_a_time = cores / threads;
     std::thread::scope(|scope| {
-        for _ in 1..at_a_time.min(jobs.len()) {
-            scope.spawn(worker);
-        }
+        let others: Vec<_> = (1..at_a_time.min(jobs.len())).map(|_| scope.spawn(worker)).collect();
         worker();
+        for other in others {
+            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
     });
     slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }

@@ -1,5 +1,6 @@
 //! Errors as the Python package's exceptions: their classes are Python's, so that they can be pickled.
 
+use farspan_cli::bug;
 use farspan_cli::runner::RunError;
 use farspan_report::ReportError;
 use farspan_scenario::{Place, ScenarioError};
@@ -54,6 +55,11 @@ pub fn wrong_argument(py: Python<'_>, argument: &str, problem: &str) -> PyErr {
         Ok(()) => raise(py, "ScenarioError", problem, &fields),
         Err(error) => error,
     }
+}
+
+/// What `work` gives, which needs no Python; a broken invariant is a `RunError`, and leaves the interpreter as it was.
+pub fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    py.detach(|| bug::guard(work)).map_err(|bug| failed(py, &bug.to_string()))
 }
 
 /// `RunError`: a failure that is not the scenario's.

@@ -4,7 +4,7 @@ use crate::error;
 use crate::run::Ask;
 use crate::table::Table;
 use farspan_report::ReportError;
-use farspan_scenario::{PathFacts, World};
+use farspan_scenario::{PathFacts, ScenarioError, World};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn check(py: Python<'_>, ask: Ask) -> PyResult<String> {
     let request = ask.request();
-    let checked = py.detach(|| {
+    let checked = error::guarded(py, || -> Result<Value, ScenarioError> {
         let resolved = request.resolve()?;
         let world = World::build(&resolved)?;
         let load = &world.offered_load;
@@ -38,7 +38,7 @@ pub fn check(py: Python<'_>, ask: Ask) -> PyResult<String> {
             "warnings": world.warnings,
         }))
     });
-    checked.map(|document: Value| document.to_string()).map_err(|error| error::scenario(py, &error))
+    checked?.map(|document| document.to_string()).map_err(|error| error::scenario(py, &error))
 }
 
 fn path(facts: Option<PathFacts>) -> Value {
@@ -51,8 +51,7 @@ fn path(facts: Option<PathFacts>) -> Value {
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
-    let (schema, batches) = py
-        .detach(|| farspan_metrics::read_table(&path))
+    let (schema, batches) = error::guarded(py, || farspan_metrics::read_table(&path))?
         .map_err(|error| PyOSError::new_err(error.to_string()))?;
     Ok(Table::new(schema, batches))
 }
@@ -61,17 +60,17 @@ pub fn read_table(py: Python<'_>, path: PathBuf) -> PyResult<Table> {
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn compare(py: Python<'_>, folders: Vec<PathBuf>, baseline: Option<String>) -> PyResult<String> {
-    let compared = py.detach(|| -> Result<Value, ReportError> {
+    let compared = error::guarded(py, || -> Result<Value, ReportError> {
         let (comparisons, _) = farspan_report::compare(farspan_report::load(&folders)?, baseline.as_deref())?;
         Ok(json!({ "comparisons": comparisons }))
     });
-    compared.map(|document| document.to_string()).map_err(|error| error::report(py, &error))
+    compared?.map(|document| document.to_string()).map_err(|error| error::report(py, &error))
 }
 
 /// Makes the page of a folder of results; gives its path.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn report(py: Python<'_>, folder: PathBuf, output: Option<PathBuf>) -> PyResult<PathBuf> {
-    py.detach(|| farspan_report::write_report(&folder, output.as_deref()))
+    error::guarded(py, || farspan_report::write_report(&folder, output.as_deref()))?
         .map_err(|error| error::report(py, &error))
 }

@@ -154,17 +154,17 @@ pub fn run(
     let engine = runner::engine(&how.engine)
         .map_err(|problem| error::wrong_argument(py, &format!("engine={:?}", how.engine), &problem))?;
     let (jobs, engine) =
-        py.detach(|| plan(ask, &how, engine)).map_err(|error| error::scenario(py, &error))?;
+        error::guarded(py, || plan(ask, &how, engine))?.map_err(|error| error::scenario(py, &error))?;
     if let Some(out) = &how.out {
-        py.detach(|| clear(out)).map_err(|error| error::run(py, &error.into()))?;
+        error::guarded(py, || clear(out))?.map_err(|error| error::run(py, &error.into()))?;
     }
     let monitor = Monitor::new(jobs.len());
-    let (kept, raised) = py.detach(|| watched(&jobs, engine, &monitor, progress.as_ref()));
+    let (kept, raised) = error::guarded(py, || watched(&jobs, engine, &monitor, progress.as_ref()))?;
     let kept = kept.map_err(|error| error::run(py, &error))?;
-    let document = py.detach(|| document(&how, &kept)).map_err(|error| error::run(py, &error))?;
+    let document = error::guarded(py, || document(&how, &kept))?.map_err(|error| error::run(py, &error))?;
     if let Some(out) = how.out.as_deref().filter(|_| !kept.is_empty()) {
         // What was written just now and cannot be read is no wrong input.
-        let page = py.detach(|| farspan_report::write_report(out, None));
+        let page = error::guarded(py, || farspan_report::write_report(out, None))?;
         page.map_err(|error| error::failed(py, &error.to_string()))?;
     }
     if let Some(raised) = raised {
