@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import signal
+
 import farspan as fs
 import pytest
 from common import INCAST, RECORDED, SMALL
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would the tests that press it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
