@@ -7,6 +7,7 @@
 //! reader refuses or warns.
 
 mod parse;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -98,7 +99,7 @@ pub fn parse(file: &str, text: &str) -> Result<Imported, TopoError> {
     let place =
         |(line, problem, cure): parse::Fault| TopoError { file: file.to_owned(), line, problem, cure };
     let (tree, mut warnings) = parse::parse(text).map_err(place)?;
-    let shape = wire::Shape::of(&tree).map_err(place)?;
+    let shape = shape::Shape::of(&tree).map_err(place)?;
     warnings.extend(shape.odd(&tree));
     let warnings = warnings.into_iter().map(|(line, text)| format!("{file}:{line}: {text}")).collect();
     Ok(Imported {
