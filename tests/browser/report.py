@@ -24,6 +24,78 @@ SCHEMES = ["uno", "gemini", "mprdma-bbr", "dctcp"]
 FLOWS = 5000
 LARGEST_BYTES = 5_000_000
 LONGEST_S = 2.0
+MOST_ELEMENTS = 12_000
+SECTIONS = ["Overview", "Side by side", "Completion times", "Over time", "The busiest ports", "Network", "Flows"]
+SEEDS = 4
+
+# Losses that some seeds have and others not, and a flow that the end of the run comes too early for.
+LOSSY = """
+name = "lossy"
+description = "Three senders, and one that is late"
+topology = { kind = "dumbbell", hosts = 3 }
+[[workload]]
+kind = "incast"
+receiver = 3
+senders = [0, 1, 2]
+flow_size = "256KiB"
+[[workload]]
+kind = "pairs"
+tag = "late"
+pairs = [[0, 4]]
+flow_size = "4KiB"
+start = "9.999ms"
+[[fault]]
+kind = "loss"
+link = "*->host3#0"
+probability = 0.005
+[stop]
+time = "10ms"
+"""
+
+# A site with two levels of switches beside one with one, linked between different levels; names of their own.
+UNEVEN = """
+[[site]]
+name = "west"
+[[site]]
+name = "east"
+[[site]]
+name = "south"
+[[node]]
+name = "gpu[0..7]"
+kind = "host"
+site = "west"
+[[node]]
+name = "rack[0..3]"
+kind = "switch"
+site = "west"
+[[node]]
+name = "exit"
+kind = "switch"
+site = "west"
+[[node]]
+name = "store[0..2]"
+kind = "host"
+site = "east"
+[[node]]
+name = ["east-a", "east-b", "east-c"]
+kind = "switch"
+site = "east"
+[[node]]
+name = "edge"
+kind = "host"
+site = "south"
+[[node]]
+name = "pop"
+kind = "switch"
+site = "south"
+"""
+WIRES = [
+    *[(f"gpu{n}", f"rack{n % 4}") for n in range(8)],
+    *[(f"rack{n}", "exit") for n in range(4)],
+    *[("store0", "east-a"), ("store1", "east-b"), ("store2", "east-c")],
+    *[("east-a", "east-b"), ("east-b", "east-c"), ("east-a", "east-c"), ("edge", "pop")],
+    *[("exit", "east-b"), ("exit", "pop"), ("pop", "east-c")],
+]
 
 
 class Browser:
@@ -58,8 +130,18 @@ class Browser:
     def run(self, script: str):
         return self.ask("/execute/sync", script=script, args=[])
 
-    def devtools(self, command: str, **parameters) -> None:
-        self.ask("/goog/cdp/execute", cmd=command, params=parameters)
+    def devtools(self, command: str, **parameters) -> dict:
+        return self.ask("/goog/cdp/execute", cmd=command, params=parameters)
+
+    def cpu_s(self) -> float:
+        """CPU time of the page's main thread so far."""
+        metrics = self.devtools("Performance.getMetrics")["metrics"]
+        return next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+
+    def texts(self, selector: str) -> list[str]:
+        """What the elements say that are shown."""
+        found = f"[...document.querySelectorAll({json.dumps(selector)})].filter((element) => element.getClientRects().length)"
+        return self.run(f"return {found}.map((element) => element.textContent)")
 
     def show(self, page: Path, width: int, theme: str) -> None:
         features = [{"name": "prefers-color-scheme", "value": theme}]
@@ -129,16 +211,109 @@ def hostile(browser: Browser, page: Path) -> None:
     browser.until("no markup", "!document.querySelector('img')")
 
 
+def same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise SystemExit(f"{what}:\n  says     {found!r}\n  expected {expected!r}")
+
+
+def lossy(farspan: str, folder: Path) -> None:
+    """Runs of two schemes, of which some seeds lose packets."""
+    folder.mkdir()
+    scenario = folder / "lossy.toml"
+    scenario.write_text(LOSSY)
+    for scheme in ["dctcp", "gemini"]:
+        out = ["--scheme", scheme, "--seeds", f"1..{SEEDS}", "--out", str(folder / scheme)]
+        subprocess.run([farspan, "run", str(scenario), "--quiet", *out], check=True, capture_output=True, timeout=300)
+    subprocess.run([farspan, "report", str(folder)], check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+
+def words(browser: Browser, folder: Path) -> None:
+    """What the page says of numbers, and of what has none."""
+    documents = {scheme: json.loads((folder / scheme / "summary.json").read_text())["runs"] for scheme in ["dctcp", "gemini"]}
+    drops = {scheme: [run["packets"]["dropped"] for run in runs] for scheme, runs in documents.items()}
+    paired = sum(base > 0 for base in drops["dctcp"])
+    if not 0 < paired < SEEDS:
+        raise SystemExit(f"LOSSY loses packets in {paired} of {SEEDS} seeds; the test needs some, and not all")
+    browser.show(folder / "report.html", 1300, "light")
+    browser.until("the chart", "document.querySelector('#cdf .marks')")
+    same("title", browser.run("return document.title"), "lossy · farspan")
+    same("first heading", browser.texts("h1"), ["farspan lossy"])
+    same("headings", browser.texts("h2"), SECTIONS)
+    same("description", browser.texts("#description"), ["Three senders, and one that is late"])
+    same("runs", browser.texts("#runs > table th[scope=col]"), ["scheme", "profile", "seeds", "flows finished", "packet-hops"])
+    same("finished", browser.texts("#runs > table tbody td:nth-of-type(3)"), [f"{3 * SEEDS} of {4 * SEEDS}"] * 2)
+    same("all runs", browser.texts("#runs summary"), [f"All {2 * SEEDS} runs, with their digests"])
+    same("schemes", browser.texts("#measures th[scope=col]"), ["", "dctcp", "gemini"])
+    rows = browser.run("return [...document.querySelectorAll('#measures tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
+    said = {name: values for name, *values in rows}
+    if not said["packets dropped"][1].endswith(f" ({paired} of {SEEDS})"):
+        raise SystemExit(f"packets dropped: {said['packets dropped']}, of which {paired} of {SEEDS} seeds have a ratio")
+    same("unfinished", said["unfinished flows"], ["1", "1×1.00 [1.00, 1.00]"])
+    same("rows without a ratio", [name for name, values in said.items() if "×" not in values[1]], ["time-outs"])
+    same("completion times that are finite", [name for name in said if "FCT" in name], ["all p50 FCT"])
+    caption = browser.texts("#measures-caption")[0]
+    for part in ["Median over seeds. ", "over dctcp, the median of the ratios seed by seed", "∞: flows did not end", "–: no such number", "(1 of 4): of so many"]:
+        if part not in caption:
+            raise SystemExit(f"the caption lacks {part!r}: {caption}")
+    same("completion", browser.texts("#cdf-caption")[0].split(".")[0], f"Flows: dctcp {4 * SEEDS} ({SEEDS} unfinished), gemini {4 * SEEDS} ({SEEDS} unfinished)")
+    same("ports", browser.texts("#ports-table th[scope=col]"), ["port", "utilisation", "sent", "mean queue", "largest queue", "drops", "marks", "trims"])
+    same("network", browser.texts("#picture > svg > text"), ["6 hosts", "2 ToR switches"])
+    browser.run("document.getElementById('search').value = 'unfinished'; document.getElementById('search').dispatchEvent(new Event('input'))")
+    same("unfinished flows", browser.texts("#flows-caption"), ["1 flow"])
+    cells = browser.texts("#flows-table tbody td")
+    same("an unfinished flow", [*cells[:5], *cells[6:8]], ["0", "4", "intra", "late", "4.10 KB", "unfinished", "–"])
+    browser.run("document.querySelector('.flow').click()")
+    same("its numbers", browser.texts("#flow dt")[:6], ["from, to", "tag", "size", "start", "completion", "slowdown"])
+    values = dict(zip(browser.texts("#flow dt"), browser.texts("#flow dd"), strict=True))
+    same("its size", values["size"], "4.10 KB (4,096 B)")
+    same("what it lacks", [values[name] for name in ["completion", "slowdown", "delivered after", "mean rate"]], ["unfinished", "–", "–", "–"])
+    browser.run("document.getElementById('search').value = 'nothing'; document.getElementById('search').dispatchEvent(new Event('input'))")
+    same("no flow", browser.texts("#page"), ["No flow fits."])
+    if not browser.texts("#footer")[0].startswith(f"farspan {documents['dctcp'][0]['farspan_version']}, commit "):
+        raise SystemExit(f"the footer says {browser.texts('#footer')}")
+
+
+def uneven(browser: Browser, farspan: str, folder: Path) -> None:
+    """Sites stand side by side, hosts below, each at its switch."""
+    folder.mkdir()
+    links = [f'[[link]]\na = "{a}"\nb = "{b}"\nrate = "100Gbps"\ndelay = "1us"\n' for a, b in WIRES]
+    (folder / "net.toml").write_text(UNEVEN + "".join(links))
+    text = '[topology]\nkind = "from_file"\nfile = "net.toml"\n[[workload]]\nkind = "permutation"\nflow_size = "64KiB"\n'
+    (folder / "run.toml").write_text(text)
+    subprocess.run([farspan, "run", str(folder / "run.toml"), "--quiet", "--out", str(folder / "out")], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    browser.show(folder / "out/report.html", 1300, "light")
+    browser.until("the picture", "document.querySelector('#picture .unit')")
+    same("rows", browser.texts("#picture > svg > text"), ["8 gpu", "4 rack", "exit", "3 store", "3 switches", "edge", "pop"])
+    box = "[...document.querySelectorAll('.unit')].map((unit) => [unit.textContent.split(':')[0], Number(unit.getAttribute('x')), Number(unit.getAttribute('y'))])"
+    spots = {name: (x, y) for name, x, y in browser.run(f"return {box}")}
+    hosts = sorted((name for name in spots if name.startswith("gpu")), key=lambda name: spots[name])
+    same("hosts at their racks", hosts, ["gpu0", "gpu4", "gpu1", "gpu5", "gpu2", "gpu6", "gpu3", "gpu7"])
+    levels = [{spots[name][1] for name in names} for names in [("gpu0", "store0", "edge"), ("rack0", "east-a", "pop"), ("exit",)]]
+    if [len(level) for level in levels] != [1, 1, 1] or not min(levels[0]) > min(levels[1]) > min(levels[2]):
+        raise SystemExit(f"levels are not above each other: {spots}")
+    ends = [max(spots[name][0] for name in ("gpu7", "exit")), max(spots[name][0] for name in ("store2", "east-c"))]
+    if not (ends[0] < min(spots["store0"][0], spots["east-a"][0]) and ends[1] < min(spots["edge"][0], spots["pop"][0])):
+        raise SystemExit(f"sites are not side by side: {spots}")
+    same("bows", browser.run("return [...document.querySelectorAll('#picture path')].filter((path) => path.getAttribute('d').includes('Q')).length"), 2)
+
+
 def large(browser: Browser, page: Path) -> None:
-    """A page of many flows is small, and drawn at once."""
+    """A page of many flows is small, and drawn at once: in CPU time, whatever else the machine does."""
     size = page.stat().st_size
+    browser.devtools("Performance.enable", timeDomain="threadTicks")
+    before = browser.cpu_s()
     browser.show(page, 1300, "light")
     for chart in ["cdf", "slowdown", "goodput", "rate", "queue"]:
         browser.until(f"chart {chart}", f"document.querySelector('#{chart} .marks')")
     browser.until("the picture", "document.querySelectorAll('#picture .unit').length > 10")
     browser.until("the flows", "document.querySelectorAll('#flows-table tbody tr').length === 25")
     drawn = browser.run("return performance.now()") / 1000
-    print(f"a report of {len(SCHEMES)} schemes x {FLOWS} flows: {size / 1e6:.2f} MB, drawn in {drawn:.2f} s")
+    cpu, elements = browser.cpu_s() - before, browser.run("return document.querySelectorAll('*').length")
+    print(f"a report of {len(SCHEMES)} schemes x {FLOWS} flows: {size / 1e6:.2f} MB, {elements} elements, drawn in {drawn:.2f} s ({cpu:.2f} s of CPU)")
+    if elements >= MOST_ELEMENTS:
+        raise SystemExit(f"the page has {elements} elements, {MOST_ELEMENTS} or more")
+    if not 0 < cpu < LONGEST_S:
+        raise SystemExit(f"the page took {cpu:.2f} s of CPU; the bound is {LONGEST_S}")
     if size >= LARGEST_BYTES:
         raise SystemExit(f"the page has {size} bytes, {LARGEST_BYTES} or more")
     load, cores = os.getloadavg()[0], os.cpu_count()
@@ -163,6 +338,7 @@ def main() -> None:
         subprocess.run([farspan, "report", f"{folder}/runs"], check=True, stdout=subprocess.DEVNULL, timeout=60)
         named = ["--set", f"workload.tag={HOSTILE}", "--set", f"measure.fairness_group={HOSTILE}", "--out", f"{folder}/hostile"]
         subprocess.run([farspan, *incast, *named], check=True, stdout=subprocess.DEVNULL, timeout=300)
+        lossy(farspan, Path(folder, "lossy"))
         drain = ["run", "uno/websearch", "--quiet", "--set", f"workload.flows={FLOWS}", "--set", "topology.k=4"]
         probes = ["--set", "probes.rate_interval=2ms", "--set", "probes.queue_interval=100us"]
         for scheme in SCHEMES:
@@ -174,10 +350,12 @@ def main() -> None:
             for width, theme in [(1300, "light"), (400, "dark")]:
                 check(browser, Path(folder, "runs/report.html"), width, theme)
             hostile(browser, Path(folder, "hostile/report.html"))
+            words(browser, Path(folder, "lossy"))
+            uneven(browser, farspan, Path(folder, "uneven"))
             large(browser, Path(folder, "large/report.html"))
         finally:
             browser.end()
-    print("reports in a browser: charts, keyboard, search, themes, narrow and wide: ok")
+    print("reports in a browser: charts, words, keyboard, search, themes, networks, narrow and wide: ok")
 
 
 if __name__ == "__main__":

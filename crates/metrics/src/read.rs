@@ -93,6 +93,11 @@ pub struct FlowRow {
 pub struct PortRow {
     /// `FROM->TO#n`.
     pub port: String,
+    /// What it joins: `host_up`, `host_down`, `fabric`, `border` or `wan`; empty in tables that earlier versions
+    /// wrote.
+    pub tier: Arc<str>,
+    /// The sites that it joins: of the node that sends, and of the one that receives.
+    pub sites: [u32; 2],
     /// Bytes sent, headers included.
     pub bytes: u64,
     /// Packets refused by a full buffer, or lost by a fault.
@@ -177,6 +182,7 @@ pub fn read_flows(path: &Path) -> Result<Vec<FlowRow>, ReadError> {
 /// As [`read_flows`].
 pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
     let mut rows = Vec::new();
+    let mut words = Words::default();
     batches(path, &mut |batch| {
         let count = |name| batch.numbers::<UInt64Type>(name);
         let share = |name| batch.numbers::<Float64Type>(name);
@@ -184,8 +190,14 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
         let (bytes, drops, marks) = (count("bytes")?, count("drops")?, count("marks")?);
         let (trims, max_queue) = (count("trims")?, count("max_queue_bytes")?);
         let (mean_queue, utilization) = (share("mean_queue_bytes")?, share("utilization")?);
+        // Earlier tables have no word of where a port stands.
+        let tier = batch.text("tier").ok();
+        let site = |name| batch.numbers::<UInt32Type>(name).ok();
+        let sites = [site("from_site"), site("to_site")];
         rows.extend((0..batch.rows()).map(|i| PortRow {
             port: port.value(i).to_owned(),
+            tier: words.shared(tier.map_or("", |tier| tier.value(i))),
+            sites: sites.map(|site| site.map_or(0, |site| site.value(i))),
             bytes: bytes.value(i),
             drops: drops.value(i),
             marks: marks.value(i),
@@ -313,9 +325,9 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::flow;
+    use crate::record::testing::{flow, port};
     use crate::{FlowTable, PortRecord, PortTable, Probe, SeriesId, SeriesRecord, SeriesTable};
-    use farspan_units::{Bytes, FlowId, Time};
+    use farspan_units::{FlowId, Time};
 
     fn file(name: &str) -> std::path::PathBuf {
         std::env::temp_dir().join(format!("farspan-read-{}-{name}", std::process::id()))
@@ -342,23 +354,13 @@ mod tests {
 
     #[test]
     fn ports_and_series_come_back() {
-        let port = PortRecord {
-            name: "a->b#0".to_owned(),
-            bytes: Bytes::new(5),
-            packets: 1,
-            drops: 2,
-            losses: 0,
-            marks: 3,
-            trims: 4,
-            max_queue: Bytes::new(6),
-            mean_queue: 1.5,
-            utilization: 0.25,
-        };
+        let port = PortRecord { tier: "wan", sites: [0, 2], ..port("a->b#0") };
         let path = file("ports.parquet");
         PortTable::save(&path, &[port]).unwrap();
         let rows = read_ports(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
-        assert_eq!((rows[0].port.as_str(), rows[0].drops, rows[0].utilization), ("a->b#0", 2, 0.25));
+        assert_eq!((rows[0].port.as_str(), rows[0].drops, rows[0].utilization), ("a->b#0", 3, 0.75));
+        assert_eq!((&*rows[0].tier, rows[0].sites), ("wan", [0, 2]));
 
         let sample = |ns: u64, value| SeriesRecord {
             t: Time::from_ps(ns * 1000),

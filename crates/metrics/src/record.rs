@@ -92,6 +92,10 @@ impl FlowRecord {
 pub struct PortRecord {
     /// `FROM->TO#n`.
     pub name: String,
+    /// What it joins: `host_up`, `host_down`, `fabric`, `border` or `wan`.
+    pub tier: &'static str,
+    /// The sites that it joins: of the node that sends, and of the one that receives.
+    pub sites: [u32; 2],
     /// Bytes sent, headers included.
     pub bytes: Bytes,
     /// Packets sent, of any kind.
@@ -180,6 +184,24 @@ pub struct SeriesRecord {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+
+    /// A port of two switches of site 0 that did something of everything.
+    pub(crate) fn port(name: &str) -> PortRecord {
+        PortRecord {
+            name: name.to_owned(),
+            tier: "fabric",
+            sites: [0, 0],
+            bytes: Bytes::new(10),
+            packets: 2,
+            drops: 3,
+            losses: 1,
+            marks: 4,
+            trims: 5,
+            max_queue: Bytes::new(6),
+            mean_queue: 0.5,
+            utilization: 0.75,
+        }
+    }
 
     /// A measured, finished intra flow of 4096 B from 0, with an ideal FCT of 10 us.
     pub(crate) fn flow(id: u32, fct_us: u64) -> FlowRecord {

@@ -245,7 +245,7 @@ fn sampled_p99(series: &[SeriesRecord], port: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::flow;
+    use crate::record::testing::{self, flow};
     use crate::{Class, Completion, Member};
     use farspan_units::Time;
     use serde_json::Value;
@@ -292,18 +292,8 @@ mod tests {
     }
 
     fn port(name: &str, utilization: f64, mean_queue: f64) -> PortRecord {
-        PortRecord {
-            name: name.into(),
-            bytes: Bytes::new(1),
-            packets: 1,
-            drops: 0,
-            losses: 0,
-            marks: 0,
-            trims: 0,
-            max_queue: Bytes::new(100),
-            mean_queue,
-            utilization,
-        }
+        let max_queue = Bytes::new(100);
+        PortRecord { max_queue, mean_queue, utilization, ..testing::port(name) }
     }
 
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.

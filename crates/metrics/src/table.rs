@@ -176,6 +176,10 @@ fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
     Arc::new(UInt64Array::from_iter_values(values))
 }
 
+fn numbers(values: impl Iterator<Item = u32>) -> ArrayRef {
+    Arc::new(UInt32Array::from_iter_values(values))
+}
+
 fn floats(values: impl Iterator<Item = f64>) -> ArrayRef {
     Arc::new(Float64Array::from_iter_values(values))
 }
@@ -225,9 +229,7 @@ impl Record for FlowRecord {
 
     fn columns(records: &[Self]) -> Vec<ArrayRef> {
         let count = |of: fn(&Self) -> u64| counts(records.iter().map(of));
-        let host = |of: fn(&Self) -> u32| -> ArrayRef {
-            Arc::new(UInt32Array::from_iter_values(records.iter().map(of)))
-        };
+        let host = |of: fn(&Self) -> u32| numbers(records.iter().map(of));
         let time = |of: fn(&Self) -> Option<i64>| times(records.iter().map(of));
         vec![
             count(|r| u64::from(r.flow.0)),
@@ -258,7 +260,7 @@ impl Record for FlowRecord {
 
 impl Record for PortRecord {
     fn schema() -> SchemaRef {
-        use DataType::{Float64, UInt64, Utf8};
+        use DataType::{Float64, UInt32, UInt64, Utf8};
         Arc::new(Schema::new(vec![
             field("port", Utf8, ""),
             field("bytes", UInt64, "B"),
@@ -270,6 +272,9 @@ impl Record for PortRecord {
             field("mean_queue_bytes", Float64, "B"),
             field("utilization", Float64, "fraction"),
             field("losses", UInt64, "packets"),
+            field("tier", Utf8, ""),
+            field("from_site", UInt32, ""),
+            field("to_site", UInt32, ""),
         ]))
     }
 
@@ -286,6 +291,9 @@ impl Record for PortRecord {
             floats(records.iter().map(|r| r.mean_queue)),
             floats(records.iter().map(|r| r.utilization)),
             count(|r| r.losses),
+            strings(records.iter().map(|r| r.tier)),
+            numbers(records.iter().map(|r| r.sites[0])),
+            numbers(records.iter().map(|r| r.sites[1])),
         ]
     }
 }
@@ -309,9 +317,7 @@ impl Record for IterationRecord {
     }
 
     fn columns(records: &[Self]) -> Vec<ArrayRef> {
-        let number = |of: fn(&Self) -> u32| {
-            Arc::new(UInt32Array::from_iter_values(records.iter().map(of))) as ArrayRef
-        };
+        let number = |of: fn(&Self) -> u32| numbers(records.iter().map(of));
         vec![
             strings(records.iter().map(|r| &*r.tag)),
             number(|r| r.group),
@@ -350,13 +356,13 @@ impl Record for SeriesRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::testing::flow;
+    use crate::record::testing::{flow, port};
     use crate::{Class, SeriesId};
     use arrow_array::Array;
     use arrow_array::cast::AsArray;
-    use arrow_array::types::{Float64Type, Int64Type, UInt64Type};
+    use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
     use arrow_select::concat::concat_batches;
-    use farspan_units::{Bytes, FlowId, HostId};
+    use farspan_units::{FlowId, HostId};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use proptest::prelude::*;
 
@@ -433,24 +439,14 @@ mod tests {
     fn ports_come_back_as_they_went_in() {
         let folder = Folder::new("ports");
         let path = folder.0.join("ports.parquet");
-        let port = PortRecord {
-            name: "tor60->host240#0".into(),
-            bytes: Bytes::new(10),
-            packets: 2,
-            drops: 3,
-            losses: 1,
-            marks: 4,
-            trims: 5,
-            max_queue: Bytes::new(6),
-            mean_queue: 0.5,
-            utilization: 0.75,
-        };
-        PortTable::save(&path, &[port]).unwrap();
+        PortTable::save(&path, &[PortRecord { sites: [1, 2], ..port("tor60->host240#0") }]).unwrap();
         let back = read(&path);
         assert_eq!(column(&back, "port").as_string::<i32>().value(0), "tor60->host240#0");
         let numbers = ["bytes", "packets", "drops", "marks", "trims", "max_queue_bytes", "losses"]
             .map(|n| column(&back, n).as_primitive::<UInt64Type>().value(0));
         assert_eq!(numbers, [10, 2, 3, 4, 5, 6, 1]);
+        let sites = ["from_site", "to_site"].map(|n| column(&back, n).as_primitive::<UInt32Type>().value(0));
+        assert_eq!((column(&back, "tier").as_string::<i32>().value(0), sites), ("fabric", [1, 2]));
         assert_eq!(column(&back, "mean_queue_bytes").as_primitive::<Float64Type>().value(0), 0.5);
         assert_eq!(column(&back, "utilization").as_primitive::<Float64Type>().value(0), 0.75);
     }

@@ -49,17 +49,24 @@ function places(layout) {
     const y = UNIT.top + (levels - 1 - level) * UNIT.row;
     units.forEach((unit, i) => { spots[unit] = { x: start + i * step, y }; });
     const nodes = units.reduce((sum, unit) => sum + layout.units[unit][2], 0);
-    const word = kind(layout.units[units[0]][3]);
+    const words = new Set(units.flatMap((unit) => layout.units[unit].slice(3).map(kind)));
+    const word = words.size === 1 ? [...words][0] : level === 0 ? "host" : "switch";
     headings.push({ x: left, y: y - 8, text: nodes === 1 ? layout.units[units[0]][3] : `${nodes} ${KINDS[word] || word}` });
   }
   const width = 2 * UNIT.left + widths.reduce((sum, width) => sum + width, 0) + UNIT.part * (layout.parts - 1);
   return { spots, headings, width, height: UNIT.top + (levels - 1) * UNIT.row + UNIT.height + 40 };
 }
 
-function link(from, to) {
+/** A link's line, or, where it would run through other units of its row, its bow below them. */
+function link(from, to, spots) {
   const half = UNIT.width / 2;
   if (from.y === to.y) {
     const [left, right] = from.x < to.x ? [from, to] : [to, from];
+    if (spots.some(({ x, y }) => y === left.y && x > left.x && x < right.x)) {
+      const y = left.y + UNIT.height;
+      const deep = y + Math.min(20 + (right.x - left.x) / 8, UNIT.row - UNIT.height);
+      return (shift) => `M${left.x + half + shift} ${y}Q${(left.x + right.x) / 2 + half} ${deep + 2 * shift} ${right.x + half + shift} ${y}`;
+    }
     const y = left.y + UNIT.height / 2;
     return (shift) => `M${left.x + UNIT.width} ${y + shift}L${right.x} ${y + shift}`;
   }
@@ -87,7 +94,7 @@ function picture() {
       busiest[unit] = Math.max(busiest[unit], up, down);
       near[unit].push({ other, links, up, upMean, down, downMean });
     }
-    const path = link(spots[a], spots[b]);
+    const path = link(spots[a], spots[b], spots);
     const thick = Math.min(1 + Math.log2(links), 4);
     const title = `${unitName(layout.units[a])} – ${unitName(layout.units[b])}: ${links} link${links > 1 ? "s" : ""} each way; → busiest ${share(out)}, mean ${share(outMean)}; ← busiest ${share(back)}, mean ${share(backMean)}`;
     const line = (value, shift) => ({ value, node: svg("path", { d: path(shift), stroke: heat(value / full), "stroke-width": thick }, svg("title", {}, title)) });

@@ -1,8 +1,9 @@
-//! The network as a picture: what stands where follows from the ports' names alone.
+//! The network as a picture. Its structure is that of the links: what is a host, and which site a node stands in, the table
+//! of ports says.
 //!
-//! A node's level is its distance from the hosts. Links between nodes of one level (border switches, the two switches of a
-//! dumbbell) join parts: the sites. Each level of a part is a row of at most [`UNITS`] units, neighbours together, so that
-//! the picture of a thousand hosts is as readable as that of sixteen.
+//! A node's level is its distance from the hosts, and a site's nodes of one level are a row of at most [`UNITS`] units, so
+//! that the picture of a thousand hosts is as readable as that of sixteen. In a row stand side by side the nodes that hang on
+//! the same ones: hosts by their switch, switches above what they join.
 
 use crate::load::natural;
 use crate::number::short;
@@ -41,29 +42,23 @@ fn ends(port: &str) -> Option<(&str, &str)> {
 impl Picture {
     /// The picture of a network with these ports.
     pub(crate) fn of(ports: &[PortRow]) -> Self {
-        let mut joined: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for (from, to) in ports.iter().filter_map(|port| ends(&port.port)) {
-            joined.entry(from).or_default().insert(to);
-            joined.entry(to).or_default().insert(from);
-        }
-        let levels = levels(&joined);
-        let parts = parts(&joined, &levels);
+        let network = Joined::of(ports);
+        let levels = network.levels();
         let mut rows: BTreeMap<(usize, usize), Vec<&str>> = BTreeMap::new();
-        for (node, part) in &parts {
-            rows.entry((*part, levels[node])).or_default().push(node);
+        for (node, level) in &levels {
+            rows.entry((network.site(node), *level)).or_default().push(node);
         }
-        let mut picture = Self {
-            nodes: BTreeMap::new(),
-            units: Vec::new(),
-            edges: BTreeMap::new(),
-            parts: parts.values().max().map_or(0, |last| last + 1),
-        };
-        for ((part, level), mut row) in rows {
-            row.sort_by_cached_key(|node| natural(node));
+        let sites: BTreeSet<usize> = rows.keys().map(|(site, _)| *site).collect();
+        let parts: BTreeMap<usize, usize> = sites.into_iter().zip(0..).collect();
+        let mut picture =
+            Self { nodes: BTreeMap::new(), units: Vec::new(), edges: BTreeMap::new(), parts: parts.len() };
+        let mut spots = BTreeMap::new();
+        for ((site, level), mut row) in rows {
+            network.arrange(&mut row, level, &levels, &mut spots);
             for together in row.chunks(row.len().div_ceil(UNITS)) {
                 picture.nodes.extend(together.iter().map(|node| ((*node).to_owned(), picture.units.len())));
                 let (first, last) = (together[0].to_owned(), together[together.len() - 1].to_owned());
-                picture.units.push(Unit { part, level, first, last, nodes: together.len() });
+                picture.units.push(Unit { part: parts[&site], level, first, last, nodes: together.len() });
             }
         }
         let joins = ports.iter().filter_map(|port| picture.place(&port.port));
@@ -108,54 +103,83 @@ impl Picture {
     }
 }
 
-/// Distance from the nearest host. Hosts are called so; in a network without, they are the nodes with one neighbour.
-fn levels<'a>(joined: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeMap<&'a str, usize> {
-    let called = |node: &str| {
-        node.strip_prefix("host").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let mut hosts: Vec<&str> = joined.keys().copied().filter(|node| called(node)).collect();
-    if hosts.is_empty() {
-        hosts = joined.iter().filter(|(_, near)| near.len() == 1).map(|(node, _)| *node).collect();
-    }
-    let mut levels: BTreeMap<&str, usize> = hosts.iter().map(|host| (*host, 0)).collect();
-    let mut queue: VecDeque<&str> = hosts.into();
-    while let Some(node) = queue.pop_front() {
-        let level = levels[node] + 1;
-        for next in &joined[node] {
-            if !levels.contains_key(next) {
-                levels.insert(next, level);
-                queue.push_back(next);
-            }
-        }
-    }
-    joined.keys().for_each(|node| {
-        levels.entry(node).or_insert(0);
-    });
-    levels
+/// Nodes, and what they are joined to.
+#[derive(Default)]
+struct Joined<'a> {
+    near: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    sites: BTreeMap<&'a str, usize>,
+    hosts: BTreeSet<&'a str>,
 }
 
-/// Which part each node belongs to, numbered by their first nodes.
-fn parts<'a>(
-    joined: &BTreeMap<&'a str, BTreeSet<&'a str>>,
-    levels: &BTreeMap<&'a str, usize>,
-) -> BTreeMap<&'a str, usize> {
-    let mut order: Vec<&str> = joined.keys().copied().collect();
-    order.sort_by_cached_key(|node| (levels[node], natural(node)));
-    let mut parts: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut next = 0;
-    for start in order {
-        if parts.contains_key(start) {
-            continue;
+impl<'a> Joined<'a> {
+    fn of(ports: &'a [PortRow]) -> Self {
+        let mut joined = Self::default();
+        for port in ports {
+            let Some((from, to)) = ends(&port.port) else { continue };
+            for (node, other, site) in [(from, to, port.sites[0]), (to, from, port.sites[1])] {
+                joined.near.entry(node).or_default().insert(other);
+                joined.sites.insert(node, site as usize);
+            }
+            // Tables without tiers are of networks whose hosts are called so.
+            let is_host = if port.tier.is_empty() { called_host(from) } else { &*port.tier == "host_up" };
+            joined.hosts.extend(is_host.then_some(from));
         }
-        let mut stack = vec![start];
-        while let Some(node) = stack.pop() {
-            if parts.insert(node, next).is_none() {
-                stack.extend(joined[node].iter().filter(|near| levels[*near] != levels[node]));
+        joined
+    }
+
+    fn site(&self, node: &str) -> usize {
+        self.sites.get(node).copied().unwrap_or_default()
+    }
+
+    /// Distance from the nearest host.
+    fn levels(&self) -> BTreeMap<&'a str, usize> {
+        let mut levels: BTreeMap<&str, usize> = self.hosts.iter().map(|host| (*host, 0)).collect();
+        let mut queue: VecDeque<&str> = self.hosts.iter().copied().collect();
+        while let Some(node) = queue.pop_front() {
+            let level = levels[node] + 1;
+            for next in &self.near[node] {
+                if !levels.contains_key(next) {
+                    levels.insert(next, level);
+                    queue.push_back(next);
+                }
             }
         }
-        next += 1;
+        for node in self.near.keys() {
+            levels.entry(node).or_insert(0);
+        }
+        levels
     }
-    parts
+
+    /// Puts the nodes of a level in order, and notes their spots: hosts by their first switch, the others by where on the
+    /// mean those stand that they join below. What that leaves open the names say.
+    fn arrange(
+        &self,
+        row: &mut [&'a str],
+        level: usize,
+        levels: &BTreeMap<&'a str, usize>,
+        spots: &mut BTreeMap<&'a str, usize>,
+    ) {
+        row.sort_by_cached_key(|node| natural(node));
+        if level == 0 {
+            row.sort_by_cached_key(|node| self.near[node].iter().map(|near| natural(near)).min());
+        } else {
+            row.sort_by_cached_key(|node| {
+                let below = |near: &&&str| levels[**near] < level && self.site(near) == self.site(node);
+                let below: Vec<_> = self.near[node].iter().filter(below).collect();
+                let sum: usize = below.iter().filter_map(|near| spots.get(**near)).sum();
+                sum * MEAN_STEPS / below.len().max(1)
+            });
+        }
+        spots.extend(row.iter().copied().zip(0..));
+    }
+}
+
+/// The mean of spots counts in this part of one.
+const MEAN_STEPS: usize = 1000;
+
+/// Whether a node is a `host` with a number.
+fn called_host(node: &str) -> bool {
+    node.strip_prefix("host").is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -165,6 +189,8 @@ mod tests {
     fn port(name: &str, utilization: f64) -> PortRow {
         PortRow {
             port: name.to_owned(),
+            tier: "".into(),
+            sites: [0, 0],
             bytes: 0,
             drops: 0,
             marks: 0,
@@ -175,28 +201,74 @@ mod tests {
         }
     }
 
-    /// Both ways.
+    /// Both ways, of a network whose tables have no tiers.
     fn pair(a: &str, b: &str) -> [PortRow; 2] {
         [port(&format!("{a}->{b}#0"), 0.25), port(&format!("{b}->{a}#0"), 0.5)]
     }
 
+    /// Both ways: the first node is below, and stands in a site of its own.
+    fn placed(a: &str, b: &str, tier: &str, sites: [u32; 2]) -> [PortRow; 2] {
+        let [up, down] = pair(a, b);
+        let back = if tier == "host_up" { "host_down" } else { tier };
+        let [from, to] = sites;
+        [PortRow { tier: tier.into(), sites, ..up }, PortRow { tier: back.into(), sites: [to, from], ..down }]
+    }
+
+    fn units(picture: &Picture) -> Vec<(usize, usize, &str)> {
+        picture.units.iter().map(|u| (u.part, u.level, u.first.as_str())).collect()
+    }
+
     #[test]
-    fn sites_come_apart_where_equals_meet() {
+    fn uneven_sites_stand_side_by_side_with_hosts_at_their_switches() {
+        // Site 1 has two levels of switches, and its way out is at the upper one; site 0 has one, and hosts dealt in turn.
+        let ports: Vec<_> = [
+            placed("gpu0", "rack-b", "host_up", [0, 0]),
+            placed("gpu1", "rack-a", "host_up", [0, 0]),
+            placed("gpu2", "rack-b", "host_up", [0, 0]),
+            placed("gpu10", "rack-a", "host_up", [0, 0]),
+            placed("rack-a", "rack-b", "fabric", [0, 0]),
+            placed("store0", "leaf", "host_up", [1, 1]),
+            placed("leaf", "exit", "fabric", [1, 1]),
+            placed("rack-a", "exit", "wan", [0, 1]),
+        ]
+        .concat();
+        let picture = Picture::of(&ports);
+        let expected = [
+            (0, 0, "gpu1"),
+            (0, 0, "gpu10"),
+            (0, 0, "gpu0"),
+            (0, 0, "gpu2"),
+            (0, 1, "rack-a"),
+            (0, 1, "rack-b"),
+            (1, 0, "store0"),
+            (1, 1, "leaf"),
+            (1, 2, "exit"),
+        ];
+        assert_eq!((picture.parts, units(&picture)), (2, expected.to_vec()));
+        assert_eq!(picture.edges.len(), 8);
+    }
+
+    #[test]
+    fn switches_stand_above_what_they_join() {
+        // Numbered the other way round than the racks.
+        let racks =
+            (0..4).flat_map(|h| placed(&format!("host{h}"), &format!("tor{}", h / 2), "host_up", [0, 0]));
+        let up = [("tor0", "agg1"), ("tor1", "agg0"), ("tor0", "agg2"), ("tor1", "agg2")];
+        let up = up.into_iter().flat_map(|(a, b)| placed(a, b, "fabric", [0, 0]));
+        let picture = Picture::of(&racks.chain(up).collect::<Vec<_>>());
+        let top: Vec<_> = units(&picture).into_iter().filter(|u| u.1 == 2).map(|u| u.2).collect();
+        assert_eq!(top, ["agg1", "agg2", "agg0"]);
+    }
+
+    #[test]
+    fn tables_without_tiers_go_by_the_names_of_hosts() {
         let links =
             [("host0", "tor0"), ("host1", "tor0"), ("tor0", "tor1"), ("host2", "tor1"), ("host10", "tor1")];
         let ports: Vec<_> = links.iter().flat_map(|(a, b)| pair(a, b)).collect();
         let picture = Picture::of(&ports);
-        assert_eq!(picture.parts, 2);
-        let units: Vec<_> = picture.units.iter().map(|u| (u.part, u.level, u.first.as_str())).collect();
-        let expected = [
-            (0, 0, "host0"),
-            (0, 0, "host1"),
-            (0, 1, "tor0"),
-            (1, 0, "host2"),
-            (1, 0, "host10"),
-            (1, 1, "tor1"),
-        ];
-        assert_eq!(units, expected);
+        let levels: Vec<_> = units(&picture).into_iter().map(|unit| (unit.1, unit.2)).collect();
+        let expected = [(0, "host0"), (0, "host1"), (0, "host2"), (0, "host10"), (1, "tor0"), (1, "tor1")];
+        assert_eq!((picture.parts, levels), (1, expected.to_vec()));
         assert_eq!(picture.edges.len(), 5);
         assert_eq!(picture.utilisation(&ports)[0], json!([1, 0.25, 0.25, 0.5, 0.5]));
     }

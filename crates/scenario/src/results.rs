@@ -4,9 +4,10 @@ mod clear;
 mod collectives;
 mod trace;
 
-use crate::build::{World, select::probe};
+use crate::build::{World, ports::tier_name, select::probe};
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
+use farspan_fabric::{Link, Network};
 use farspan_metrics::{
     ByteSums, Class, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
     IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Queues, Recovery, SeriesId,
@@ -66,7 +67,13 @@ pub fn run(
 ) -> Results {
     let mut outcome = farspan_sim::run(&world.spec, engine, progress);
     let flows = flow_records(resolved, world, &outcome);
-    let ports: Vec<_> = outcome.ports.iter().map(port_record).collect();
+    let network = &world.spec.network;
+    let ports: Vec<_> = network
+        .links
+        .iter()
+        .zip(&outcome.ports)
+        .map(|(link, port)| port_record(network, link, port))
+        .collect();
     let series = series_records(&outcome);
     let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
     let mut iterations = Vec::new();
@@ -146,9 +153,11 @@ fn flow_records(resolved: &Resolved, world: &World, outcome: &Outcome) -> Vec<Fl
     flows.map(record).collect()
 }
 
-fn port_record(port: &PortOutcome) -> PortRecord {
+fn port_record(network: &Network, link: &Link, port: &PortOutcome) -> PortRecord {
     PortRecord {
         name: port.name.clone(),
+        tier: tier_name(link.tier),
+        sites: [link.from, link.to].map(|node| network.nodes[node.index()].site),
         bytes: port.sent_bytes,
         packets: port.sent_packets,
         drops: port.dropped_packets,

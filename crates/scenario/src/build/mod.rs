@@ -3,7 +3,7 @@
 mod collectives;
 mod fault;
 mod network;
-mod ports;
+pub(crate) mod ports;
 pub(crate) mod select;
 mod traffic;
 

@@ -114,6 +114,11 @@ fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, Fault> {
     Ok(Overflow::Trim(Trim { header: given(transport.header), victim, headers }))
 }
 
+/// The word for a tier.
+pub(crate) fn tier_name(tier: Tier) -> &'static str {
+    name(tier).map_or("host_up", PortTier::name)
+}
+
 const fn name(tier: Tier) -> Option<PortTier> {
     match tier {
         Tier::HostUp => None,
