@@ -1,0 +1,289 @@
+//! Closed sets of words.
+
+use crate::names;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// A closed set of words; `planned` ones are known to the interface and refused with a message that says so.
+macro_rules! words {
+    (
+        $(#[$doc:meta])* $name:ident is $what:literal {
+            $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)*
+        } planned [$($planned:literal),*]
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Every word, in order.
+            pub const NAMES: &[&str] = &[$($word),*];
+
+            /// The word.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)*
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.name())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                match text {
+                    $($word => Ok(Self::$variant),)*
+                    _ => {
+                        let (problem, cure) = names::unknown($what, text, Self::NAMES, &[$($planned),*]);
+                        Err(format!("{problem}; {cure}"))
+                    }
+                }
+            }
+        }
+
+        as_text!($name, { "type": "string", "enum": [$($word),*] });
+    };
+}
+
+words! {
+    /// The shape of the network.
+    TopologyKind is "topology" {
+        /// One three-tier fat tree.
+        FatTree = "fat_tree",
+        /// Two fat trees, each with a border switch, joined by WAN links.
+        DualFatTree = "dual_fat_tree",
+        /// Leaves with hosts, all linked to all spines.
+        LeafSpine = "leaf_spine",
+        /// Two of them, each with a border switch, joined by WAN links.
+        DualLeafSpine = "dual_leaf_spine",
+        /// Senders on the left, receivers on the right, one link between.
+        Dumbbell = "dumbbell",
+        /// A chain of switches with hosts at each.
+        ParkingLot = "parking_lot",
+        /// Hosts around one switch.
+        Star = "star",
+        /// Nodes and links from a file.
+        FromFile = "from_file",
+    } planned []
+}
+
+impl TopologyKind {
+    /// Whether it is a fat tree, or two.
+    #[must_use]
+    pub const fn is_fat_tree(self) -> bool {
+        matches!(self, Self::FatTree | Self::DualFatTree)
+    }
+
+    /// Whether it is a leaf-spine, or two.
+    #[must_use]
+    pub const fn is_leaf_spine(self) -> bool {
+        matches!(self, Self::LeafSpine | Self::DualLeafSpine)
+    }
+
+    /// Whether it always has two sites, with border switches.
+    #[must_use]
+    pub const fn is_dual(self) -> bool {
+        matches!(self, Self::DualFatTree | Self::DualLeafSpine)
+    }
+}
+
+words! {
+    /// What a node of a topology file is.
+    NodeType is "kind of node" {
+        /// Sends and receives.
+        Host = "host",
+        /// Forwards.
+        Switch = "switch",
+    } planned []
+}
+
+words! {
+    /// Which nodes of two lists are linked.
+    Wiring is "wiring" {
+        /// Each with each.
+        All = "all",
+        /// The longer list dealt to the shorter one in equal blocks.
+        Blocks = "blocks",
+    } planned []
+}
+
+words! {
+    /// What a part of the workload is.
+    WorkloadKind is "workload" {
+        /// Several senders, one receiver.
+        Incast = "incast",
+        /// Every host sends to one other host and receives from one.
+        Permutation = "permutation",
+        /// Poisson arrivals with sizes from a distribution.
+        Poisson = "poisson",
+        /// One flow from each of some hosts to another.
+        Pairs = "pairs",
+        /// A list of flows from a file.
+        Flows = "flows",
+        /// Every rank gets the sum of all buffers.
+        Allreduce = "allreduce",
+        /// Every rank gets the sum of one chunk.
+        ReduceScatter = "reduce_scatter",
+        /// Every rank gets the chunks of all.
+        AllGather = "all_gather",
+        /// Every rank sends to every other.
+        AllToAll = "all_to_all",
+    } planned []
+}
+
+impl WorkloadKind {
+    /// Whether it is a collective: messages in stages that wait for one another.
+    #[must_use]
+    pub const fn is_collective(self) -> bool {
+        matches!(self, Self::Allreduce | Self::ReduceScatter | Self::AllGather | Self::AllToAll)
+    }
+}
+
+words! {
+    /// In what steps a collective goes.
+    CollectiveAlgorithm is "algorithm" {
+        /// One peer at a time.
+        Ring = "ring",
+        /// All peers at once.
+        Direct = "direct",
+        /// Rings inside the sites, direct between them.
+        Hierarchical = "hierarchical",
+    } planned []
+}
+
+words! {
+    /// What happens to a link.
+    FaultKind is "fault" {
+        /// The port stops.
+        LinkDown = "link_down",
+        /// The port sends on, and nothing arrives.
+        BlackHole = "black_hole",
+        /// The link has another rate.
+        Rate = "rate",
+        /// Packets are lost, each for itself.
+        Loss = "loss",
+        /// Packets are lost by blocks.
+        BlockLoss = "block_loss",
+    } planned []
+}
+
+words! {
+    /// Which packets can be lost.
+    LossPackets is "set of packets" {
+        /// Data packets with their payload.
+        Data = "data",
+        /// All packets.
+        All = "all",
+    } planned []
+}
+
+words! {
+    /// What numbers the packets of a block loss.
+    LossPer is "numbering" {
+        /// Each port.
+        Queue = "queue",
+        /// Each switch, flow by flow.
+        Flow = "flow",
+    } planned []
+}
+
+words! {
+    /// A named set of constants.
+    Profile is "profile" {
+        /// What the papers state.
+        Paper = "paper",
+        /// As the published code ran it.
+        Artifact = "artifact",
+    } planned ["rescaled"]
+}
+
+words! {
+    /// What a load is a fraction of.
+    LoadReference is "load reference" {
+        /// The NICs of all hosts.
+        Host = "host",
+        /// The links between the sites, one direction.
+        Wan = "wan",
+        /// Half of the host capacity, thinned out by the oversubscription.
+        Bisection = "bisection",
+        /// The NICs of the receivers.
+        Receivers = "receivers",
+    } planned []
+}
+
+words! {
+    /// Whether a load counts headers.
+    LoadUnit is "load unit" {
+        /// Payload bytes.
+        Payload = "payload",
+        /// Bytes on the wire: payload and headers.
+        Wire = "wire",
+    } planned []
+}
+
+words! {
+    /// What an intra : inter ratio counts.
+    MixUnit is "mix unit" {
+        /// Flows.
+        Flows = "flows",
+        /// Payload bytes.
+        Bytes = "bytes",
+    } planned []
+}
+
+words! {
+    /// When a port decides to mark.
+    MarkAt is "marking point" {
+        /// On arrival.
+        Enqueue = "enqueue",
+        /// On departure.
+        Dequeue = "dequeue",
+    } planned []
+}
+
+words! {
+    /// What a port does with a data packet that its buffer has no room for.
+    Overflow is "overflow" {
+        /// It is dropped.
+        Drop = "drop",
+        /// A payload is cut off; the header goes on in the priority queue.
+        Trim = "trim",
+    } planned []
+}
+
+words! {
+    /// Whose payload a port cuts off.
+    TrimVictim is "victim of trimming" {
+        /// That of the packet that arrives.
+        Arriving = "arriving",
+        /// By a fair coin, that of the packet that arrives or of the last one in the queue.
+        Coin = "coin",
+    } planned []
+}
+
+words! {
+    /// A tier of switch ports.
+    PortTier is "tier of ports" {
+        /// ToR to host.
+        HostDown = "host_down",
+        /// Between switches of one site.
+        Fabric = "fabric",
+        /// Between core and border switches, both ways.
+        Border = "border",
+        /// Between sites.
+        Wan = "wan",
+    } planned []
+}
