@@ -7,10 +7,13 @@ use crate::progress::{catch_interrupts, interrupted};
 use crate::{Failure, output};
 use farspan_metrics::{Class, FlowRecord, Quantile, Summary, nearest_rank};
 use farspan_report::{groups, html, load, write};
-use farspan_scenario::{EngineKind, Request};
+use farspan_scenario::{EngineKind, Request, clear};
 use farspan_units::Duration;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+
+/// The page, in the folder of the results.
+const REPORT: &str = "report.html";
 
 const SCHEMES: [&str; 4] = ["uno", "uno-noec", "gemini", "mprdma-bbr"];
 
@@ -143,6 +146,9 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
             }
         }
     }
+    // If this one is interrupted, nothing of an earlier demo must pass for it.
+    jobs.iter().filter_map(|job| job.out.as_deref()).try_for_each(clear)?;
+    let _ = std::fs::remove_file(args.out.join(REPORT));
     let done = run_all(&jobs, EngineKind::Windowed, args.quiet)?;
     if interrupted() || done.len() < jobs.len() {
         return Err(Failure::Interrupted);
@@ -188,7 +194,7 @@ fn report(jobs: &[Job], out: &Path) -> Result<PathBuf, Failure> {
     let failed = |error: farspan_report::ReportError| Failure::Failed(error.to_string());
     let groups = groups(load(&folders).map_err(failed)?);
     let page = html(&groups, Some(SCHEMES[0])).map_err(failed)?;
-    let path = out.join("report.html");
+    let path = out.join(REPORT);
     write(&path, &page).map_err(failed)?;
     Ok(path)
 }
