@@ -22,7 +22,7 @@ impl Group {
 /// The routes of one switch: a group of equal-cost ports for every leaf switch (the one a host hangs off).
 #[derive(Clone, Debug)]
 pub struct RouteTable {
-    /// By leaf.
+    /// By leaf; none towards its own hosts.
     groups: Vec<Group>,
     members: Vec<PortId>,
     /// This switch's own leaf number, or [`u32::MAX`].
@@ -41,12 +41,13 @@ impl RouteTable {
     #[must_use]
     #[inline(always)]
     pub fn port(&self, to: HostId, leaf: u32, flow: FlowId, entropy: u16) -> Option<PortId> {
-        if leaf == self.own_leaf {
-            return Some(self.own[(to.0 - self.own_first.0) as usize]);
-        }
         let Group { first, count } = self.groups[leaf as usize];
-        if count <= 1 {
-            return (count == 1).then_some(PortId(first));
+        if count == 1 {
+            return Some(PortId(first));
+        }
+        if count == 0 {
+            let is_own = leaf == self.own_leaf;
+            return is_own.then(|| self.own[(to.0 - self.own_first.0) as usize]);
         }
         let hash = mix(self.salt ^ (u64::from(flow.0) << 16 | u64::from(entropy)));
         let pick = |count: u32| (((hash >> 32) * u64::from(count)) >> 32) as u32;
@@ -135,7 +136,7 @@ impl Routes {
             let Ok(leaf) = leaves.binary_search(&named.leaf) else { continue };
             let table = &mut self.tables[named.switch.index()];
             let group = table.group(named.ports.iter().copied().filter(|port| !avoided.contains(port)));
-            if group.count & !Group::LISTED > 0 {
+            if group.count & !Group::LISTED > 0 && table.own_leaf != leaf as u32 {
                 table.groups[leaf] = group;
             }
         }
@@ -144,8 +145,7 @@ impl Routes {
     /// The ports of a switch towards a leaf; one that is listed twice gets twice as much.
     fn ports(&self, switch: NodeId, leaf: u32) -> impl Iterator<Item = PortId> + '_ {
         let table = &self.tables[switch.index()];
-        let Group { first, count } =
-            if table.own_leaf == leaf { Group::default() } else { table.groups[leaf as usize] };
+        let Group { first, count } = table.groups[leaf as usize];
         let places = first..first + (count & !Group::LISTED);
         places.map(move |place| match count & Group::LISTED {
             0 => PortId(place),
@@ -401,6 +401,9 @@ impl View<'_> {
                 let group = table.group(self.network.ports_of(entry).map(PortId).filter(direct));
                 *table.groups.last_mut().expect("it has just got one") = group;
             }
+        }
+        for table in tables.iter_mut().filter(|table| table.own_leaf != u32::MAX) {
+            table.groups[table.own_leaf as usize] = Group::default();
         }
     }
 

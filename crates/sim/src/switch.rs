@@ -7,7 +7,7 @@ mod fault;
 
 pub(crate) use fault::{port_changes, routes_change};
 
-use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Window};
+use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Way, Window};
 use crate::jitter::Jitter;
 use crate::outcome::Sample;
 use crate::plan::Plan;
@@ -68,7 +68,6 @@ impl Egress {
 
     /// A packet arrives at a [fluid](PortModel::is_fluid) port without jitter, which may be done with it at once. Nothing
     /// that arrives later matters to what it holds.
-    #[inline(always)]
     fn flow(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         match self.port.flow(now, &mut packets[id], window.until()) {
             Some(done) => window.send(self.channel, done + self.port.model().delay(), id),
@@ -112,6 +111,27 @@ impl Egress {
         self.admit(now, id, packets, jitter);
     }
 
+    /// All packets of a window arrive, in order of time; does what else is due in it.
+    #[inline(always)]
+    fn arrive_all(
+        &mut self,
+        keys: &[u64],
+        packets: &mut Packets,
+        jitter: Duration,
+        window: &mut Window<'_, PacketId>,
+    ) {
+        if self.flows(jitter) {
+            for &key in keys {
+                self.flow(window.at(key), PacketId::from(key as u32), packets, window);
+            }
+            return self.settle_later(window.end() - Duration::from_ps(1), packets, jitter, window);
+        }
+        for &key in keys {
+            self.arrive(window.at(key), PacketId::from(key as u32), packets, jitter, window);
+        }
+        self.settle(window.end() - Duration::from_ps(1), packets, jitter, window);
+    }
+
     /// The same as [`Self::settle`], in one place for those who do it seldom.
     #[inline(never)]
     fn settle_later(
@@ -151,11 +171,28 @@ pub(crate) struct Switch {
     /// One bit a port that is sending, or that gets packets in this window; kept only where completions are settled
     /// lazily.
     touched: Vec<u64>,
+    /// Whether [`Egress::flows`] says so of all ports.
+    is_fluid: bool,
     sampler: PortSampler,
     /// With faults of links or traces of ports it goes a way of its own.
     pub(crate) watch: Option<Box<Watch>>,
     plan: Arc<Plan>,
     node: NodeId,
+}
+
+/// What decides which port a packet leaves from.
+struct Ways<'a> {
+    routes: &'a RouteTable,
+    leaf_of: &'a [u32],
+    first_port: u32,
+    packets: &'a Packets,
+}
+
+impl Way for Ways<'_> {
+    #[inline(always)]
+    fn lane(&self, key: u64) -> usize {
+        way(self.routes, self.leaf_of, self.first_port, &self.packets[PacketId::from(key as u32)])
+    }
 }
 
 /// The port that a packet leaves from, counted from the first.
@@ -200,11 +237,14 @@ impl Switch {
             jitter: Jitter::new(plan.seed, 1 << 32 | u64::from(id)),
             arrival: Time::MAX,
         };
+        let (first_port, words) = (range.start, range.len().div_ceil(64));
+        let ports: Vec<_> = ports.into_iter().zip(range).map(egress).collect();
         Self {
             routes: plan.routes().tables[node.index()].clone(),
-            first_port: range.start,
-            touched: vec![0; range.len().div_ceil(64)],
-            ports: ports.into_iter().zip(range).map(egress).collect(),
+            first_port,
+            touched: vec![0; words],
+            is_fluid: ports.iter().all(|egress| egress.flows(plan.port_jitter)),
+            ports,
             sampler,
             leaf_of: Arc::clone(&plan.leaf_of),
             jitter: plan.port_jitter,
@@ -257,6 +297,9 @@ impl Switch {
             self.run_in_order(packets, window);
             return self.finish(packets, window);
         }
+        if self.is_fluid {
+            return self.run_fluid(packets, window);
+        }
         let keys = window.take_packed();
         if let &mut [key] = keys {
             self.arrive(window.at(key), PacketId::from(key as u32), packets, window);
@@ -265,6 +308,39 @@ impl Switch {
         let lanes = window.take_lanes();
         self.deal(keys, lanes, packets);
         self.serve(lanes, packets, window)
+    }
+
+    /// The same where all ports are fluid: hardly anything waits for the window's end, so that packets come in order of
+    /// time.
+    fn run_fluid(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+        let keys = window.take_sorted();
+        let horizon = window.until();
+        for &key in keys {
+            let (now, id) = (window.at(key), PacketId::from(key as u32));
+            let packet = &packets[id];
+            let port = self.way(packet);
+            let egress = &mut self.ports[port];
+            match egress.port.flow_calmly(now, packet, horizon) {
+                Some(done) => window.send_over(&egress.channel, done + egress.port.model().delay(), id),
+                None => self.flow(port, now, id, packets, window),
+            }
+        }
+        self.finish(packets, window)
+    }
+
+    /// A packet arrives at a fluid port.
+    #[inline(never)]
+    fn flow(
+        &mut self,
+        port: usize,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        window: &mut Window<'_, PacketId>,
+    ) {
+        let egress = &mut self.ports[port];
+        egress.flow(now, id, packets, window);
+        self.touched[port / 64] |= u64::from(egress.port.next_at() != Time::MAX) << (port % 64);
     }
 
     /// A packet arrives in its turn.
@@ -311,35 +387,26 @@ impl Switch {
 
     /// Deals the messages of a window to the ports that they leave from.
     fn deal(&mut self, keys: &[u64], lanes: &mut Lanes, packets: &Packets) {
-        lanes.fit(self.ports.len());
         let Self { routes, leaf_of, first_port, touched, .. } = self;
-        let way = |key| way(routes, leaf_of, *first_port, &packets[PacketId::from(key as u32)]);
-        lanes.deal(keys, way, |port| touched[port / 64] |= 1 << (port % 64));
+        let ways = Ways { routes, leaf_of, first_port: *first_port, packets };
+        let ports = self.ports.len();
+        if let [touched] = &mut touched[..] {
+            let mut bits = *touched;
+            lanes.deal(ports, keys, &ways, |port| bits |= 1 << (port % 64));
+            *touched = bits;
+        } else {
+            lanes.deal(ports, keys, &ways, |port| touched[port / 64] |= 1 << (port % 64));
+        }
     }
 
     /// Gives each port its packets and does all that is due before the window's end; gives when something is due next, or
     /// [`Time::MAX`].
     fn serve(&mut self, lanes: &mut Lanes, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
-        let last = window.end() - Duration::from_ps(1);
         let (mut next, jitter) = (Time::MAX, self.jitter);
         for (word, touched) in self.touched.iter_mut().enumerate() {
             for port in ones(word, *touched) {
-                let keys = lanes.take(port);
-                let egress = &mut self.ports[port];
-                if egress.flows(jitter) {
-                    for &key in keys {
-                        egress.flow(window.at(key), PacketId::from(key as u32), packets, window);
-                    }
-                    if egress.port.next_at() <= last {
-                        egress.settle_later(last, packets, jitter, window);
-                    }
-                    next = next.min(leave(port, egress, touched));
-                    continue;
-                }
-                for &key in keys {
-                    egress.arrive(window.at(key), PacketId::from(key as u32), packets, jitter, window);
-                }
-                egress.settle(last, packets, jitter, window);
+                let (keys, egress) = (lanes.take(port), &mut self.ports[port]);
+                egress.arrive_all(keys, packets, jitter, window);
                 next = next.min(leave(port, egress, touched));
             }
         }
@@ -356,7 +423,12 @@ impl Switch {
     }
 
     fn route(&self, id: PacketId, packets: &Packets) -> usize {
-        way(&self.routes, &self.leaf_of, self.first_port, &packets[id])
+        self.way(&packets[id])
+    }
+
+    #[inline(always)]
+    fn way(&self, packet: &Packet) -> usize {
+        way(&self.routes, &self.leaf_of, self.first_port, packet)
     }
 
     fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {

@@ -131,6 +131,11 @@ impl Marking {
         marking
     }
 
+    /// On a fluid queue: up to this much to send, a packet changes nothing and is not marked.
+    pub(super) fn calm(&self) -> Duration {
+        Duration::from_ps(if self.phantom.is_some() { 0 } else { self.quiet })
+    }
+
     /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue, in bytes; if
     /// that is fluid, in picoseconds of sending.
     #[inline(always)]

@@ -185,20 +185,18 @@ impl Port {
             return None;
         }
         self.free_at = at;
-        self.busy += time;
         // Only a packet that waits for the transmitter is held up: one in service is not.
         if self.serving.is_none() && self.next_at != Time::MAX {
             self.next_at = at;
         }
-        self.sent_bytes += packet.size();
-        self.sent_packets += 1;
+        self.count_sent(packet.size(), time);
         Some(at)
     }
 
     /// A packet arrives at a [fluid](PortModel::is_fluid) port: gives when its last bit leaves. The port is then done with
     /// it. `None` if it must be [queued](Self::enqueue): something is due, there is no room, or it would not have left
     /// before `horizon`, when someone may look at the counters.
-    #[inline(always)]
+    #[inline(never)]
     pub fn flow(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.model.fluid, "departures are known on arrival");
         let (size, time) = (packet.size(), self.model.transmission(packet.size()));
@@ -209,9 +207,24 @@ impl Port {
         }
         self.join(now, ahead, packet, time);
         self.free_at = at;
-        self.busy += time;
-        self.sent_bytes += size;
-        self.sent_packets += 1;
+        self.count_sent(size, time);
+        Some(at)
+    }
+
+    /// The same, and `None` also if the port would have to do more than to count the packet, or meets its largest queue.
+    #[inline(always)]
+    pub fn flow_calmly(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
+        let (model, size) = (&*self.model, packet.size());
+        let (time, starts) = (Duration::from_ps(model.byte_time * size.get()), self.free_at.max(now));
+        let (at, ahead) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
+        let level = ahead + time;
+        let calm = level < model.calm && level.as_ps() <= self.max_queue;
+        if !calm || at >= horizon || self.next_at != Time::MAX {
+            return None;
+        }
+        self.integrate(ahead, time);
+        self.free_at = at;
+        self.count_sent(size, time);
         Some(at)
     }
 
@@ -219,8 +232,7 @@ impl Port {
     #[inline(always)]
     fn join(&mut self, now: Time, ahead: Duration, packet: &mut Packet, time: Duration) {
         let (size, control, level) = (packet.size(), packet.control(), (ahead + time).as_ps());
-        // What is left to send falls from `level` to `ahead` in `time`, and is that much more until then.
-        self.queue_integral.add(time.as_ps(), level + ahead.as_ps());
+        self.integrate(ahead, time);
         if level > self.max_queue {
             self.max_queue = level;
         }
@@ -234,6 +246,20 @@ impl Port {
                 self.marked += 1;
             }
         }
+    }
+
+    /// What is left to send at a fluid port falls from `ahead + time` to `ahead` in `time`, and is `time` more until then.
+    #[inline(always)]
+    const fn integrate(&mut self, ahead: Duration, time: Duration) {
+        self.queue_integral.add(time.as_ps(), 2 * ahead.as_ps() + time.as_ps());
+    }
+
+    /// Counts a packet that has left, or is bound to.
+    #[inline(always)]
+    fn count_sent(&mut self, size: Bytes, time: Duration) {
+        self.busy += time;
+        self.sent_bytes += size;
+        self.sent_packets += 1;
     }
 
     /// How long a fluid port takes to send all that it holds.

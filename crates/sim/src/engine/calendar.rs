@@ -159,6 +159,7 @@ impl Calendar {
         if let Some(end) = self.ends.get_mut(place)
             && !end.is_multiple_of(CHUNK)
         {
+            debug_assert!((*end as usize) < self.keys.len(), "chunks are never given back");
             // SAFETY: unless a chunk begins there, where the keys end is inside a chunk, and none is ever given back.
             unsafe { *self.keys.get_unchecked_mut(*end as usize) = key };
             *end += 1;
@@ -182,17 +183,16 @@ impl Calendar {
     /// Files a message in a fresh chunk.
     pub(super) fn file_afresh(&mut self, place: usize, window: u64, node: u32, key: u64) {
         self.chunks_in_use += 1;
-        let end = self.ends[place];
-        if end == 0 {
-            self.activate(window, node);
-        }
         if self.free == NONE {
             self.add_chunk();
         }
-        let fresh = &mut self.keys[self.free as usize..][..2];
-        self.ends[place] = self.free + 2;
-        self.free = fresh[0] as u32;
-        (fresh[0], fresh[1]) = (u64::from(end), key);
+        let end = std::mem::replace(&mut self.ends[place], self.free + 2);
+        let [chain, first] = self.keys[self.free as usize..].first_chunk_mut().expect("a chunk has room");
+        self.free = *chain as u32;
+        (*chain, *first) = (u64::from(end), key);
+        if end == 0 {
+            self.activate(window, node);
+        }
     }
 
     #[cold]

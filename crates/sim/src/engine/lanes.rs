@@ -4,129 +4,133 @@
 //! A key is moved without a check of its place: that places lie in the room follows from how lanes are laid out.
 #![allow(unsafe_code, reason = "places follow from the layout of the lanes; a debug build checks them")]
 
+/// Knows the lanes of keys.
+pub(crate) trait Way {
+    /// The lane that a key goes to. Part of the loop over all keys.
+    fn lane(&self, key: u64) -> usize;
+}
+
 /// Lanes, each with room for the same number of keys.
 #[derive(Default)]
 pub(crate) struct Lanes {
-    /// Where the next key of each lane goes: from lane x (mask + 1), while the lane is empty, to `mask` beyond it.
+    /// Where the next key of each lane goes.
     next: Vec<u32>,
-    /// As many as all lanes hold.
+    /// Lane after lane: a zero, which is not greater than any key, then room for keys.
     keys: Vec<u64>,
-    /// Room of a lane, less one: a power of two less one. A lane is never full when this is left to others.
-    mask: u32,
+    /// Words of a lane.
+    stride: usize,
+    /// Keys that have been dealt and not taken.
+    held: usize,
+    /// Whether they are put in order as they come.
+    ordered: bool,
 }
 
 impl Lanes {
-    /// Up to so many keys of a lane are put in order as they come.
-    const SORTED: u32 = 24;
+    /// Up to so many keys are put in order as they come: most come in order.
+    const FEW: usize = 64;
 
-    /// Sees to it that there are so many lanes.
-    #[inline]
-    pub(crate) fn fit(&mut self, lanes: usize) {
-        if self.next.len() < lanes {
-            self.resize(lanes, self.mask.max(7));
+    /// Adds each key to the lane that `way` names, one of `lanes`; calls `note` with it. All lanes are empty before. The
+    /// loop looks at what is in the lanes, not at what `way` looks up, so that those lookups do not wait for each other.
+    #[inline(always)]
+    pub(crate) fn deal(&mut self, lanes: usize, keys: &[u64], way: &impl Way, note: impl FnMut(usize)) {
+        assert!(self.held == 0, "what was dealt before has been taken");
+        if self.next.len() < lanes || self.stride <= keys.len() {
+            self.resize(lanes, keys.len());
+        }
+        self.held = keys.len();
+        self.ordered = keys.len() <= Self::FEW;
+        if self.ordered {
+            self.fill::<true>(keys, way, note);
+        } else {
+            self.fill::<false>(keys, way, note);
         }
     }
 
-    /// Adds each key to the lane that `way` names; calls `first` for lanes that get their first one. The loop looks at
-    /// what is in the lanes, not at what `way` looks up, so that those lookups do not wait for each other.
     #[inline(always)]
-    pub(crate) fn deal(&mut self, keys: &[u64], way: impl Fn(u64) -> usize, mut first: impl FnMut(usize)) {
-        let mut rest = keys;
-        while let Some(taken) = self.fill(rest, &way, &mut first) {
-            self.resize(self.next.len(), 2 * self.mask + 1);
-            rest = &rest[taken..];
-        }
-    }
-
-    /// Deals keys until a lane is full; gives how many that were, or `None` if they all found room.
-    #[inline(always)]
-    fn fill(
-        &mut self,
-        from: &[u64],
-        way: &impl Fn(u64) -> usize,
-        first: &mut impl FnMut(usize),
-    ) -> Option<usize> {
-        let (next, keys, mask) = (&mut self.next[..], &mut self.keys[..], self.mask);
-        for (number, &key) in from.iter().enumerate() {
-            let lane = way(key);
+    fn fill<const ORDERED: bool>(&mut self, from: &[u64], way: &impl Way, mut note: impl FnMut(usize)) {
+        let (next, keys) = (&mut self.next[..], &mut self.keys[..]);
+        for &key in from {
+            let lane = way.lane(key);
+            note(lane);
             let mut place = next[lane] as usize;
             next[lane] += 1;
-            let is_full = next[lane] & mask == mask;
-            if place as u32 & mask == 0 {
-                first(lane);
-            }
-            // SAFETY: `place` starts as that of a lane that is not full and falls to its first at most.
+            debug_assert!(place < (lane + 1) * self.stride, "a lane has room for all keys");
+            // SAFETY: the lanes were empty and each has room for as many keys as are dealt, after its zero. `place` is
+            // beyond that zero, and falls no further since the zero is not greater than any key.
             unsafe {
-                // Most come in order.
-                while place as u32 & mask != 0
-                    && place as u32 & mask < Self::SORTED
-                    && *keys.get_unchecked(place - 1) > key
-                {
+                while ORDERED && *keys.get_unchecked(place - 1) > key {
                     *keys.get_unchecked_mut(place) = *keys.get_unchecked(place - 1);
                     place -= 1;
                 }
                 *keys.get_unchecked_mut(place) = key;
             }
-            if is_full {
-                return Some(number + 1);
-            }
         }
-        None
     }
 
     /// Takes the keys of a lane, in order.
     #[inline(always)]
     pub(crate) fn take(&mut self, lane: usize) -> &[u64] {
-        let start = lane as u32 * (self.mask + 1);
-        let end = std::mem::replace(&mut self.next[lane], start);
+        let start = lane * self.stride + 1;
+        let end = std::mem::replace(&mut self.next[lane], start as u32) as usize;
+        self.held -= end - start;
+        debug_assert!(start <= end && end <= start + self.stride, "a lane has room for all keys");
         // SAFETY: the keys of a lane lie between its start and where its next one would go.
-        let keys = unsafe { self.keys.get_unchecked_mut(start as usize..end as usize) };
-        if keys.len() > Self::SORTED as usize {
+        let keys = unsafe { self.keys.get_unchecked_mut(start..end) };
+        if !self.ordered {
             keys.sort_unstable();
         }
         keys
     }
 
+    /// Makes room for so many lanes, each of which may get so many keys.
     #[cold]
-    fn resize(&mut self, lanes: usize, mask: u32) {
-        let mut wider =
-            Self { next: (0..lanes as u32).map(|lane| lane * (mask + 1)).collect(), keys: Vec::new(), mask };
-        wider.keys.resize(lanes * (mask as usize + 1), 0);
-        for lane in 0..self.next.len() {
-            let keys = self.take(lane);
-            wider.deal(keys, |_| lane, |_| ());
-        }
-        *self = wider;
+    fn resize(&mut self, lanes: usize, keys: usize) {
+        let lanes = lanes.max(self.next.len());
+        // A power of two, and a cache line more: lanes begin in different sets of the cache.
+        self.stride = self.stride.max((keys + 1).next_power_of_two().max(16) + 8);
+        let words = u32::try_from(lanes * self.stride).expect("a window holds fewer than 2^32 messages");
+        self.next = (0..words).step_by(self.stride).map(|start| start + 1).collect();
+        self.keys = vec![0; words as usize];
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farspan_units::{Purpose, Random};
 
-    #[test]
-    fn lanes_keep_what_they_were_given_however_much() {
-        let mut lanes = Lanes::default();
-        lanes.fit(3);
-        for key in 0..1000 {
-            let lane = if key % 10 == 0 { 2 } else { 0 };
-            lanes.deal(&[key], |_| lane, |_| assert!(key == 0 || key == 1, "{key}"));
+    /// The remainder of the key.
+    struct By(u64);
+
+    impl Way for By {
+        fn lane(&self, key: u64) -> usize {
+            (key % self.0) as usize
         }
-        lanes.fit(70);
-        assert!(lanes.take(0).iter().copied().eq((0..1000).filter(|key| key % 10 != 0)));
-        assert!(lanes.take(2).iter().copied().eq((0..1000).step_by(10)));
-        assert!((0..70).all(|lane| lanes.take(lane).is_empty()));
     }
 
     #[test]
-    fn a_lane_is_in_order_when_it_is_taken() {
-        for count in [3_u64, 23, 24, 25, 300] {
-            let mut lanes = Lanes::default();
-            lanes.fit(2);
-            let keys: Vec<u64> = (0..count).map(|n| n * 7919 % 1009).collect();
-            lanes.deal(&keys, |_| 1, |_| ());
-            let keys = lanes.take(1);
-            assert!(keys.is_sorted() && keys.len() as u64 == count, "{count}: {keys:?}");
+    fn a_lane_gives_what_was_dealt_to_it_in_order_however_much() {
+        let mut lanes = Lanes::default();
+        let mut random = Random::new(1, Purpose::Test, 0);
+        for (count, number) in [(0, 1), (3, 8), (64, 3), (65, 3), (1000, 3), (5, 3), (30, 70), (64, 2)] {
+            let keys: Vec<u64> = (0..count).map(|_| random.below(1 << 40)).collect();
+            let way = By(number);
+            let mut noted = vec![0; number as usize];
+            lanes.deal(number as usize, &keys, &way, |lane| noted[lane] += 1);
+            for (lane, noted) in noted.into_iter().enumerate() {
+                let mut expected: Vec<u64> =
+                    keys.iter().copied().filter(|&key| way.lane(key) == lane).collect();
+                expected.sort_unstable();
+                assert_eq!((lanes.take(lane), noted), (&expected[..], expected.len()), "{count} keys");
+            }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "what was dealt before has been taken")]
+    fn nothing_is_dealt_to_lanes_that_hold_something() {
+        let mut lanes = Lanes::default();
+        lanes.deal(2, &[5], &By(2), |_| ());
+        lanes.deal(2, &[6], &By(2), |_| ());
     }
 }

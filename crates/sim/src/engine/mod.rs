@@ -11,11 +11,12 @@ mod calendar;
 mod far;
 mod lanes;
 mod oracle;
+mod order;
 mod parallel;
 mod windowed;
 
 pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
-pub(crate) use lanes::Lanes;
+pub(crate) use lanes::{Lanes, Way};
 pub(crate) use oracle::Oracle;
 pub(crate) use parallel::{Parallel, Part};
 pub(crate) use windowed::{Window, Windowed};

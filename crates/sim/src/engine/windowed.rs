@@ -10,6 +10,7 @@
 //! [`super::Parallel`]).
 
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
+use super::order::Order;
 use super::{Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause};
 use farspan_units::{Duration, Time};
 use std::cmp::Reverse;
@@ -45,6 +46,7 @@ pub(crate) struct Window<'a, M> {
     calendar: &'a mut Calendar,
     remote: &'a mut Remote<M>,
     lanes: Option<&'a mut Lanes>,
+    order: Option<&'a mut Order>,
 }
 
 impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
@@ -74,6 +76,14 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     #[inline]
     pub(crate) fn sort(&mut self) {
         self.keys.sort_unstable();
+    }
+
+    /// All messages, packed and in order. The node handles them.
+    #[inline]
+    pub(crate) fn take_sorted(&mut self) -> &'a [u64] {
+        let keys = self.take_packed();
+        let order = self.order.take().expect("a node asks once a window");
+        order.sort(keys, self.calendar.length)
     }
 
     /// All messages, packed and in any order; as integers they are in order of time, then channel. The node handles
@@ -125,12 +135,30 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         Some((key, Some(msg)))
     }
 
+    /// [`Outbox::send`].
+    #[inline(always)]
+    pub(crate) fn send_over(&mut self, channel: &Channel, at: Time, msg: M) {
+        debug_assert!(at >= self.frame.end, "a message arrives after the window");
+        // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
+        // of it: these wrap.
+        let ahead = usize::from(at >= self.frame.whole[1]);
+        let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
+        if offset >= self.calendar.length {
+            return self.send_slowly(channel, at, msg);
+        }
+        // Nodes of other parts have no place here.
+        let place = self.frame.rows[ahead] + channel.place as usize;
+        if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
+            self.send_afresh(channel, at, msg);
+        }
+    }
+
     /// Sends to another part, or further ahead than the next two windows.
     #[inline(never)]
-    fn send_slowly(&mut self, channel: Channel, at: Time, msg: M) {
-        let Channel { part, place, rank, .. } = channel;
+    fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
+        let &Channel { part, place, rank, .. } = channel;
         if part != self.part {
-            return self.remote.messages.push((channel, at, msg));
+            return self.remote.messages.push((*channel, at, msg));
         }
         let (windows, offset) = self.calendar.split(at.since(self.frame.start).as_ps());
         self.calendar.file(self.frame.index + windows, place, pack(offset, rank, msg.into()));
@@ -138,7 +166,7 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
 
     /// Sends with a fresh chunk.
     #[inline(never)]
-    fn send_afresh(&mut self, channel: Channel, at: Time, msg: M) {
+    fn send_afresh(&mut self, channel: &Channel, at: Time, msg: M) {
         let ahead = usize::from(at >= self.frame.whole[1]);
         if channel.part != self.part {
             return self.send_slowly(channel, at, msg);
@@ -153,19 +181,7 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.frame.end, "a message arrives after the window");
-        // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
-        // of it: these wrap.
-        let ahead = usize::from(at >= self.frame.whole[1]);
-        let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
-        if offset >= self.calendar.length {
-            return self.send_slowly(channel, at, msg);
-        }
-        // Nodes of other parts have no place here.
-        let place = self.frame.rows[ahead] + channel.place as usize;
-        if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
-            self.send_afresh(channel, at, msg);
-        }
+        self.send_over(&channel, at, msg);
     }
 
     fn wake(&mut self, key: Key) {
@@ -253,6 +269,8 @@ pub(crate) struct Windowed<M> {
     keys: Vec<u64>,
     /// Room to deal them in.
     lanes: Lanes,
+    /// Room to put them in order.
+    order: Order,
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
@@ -278,6 +296,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             places: map.places.clone(),
             keys: Vec::new(),
             lanes: Lanes::default(),
+            order: Order::default(),
         }
     }
 
@@ -431,6 +450,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             calendar: &mut self.calendar,
             remote: &mut self.remote,
             lanes: Some(&mut self.lanes),
+            order: Some(&mut self.order),
         };
         let own = state.run(shared, &mut view);
         debug_assert_eq!(view.taken, due, "a node handles all messages of its window");

@@ -21,6 +21,9 @@ pub struct PortModel {
     pub(super) fluid: bool,
     /// How long a full buffer takes to send.
     pub(super) full: Duration,
+    /// With less than this to send, a fluid port neither refuses a packet nor looks at its marks; zero: it looks at every
+    /// packet.
+    pub(super) calm: Duration,
 }
 
 impl PortModel {
@@ -54,17 +57,21 @@ impl PortModel {
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
         let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
         let fluid = may_be_fluid && !config.control_priority && marks_at_enqueue && trim.is_none();
+        let (marking, full) = (Marking::new(config, rate, fluid), rate.transmission(config.buffer));
+        let byte_time = exact_byte_time(rate);
+        let calm = if byte_time == 0 { Duration::ZERO } else { full.min(marking.calm()) };
         Self {
-            byte_time: exact_byte_time(rate),
+            byte_time,
             rate,
             delay,
             buffer: config.buffer,
-            marking: Marking::new(config, rate, fluid),
+            marking,
             marks_at_enqueue,
             control_priority: config.control_priority,
             trim,
             fluid,
-            full: rate.transmission(config.buffer),
+            full,
+            calm,
         }
     }
 
