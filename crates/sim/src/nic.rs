@@ -97,7 +97,7 @@ impl Nic {
         self.last = size;
         let id = packets.insert(packet);
         let arrival = self.jitter.arrival(self.free_at + self.delay, self.max_jitter, !control);
-        out.send(self.channel, arrival, id);
+        out.send(&self.channel, arrival, id);
     }
 
     #[cold]

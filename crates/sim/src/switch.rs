@@ -7,7 +7,7 @@ mod fault;
 
 pub(crate) use fault::{port_changes, routes_change};
 
-use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Way, Window};
+use crate::engine::{Channel, EventClass, Key, Lanes, Outbox, Way, Window, at};
 use crate::jitter::Jitter;
 use crate::outcome::Sample;
 use crate::plan::Plan;
@@ -30,15 +30,20 @@ pub(crate) struct Egress {
 
 impl Egress {
     /// A packet arrives that the port must hold; everything due has been done.
-    #[inline(always)]
     fn admit(&mut self, now: Time, id: PacketId, packets: &mut Packets, jitter: Duration) -> Admission {
         let admission = self.port.enqueue(now, id, packets);
+        self.admitted(admission, id, packets, jitter);
+        admission
+    }
+
+    /// A packet has been queued or not.
+    #[inline(always)]
+    fn admitted(&mut self, admission: Admission, id: PacketId, packets: &mut Packets, jitter: Duration) {
         match admission {
             Admission::Started(service) => self.begin(service, jitter),
             Admission::Dropped => drop(packets.remove(id)),
             Admission::Queued => {}
         }
-        admission
     }
 
     /// The service of a packet has begun.
@@ -59,7 +64,7 @@ impl Egress {
     ) {
         let Step { left, began } = self.port.advance(until, packets);
         if let Some(id) = left {
-            out.send(self.channel, self.arrival, id);
+            out.send(&self.channel, self.arrival, id);
         }
         if let Some(service) = began {
             self.begin(service, jitter);
@@ -70,7 +75,7 @@ impl Egress {
     /// that arrives later matters to what it holds.
     fn flow(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         match self.port.flow(now, &mut packets[id], window.until()) {
-            Some(done) => window.send(self.channel, done + self.port.model().delay(), id),
+            Some(done) => window.send(&self.channel, done + self.port.model().delay(), id),
             None => self.keep(now, id, packets, window),
         }
     }
@@ -93,7 +98,24 @@ impl Egress {
         self.port.model().is_fluid() && jitter.is_zero()
     }
 
-    /// A packet arrives at a port that may have something due.
+    /// A packet arrives at a fluid port that may have something due.
+    #[inline(never)]
+    fn arrive_fluid(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        jitter: Duration,
+        window: &mut Window<'_, PacketId>,
+    ) {
+        if self.flows(jitter) {
+            return self.flow(now, id, packets, window);
+        }
+        self.settle(now, packets, jitter, window);
+        self.admit(now, id, packets, jitter);
+    }
+
+    /// A packet arrives at a port that is not fluid, and that may have something due.
     #[inline(always)]
     fn arrive(
         &mut self,
@@ -104,11 +126,15 @@ impl Egress {
         window: &mut Window<'_, PacketId>,
     ) {
         self.settle(now, packets, jitter, window);
-        if let Some(done) = self.port.pass(now, &packets[id], window.until()) {
+        if !packets[id].control() {
+            let admission = self.port.enqueue_data(now, id, packets);
+            self.admitted(admission, id, packets, jitter);
+        } else if let Some(done) = self.port.pass(now, &packets[id], window.until()) {
             let arrival = self.jitter.arrival(done + self.port.model().delay(), jitter, false);
-            return window.send(self.channel, arrival, id);
+            window.send(&self.channel, arrival, id);
+        } else {
+            self.admit(now, id, packets, jitter);
         }
-        self.admit(now, id, packets, jitter);
     }
 
     /// All packets of a window arrive, in order of time; does what else is due in it.
@@ -120,9 +146,9 @@ impl Egress {
         jitter: Duration,
         window: &mut Window<'_, PacketId>,
     ) {
-        if self.flows(jitter) {
+        if self.port.model().is_fluid() {
             for &key in keys {
-                self.flow(window.at(key), PacketId::from(key as u32), packets, window);
+                self.arrive_fluid(window.at(key), PacketId::from(key as u32), packets, jitter, window);
             }
             return self.settle_later(window.end() - Duration::from_ps(1), packets, jitter, window);
         }
@@ -314,16 +340,19 @@ impl Switch {
     /// time.
     fn run_fluid(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         let keys = window.take_sorted();
-        let horizon = window.until();
+        let (start, horizon) = (window.start(), window.until());
         for &key in keys {
-            let (now, id) = (window.at(key), PacketId::from(key as u32));
+            let (now, id) = (at(start, key), PacketId::from(key as u32));
             let packet = &packets[id];
             let port = self.way(packet);
             let egress = &mut self.ports[port];
             match egress.port.flow_calmly(now, packet, horizon) {
-                Some(done) => window.send_over(&egress.channel, done + egress.port.model().delay(), id),
+                Some(done) => window.send(&egress.channel, done + egress.port.model().delay(), id),
                 None => self.flow(port, now, id, packets, window),
             }
+        }
+        if self.touched.iter().all(|&touched| touched == 0) {
+            return Time::MAX;
         }
         self.finish(packets, window)
     }
@@ -348,8 +377,8 @@ impl Switch {
     fn arrive(&mut self, now: Time, id: PacketId, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
         let port = self.route(id, packets);
         let egress = &mut self.ports[port];
-        if egress.flows(self.jitter) {
-            egress.flow(now, id, packets, window);
+        if egress.port.model().is_fluid() {
+            egress.arrive_fluid(now, id, packets, self.jitter, window);
         } else {
             egress.arrive(now, id, packets, self.jitter, window);
         }

@@ -56,7 +56,7 @@ impl Watch {
             if lost {
                 packets.remove(id);
             } else {
-                out.send(channel, arrival, id);
+                out.send(&channel, arrival, id);
             }
         }
     }
@@ -94,7 +94,7 @@ pub(crate) struct Holding<'a, O> {
 }
 
 impl<O: Outbox<PacketId>> Outbox<PacketId> for Holding<'_, O> {
-    fn send(&mut self, channel: Channel, arrival: Time, id: PacketId) {
+    fn send(&mut self, &channel: &Channel, arrival: Time, id: PacketId) {
         self.held.0.push(Departure { at: self.now, channel, arrival, id });
     }
 

@@ -1,5 +1,6 @@
 //! A port: buffer x markers x overflow x service, at the end of one link.
 
+mod fluid;
 mod integral;
 mod model;
 mod tell;
@@ -145,13 +146,25 @@ impl Port {
     }
 
     /// A packet arrives. Everything due at or before `now` must have been done.
-    #[inline(always)]
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+        self.enqueue_some(now, id, packets, false)
+    }
+
+    /// The same for data at a port that is not [fluid](PortModel::is_fluid).
+    #[inline(always)]
+    pub fn enqueue_data(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+        debug_assert!(!self.model.fluid && !packets[id].control(), "data at a port that is not fluid");
+        self.enqueue_some(now, id, packets, true)
+    }
+
+    /// `is_data`: as [`Self::enqueue_data`].
+    #[inline(always)]
+    fn enqueue_some(&mut self, now: Time, id: PacketId, packets: &mut Packets, is_data: bool) -> Admission {
         debug_assert!(self.next_at > now, "something is overdue");
         let packet = &mut packets[id];
-        let (size, control) = (packet.size(), packet.control());
+        let (size, control) = (packet.size(), !is_data && packet.control());
         // A fluid port keeps everything where others keep control packets that go first.
-        let fluid = self.model.fluid;
+        let fluid = !is_data && self.model.fluid;
         let in_data = !(fluid || control && self.model.control_priority);
         let is_in =
             if fluid { self.keep(now, packet) } else { !in_data || self.admit(now, packet, size, control) };
@@ -160,7 +173,7 @@ impl Port {
         }
         if self.next_at == Time::MAX {
             if self.free_at <= now {
-                let serving = Serving::new(id, &packets[id], in_data);
+                let serving = Serving { id, size: size.get() as u16, control, in_data };
                 return Admission::Started(self.serve(now, serving));
             }
             self.next_at = self.free_at;
@@ -193,91 +206,12 @@ impl Port {
         Some(at)
     }
 
-    /// A packet arrives at a [fluid](PortModel::is_fluid) port: gives when its last bit leaves. The port is then done with
-    /// it. `None` if it must be [queued](Self::enqueue): something is due, there is no room, or it would not have left
-    /// before `horizon`, when someone may look at the counters.
-    #[inline(never)]
-    pub fn flow(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
-        debug_assert!(self.model.fluid, "departures are known on arrival");
-        let (size, time) = (packet.size(), self.model.transmission(packet.size()));
-        let starts = self.free_at.max(now);
-        let (at, ahead) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
-        if self.next_at != Time::MAX || at >= horizon || ahead + time > self.model.full {
-            return None;
-        }
-        self.join(now, ahead, packet, time);
-        self.free_at = at;
-        self.count_sent(size, time);
-        Some(at)
-    }
-
-    /// The same, and `None` also if the port would have to do more than to count the packet, or meets its largest queue.
-    #[inline(always)]
-    pub fn flow_calmly(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
-        let (model, size) = (&*self.model, packet.size());
-        let (time, starts) = (Duration::from_ps(model.byte_time * size.get()), self.free_at.max(now));
-        let (at, ahead) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
-        let level = ahead + time;
-        let calm = level < model.calm && level.as_ps() <= self.max_queue;
-        if !calm || at >= horizon || self.next_at != Time::MAX {
-            return None;
-        }
-        self.integrate(ahead, time);
-        self.free_at = at;
-        self.count_sent(size, time);
-        Some(at)
-    }
-
-    /// Counts a packet at a fluid port that has `ahead` to send before it.
-    #[inline(always)]
-    fn join(&mut self, now: Time, ahead: Duration, packet: &mut Packet, time: Duration) {
-        let (size, control, level) = (packet.size(), packet.control(), (ahead + time).as_ps());
-        self.integrate(ahead, time);
-        if level > self.max_queue {
-            self.max_queue = level;
-        }
-        let model = &*self.model;
-        if !control {
-            if let Some(phantom) = &model.marking.phantom {
-                self.phantom.add(now, size, phantom);
-            }
-            if model.marking.marks(now, level, self.phantom, &mut self.random) {
-                packet.mark();
-                self.marked += 1;
-            }
-        }
-    }
-
-    /// What is left to send at a fluid port falls from `ahead + time` to `ahead` in `time`, and is `time` more until then.
-    #[inline(always)]
-    const fn integrate(&mut self, ahead: Duration, time: Duration) {
-        self.queue_integral.add(time.as_ps(), 2 * ahead.as_ps() + time.as_ps());
-    }
-
     /// Counts a packet that has left, or is bound to.
     #[inline(always)]
     fn count_sent(&mut self, size: Bytes, time: Duration) {
         self.busy += time;
         self.sent_bytes += size;
         self.sent_packets += 1;
-    }
-
-    /// How long a fluid port takes to send all that it holds.
-    fn ahead(&self, now: Time) -> Duration {
-        let keeps = self.rare.as_ref().filter(|_| self.next_at != Time::MAX);
-        keeps.map_or(self.free_at, |rare| rare.empty_at).since(now)
-    }
-
-    /// Counts a packet into a fluid port that keeps it, if there is room for it.
-    #[cold]
-    fn keep(&mut self, now: Time, packet: &mut Packet) -> bool {
-        let (ahead, time) = (self.ahead(now), self.model.transmission(packet.size()));
-        if ahead + time > self.model.full {
-            return false;
-        }
-        self.join(now, ahead, packet, time);
-        self.rare.get_or_insert_default().empty_at = now + ahead + time;
-        true
     }
 
     /// Counts a packet into the data queue, if there is room for it.

@@ -314,3 +314,87 @@ impl Calendar {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_units::{Purpose, Random};
+    use std::collections::BTreeMap;
+
+    const LENGTH: Duration = Duration::from_ps(1_000_003);
+    const NODES: u64 = 70;
+
+    /// Takes what a window holds: the keys of each node that has something to do, in order.
+    fn take(calendar: &mut Calendar, window: u64) -> BTreeMap<u64, Vec<u64>> {
+        let (mut held, mut room) = (BTreeMap::new(), Vec::new());
+        for word in 0..calendar.words() {
+            let bits = calendar.take_active(window, word);
+            for node in (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word as u64 * 64 + bit) {
+                let due = calendar.gather(calendar.row(window) + node as usize, &mut room);
+                let mut keys = room[..due].to_vec();
+                keys.sort_unstable();
+                held.insert(node, keys);
+            }
+        }
+        held
+    }
+
+    #[test]
+    fn everything_comes_back_in_its_window_however_much_and_however_far_ahead_it_was() {
+        let mut random = Random::new(1, Purpose::Test, 0);
+        let mut calendar = Calendar::new(LENGTH, NODES as usize);
+        let mut model = BTreeMap::<u64, BTreeMap<u64, Vec<u64>>>::new();
+        let (mut now, mut number) = (0, 0);
+        for round in 0..3000 {
+            for _ in 0..random.below(40) {
+                let ahead = [2, 2, 2, SLOT, NEAR, 1000, 100_000][random.below(7) as usize];
+                // A few nodes get most, so that some of them fill several chunks.
+                let (window, node) = (now + 1 + random.below(ahead), random.below(NODES) * random.below(2));
+                let held = model.entry(window).or_default().entry(node).or_default();
+                if random.below(10) == 0 {
+                    calendar.activate(window, node as u32);
+                } else {
+                    number += 1;
+                    let key = pack(random.below(LENGTH.as_ps()), (number % 100) as u16, number);
+                    calendar.file(window, node as u32, key);
+                    held.push(key);
+                }
+            }
+            let Some((window, mut expected)) = model.pop_first() else { continue };
+            assert_eq!(calendar.earliest(now), window.min(calendar.earliest(now)), "nothing is missed");
+            assert_eq!(calendar.next_active(now, window), None, "a limit is exclusive");
+            assert_eq!(calendar.next_active(now, u64::MAX), Some(window), "round {round}");
+            expected.values_mut().for_each(|keys| keys.sort_unstable());
+            assert_eq!(take(&mut calendar, window), expected);
+            let is_empty = model.values().all(|nodes| nodes.values().all(Vec::is_empty));
+            assert_eq!(calendar.is_empty(), is_empty);
+            now = window;
+        }
+    }
+
+    #[test]
+    fn chunks_that_are_taken_are_used_again() {
+        let mut calendar = Calendar::new(LENGTH, 1);
+        for window in 0..1000 {
+            (0..100).for_each(|number| calendar.file(window, 0, pack(0, 0, number)));
+            assert_eq!(calendar.next_active(window, u64::MAX), Some(window));
+            assert_eq!(take(&mut calendar, window)[&0].len(), 100);
+        }
+        let chunks = 100_usize.div_ceil(CHUNK as usize - 1);
+        assert_eq!(calendar.keys.len(), chunks * CHUNK as usize);
+    }
+
+    #[test]
+    fn a_stretch_is_split_as_by_division() {
+        let mut random = Random::new(1, Purpose::Test, 0);
+        for length in [2, 3, 999_983, 1 << 20, MAX_WINDOW.as_ps()] {
+            let calendar = Calendar::new(Duration::from_ps(length), 1);
+            for bits in 0..64 {
+                let ps = random.below(1 << bits);
+                for ps in [ps, ps / length * length, (ps / length * length).saturating_sub(1)] {
+                    assert_eq!(calendar.split(ps), (ps / length, ps % length), "{ps} by {length}");
+                }
+            }
+        }
+    }
+}

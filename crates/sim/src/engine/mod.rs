@@ -13,13 +13,14 @@ mod lanes;
 mod oracle;
 mod order;
 mod parallel;
+mod wakes;
 mod windowed;
 
 pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
 pub(crate) use lanes::{Lanes, Way};
 pub(crate) use oracle::Oracle;
 pub(crate) use parallel::{Parallel, Part};
-pub(crate) use windowed::{Window, Windowed};
+pub(crate) use windowed::{Window, Windowed, at};
 
 use farspan_units::Time;
 use std::sync::Arc;
@@ -140,7 +141,7 @@ impl Map {
 pub(crate) trait Outbox<M> {
     /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away, and no two
     /// messages of one channel arrive at one instant.
-    fn send(&mut self, channel: Channel, at: Time, msg: M);
+    fn send(&mut self, channel: &Channel, at: Time, msg: M);
 
     /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
     /// that no longer matter.

@@ -39,7 +39,7 @@ struct Wishes<M> {
 }
 
 impl<M> Outbox<M> for Wishes<M> {
-    fn send(&mut self, channel: Channel, at: Time, msg: M) {
+    fn send(&mut self, channel: &Channel, at: Time, msg: M) {
         self.sends.push((channel.id, at, msg));
     }
 
@@ -171,7 +171,7 @@ mod tests {
                 && n < self.answers
             {
                 let channels = Map::new(&[0, 0], &[(0, 1), (1, 0)]).channels;
-                out.send(channels[key.id() as usize ^ 1], key.at() + Duration::from_ps(10), n + 1);
+                out.send(&channels[key.id() as usize ^ 1], key.at() + Duration::from_ps(10), n + 1);
             }
         }
 

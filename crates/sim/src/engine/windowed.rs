@@ -11,10 +11,9 @@
 
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
 use super::order::Order;
+use super::wakes::Wakes;
 use super::{Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause};
 use farspan_units::{Duration, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// A window, or its part before something that cuts it short: the same for every node.
@@ -29,7 +28,9 @@ struct Frame {
     whole: [Time; 2],
     /// Until when the engine runs before someone may look at the nodes.
     until: Time,
-    /// See [`Calendar::row`]: of the window after this one, and of the next.
+    /// See [`Calendar::row`]: of this window.
+    row: usize,
+    /// Of the window after this one, and of the next.
     rows: [usize; 2],
 }
 
@@ -49,6 +50,12 @@ pub(crate) struct Window<'a, M> {
     order: Option<&'a mut Order>,
 }
 
+/// When a packed message arrives in a window that begins at `start`.
+#[inline(always)]
+pub(crate) const fn at(start: Time, packed: u64) -> Time {
+    Time::from_ps(start.as_ps() + (packed >> TIME_SHIFT))
+}
+
 impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     /// Where the window ends.
     pub(crate) const fn end(&self) -> Time {
@@ -66,10 +73,15 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         self.wakes.next() < self.frame.end
     }
 
+    /// The window's start.
+    pub(crate) const fn start(&self) -> Time {
+        self.frame.start
+    }
+
     /// When a packed message arrives.
     #[inline]
     pub(crate) const fn at(&self, packed: u64) -> Time {
-        Time::from_ps(self.frame.start.as_ps() + (packed >> TIME_SHIFT))
+        at(self.frame.start, packed)
     }
 
     /// Puts the messages in order: to be called before any of those below.
@@ -135,24 +147,6 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         Some((key, Some(msg)))
     }
 
-    /// [`Outbox::send`].
-    #[inline(always)]
-    pub(crate) fn send_over(&mut self, channel: &Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.frame.end, "a message arrives after the window");
-        // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
-        // of it: these wrap.
-        let ahead = usize::from(at >= self.frame.whole[1]);
-        let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
-        if offset >= self.calendar.length {
-            return self.send_slowly(channel, at, msg);
-        }
-        // Nodes of other parts have no place here.
-        let place = self.frame.rows[ahead] + channel.place as usize;
-        if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
-            self.send_afresh(channel, at, msg);
-        }
-    }
-
     /// Sends to another part, or further ahead than the next two windows.
     #[inline(never)]
     fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
@@ -180,8 +174,20 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
 
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
-    fn send(&mut self, channel: Channel, at: Time, msg: M) {
-        self.send_over(&channel, at, msg);
+    fn send(&mut self, channel: &Channel, at: Time, msg: M) {
+        debug_assert!(at >= self.frame.end, "a message arrives after the window");
+        // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
+        // of it: these wrap.
+        let ahead = usize::from(at >= self.frame.whole[1]);
+        let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
+        if offset >= self.calendar.length {
+            return self.send_slowly(channel, at, msg);
+        }
+        // Nodes of other parts have no place here.
+        let place = self.frame.rows[ahead] + channel.place as usize;
+        if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
+            self.send_afresh(channel, at, msg);
+        }
     }
 
     fn wake(&mut self, key: Key) {
@@ -202,51 +208,6 @@ pub(super) struct Remote<M> {
     pub(super) words: Vec<(u16, u32, Key)>,
     /// What nodes have told others in this window.
     told: Vec<(u32, Key)>,
-}
-
-/// What one node waits for.
-struct Wakes {
-    /// Events that it asked for.
-    asked: BinaryHeap<Reverse<Key>>,
-    /// Those of them that are not probes.
-    pending: usize,
-    /// Its own next event, which it keeps to itself.
-    own: Time,
-    /// A window later than the next one is booked for this time; [`Time::MAX`]: none is.
-    booked: Time,
-}
-
-impl Wakes {
-    const fn new() -> Self {
-        Self { asked: BinaryHeap::new(), pending: 0, own: Time::MAX, booked: Time::MAX }
-    }
-
-    fn push(&mut self, key: Key) {
-        self.pending += usize::from(key.class() != EventClass::Probe);
-        self.asked.push(Reverse(key));
-    }
-
-    /// When the first event that was asked for comes, or [`Time::MAX`].
-    #[inline]
-    fn next(&self) -> Time {
-        self.asked.peek().map_or(Time::MAX, |Reverse(key)| key.at())
-    }
-
-    /// Takes out the first event, if it comes before `end` and before `message`.
-    fn take_before(&mut self, end: Time, message: Option<Key>) -> Option<Key> {
-        let &Reverse(key) = self.asked.peek()?;
-        if key.at() >= end || message.is_some_and(|first| first < key) {
-            return None;
-        }
-        self.asked.pop();
-        self.pending -= usize::from(key.class() != EventClass::Probe);
-        Some(key)
-    }
-
-    /// Whether something is under way that may lead to something else.
-    const fn is_waiting(&self) -> bool {
-        self.pending > 0 || self.own.as_ps() != Time::MAX.as_ps()
-    }
 }
 
 /// An engine that runs the nodes of one part, one at a time over windows.
@@ -277,7 +238,10 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     /// An engine for the nodes of `part`. `window` must not exceed the lookahead nor [`MAX_WINDOW`], and no node may
     /// have more than [`super::MAX_LINKS`] channels.
     pub(crate) fn new(map: &Map, part: u16, window: Duration) -> Self {
-        assert!(!window.is_zero() && window <= MAX_WINDOW, "a window has a length, and at most {MAX_WINDOW}");
+        assert!(
+            window > Duration::from_ps(1) && window <= MAX_WINDOW,
+            "a window is longer than 1 ps, and has at most {MAX_WINDOW}"
+        );
         let nodes = map.sizes[usize::from(part)] as usize;
         let mut channels: Vec<Vec<u32>> = vec![Vec::new(); nodes];
         for channel in map.channels.iter().filter(|channel| channel.part == part) {
@@ -406,7 +370,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     fn frame(&self, window: u64, end: Time, until: Time) -> Frame {
         let start = |ahead| self.calendar.start(window + ahead);
         let rows = [1, 2].map(|ahead| self.calendar.row(window + ahead));
-        Frame { index: window, start: start(0), end, whole: [start(1), start(2)], until, rows }
+        let row = self.calendar.row(window);
+        Frame { index: window, start: start(0), end, whole: [start(1), start(2)], until, row, rows }
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
@@ -433,8 +398,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     where
         N: Node<Msg = M>,
     {
-        let place = self.calendar.row(frame.index) + node as usize;
-        let mut due = self.calendar.gather(place, &mut self.keys);
+        let mut due = self.calendar.gather(frame.row + node as usize, &mut self.keys);
         if frame.end != frame.whole[0] {
             due = self.keep_back(due, node, frame);
         }
@@ -456,7 +420,9 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         debug_assert_eq!(view.taken, due, "a node handles all messages of its window");
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
-        self.book(node, own, frame);
+        if let Some(at) = wakes.book(frame.whole) {
+            self.calendar.activate(self.calendar.window(at), node);
+        }
         due as u64
     }
 
@@ -489,26 +455,103 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             }
         }
     }
+}
 
-    /// Sees to it that the node runs when something of its own comes up. One booking far ahead is enough: when it comes
-    /// up early, the next is made.
-    #[inline]
-    fn book(&mut self, node: u32, own: Time, frame: &Frame) {
-        let wakes = &mut self.wakes[node as usize];
-        let next = own.min(wakes.next());
-        let [end, after_next] = frame.whole;
-        if wakes.booked < end {
-            wakes.booked = Time::MAX;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_units::{Purpose, Random};
+
+    const WINDOW: Duration = Duration::from_ps(100);
+
+    /// Notes what comes, and sends each message on as its number says.
+    #[derive(Default)]
+    struct Post {
+        seen: Vec<(Key, Option<u32>)>,
+        by: Vec<Channel>,
+    }
+
+    impl Node for Post {
+        type Msg = u32;
+        type Shared = ();
+
+        fn handle(&mut self, key: Key, msg: Option<u32>, (): &mut (), out: &mut impl Outbox<u32>) {
+            self.seen.push((key, msg));
+            let Some(left) = msg.filter(|&msg| msg > 0) else { return };
+            // Far ones and near ones, always after the lookahead, and two of a channel never at one instant.
+            let number = u64::from(left) * 7919;
+            let late =
+                WINDOW + Duration::from_ps(number % [90, 350, 5000][number as usize % 3] * 10 + number % 97);
+            out.send(&self.by[left as usize % self.by.len()], key.at() + late, left - 1);
+            if left % 5 == 0 {
+                out.wake(Key::new(key.at() + Duration::from_ps(number % 1000), EventClass::Timer, left, 0));
+            }
+            if left % 7 == 0 {
+                out.tell(left % 3, Key::new(key.at() + WINDOW, EventClass::Word, left, 0));
+            }
         }
-        if next >= wakes.booked {
-            return;
+
+        fn run(&mut self, shared: &mut (), window: &mut Window<'_, u32>) -> Time {
+            window.sort();
+            while let Some((key, msg)) = window.next() {
+                self.handle(key, msg, shared, window);
+            }
+            Time::MAX
         }
-        let at = if next < after_next {
-            frame.index + u64::from(next >= end)
-        } else {
-            wakes.booked = next;
-            self.calendar.window(next)
-        };
-        self.calendar.activate(at, node);
+    }
+
+    /// Three nodes, each with a channel to all others, and to itself.
+    fn world() -> (Map, Vec<Post>) {
+        let ends: Vec<_> = (0..9).map(|link| (link / 3, link % 3)).collect();
+        let map = Map::new(&[0; 3], &ends);
+        let node = |start: usize| Post { by: map.channels[3 * start..][..3].to_vec(), ..Post::default() };
+        let nodes = (0..3).map(node).collect();
+        (map, nodes)
+    }
+
+    fn start(wake: &mut dyn FnMut(u32, Key), nodes: &mut [Post]) {
+        for node in 0..3 {
+            wake(node, Key::new(Time::from_ps(10 + u64::from(node)), EventClass::Start, node, 0));
+            nodes[node as usize].seen.clear();
+        }
+    }
+
+    /// What the nodes see under the windowed engine, paused at times that `pauses` gives.
+    fn seen(pauses: impl Fn(u64) -> u64) -> Vec<Vec<(Key, Option<u32>)>> {
+        let (map, mut nodes) = world();
+        let mut engine = Windowed::new(&map, 0, WINDOW);
+        start(&mut |node, key| engine.wake(node, key), &mut nodes);
+        for (number, channel) in (0..).zip(&map.channels) {
+            engine.deliver(*channel, Time::from_ps(20 + 350 * number), 300 + number as u32);
+        }
+        let mut until = 0;
+        while !engine.is_idle() {
+            until += pauses(until);
+            engine.run(&mut nodes, &mut (), Time::from_ps(until), u64::MAX);
+        }
+        nodes.into_iter().map(|node| node.seen).collect()
+    }
+
+    #[test]
+    fn nodes_see_their_events_in_order_wherever_windows_are_cut_short() {
+        let whole = seen(|_| 1 << 40);
+        assert!(whole.iter().map(Vec::len).sum::<usize>() > 2700, "all messages are sent on to their end");
+        assert!(whole.iter().all(|seen| seen.is_sorted_by_key(|(key, _)| *key)));
+        assert_eq!(seen(|_| 100), whole, "window by window");
+        for seed in 0..5 {
+            let random = Random::new(seed, Purpose::Test, 0);
+            assert_eq!(seen(|until| 1 + random.at(until) % 5000), whole, "cut by {seed}");
+        }
+    }
+
+    #[test]
+    fn idle_stretches_take_no_time() {
+        let (map, mut nodes) = world();
+        let mut engine = Windowed::new(&map, 0, WINDOW);
+        let late = Time::from_ps(1 << 60);
+        engine.wake(2, Key::new(late, EventClass::Timer, 0, 0));
+        assert_eq!(engine.earliest().as_ps(), late.as_ps() / 100 / 16 * 16 * 100, "to a coarse slot");
+        assert_eq!(engine.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
+        assert_eq!(nodes[2].seen.len(), 1);
     }
 }

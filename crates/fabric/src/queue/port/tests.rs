@@ -255,12 +255,14 @@ proptest! {
     #[test]
     fn letting_packets_flow_changes_nothing_but_the_work(
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..80_000_000,
-        odd in any::<bool>(),
+        odd in any::<bool>(), has_phantom in any::<bool>(),
     ) {
         let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
+        let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true };
+        let markers = if has_phantom { vec![Marker::Queue(red), Marker::Phantom(red)] } else { vec![Marker::Queue(red)] };
         let config = PortConfig {
-            phantom: Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true }),
-            markers: vec![Marker::Queue(red), Marker::Phantom(red)],
+            phantom: has_phantom.then_some(phantom),
+            markers,
             marking_point: MarkingPoint::Enqueue,
             control_priority: false,
             ..PortConfig::drop_tail(Bytes::new(10 * 4160))
@@ -282,7 +284,11 @@ proptest! {
                 let size = if control { 64 } else { 4160 };
                 let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
                 let id = packets.insert(packet);
-                match flows.then(|| port.flow(now, &mut packets[id], horizon)).flatten() {
+                let mut flow = || {
+                    let done = port.flow_calmly(now, &packets[id], horizon);
+                    done.or_else(|| port.flow(now, &mut packets[id], horizon))
+                };
+                match if flows { flow() } else { None } {
                     Some(at) => left.push((at, id)),
                     None if port.enqueue(now, id, &mut packets) == Admission::Dropped => drop(packets.remove(id)),
                     None => {}
