@@ -1,7 +1,8 @@
 //! The sent-packet map: what became of each packet from the oldest unacknowledged one on.
 //!
-//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back). Packets are
-//! judged by the age of their last transmission, and never searched for:
+//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which follows
+//! the window down as well as up: in a ring far larger than its window, each cell has left the caches when its turn comes
+//! again. Packets are judged by the age of their last transmission, and never searched for:
 //!
 //! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
 //!   by a mark that only moves forward;
@@ -24,6 +25,8 @@ use farspan_units::{Bytes, Duration, Time};
 
 /// Smallest ring.
 const MIN_PACKETS: u32 = 8;
+/// A ring shrinks when less than one in so many of its cells is in use.
+const SPARE: u32 = 4;
 
 /// A transmission in flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -236,8 +239,8 @@ impl SentMap {
     /// The next packet leaves for the first time; gives its number.
     #[inline]
     pub(crate) fn send_new(&mut self, now: Time, entropy: Entropy) -> u32 {
-        if self.next - self.base == self.capacity() {
-            self.grow();
+        if self.may_not_fit() {
+            self.fit();
         }
         let seq = self.next;
         self.next += 1;
@@ -290,8 +293,8 @@ impl SentMap {
 
     /// The next packet need never be sent.
     pub(crate) fn skip_new(&mut self) {
-        if self.next - self.base == self.capacity() {
-            self.grow();
+        if self.may_not_fit() {
+            self.fit();
         }
         self.set(self.next, Cell::default());
         self.next += 1;
@@ -314,21 +317,39 @@ impl SentMap {
         }
     }
 
-    fn grow(&mut self) {
-        let packets = self.capacity() * 2;
-        let mut grown = Self {
+    /// Whether the ring is full, or has been gone round once more.
+    #[inline(always)]
+    const fn may_not_fit(&self) -> bool {
+        self.next - self.base == self.capacity() || self.next & self.mask == 0
+    }
+
+    /// Makes room for the next packet: twice as much if there is none, half as much or less if most is not in use.
+    #[cold]
+    #[inline(never)]
+    fn fit(&mut self) {
+        let (held, capacity) = (self.next - self.base, self.capacity());
+        if held == capacity {
+            self.resize(2 * capacity);
+        } else if held < capacity / SPARE && capacity > MIN_PACKETS {
+            self.resize((2 * held).next_power_of_two().max(MIN_PACKETS));
+        }
+    }
+
+    /// Moves to a ring for so many packets.
+    fn resize(&mut self, packets: u32) {
+        let mut resized = Self {
             ring: ring(packets, self.keeps_entropies()),
             losses: self.losses.take(),
             mask: packets - 1,
             ..*self
         };
         for seq in self.base..self.next {
-            grown.set(seq, self.cell(seq));
+            resized.set(seq, self.cell(seq));
             if self.keeps_entropies() {
-                grown.set_entropy(seq, self.entropy(seq));
+                resized.set_entropy(seq, self.entropy(seq));
             }
         }
-        *self = grown;
+        *self = resized;
     }
 
     /// Packet `seq`, which was sent, is acknowledged. If it is the oldest one, [`Self::advance`] must follow.

@@ -164,6 +164,22 @@ fn send_times_are_exact_after_the_58_bits_wrap() {
 }
 
 #[test]
+fn the_ring_follows_the_window_down_and_forgets_nothing() {
+    let mut map = sent(1000);
+    assert_eq!(map.capacity(), 1024);
+    for seq in 0..990 {
+        assert_eq!(ack(&mut map, seq), Outcome::Arrived { sent_at: us(seq.into()) });
+    }
+    for seq in 1000..3000 {
+        assert_eq!(map.send_new(us(seq), 7), seq as u32);
+        assert!(matches!(ack(&mut map, seq as u32 - 10), Outcome::Arrived { .. }));
+    }
+    assert_eq!(map.capacity(), 32, "ten packets in flight, and one more at times");
+    assert_eq!(timed_out(&mut map, 5000), Vec::from_iter(2990..3000));
+    assert_eq!(map.resend(us(5000), 9), Some((2990, 1)));
+}
+
+#[test]
 fn a_packet_of_the_window_takes_eight_bytes_and_two_more_for_its_entropy() {
     let map = sent(4096);
     assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 10);
