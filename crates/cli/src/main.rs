@@ -1,12 +1,9 @@
 //! The `farspan` command as a program.
 #![forbid(unsafe_code)]
 
-use farspan_memory::HugePages;
+use farspan_memory as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-#[global_allocator]
-static ALLOCATOR: HugePages = HugePages;
 
 fn main() -> ExitCode {
     let itself = std::env::current_exe().map_or_else(|_| "farspan".into(), PathBuf::into_os_string);

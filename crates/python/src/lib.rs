@@ -6,6 +6,7 @@ mod look;
 mod run;
 mod table;
 
+use farspan_memory as _;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 
