@@ -86,6 +86,13 @@ impl Packet {
         }
     }
 
+    /// Makes of it what [`Self::new`] makes; the driver's words stay.
+    #[inline]
+    pub fn renew(&mut self, flow: FlowId, to: HostId, size: Bytes, entropy: u16, control: bool, kind: u8) {
+        let Self { next, words, halves, .. } = *self;
+        *self = Self { next, words, halves, ..Self::new(flow, to, size, entropy, control, kind) };
+    }
+
     /// Where it goes.
     #[must_use]
     #[inline]

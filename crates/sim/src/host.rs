@@ -1,5 +1,6 @@
 //! A host: the one place where transport meets fabric.
 
+mod arrivals;
 mod counters;
 
 use crate::delay::DelayHistogram;
@@ -8,17 +9,17 @@ use crate::nic::Nic;
 use crate::outcome::{FlowOutcome, Sample};
 use crate::plan::Plan;
 use crate::probe::{FlowSampler, Look, PORTS, PortSampler};
-use crate::record::{self, Kind};
+use crate::record;
 use crate::rows::Rows;
 use crate::tap::PortTap;
 use crate::trace::FlowTracer;
 use crate::trigger::{End, Waiting};
 use crate::watch::{Holding, Watch};
 use counters::HostCounters;
-use farspan_fabric::{Packet, PacketId, Packets};
+use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::wire;
-use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Incoming};
+use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Queue, Take};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub(crate) struct Host {
     id: HostId,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Nic,
+    /// Control packets that wait for the NIC, in the slab already: an ACK takes the place of the packet that it answers.
+    pub(crate) replies: Queue<PacketId>,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
     /// When a packet last reached this host.
@@ -51,6 +54,26 @@ pub(crate) struct Host {
     pub(crate) watch: Option<Box<Watch>>,
 }
 
+/// The way of a data packet from the endpoint to the NIC.
+struct ToNic<'a, O> {
+    now: Time,
+    /// Size of a header.
+    header: Bytes,
+    nic: &'a mut Nic,
+    packets: &'a mut Packets,
+    out: &'a mut O,
+}
+
+impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
+    #[inline(always)]
+    fn take(self, data: DataPacket) {
+        let wire::Data { len, entropy, .. } = data.header;
+        let size = Bytes::new(u64::from(len)) + self.header;
+        let packet = record::pack(&data.header(), data.to, size, entropy);
+        self.nic.send(self.now, packet, false, self.packets, self.out);
+    }
+}
+
 impl Host {
     pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
@@ -58,6 +81,7 @@ impl Host {
             id,
             endpoint: Endpoint::new(config),
             nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
+            replies: Queue::default(),
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
@@ -87,17 +111,17 @@ impl Host {
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
-            (EventClass::Timer, _) => self.timer(now, key.kind()),
+            (EventClass::Timer, _) => self.timer(now, key.kind(), packets),
             _ => return self.sample(key, out),
         }
-        let may_send = self.nic.free_at() <= now && self.endpoint.next_transmit() <= now;
-        if may_send && self.transmit(now, packets, out) {
+        let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
+        if may_send && self.transmit::<true>(now, packets, out) {
             out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
         self.wake(TIMEOUT, self.timeout_at().max(now), out);
         if self.nic.free_at() <= now {
-            self.wake(PACER, self.endpoint.next_transmit(), out);
+            self.wake(PACER, self.next_transmit(), out);
         }
         self.speak(out);
     }
@@ -107,7 +131,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
-        if window.has_wakes() {
+        if window.has_wakes() || self.watch.is_some() {
             return self.run_asked(packets, window);
         }
         self.run_through::<false>(packets, window)
@@ -119,59 +143,57 @@ impl Host {
         self.run_through::<true>(packets, window)
     }
 
-    /// `ASKED`: whether there are events that were asked for.
+    /// `ASKED`: whether there may be events that were asked for, or it is watched.
     #[inline(always)]
     fn run_through<const ASKED: bool>(
         &mut self,
         packets: &mut Packets,
         window: &mut Window<'_, PacketId>,
     ) -> Time {
-        let ahead =
-            |window: &Window<'_, PacketId>| if ASKED { window.next_at() } else { window.next_arrival() };
+        let mut messages: &[u64] = if ASKED { &[] } else { window.take_packed() };
+        let ahead = |window: &Window<'_, PacketId>, messages: &[u64]| match messages.first() {
+            Some(&packed) => window.at(packed),
+            None if ASKED => window.next_at(),
+            None => Time::MAX,
+        };
         // The time of the last event that was more than a look.
         let mut now = Time::ZERO;
-        let mut next = ahead(window);
+        let mut next = ahead(window, messages);
         loop {
-            let free = self.nic.free_at();
+            let (free, timeout) = (self.nic.free_at(), self.timeout_at());
             // While the NIC is busy, only timers come between arrivals.
-            while !ASKED && next < free && next < self.timeout_at() {
-                now = next;
-                self.receive_next(now, packets, window);
-                next = ahead(window);
-            }
-            let transmit = self.endpoint.next_transmit().max(free);
-            let timeout = self.timeout_at().max(now);
-            let first = next.min(timeout);
-            // After an event that gave the NIC something to do, and when it becomes free while a packet waits, it is its turn.
-            if transmit < first || transmit <= now || (transmit == first && transmit == free) {
-                now = now.max(transmit);
-                if now >= window.end() {
+            if next >= free || next >= timeout {
+                let (transmit, timeout) = (self.next_transmit().max(free), timeout.max(now));
+                let first = next.min(timeout);
+                // After an event that gave the NIC something to do, and when it becomes free while a packet waits, it is its
+                // turn.
+                if transmit < first || (transmit == first && (transmit == free || transmit <= now)) {
+                    now = now.max(transmit);
+                    if now >= window.end() {
+                        break;
+                    }
+                    self.transmit::<ASKED>(now, packets, window);
+                    continue;
+                }
+                if first >= window.end() {
                     break;
                 }
-                self.transmit(now, packets, window);
-            } else if first >= window.end() {
-                break;
-            } else if next > first {
-                now = first;
-                self.timer(now, TIMEOUT);
-            } else {
-                if !ASKED {
-                    now = next;
-                    self.receive_next(now, packets, window);
-                } else if !self.asked(packets, window) {
-                    now = next;
+                if next > first {
+                    now = first;
+                    self.timer(now, TIMEOUT, packets);
+                    continue;
                 }
-                next = ahead(window);
             }
+            if let Some((&packed, others)) = messages.split_first() {
+                (now, messages) = (next, others);
+                self.receive_one(now, PacketId::from(packed as u32), packets);
+            } else if ASKED && !self.asked(packets, window) {
+                now = next;
+            }
+            next = ahead(window, messages);
         }
         self.speak(window);
-        self.endpoint.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
-    }
-
-    #[inline(always)]
-    fn receive_next(&mut self, now: Time, packets: &mut Packets, window: &mut Window<'_, PacketId>) {
-        let (_, id) = window.next_message().expect("the next event is a message");
-        self.receive(now, id, packets);
+        self.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.
@@ -234,92 +256,9 @@ impl Host {
         }
     }
 
-    #[inline(always)]
-    fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        if self.watch.is_some() {
-            return self.receive_watched(now, id, packets);
-        }
-        self.receive_one(now, id, packets);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn receive_watched(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let packet = packets[id];
-        self.receive_one(now, id, packets);
-        if let Some((flows, endpoint)) = self.tracer() {
-            flows.arrived(now, &packet, endpoint);
-        }
-    }
-
     /// What traces its flows, if any is traced, and what there is to look at.
     fn tracer(&mut self) -> Option<(&mut FlowTracer, &Endpoint)> {
         Some((self.watch.as_mut()?.flows.as_mut()?, &self.endpoint))
-    }
-
-    #[inline(always)]
-    fn receive_one(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        self.last_arrival = now;
-        let packet = &packets[id];
-        match record::kind(packet) {
-            Kind::Data if !packet.trimmed() => self.receive_data(now, packet),
-            Kind::Ack => self.receive_ack(now, packet),
-            Kind::Coded if !packet.trimmed() => self.receive_coded(now, packet),
-            Kind::Data | Kind::Coded | Kind::Nack | Kind::BlockNack => self.receive_rest(now, packet),
-        }
-        packets.remove(id);
-        if self.endpoint.has_events() {
-            self.note_events(now);
-        }
-    }
-
-    #[inline(never)]
-    fn receive_data(&mut self, now: Time, packet: &Packet) {
-        let (data, size, ecn_ce) = (record::data(packet, now), packet.size(), packet.ecn_ce());
-        self.counters.count(0, size);
-        self.counters.hash(now, packet, u64::from(ecn_ce));
-        self.counters.marked += u64::from(ecn_ce);
-        let plan = &self.plan.flows[packet.flow.index()];
-        self.delays.add(now.since(data.sent_at).saturating_sub(plan.one_way(size)));
-        if let Some(received) = self.endpoint.handle_data(now, plan.flow.src, &data, ecn_ce) {
-            self.counters.delivered_bytes += received.delivered;
-        }
-    }
-
-    /// A data packet of a coded message.
-    #[inline(never)]
-    fn receive_coded(&mut self, now: Time, packet: &Packet) {
-        let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
-        let coded = record::coded(packet, now, self.plan.layout(packet.flow));
-        self.counters.count(0, size);
-        self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(ecn_ce));
-        self.counters.marked += u64::from(ecn_ce);
-        let plan = &self.plan.flows[packet.flow.index()];
-        self.delays.add(now.since(coded.data.sent_at).saturating_sub(plan.one_way(size)));
-        if let Some(received) = self.endpoint.handle_coded(now, plan.flow.src, &coded, ecn_ce) {
-            self.counters.delivered_bytes += received.delivered;
-        }
-    }
-
-    #[inline(never)]
-    fn receive_ack(&mut self, now: Time, packet: &Packet) {
-        self.counters.count(1, packet.size());
-        self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce()));
-        self.endpoint.handle_ack(now, &record::ack(packet, now));
-    }
-
-    /// A NACK, or a data packet without its payload.
-    #[cold]
-    fn receive_rest(&mut self, now: Time, packet: &Packet) {
-        let trimmed = packet.trimmed();
-        self.counters.count(1 + usize::from(trimmed), packet.size());
-        let what = u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce());
-        self.counters.hash(now, packet, u64::from(trimmed) << 3 | what);
-        let flow = &self.plan.flows[packet.flow.index()].flow;
-        let from = if trimmed { flow.src } else { flow.dst };
-        let header = record::unpack(packet, now, self.plan.layout(packet.flow));
-        let ecn_ce = packet.ecn_ce();
-        self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
     }
 
     #[cold]
@@ -363,13 +302,14 @@ impl Host {
         self.ended(now, flow, end);
     }
 
-    fn timer(&mut self, now: Time, kind: u8) {
+    fn timer(&mut self, now: Time, kind: u8, packets: &mut Packets) {
         let wake = &mut self.wakes[kind as usize];
         if *wake <= now {
             *wake = Time::MAX;
         }
         if kind == TIMEOUT && self.timeout_at() <= now {
             self.endpoint.handle_timeout(now);
+            self.take_replies(packets);
             if let Some((flows, endpoint)) = self.tracer() {
                 flows.timed_out(now, endpoint);
             }
@@ -382,10 +322,22 @@ impl Host {
         self.endpoint.next_timeout()
     }
 
-    /// The NIC, which is free, takes the endpoint's next packet; says whether there was one.
+    /// No packet leaves before this time, unless something happens; see [`Endpoint::next_transmit`].
+    #[inline]
+    fn next_transmit(&self) -> Time {
+        if self.replies.is_empty() { self.endpoint.next_data() } else { Time::ZERO }
+    }
+
+    /// The NIC, which is free, takes the endpoint's next packet; says whether there was one. `WATCHED`: whether the host may
+    /// be watched.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        if self.watch.is_some() {
+    fn transmit<const WATCHED: bool>(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        out: &mut impl Outbox<PacketId>,
+    ) -> bool {
+        if WATCHED && self.watch.is_some() {
             return self.transmit_watched(now, packets, out);
         }
         self.send_next(now, packets, out)
@@ -393,19 +345,14 @@ impl Host {
 
     #[inline(always)]
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        let header = self.plan.header;
-        if let Some(reply) = self.endpoint.poll_reply() {
-            let packet = record::pack(&reply.header(), reply.to, header, reply.entropy);
-            self.nic.send(now, packet, true, packets, out);
-        } else if let Some(data) = self.endpoint.poll_data(now) {
-            let DataPacket { to, header: wire::Data { len, entropy, .. }, .. } = data;
-            let size = Bytes::new(u64::from(len)) + header;
-            let packet = record::pack(&data.header(), to, size, entropy);
-            self.nic.send(now, packet, false, packets, out);
-        } else {
-            return false;
+        if !self.replies.is_empty()
+            && let Some(id) = self.replies.pop()
+        {
+            self.nic.send_one(now, id, self.plan.header, true, out);
+            return true;
         }
-        true
+        let Self { endpoint, nic, plan, .. } = self;
+        endpoint.poll_data(now, ToNic { now, header: plan.header, nic, packets, out })
     }
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.

@@ -85,9 +85,23 @@ impl Nic {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
-        debug_assert!(self.free_at <= now, "the NIC takes one packet at a time");
         debug_assert_eq!(packet.control(), control, "the packet says the same");
-        let (size, kind) = (packet.size(), usize::from(control));
+        let size = packet.size();
+        self.send_one(now, packets.insert(packet), size, control, out);
+    }
+
+    /// The same of a packet that is in the slab.
+    #[inline(always)]
+    pub(crate) fn send_one(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        size: Bytes,
+        control: bool,
+        out: &mut impl Outbox<PacketId>,
+    ) {
+        debug_assert!(self.free_at <= now, "the NIC takes one packet at a time");
+        let kind = usize::from(control);
         if self.runs[kind].size != size {
             self.begin_run(size, kind);
         }
@@ -95,7 +109,6 @@ impl Nic {
         run.packets += 1;
         self.free_at = now + run.time;
         self.last = size;
-        let id = packets.insert(packet);
         let arrival = self.jitter.arrival(self.free_at + self.delay, self.max_jitter, !control);
         out.send(&self.channel, arrival, id);
     }

@@ -4,14 +4,15 @@
 //! the plan.
 
 use farspan_fabric::Packet;
+use farspan_transport::Reply;
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::wire::{Ack, BlockNack, Coded, Data, Header, Nack};
-use farspan_units::{Bytes, HostId, Time};
+use farspan_units::{Bytes, Duration, HostId, Time};
 
 /// What a record is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+enum Kind {
     Data,
     Coded,
     Ack,
@@ -19,7 +20,7 @@ pub(crate) enum Kind {
     BlockNack,
 }
 
-const DATA: u8 = 0;
+pub(crate) const DATA: u8 = 0;
 const ACK: u8 = 1;
 const ACK_ECN: u8 = 2;
 const NACK: u8 = 3;
@@ -27,7 +28,7 @@ const NACK: u8 = 3;
 const LAST_ACK: u8 = 5;
 const LAST_ACK_ECN: u8 = 6;
 const BLOCK_NACK: u8 = 7;
-const CODED: u8 = 8;
+pub(crate) const CODED: u8 = 8;
 
 /// Send times travel in 48 bits of picoseconds: exact while a packet is under way for less than 281 s.
 const TIME_BITS: u32 = 48;
@@ -50,13 +51,7 @@ pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -
             record(CODED, false, flow, [seq, block_wait_ns], sent_at, len)
         }
         Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete }) => {
-            let kind = match (block_complete, ecn_ce) {
-                (false, false) => ACK,
-                (false, true) => ACK_ECN,
-                (true, false) => LAST_ACK,
-                (true, true) => LAST_ACK_ECN,
-            };
-            record(kind, true, flow, [seq, cumulative], sent_at, entropy)
+            record(kind_of_ack(ecn_ce, block_complete), true, flow, [seq, cumulative], sent_at, entropy)
         }
         Header::BlockNack(BlockNack { flow, first, missing, cumulative }) => {
             record(BLOCK_NACK, true, flow, [first, missing], Time::from_ps(u64::from(cumulative)), 0)
@@ -67,9 +62,32 @@ pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -
     }
 }
 
+const fn kind_of_ack(ecn_ce: bool, block_complete: bool) -> u8 {
+    match (block_complete, ecn_ce) {
+        (false, false) => ACK,
+        (false, true) => ACK_ECN,
+        (true, false) => LAST_ACK,
+        (true, true) => LAST_ACK_ECN,
+    }
+}
+
+/// Makes the record of a data packet that of its ACK, as [`pack`] would: number and send time stand there already.
+#[inline(always)]
+pub(crate) fn acknowledge(packet: &mut Packet, ack: &Ack, to: HostId, size: Bytes, entropy: Entropy) {
+    debug_assert_eq!((packet.flow, packet.words[0]), (ack.flow, ack.seq), "it is the packet's ACK");
+    packet.renew(ack.flow, to, size, entropy, true, kind_of_ack(ack.ecn_ce, ack.block_complete));
+    (packet.words[1], packet.halves[1]) = (ack.cumulative, ack.entropy);
+}
+
+/// The record of a control packet; `size`: of a header.
+#[inline(always)]
+pub(crate) fn reply(reply: &Reply, size: Bytes) -> Packet {
+    pack(&reply.header(), reply.to, size, reply.entropy)
+}
+
 /// What a record is.
 #[inline]
-pub(crate) const fn kind(packet: &Packet) -> Kind {
+const fn kind(packet: &Packet) -> Kind {
     match packet.kind() {
         DATA => Kind::Data,
         NACK => Kind::Nack,
@@ -77,6 +95,18 @@ pub(crate) const fn kind(packet: &Packet) -> Kind {
         BLOCK_NACK => Kind::BlockNack,
         _ => Kind::Ack,
     }
+}
+
+/// Whether it is an ACK.
+#[inline(always)]
+pub(crate) const fn is_ack(packet: &Packet) -> bool {
+    (1 << ACK | 1 << ACK_ECN | 1 << LAST_ACK | 1 << LAST_ACK_ECN) >> packet.kind() & 1 == 1
+}
+
+/// Whether it is a data packet of that kind, with its payload.
+#[inline(always)]
+pub(crate) const fn is_whole(packet: &Packet, kind: u8) -> bool {
+    packet.kind() == kind && !packet.trimmed()
 }
 
 /// Unpacks a header at `now`; `layout`: how the packets of its message make blocks, if it is coded.
@@ -123,14 +153,14 @@ pub(crate) fn ack(packet: &Packet, now: Time) -> Ack {
 
 #[inline]
 fn sent_at(packet: &Packet, now: Time) -> Time {
-    latest_before(now, u64::from(packet.halves[0]) << 32 | u64::from(packet.words[2]))
+    now - age(packet, now)
 }
 
-/// The latest time up to `now` whose low bits are `low`.
+/// How long ago the send time is that a record carries.
 #[inline]
-fn latest_before(now: Time, low: u64) -> Time {
-    let age = now.as_ps().wrapping_sub(low) & ((1 << TIME_BITS) - 1);
-    Time::from_ps(now.as_ps().saturating_sub(age))
+pub(crate) fn age(packet: &Packet, now: Time) -> Duration {
+    let low = u64::from(packet.halves[0]) << 32 | u64::from(packet.words[2]);
+    Duration::from_ps(now.as_ps().wrapping_sub(low) & ((1 << TIME_BITS) - 1))
 }
 
 #[cfg(test)]
@@ -138,7 +168,7 @@ mod tests {
     use super::*;
     use farspan_fabric::Packets;
     use farspan_transport::coding::Shape;
-    use farspan_units::{Duration, FlowId};
+    use farspan_units::FlowId;
     use proptest::prelude::*;
 
     proptest! {

@@ -126,7 +126,12 @@ impl World {
         let waiting = self.plan.triggers.count() - self.sum(|host| host.waiting.released);
         self.sum(|host| host.counters.finished) + waiting == flows
             && self.hosts().map(|host| host.waiting.under_way).sum::<i64>() == 0
-            && self.engine.packets().iter().all(|packets| packets.is_empty())
+            && self.engine.packets().iter().map(|packets| packets.len()).sum::<usize>() == self.replies()
+    }
+
+    /// Control packets that have not left their hosts yet.
+    fn replies(&self) -> usize {
+        self.hosts().map(|host| host.replies.len()).sum()
     }
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
@@ -285,7 +290,11 @@ impl World {
         });
         let packets = self.engine.packets();
         let under_way = packets.iter().flat_map(|packets| packets.iter());
-        let in_network = under_way.map(|packet| Amount { packets: 1, bytes: packet.size() }).sum();
+        let mut in_network: Amount =
+            under_way.map(|packet| Amount { packets: 1, bytes: packet.size() }).sum();
+        let waiting = self.replies() as u64;
+        in_network.packets -= waiting;
+        in_network.bytes -= self.plan.header * waiting;
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
             sent: amount(|host| host.nic.sent(0)),

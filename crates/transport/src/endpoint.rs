@@ -21,7 +21,7 @@ use crate::coding::{Block, Decoded, Payload};
 use crate::delivered::Delivered;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::schedule::Schedule;
-use crate::sender::{DataPacket, PacketState, Sender, SenderReport, SenderView};
+use crate::sender::{PacketState, Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
 use crate::timers::{Due, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
@@ -85,6 +85,19 @@ pub struct Received {
     pub decodable: Option<Block>,
     /// How many bytes of the message are here that were not before, decoded ones included.
     pub delivered: Bytes,
+}
+
+/// What the arrival of a data packet leads to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// Where its ACK goes.
+    pub to: HostId,
+    /// The ACK's path, as switches hash it.
+    pub entropy: Entropy,
+    /// The ACK, to be sent after the control packets before it.
+    pub ack: wire::Ack,
+    /// The payload, if it came for the first time.
+    pub received: Option<Received>,
 }
 
 /// A packet to put on the wire.
@@ -218,8 +231,14 @@ impl Endpoint {
                 self.on_trimmed(packet.from, &coded.data, Some(layout));
                 None
             }
-            Header::Coded(coded) => self.handle_coded(now, packet.from, coded, packet.ecn_ce),
-            Header::Data(data) => self.handle_data(now, packet.from, data, packet.ecn_ce),
+            Header::Coded(coded) => {
+                let answer = self.handle_coded(now, packet.from, coded, packet.ecn_ce)?;
+                self.reply(answer)
+            }
+            Header::Data(data) => {
+                let answer = self.handle_data(now, packet.from, data, packet.ecn_ce)?;
+                self.reply(answer)
+            }
             Header::Ack(ack) => {
                 if self.comes_from_receiver(ack.flow, packet.from) {
                     self.handle_ack(now, ack);
@@ -239,6 +258,12 @@ impl Endpoint {
                 None
             }
         }
+    }
+
+    /// Lets the ACK wait for the NIC.
+    fn reply(&mut self, Answer { to, entropy, ack, received }: Answer) -> Option<Received> {
+        self.replies.push_back(Reply::acknowledgement(to, entropy, ack));
+        received
     }
 
     /// Whether `from` is where a live sender's message goes.
@@ -318,7 +343,9 @@ impl Endpoint {
         if let Some(reply) = self.poll_reply() {
             return Poll::Packet(reply.into_transmit(self.config.header));
         }
-        match self.poll_data(now) {
+        let mut packet = None;
+        self.poll_data(now, &mut packet);
+        match packet {
             Some(packet) => Poll::Packet(packet.into_transmit(self.config.mss, self.config.header)),
             None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
         }
@@ -331,16 +358,16 @@ impl Endpoint {
         self.replies.pop_front()
     }
 
-    /// The other half, when there is no control packet: the next data packet.
+    /// The other half, when there is no control packet: `to` takes the next data packet. Says whether there was one.
     #[inline(always)]
-    pub fn poll_data(&mut self, now: Time) -> Option<DataPacket> {
+    pub fn poll_data(&mut self, now: Time, to: impl Take) -> bool {
         while let Some(key) = self.schedule.turn(now) {
             if let Some(live) = self.senders.get_mut(key) {
                 if live.sender.next_send().is_some() {
-                    let packet = live.sender.transmit(now);
-                    self.timers.arm(&mut live.armed[RECOVERY], packet.deadline, key, Kind::Recovery);
+                    let deadline = live.sender.transmit(now, to);
+                    self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
-                    return Some(packet);
+                    return true;
                 }
                 live.sender.is_scheduled = false;
             }
@@ -348,7 +375,7 @@ impl Endpoint {
         }
         let senders = &self.senders;
         self.schedule.purge(|key| senders.get(key).is_some());
-        None
+        false
     }
 
     /// No packet leaves before this time, unless something happens: a driver need not poll before. [`Time::ZERO`]: one may
@@ -356,7 +383,14 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn next_transmit(&self) -> Time {
-        if self.replies.is_empty() { self.schedule.first() } else { Time::ZERO }
+        if self.replies.is_empty() { self.next_data() } else { Time::ZERO }
+    }
+
+    /// The same of data packets alone, for drivers that keep control packets themselves.
+    #[must_use]
+    #[inline]
+    pub fn next_data(&self) -> Time {
+        self.schedule.first()
     }
 
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:

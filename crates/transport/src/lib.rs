@@ -50,6 +50,7 @@ mod delivered;
 mod endpoint;
 mod pacing;
 mod path;
+mod queue;
 mod receiver;
 pub mod recovery;
 mod route;
@@ -60,9 +61,12 @@ mod table;
 mod timers;
 pub mod wire;
 
-pub use endpoint::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Reply, Transmit};
+pub use endpoint::{
+    Answer, Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Reply, Transmit,
+};
 pub use path::{Class, Path};
+pub use queue::Queue;
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use route::Route;
 pub use scheme::{Scheme, WindowCheck};
-pub use sender::{DataPacket, PacketState, SenderCounters, SenderReport, SenderView};
+pub use sender::{DataPacket, PacketState, SenderCounters, SenderReport, SenderView, Take};

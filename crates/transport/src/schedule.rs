@@ -3,8 +3,9 @@
 //! A flow stands in at most one of the two places, or in none while it has nothing to send or its window is closed.
 //! Each step costs a constant, or the logarithm of the number of paced flows.
 
+use crate::queue::Queue;
 use crate::table::{Key, room};
-use alloc::collections::{BinaryHeap, VecDeque};
+use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use farspan_units::Time;
 
@@ -12,7 +13,7 @@ use farspan_units::Time;
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     /// Flows that may send now, the next one first.
-    ready: VecDeque<Key>,
+    ready: Queue<Key>,
     /// Flows that may send from a time on.
     paced: BinaryHeap<Reverse<(Time, Key)>>,
 }
@@ -22,7 +23,7 @@ impl Schedule {
     #[inline(always)]
     pub(crate) fn add(&mut self, now: Time, at: Time, key: Key) {
         if at <= now {
-            self.ready.push_back(key);
+            self.ready.push(key);
         } else {
             self.hold(at, key);
         }
@@ -44,7 +45,7 @@ impl Schedule {
         {
             self.release(now);
         }
-        self.ready.front().copied()
+        self.ready.first().copied()
     }
 
     /// Paced flows whose time has come may send now.
@@ -54,24 +55,20 @@ impl Schedule {
             && at <= now
         {
             self.paced.pop();
-            self.ready.push_back(key);
+            self.ready.push(key);
         }
     }
 
     /// The flow whose turn it was may send again: the others come first.
     #[inline(always)]
     pub(crate) fn pass(&mut self) {
-        if self.ready.len() > 1
-            && let Some(key) = self.ready.pop_front()
-        {
-            self.ready.push_back(key);
-        }
+        self.ready.rotate();
     }
 
     /// The flow whose turn it was stands in neither place from now on.
     #[inline]
     pub(crate) fn leave(&mut self) {
-        self.ready.pop_front();
+        self.ready.pop();
     }
 
     /// No flow has its turn before; [`Time::ZERO`]: one may have it now, [`Time::MAX`]: there is none.

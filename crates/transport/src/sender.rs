@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use extras::Extras;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
-pub use packet::DataPacket;
+pub use packet::{DataPacket, Take};
 use packet::{InBlocks, Wants};
 use records::Records;
 pub use report::{PacketState, SenderCounters, SenderReport, SenderView};
@@ -63,6 +63,14 @@ pub(crate) struct Sender {
     extras: Option<Box<Extras>>,
 }
 
+/// Keeps a decision where a sender has it.
+#[inline(always)]
+fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mut Wants) {
+    *cwnd = decision.cwnd;
+    *pacing_rate = decision.pacing_rate.unwrap_or(UNPACED);
+    *wants = wants.timer_if(decision.next_timer.is_some());
+}
+
 impl Sender {
     /// A sender for `message`, built from its route; `seed` is the endpoint's.
     pub(crate) fn new(now: Time, message: &Message, seed: u64) -> Self {
@@ -96,10 +104,10 @@ impl Sender {
             packets,
             last_len: last.get() as u16,
             is_scheduled: false,
+            wants: Wants::new(&control, &balancer, layout.is_some()).timer_if(next_timer.is_some()),
             extras: Extras::new(now, route, control.wants_send_record(), layout),
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
-            wants: Wants::new(control.wants_sent()).timer_if(next_timer.is_some()),
             control,
             sent: SentMap::new(balancer.wants_feedback()),
             balancer,
@@ -148,10 +156,8 @@ impl Sender {
     }
 
     #[inline]
-    fn decide(&mut self, Decision { cwnd, pacing_rate, next_timer }: Decision) {
-        self.cwnd = cwnd;
-        self.pacing_rate = pacing_rate.unwrap_or(UNPACED);
-        self.wants = self.wants.timer_if(next_timer.is_some());
+    fn decide(&mut self, decision: Decision) {
+        keep(decision, &mut self.cwnd, &mut self.pacing_rate, &mut self.wants);
     }
 
     /// When the first packet in flight times out.
@@ -213,22 +219,38 @@ impl Sender {
         Bytes::new(u64::from(len))
     }
 
-    /// The next packet leaves now, lost ones first. [`Self::next_send`] must have allowed it.
+    /// The next packet leaves now, lost ones first: `to` takes it. [`Self::next_send`] must have allowed it. Returns when its
+    /// time-out runs out.
     #[inline(always)]
-    pub(crate) fn transmit(&mut self, now: Time) -> DataPacket {
+    pub(crate) fn transmit(&mut self, now: Time, to: impl Take) -> Time {
+        if self.wants.at_send() || self.sent.has_lost() {
+            self.transmit_with_care(now, to)
+        } else {
+            self.transmit_one::<false>(now, to)
+        }
+    }
+
+    #[inline(never)]
+    fn transmit_with_care(&mut self, now: Time, to: impl Take) -> Time {
+        self.transmit_one::<true>(now, to)
+    }
+
+    /// `CARE`: packets may be lost, or something is wanted beside sending.
+    #[inline(always)]
+    fn transmit_one<const CARE: bool>(&mut self, now: Time, to: impl Take) -> Time {
         let entropy = self.balancer.entropy(now, &mut self.random);
-        let again = if self.sent.has_lost() { self.resend(now, entropy) } else { None };
+        let again = if CARE && self.sent.has_lost() { self.resend(now, entropy) } else { None };
         let retransmission = again.is_some();
         let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
         let len = self.len(seq);
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
-        if self.extras.as_ref().is_some_and(|extras| extras.records.is_some()) {
+        if CARE && self.wants.records() {
             self.keep_record(now, seq, was_idle);
         }
         let Path { header, line_rate, .. } = self.route.path;
         self.pacer.on_sent(now, len + header, self.pacing_rate, line_rate);
-        if self.wants.sent() {
+        if CARE && self.wants.sent() {
             let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
             let decision = self.control.on_sent(&sent);
             self.decide(decision);
@@ -241,9 +263,9 @@ impl Sender {
             sent_at: now,
             entropy,
         };
-        let blocks = if self.blocks().is_some() { self.in_blocks(seq, retransmission) } else { None };
-        let deadline = now.saturating_add(self.patience().after(timeouts));
-        DataPacket { to: self.to, header, blocks, retransmission, deadline }
+        let blocks = if CARE && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
+        to.take(DataPacket { to: self.to, header, blocks, retransmission });
+        now.saturating_add(self.patience().after(timeouts))
     }
 
     /// What the header of packet `seq` of a coded message, which leaves now, says of blocks.

@@ -118,14 +118,6 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         self.keys.get(self.taken).map_or(Time::MAX, |&packed| self.at(packed))
     }
 
-    /// The next message; for nodes without [events that they asked for](Self::has_wakes).
-    #[inline]
-    pub(crate) fn next_message(&mut self) -> Option<(Time, M)> {
-        let &packed = self.keys.get(self.taken)?;
-        self.taken += 1;
-        Some((self.at(packed), M::from(packed as u32)))
-    }
-
     /// When the next event comes of those that arrive or were asked for; [`Time::MAX`] if none is left in the window.
     pub(crate) fn next_at(&self) -> Time {
         let wake = Some(self.wakes.next()).filter(|&at| at < self.frame.end);

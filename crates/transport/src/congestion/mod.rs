@@ -321,13 +321,13 @@ macro_rules! controls {
         }
 
         impl Control {
-            /// [`Congestion::on_ack`] of what `ack` makes. Each control has it made for itself: where it is built in, none of
-            /// it goes through memory.
+            /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for itself:
+            /// where it is built in, none of it goes through memory.
             #[inline(always)]
-            pub(crate) fn hear<'a>(&mut self, ack: impl Fn() -> Ack<'a>) -> Decision {
+            pub(crate) fn hear<'a>(&mut self, ack: impl Fn() -> Ack<'a>, mut decide: impl FnMut(Decision)) {
                 match self {
-                    $(Self::$variant(control) => control.on_ack(&ack()),)*
-                    Self::Custom(control) => control.on_ack(&ack()),
+                    $(Self::$variant(control) => decide(control.on_ack(&ack())),)*
+                    Self::Custom(control) => decide(control.on_ack(&ack())),
                 }
             }
         }
@@ -369,7 +369,10 @@ macro_rules! controls {
             }
 
             fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
-                self.hear(|| *ack)
+                match self {
+                    $(Self::$variant(control) => control.on_ack(ack),)*
+                    Self::Custom(control) => control.on_ack(ack),
+                }
             }
 
             fn on_nack(&mut self, nack: &Nack) -> Decision {

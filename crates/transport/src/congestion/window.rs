@@ -32,6 +32,12 @@ impl Cap {
     }
 }
 
+/// Bytes that were sent, for formulas: a signed integer costs less to convert, and holds them.
+#[inline]
+pub(super) const fn to_f64(bytes: Bytes) -> f64 {
+    bytes.get() as i64 as f64
+}
+
 /// Between what a path's windows stay, in bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Bounds {
@@ -97,11 +103,11 @@ impl Window {
     /// packets sent before the last loss, nor while less than half of the window is used.
     #[inline(always)]
     pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack<'_>, step: f64) {
-        let used = (ack.in_flight + ack.bytes_acked).as_f64();
+        let used = to_f64(ack.in_flight + ack.bytes_acked);
         if ack.sent_at < self.lost_at || 2.0 * used < self.cwnd {
             return;
         }
-        let acked = ack.bytes_acked.as_f64();
+        let acked = to_f64(ack.bytes_acked);
         self.cwnd = if self.cwnd < self.ssthresh {
             (self.cwnd + acked).min(self.ssthresh.max(bounds.mss))
         } else {

@@ -1,6 +1,6 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
-use super::{Endpoint, Event, Received, Reply};
+use super::{Answer, Endpoint, Event, Received, Reply};
 use crate::coding::{Layout, Payload};
 use crate::receiver::{self, Receiver};
 use crate::table::Key;
@@ -10,7 +10,8 @@ use alloc::boxed::Box;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 
 impl Endpoint {
-    /// [`Self::handle_packet`] of a data packet that was not trimmed.
+    /// [`Self::handle_packet`] of a data packet that was not trimmed, for drivers with a queue of their own for control
+    /// packets. `None`: what there is to say, if anything, waits for [`Self::poll_reply`].
     #[inline(always)]
     pub fn handle_data(
         &mut self,
@@ -18,7 +19,7 @@ impl Endpoint {
         from: HostId,
         data: &wire::Data,
         ecn_ce: bool,
-    ) -> Option<Received> {
+    ) -> Option<Answer> {
         if !self.is_piece(data) {
             return None;
         }
@@ -39,16 +40,17 @@ impl Endpoint {
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
         let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        self.replies.push_back(Reply::acknowledgement(from, entropy, arrival.ack));
+        let answer = |received| Some(Answer { to: from, entropy, ack: arrival.ack, received });
         if !arrival.is_new {
-            return None;
+            return answer(None);
         }
         if receiver.is_complete() {
             self.complete(now, from, key);
         }
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
         let payload = Payload::Source(start..start + len);
-        Some(Received { flow, payload, decodable: None, delivered: Bytes::new(len) })
+        let received = Received { flow, payload, decodable: None, delivered: Bytes::new(len) };
+        answer(Some(received))
     }
 
     /// How the packets of this one's message make blocks; `None` if the header contradicts itself.
@@ -58,14 +60,14 @@ impl Endpoint {
         (seq < packets && len == layout.len(seq)).then_some(layout)
     }
 
-    /// [`Self::handle_packet`] of a packet of a coded message that was not trimmed.
+    /// [`Self::handle_data`] of a packet of a coded message.
     pub fn handle_coded(
         &mut self,
         now: Time,
         from: HostId,
         coded: &wire::Coded,
         ecn_ce: bool,
-    ) -> Option<Received> {
+    ) -> Option<Answer> {
         let layout = self.layout(coded)?;
         let wire::Data { flow, seq, .. } = coded.data;
         let key = match self.receivers.find(flow) {
@@ -82,9 +84,9 @@ impl Endpoint {
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
         let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        self.replies.push_back(Reply::acknowledgement(from, entropy, arrival.ack));
+        let answer = |received| Some(Answer { to: from, entropy, ack: arrival.ack, received });
         if !arrival.is_new {
-            return None;
+            return answer(None);
         }
         if receiver.is_complete() {
             self.complete(now, from, key);
@@ -92,7 +94,9 @@ impl Endpoint {
             self.arm_block_timer(key);
         }
         let decodable = arrival.decodable.map(|block| layout.block(block));
-        Some(Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
+        let received =
+            Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered };
+        answer(Some(received))
     }
 
     fn arm_block_timer(&mut self, key: Key) {

@@ -51,6 +51,12 @@ impl RttEstimate {
         self.srtt.get()
     }
 
+    /// The same, to be kept.
+    #[inline]
+    pub(crate) const fn smoothed(&self) -> Smoothed {
+        self.srtt
+    }
+
     /// The smallest sample; [`Duration::MAX`] before the first.
     #[must_use]
     pub const fn min(&self) -> Duration {

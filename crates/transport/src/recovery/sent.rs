@@ -38,10 +38,10 @@ struct Flight {
 /// What an ACK says about a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// It was in flight; its last transmission left then.
+    /// It was in flight.
     Arrived {
-        /// When it left.
-        sent_at: Time,
+        /// Whether the transmission that is told of was its last.
+        is_last: bool,
     },
     /// It was held for lost.
     WasLost,
@@ -243,8 +243,8 @@ impl SentMap {
             self.fit();
         }
         let seq = self.next;
-        self.next += 1;
         self.record(seq, Cell::new(State::First, 0, now), entropy);
+        self.next = seq + 1;
         seq
     }
 
@@ -352,9 +352,9 @@ impl SentMap {
         *self = resized;
     }
 
-    /// Packet `seq`, which was sent, is acknowledged. If it is the oldest one, [`Self::advance`] must follow.
+    /// Packet `seq`, which was sent, is acknowledged by what tells of a transmission that left at `sent_at`. If it is the oldest one, [`Self::advance`] must follow.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
+    pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
         if seq < self.base {
             return Outcome::Known;
         }
@@ -363,7 +363,7 @@ impl SentMap {
         self.set(seq, Cell::default());
         match cell.state() {
             State::Acked => Outcome::Known,
-            State::First | State::Again => Outcome::Arrived { sent_at: cell.sent_at(now) },
+            State::First | State::Again => Outcome::Arrived { is_last: cell.left_at(sent_at) },
             State::Lost => {
                 if let Some(losses) = &mut self.losses {
                     losses.packets -= 1;

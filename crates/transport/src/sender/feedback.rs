@@ -1,6 +1,6 @@
 //! What comes back: ACKs, NACKs and time-outs.
 
-use super::{Extras, Sender};
+use super::{Extras, Sender, keep};
 use crate::balance::{Balance, Feedback};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
@@ -28,7 +28,7 @@ impl Sender {
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
-        let decision = self.control.hear(|| congestion::Ack {
+        let heard = || congestion::Ack {
             now,
             bytes_acked,
             ecn_ce: ack.ecn_ce,
@@ -38,9 +38,10 @@ impl Sender {
             delivered,
             at_send,
             telemetry: &[],
-        });
-        self.decide(decision);
-        if self.sent.keeps_entropies() {
+        };
+        let Self { control, cwnd, pacing_rate, wants, .. } = self;
+        control.hear(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
+        if self.wants.feedback() {
             let wire::Ack { sent_at, entropy, .. } = *ack;
             let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
             self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
@@ -130,9 +131,12 @@ impl Sender {
 
     #[inline]
     fn update_rtt(&mut self, rtt: Duration) -> bool {
-        self.srtt.update(rtt);
-        let Some(extras) = &mut self.extras else { return false };
+        let Some(extras) = &mut self.extras else {
+            self.srtt.update(rtt);
+            return false;
+        };
         extras.rtt.update(rtt);
+        self.srtt = extras.rtt.smoothed();
         let Rto::Rfc6298 { min } = self.route.recovery.rto else { return false };
         let before = core::mem::replace(&mut extras.rto, extras.rtt.rto(min));
         extras.rto < before
@@ -141,10 +145,10 @@ impl Sender {
     /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
     #[inline(always)]
     fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> bool {
-        let was_spurious = match self.acknowledge(now, ack.seq) {
+        let was_spurious = match self.acknowledge(ack.sent_at, ack.seq) {
             Outcome::Known => return false,
             Outcome::WasLost => true,
-            Outcome::Arrived { sent_at } => sent_at != ack.sent_at,
+            Outcome::Arrived { is_last } => !is_last,
         };
         if ack.seq == self.sent.base() || was_spurious {
             self.sent.advance();
@@ -152,14 +156,21 @@ impl Sender {
         if was_spurious {
             self.on_spurious(now);
         }
-        let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) else {
-            return false;
-        };
-        records.delivered_at = now;
-        if !was_spurious {
-            records.first_sent_at = ack.sent_at;
+        if self.wants.records() {
+            self.note_arrival(now, ack.sent_at, was_spurious);
         }
-        !was_spurious
+        self.wants.records() && !was_spurious
+    }
+
+    /// Payload was delivered; `is_old`: not by the packet's last transmission.
+    #[inline(never)]
+    fn note_arrival(&mut self, now: Time, sent_at: Time, is_old: bool) {
+        if let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) {
+            records.delivered_at = now;
+            if !is_old {
+                records.first_sent_at = sent_at;
+            }
+        }
     }
 
     /// A packet arrived that was held for lost, or was sent again.
@@ -190,7 +201,7 @@ impl Sender {
         for seq in self.sent.base()..cumulative.min(self.sent.next()) {
             self.acknowledge(now, seq);
         }
-        if self.blocks().is_some() {
+        if self.wants.blocks() {
             self.complete_blocks_below(cumulative);
         }
         self.sent.advance();
@@ -228,9 +239,10 @@ impl Sender {
         }
     }
 
+    /// Packet `seq` is acknowledged, by what tells of a transmission that left at `sent_at`.
     #[inline(always)]
-    fn acknowledge(&mut self, now: Time, seq: u32) -> Outcome {
-        let outcome = self.sent.acknowledge(now, seq);
+    fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
+        let outcome = self.sent.acknowledge(sent_at, seq);
         if outcome == Outcome::Known {
             return outcome;
         }

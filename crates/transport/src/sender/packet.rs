@@ -1,9 +1,11 @@
 //! A data packet that leaves.
 
+use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
+use crate::congestion::{Congestion, Control};
 use crate::endpoint::Transmit;
 use crate::wire::{self, Header};
-use farspan_units::{Bytes, HostId, Time};
+use farspan_units::{Bytes, HostId};
 
 /// A data packet to put on the wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,8 +18,6 @@ pub struct DataPacket {
     pub(super) blocks: Option<InBlocks>,
     /// Whether it was sent before.
     pub retransmission: bool,
-    /// When its time-out runs out.
-    pub(crate) deadline: Time,
 }
 
 impl DataPacket {
@@ -51,6 +51,18 @@ impl DataPacket {
     }
 }
 
+/// What takes a packet that leaves.
+pub trait Take {
+    /// Takes the packet.
+    fn take(self, packet: DataPacket);
+}
+
+impl Take for &mut Option<DataPacket> {
+    fn take(self, packet: DataPacket) {
+        *self = Some(packet);
+    }
+}
+
 /// What only headers of coded packets say: see [`wire::Coded`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct InBlocks {
@@ -59,17 +71,23 @@ pub(super) struct InBlocks {
     pub(super) block_wait_ns: u32,
 }
 
-/// What the control wants of the sender, in a byte.
+/// What is wanted of the sender beside sending, in a byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wants(u8);
 
 impl Wants {
     const TIMER: u8 = 1;
     const SENT: u8 = 2;
+    const RECORDS: u8 = 4;
+    const BLOCKS: u8 = 8;
+    const FEEDBACK: u8 = 16;
 
-    /// `sent`: to hear of packets that leave.
-    pub(super) const fn new(sent: bool) -> Self {
-        Self(if sent { Self::SENT } else { 0 })
+    /// What these want, and, with `blocks`, a coded message: the control to hear of packets that leave, or what the sender
+    /// knew then; the path selector to hear what became of packets.
+    pub(super) fn new(control: &Control, balancer: &Balancer, blocks: bool) -> Self {
+        let bit = |wanted, bit| if wanted { bit } else { 0 };
+        let sent = bit(control.wants_sent(), Self::SENT) | bit(control.wants_send_record(), Self::RECORDS);
+        Self(sent | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
     /// The same; `timer`: and its timer, too, or not.
@@ -83,8 +101,29 @@ impl Wants {
         self.0 & Self::TIMER != 0
     }
 
+    /// Whether anything is wanted when a packet leaves.
+    #[inline]
+    pub(super) const fn at_send(self) -> bool {
+        self.0 & (Self::SENT | Self::RECORDS | Self::BLOCKS) != 0
+    }
+
     #[inline]
     pub(super) const fn sent(self) -> bool {
         self.0 & Self::SENT != 0
+    }
+
+    #[inline]
+    pub(super) const fn records(self) -> bool {
+        self.0 & Self::RECORDS != 0
+    }
+
+    #[inline]
+    pub(super) const fn feedback(self) -> bool {
+        self.0 & Self::FEEDBACK != 0
+    }
+
+    #[inline]
+    pub(super) const fn blocks(self) -> bool {
+        self.0 & Self::BLOCKS != 0
     }
 }

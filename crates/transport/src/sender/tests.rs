@@ -141,6 +141,15 @@ impl Default for Setup {
     }
 }
 
+impl Sender {
+    /// The packet that leaves, and when its time-out runs out.
+    fn send(&mut self, now: Time) -> (DataPacket, Time) {
+        let mut packet = None;
+        let deadline = self.transmit(now, &mut packet);
+        (packet.expect("a packet leaves"), deadline)
+    }
+}
+
 impl Bench {
     fn new(setup: Setup) -> Self {
         let Setup { cwnd, pacing_rate, next_timer, wants_send_record, .. } = setup;
@@ -173,7 +182,7 @@ impl Bench {
     fn send(&mut self, now: Time) -> Vec<u32> {
         core::iter::from_fn(|| {
             let may = self.sender.next_send().is_some_and(|at| at <= now);
-            may.then(|| self.sender.transmit(now).header.seq)
+            may.then(|| self.sender.send(now).0.header.seq)
         })
         .collect()
     }
@@ -234,7 +243,7 @@ fn one_packet_may_always_be_in_flight() {
 #[test]
 fn only_the_last_packet_is_shorter() {
     let mut bench = Bench::new(Setup { size: Bytes::new(2 * MSS + 1), ..Setup::default() });
-    let packets: Vec<_> = (0..3).map(|_| bench.sender.transmit(us(0))).collect();
+    let packets: Vec<_> = (0..3).map(|_| bench.sender.send(us(0)).0).collect();
     let payload = |packet: DataPacket| packet.into_transmit(mss(1), Bytes::new(64)).payload.unwrap();
     let payloads: Vec<_> = packets.iter().cloned().map(payload).collect();
     assert_eq!(payloads, [0..4096, 4096..8192, 8192..8193].map(Payload::Source));
@@ -322,9 +331,9 @@ fn a_packet_that_came_trimmed_leaves_the_window_at_once_and_goes_first() {
     assert_eq!(bench.log.lock().unwrap().nacks, [expected]);
     assert_eq!(bench.log.lock().unwrap().entropies_nacked, [102]);
     assert_eq!(bench.sender.view().in_flight, mss(3));
-    let again = bench.sender.transmit(us(25));
+    let (again, deadline) = bench.sender.send(us(25));
     assert!(again.retransmission);
-    assert_eq!((again.header.seq, again.deadline), (2, us(125)), "no time-out has run out");
+    assert_eq!((again.header.seq, deadline), (2, us(125)), "no time-out has run out");
     let counters = bench.sender.view().counters;
     assert_eq!((counters.nacks, counters.losses, counters.timeouts), (1, 0, 0));
     assert_eq!(bench.sender.view().srtt, None, "a trimmed packet's round trip is none");
@@ -359,7 +368,7 @@ fn a_packet_that_timed_out_and_then_came_trimmed_keeps_its_longer_time_out() {
     assert_eq!(bench.nacks_heard(), 0, "it is held for lost already");
     bench.send(us(110));
     bench.nack(us(130), 0, us(110), 0);
-    assert_eq!(bench.sender.transmit(us(140)).deadline, us(340));
+    assert_eq!(bench.sender.send(us(140)).1, us(340));
 }
 
 #[test]
@@ -403,9 +412,9 @@ fn a_retransmission_waits_twice_as_long() {
     let mut bench = Bench::new(Setup { cwnd: mss(1), ..Setup::default() });
     bench.send(us(0));
     bench.sender.on_timeout(us(100));
-    let packet = bench.sender.transmit(us(110));
+    let (packet, deadline) = bench.sender.send(us(110));
     assert!(packet.retransmission);
-    assert_eq!((packet.deadline, bench.sender.deadline(us(1000))), (us(310), Some(us(310))));
+    assert_eq!((deadline, bench.sender.deadline(us(1000))), (us(310), Some(us(310))));
 }
 
 #[test]
@@ -438,7 +447,7 @@ fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
     let rack = Setup { cwnd: mss(10), detection: Detection::Rack, ..Setup::default() };
     let mut bench = Bench::new(rack);
     for at in 0..6 {
-        bench.sender.transmit(us(at * 3));
+        bench.sender.send(us(at * 3));
     }
     // The RTT is 40 us, so the reordering window is 10 us.
     bench.ack(us(49), 3, us(9));
@@ -449,7 +458,7 @@ fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
     assert_eq!(bench.log.lock().unwrap().entropies_timed_out, [100, 101]);
     let counters = bench.sender.view().counters;
     assert_eq!((counters.losses, counters.timeouts), (2, 0));
-    assert_eq!(bench.sender.transmit(us(55)).header.seq, 0);
+    assert_eq!(bench.sender.send(us(55)).0.header.seq, 0);
     assert_eq!(bench.sender.deadline(us(1000)), Some(us(106)), "packet 2, which was not given up");
 }
 
@@ -531,7 +540,7 @@ fn send_records_survive_the_growth_of_their_ring() {
     let wants = Setup { wants_send_record: true, cwnd: mss(100), ..Setup::default() };
     let mut bench = Bench::new(wants);
     for i in 0..100 {
-        bench.sender.transmit(us(i));
+        bench.sender.send(us(i));
     }
     for seq in 0..100 {
         bench.ack(us(200), seq, us(u64::from(seq)));
@@ -697,7 +706,7 @@ fn trimmed_packets_that_a_block_can_spare_are_not_sent_again() {
 
 #[test]
 fn every_packet_says_how_long_its_block_is_to_be_waited_for() {
-    let wait = |setup| match Bench::new(setup).sender.transmit(us(0)).header() {
+    let wait = |setup| match Bench::new(setup).sender.send(us(0)).0.header() {
         Header::Coded(coded) => coded.block_wait(),
         _ => unreachable!("the flow is coded"),
     };
@@ -729,7 +738,7 @@ proptest! {
             let any = sent.get(usize::from(pick) % (sent.len() + 1)).copied().unwrap_or((u32::from(pick), now));
             match step {
                 0 | 1 => if bench.sender.next_send().is_some_and(|at| at <= now) {
-                    let seq = bench.sender.transmit(now).header.seq;
+                    let seq = bench.sender.send(now).0.header.seq;
                     flying.insert(seq, now);
                     sent.push((seq, now));
                 },

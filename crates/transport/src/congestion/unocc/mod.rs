@@ -17,7 +17,7 @@ pub use config::{
 
 use super::pace::{Pace, PaceLaw};
 use super::signals::Marks;
-use super::window::LARGEST_CUT;
+use super::window::{LARGEST_CUT, to_f64};
 use super::{Ack, Congestion, Decision, Nack, Sent, Start, Timeout};
 use crate::path::{Class, Path};
 use alloc::sync::Arc;
@@ -122,7 +122,7 @@ impl Unocc {
     /// cwnd += alpha x bytes acked / cwnd (Algorithm 1 line 3).
     #[inline]
     fn increase(&mut self, acked: Bytes) {
-        let cwnd = self.cwnd + self.law.increase * acked.as_f64() / self.cwnd;
+        let cwnd = self.cwnd + self.law.increase * to_f64(acked) / self.cwnd;
         self.cwnd = if cwnd < self.law.bdp { cwnd } else { self.law.bdp };
     }
 

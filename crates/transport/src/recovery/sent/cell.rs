@@ -47,6 +47,12 @@ impl Cell {
         (self.0 >> Self::TIME_BITS) as u32 & MAX_TIMEOUTS
     }
 
+    /// Whether the last transmission left at `at`.
+    #[inline]
+    pub(super) const fn left_at(self, at: Time) -> bool {
+        (self.0 ^ at.as_ps()) & Self::TIME == 0
+    }
+
     /// The send time, which is not after `now`.
     #[inline]
     pub(super) const fn sent_at(self, now: Time) -> Time {

@@ -24,7 +24,11 @@ fn sent(packets: u32) -> SentMap {
 }
 
 fn ack(map: &mut SentMap, seq: u32) -> Outcome {
-    let outcome = map.acknowledge(LATER, seq);
+    ack_of(map, seq, LATER)
+}
+
+fn ack_of(map: &mut SentMap, seq: u32, sent_at: Time) -> Outcome {
+    let outcome = map.acknowledge(sent_at, seq);
     map.advance();
     outcome
 }
@@ -36,10 +40,10 @@ fn timed_out(map: &mut SentMap, now: u64) -> Vec<u32> {
 #[test]
 fn acks_in_any_order_move_the_base_over_what_is_acknowledged() {
     let mut map = sent(4);
-    assert_eq!(ack(&mut map, 2), Outcome::Arrived { sent_at: us(2) });
-    assert_eq!(ack(&mut map, 1), Outcome::Arrived { sent_at: us(1) });
+    assert_eq!(ack_of(&mut map, 2, us(2)), Outcome::Arrived { is_last: true });
+    assert_eq!(ack_of(&mut map, 1, us(2)), Outcome::Arrived { is_last: false });
     assert_eq!(map.base(), 0);
-    assert_eq!(ack(&mut map, 0), Outcome::Arrived { sent_at: us(0) });
+    assert_eq!(ack_of(&mut map, 0, us(0)), Outcome::Arrived { is_last: true });
     assert_eq!(map.base(), 3);
     assert_eq!(ack(&mut map, 2), Outcome::Known);
     assert_eq!(ack(&mut map, 1), Outcome::Known);
@@ -160,7 +164,8 @@ fn send_times_are_exact_after_the_58_bits_wrap() {
     map.send_new(start, 0);
     map.send_new(start + Duration::from_ps(1), 0);
     assert_eq!(map.deadline(start + RTO, PATIENCE), Some(start + RTO));
-    assert_eq!(map.acknowledge(start + RTO, 1), Outcome::Arrived { sent_at: start + Duration::from_ps(1) });
+    let [first, second] = [0, 1].map(|seq| map.acknowledge(start + Duration::from_ps(1), seq));
+    assert_eq!([first, second], [false, true].map(|is_last| Outcome::Arrived { is_last }));
 }
 
 #[test]
@@ -168,7 +173,7 @@ fn the_ring_follows_the_window_down_and_forgets_nothing() {
     let mut map = sent(1000);
     assert_eq!(map.capacity(), 1024);
     for seq in 0..990 {
-        assert_eq!(ack(&mut map, seq), Outcome::Arrived { sent_at: us(seq.into()) });
+        assert_eq!(ack_of(&mut map, seq, us(seq.into())), Outcome::Arrived { is_last: true });
     }
     for seq in 1000..3000 {
         assert_eq!(map.send_new(us(seq), 7), seq as u32);
@@ -229,9 +234,10 @@ proptest! {
                     let expected = match state {
                         State::Acked => Outcome::Known,
                         State::Lost => Outcome::WasLost,
-                        State::First | State::Again => Outcome::Arrived { sent_at: at },
+                        State::First | State::Again => Outcome::Arrived { is_last: wait > 0 },
                     };
-                    prop_assert_eq!(ack(&mut map, seq), expected);
+                    let told_of = if wait > 0 { at } else { at + Duration::from_ps(1) };
+                    prop_assert_eq!(ack_of(&mut map, seq, told_of), expected);
                     model.packets.entry(seq).and_modify(|packet| packet.0 = State::Acked);
                 }
                 5 if map.next() > 0 => {

@@ -1,0 +1,97 @@
+//! A queue that is short as a rule: what comes first stands outside the ring that the others wait in.
+
+use alloc::collections::VecDeque;
+
+/// First in, first out.
+#[derive(Clone, Debug)]
+pub struct Queue<T> {
+    first: Option<T>,
+    /// Empty unless there is a first one.
+    others: VecDeque<T>,
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { first: None, others: VecDeque::new() }
+    }
+}
+
+impl<T> Queue<T> {
+    /// Whether it is empty.
+    #[must_use]
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.others.len() + usize::from(self.first.is_some())
+    }
+
+    /// The first one.
+    #[must_use]
+    #[inline]
+    pub const fn first(&self) -> Option<&T> {
+        self.first.as_ref()
+    }
+
+    /// Adds one behind the others.
+    #[inline]
+    pub fn push(&mut self, item: T) {
+        if self.first.is_none() {
+            self.first = Some(item);
+        } else {
+            self.others.push_back(item);
+        }
+    }
+
+    /// Takes the first one out.
+    #[inline]
+    pub fn pop(&mut self) -> Option<T> {
+        if self.others.is_empty() {
+            return self.first.take();
+        }
+        core::mem::replace(&mut self.first, self.others.pop_front())
+    }
+
+    /// Puts the first one behind the others.
+    #[inline]
+    pub fn rotate(&mut self) {
+        if let Some(next) = self.others.pop_front()
+            && let Some(first) = self.first.replace(next)
+        {
+            self.others.push_back(first);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..4_u8, 0..200)) {
+            let (mut queue, mut ring) = (Queue::default(), VecDeque::new());
+            for (number, step) in steps.into_iter().enumerate() {
+                match step {
+                    0 | 1 => {
+                        queue.push(number);
+                        ring.push_back(number);
+                    }
+                    2 => prop_assert_eq!(queue.pop(), ring.pop_front()),
+                    _ => {
+                        queue.rotate();
+                        if !ring.is_empty() {
+                            ring.rotate_left(1);
+                        }
+                    }
+                }
+                prop_assert_eq!((queue.len(), queue.first(), queue.is_empty()), (ring.len(), ring.front(), ring.is_empty()));
+            }
+        }
+    }
+}
