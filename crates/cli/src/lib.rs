@@ -24,6 +24,7 @@ use args::{BenchPart, Cli, Command};
 use clap::Parser;
 use farspan_scenario::ScenarioError;
 use std::ffi::OsString;
+use std::io::Write as _;
 
 /// Why a command did not end well, and with it the exit code.
 #[derive(Debug)]
@@ -79,7 +80,8 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsStri
         Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
         Err(Failure::Bug(bug)) => (bug.to_string(), 101),
     };
-    eprintln!("farspan: {message}");
+    // Who cannot be told still gets the code.
+    let _ = writeln!(std::io::stderr(), "farspan: {message}");
     code
 }
 

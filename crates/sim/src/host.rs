@@ -325,6 +325,11 @@ impl Host {
     /// No packet leaves before this time, unless something happens; see [`Endpoint::next_transmit`].
     #[inline]
     fn next_transmit(&self) -> Time {
+        debug_assert_eq!(
+            self.endpoint.next_transmit(),
+            self.endpoint.next_data(),
+            "its control packets wait here"
+        );
         if self.replies.is_empty() { self.endpoint.next_data() } else { Time::ZERO }
     }
 

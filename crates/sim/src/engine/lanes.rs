@@ -10,7 +10,7 @@ pub(crate) trait Way {
     fn lane(&self, key: u64) -> usize;
 }
 
-/// Lanes, each with room for the same number of keys.
+/// Lanes, each with room for all keys of a window, as long as that is little; else each with what it needs.
 #[derive(Default)]
 pub(crate) struct Lanes {
     /// Where the next key of each lane goes.
@@ -23,25 +23,37 @@ pub(crate) struct Lanes {
     held: usize,
     /// Whether they are put in order as they come.
     ordered: bool,
+    /// What was dealt last, if room for all in each lane would have been too much.
+    crowd: Option<Box<Crowd>>,
+}
+
+/// Keys that lie lane after lane without room between.
+struct Crowd {
+    keys: Vec<u64>,
+    /// Where the keys of each lane begin, and where the last one's end.
+    starts: Vec<u32>,
 }
 
 impl Lanes {
     /// Up to so many keys are put in order as they come: most come in order.
     const FEW: usize = 64;
+    /// Words that all lanes may take: a megabyte. Room grows with the square of a switch's ports.
+    const MOST: usize = 1 << 17;
 
     /// Adds each key to the lane that `way` names, one of `lanes`; calls `note` with it. All lanes are empty before. The
     /// loop looks at what is in the lanes, not at what `way` looks up, so that those lookups do not wait for each other.
     #[inline(always)]
     pub(crate) fn deal(&mut self, lanes: usize, keys: &[u64], way: &impl Way, note: impl FnMut(usize)) {
         assert!(self.held == 0, "what was dealt before has been taken");
-        if self.next.len() < lanes || self.stride <= keys.len() {
-            self.resize(lanes, keys.len());
-        }
         self.held = keys.len();
+        if (self.next.len() < lanes || self.stride <= keys.len()) && !self.resize(lanes, keys.len()) {
+            return self.crowd_in(lanes, keys, way, note);
+        }
         self.ordered = keys.len() <= Self::FEW;
         if self.ordered {
             self.fill::<true>(keys, way, note);
         } else {
+            self.crowd = None;
             self.fill::<false>(keys, way, note);
         }
     }
@@ -67,30 +79,72 @@ impl Lanes {
         }
     }
 
-    /// Takes the keys of a lane, in order.
+    /// [`Self::deal`] for many keys of many lanes: they are counted first.
+    #[cold]
+    fn crowd_in(&mut self, lanes: usize, keys: &[u64], way: &impl Way, mut note: impl FnMut(usize)) {
+        let ways: Vec<u32> = keys.iter().map(|&key| way.lane(key) as u32).collect();
+        let mut starts = vec![0; lanes + 1];
+        for &lane in &ways {
+            note(lane as usize);
+            starts[lane as usize + 1] += 1;
+        }
+        for lane in 0..lanes {
+            starts[lane + 1] += starts[lane];
+        }
+        let (mut next, mut dealt) = (starts.clone(), vec![0; keys.len()]);
+        for (&key, &lane) in keys.iter().zip(&ways) {
+            let place = &mut next[lane as usize];
+            dealt[*place as usize] = key;
+            *place += 1;
+        }
+        self.ordered = false;
+        self.crowd = Some(Box::new(Crowd { keys: dealt, starts }));
+    }
+
+    #[inline(never)]
+    fn take_unordered(&mut self, lane: usize) -> &[u64] {
+        let keys = if self.crowd.is_some() { self.take_from_crowd(lane) } else { self.take_as_is(lane) };
+        keys.sort_unstable();
+        keys
+    }
+
+    fn take_from_crowd(&mut self, lane: usize) -> &mut [u64] {
+        let Crowd { keys, starts } = &mut **self.crowd.as_mut().expect("the caller has looked");
+        let keys = &mut keys[starts[lane] as usize..starts[lane + 1] as usize];
+        self.held -= keys.len();
+        keys
+    }
+
+    /// Takes the keys of a lane, in order; to be asked once for each lane that has got any.
     #[inline(always)]
     pub(crate) fn take(&mut self, lane: usize) -> &[u64] {
+        if self.ordered { self.take_as_is(lane) } else { self.take_unordered(lane) }
+    }
+
+    #[inline(always)]
+    fn take_as_is(&mut self, lane: usize) -> &mut [u64] {
         let start = lane * self.stride + 1;
         let end = std::mem::replace(&mut self.next[lane], start as u32) as usize;
         self.held -= end - start;
         debug_assert!(start <= end && end <= start + self.stride, "a lane has room for all keys");
         // SAFETY: the keys of a lane lie between its start and where its next one would go.
-        let keys = unsafe { self.keys.get_unchecked_mut(start..end) };
-        if !self.ordered {
-            keys.sort_unstable();
-        }
-        keys
+        unsafe { self.keys.get_unchecked_mut(start..end) }
     }
 
-    /// Makes room for so many lanes, each of which may get so many keys.
+    /// Makes room for so many lanes, each of which may get so many keys; says whether that is not too much.
     #[cold]
-    fn resize(&mut self, lanes: usize, keys: usize) {
+    fn resize(&mut self, lanes: usize, keys: usize) -> bool {
         let lanes = lanes.max(self.next.len());
         // A power of two, and a cache line more: lanes begin in different sets of the cache.
-        self.stride = self.stride.max((keys + 1).next_power_of_two().max(16) + 8);
-        let words = u32::try_from(lanes * self.stride).expect("a window holds fewer than 2^32 messages");
-        self.next = (0..words).step_by(self.stride).map(|start| start + 1).collect();
-        self.keys = vec![0; words as usize];
+        let stride = self.stride.max((keys + 1).next_power_of_two().max(16) + 8);
+        let words = lanes * stride;
+        if words > Self::MOST {
+            return false;
+        }
+        self.stride = stride;
+        self.next = (0..words as u32).step_by(stride).map(|start| start + 1).collect();
+        self.keys = vec![0; words];
+        true
     }
 }
 
@@ -112,7 +166,20 @@ mod tests {
     fn a_lane_gives_what_was_dealt_to_it_in_order_however_much() {
         let mut lanes = Lanes::default();
         let mut random = Random::new(1, Purpose::Test, 0);
-        for (count, number) in [(0, 1), (3, 8), (64, 3), (65, 3), (1000, 3), (5, 3), (30, 70), (64, 2)] {
+        for (count, number) in [
+            (0, 1),
+            (3, 8),
+            (64, 3),
+            (65, 3),
+            (1000, 3),
+            (5, 3),
+            (30, 70),
+            (64, 2),
+            (500, 2000),
+            (3, 2000),
+            (70, 3),
+            (2000, 100),
+        ] {
             let keys: Vec<u64> = (0..count).map(|_| random.below(1 << 40)).collect();
             let way = By(number);
             let mut noted = vec![0; number as usize];
@@ -124,6 +191,16 @@ mod tests {
                 assert_eq!((lanes.take(lane), noted), (&expected[..], expected.len()), "{count} keys");
             }
         }
+    }
+
+    #[test]
+    fn room_does_not_grow_with_the_square_of_the_lanes() {
+        let mut lanes = Lanes::default();
+        let keys: Vec<u64> = (0..2000).collect();
+        lanes.deal(2000, &keys, &By(2000), |_| ());
+        let words =
+            lanes.keys.len() + lanes.crowd.as_ref().map_or(0, |crowd| crowd.keys.len() + crowd.starts.len());
+        assert!(words <= Lanes::MOST, "{words} words");
     }
 
     #[test]

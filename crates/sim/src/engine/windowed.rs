@@ -84,7 +84,7 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         at(self.frame.start, packed)
     }
 
-    /// Puts the messages in order: to be called before any of those below.
+    /// Puts the messages in order, for what hands them out one by one.
     #[inline]
     pub(crate) fn sort(&mut self) {
         self.keys.sort_unstable();
@@ -143,6 +143,7 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     #[inline(never)]
     fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
         let &Channel { part, place, rank, .. } = channel;
+        assert!(at >= self.frame.end, "a message arrives after the window in which it is sent");
         if part != self.part {
             return self.remote.messages.push((*channel, at, msg));
         }

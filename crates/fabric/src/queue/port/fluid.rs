@@ -27,6 +27,7 @@ impl Port {
     #[inline(always)]
     pub fn flow_calmly(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         let (model, size) = (&*self.model, packet.size());
+        debug_assert!(model.fluid, "departures are known on arrival");
         let (time, starts) = (Duration::from_ps(model.byte_time * size.get()), self.free_at.max(now));
         let (at, ahead) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
         let level = ahead + time;

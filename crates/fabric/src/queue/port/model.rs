@@ -59,7 +59,7 @@ impl PortModel {
         let fluid = may_be_fluid && !config.control_priority && marks_at_enqueue && trim.is_none();
         let (marking, full) = (Marking::new(config, rate, fluid), rate.transmission(config.buffer));
         let byte_time = exact_byte_time(rate);
-        let calm = if byte_time == 0 { Duration::ZERO } else { full.min(marking.calm()) };
+        let calm = if fluid && byte_time > 0 { full.min(marking.calm()) } else { Duration::ZERO };
         Self {
             byte_time,
             rate,

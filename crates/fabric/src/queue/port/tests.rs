@@ -257,7 +257,7 @@ proptest! {
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..80_000_000,
         odd in any::<bool>(), has_phantom in any::<bool>(),
     ) {
-        let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
+        let red = Red { min: Bytes::new(3 * 4160), max: Bytes::new(8 * 4160) };
         let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true };
         let markers = if has_phantom { vec![Marker::Queue(red), Marker::Phantom(red)] } else { vec![Marker::Queue(red)] };
         let config = PortConfig {
