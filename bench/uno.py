@@ -314,8 +314,7 @@ def websearch(run, mix="artifact", loads=(40, 60, 80), seeds=10):
 
 
 def websearch_paper(run):
-    """A run takes about a minute: one load and half of the seeds."""
-    return websearch(run, "paper", (40,), 5)
+    return websearch(run, "paper")
 
 
 def steady(run):
@@ -364,7 +363,7 @@ def allreduce(run):
     out = ["# Allreduce across sites, a dead link and random losses (figure 13C)", "", "`uno/allreduce`: iteration time over the ideal one, and the excess over it. The paper's factors are of the excess:",
            "coded Uno about 0.3, the next best more than twice that.", ""]
     short, lines = collective(run, UNO_FAMILY + ["uno-ecmp", "gemini", "mprdma-bbr"], 10)
-    full, _ = collective(run, ["uno", "uno-noec"], 1, "--set", "workload.flow_size=70MiB", "--set", "workload.iterations=100", "--set", "stop.time=200s")
+    full, _ = collective(run, UNO_FAMILY, 1, "--set", "workload.flow_size=70MiB", "--set", "workload.iterations=100", "--set", "stop.time=200s")
     return [*out, "## 16 MiB a rank, ten iterations, ten paired seeds", "", *short, *claims(lines),
             "## 70 MiB a rank, a hundred iterations (the training of the paper), one seed", "", *full]
 

@@ -1,7 +1,7 @@
 //! How a world is run: on which engine, in windows of which length, cut into which parts.
 
 use crate::engine::{
-    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Window, Windowed,
+    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Turns, Window, Windowed,
 };
 use crate::host::Host;
 use crate::parts;
@@ -17,6 +17,9 @@ const MIN_WINDOW: Duration = Duration::from_ns(1);
 
 /// Threads that meet more often wait for each other longer than they work: one thread runs instead.
 const MIN_EPOCH: Duration = Duration::from_ns(200);
+
+/// Threads that meet after fewer lookaheads run all nodes together: windows that a meeting cuts short cost more.
+const MIN_WINDOWS: u64 = 8;
 
 /// Events between two reports of progress.
 const BUDGET: u64 = 1 << 18;
@@ -81,46 +84,52 @@ pub(crate) enum Engine {
 /// How a network is run.
 pub(crate) struct Drive {
     pub(crate) map: Map,
-    /// Length of a window; zero: under the oracle.
-    window: Duration,
+    /// Of the windowed engine; `None`: the oracle runs.
+    turns: Option<Turns>,
     epoch: Duration,
 }
 
 impl Drive {
     pub(crate) fn new(spec: &Spec, kind: EngineKind) -> Self {
         let links = &spec.network.links;
-        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
+        let nodes = spec.network.nodes.len();
         // The lookahead: no message arrives sooner than the shortest link lets it, and no word sooner than its delay.
         let words = Triggers::shortest_delay(&spec.triggers, &spec.flows);
         let lookahead = links.iter().map(|link| link.delay).chain(words).min().unwrap_or(MAX_WINDOW);
-        let degree =
-            (0..spec.network.nodes.len() as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
-        let (window, threads) = match kind {
-            EngineKind::Oracle => (Duration::ZERO, 1),
-            EngineKind::Windowed => (lookahead.min(MAX_WINDOW), 1),
-            EngineKind::Threads(threads) => (lookahead.min(MAX_WINDOW), threads),
-            EngineKind::QuarterWindow => (lookahead.min(MAX_WINDOW) / 4, 1),
+        let degree = (0..nodes as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
+        let oracle = kind == EngineKind::Oracle || lookahead < MIN_WINDOW || degree > Some(MAX_LINKS);
+        let threads = match kind {
+            EngineKind::Threads(threads) if !oracle => threads,
+            _ => 1,
         };
-        let oracle = window < MIN_WINDOW || degree > Some(MAX_LINKS);
         let epoch = |cut: &parts::Cut| cut.epoch.min(words.unwrap_or(Duration::MAX));
-        let mut cut = parts::cut(&spec.network, if oracle { 1 } else { threads });
+        let mut cut = parts::cut(&spec.network, threads);
         if epoch(&cut) < MIN_EPOCH {
             cut = parts::cut(&spec.network, 1);
         }
+        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0, link.delay)).collect();
+        let turns = match kind {
+            EngineKind::QuarterWindow => Turns::together(nodes, lookahead.min(MAX_WINDOW) / 4),
+            _ if cut.is_one() || epoch(&cut) >= lookahead * MIN_WINDOWS => {
+                Turns::longest(nodes, &ends, words)
+            }
+            _ => Turns::together(nodes, lookahead),
+        };
+        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
         Self {
-            map: Map::new(&cut.part_of, &ends),
+            map: Map::new(&cut.part_of, &turns, &ends),
             epoch: epoch(&cut),
-            window: if oracle { Duration::ZERO } else { window },
+            turns: (!oracle).then_some(turns),
         }
     }
 
     /// An engine for nodes in the order of their ids.
     pub(crate) fn engine(&self, nodes: Vec<Place>) -> Engine {
-        if self.window.is_zero() {
+        let Some(turns) = &self.turns else {
             return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: no_packets() };
-        }
+        };
         let part = |number| Part {
-            engine: Windowed::new(&self.map, number, self.window),
+            engine: Windowed::new(&self.map, number, turns),
             nodes: Vec::new(),
             shared: no_packets(),
         };
@@ -128,7 +137,7 @@ impl Drive {
         for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {
             parts[usize::from(part)].nodes.push(node);
         }
-        Engine::Windowed(Parallel::new(parts, self.epoch, self.window))
+        Engine::Windowed(Parallel::new(parts, self.epoch, turns.step))
     }
 }
 

@@ -11,6 +11,13 @@ pub(crate) struct Cut {
     pub(crate) epoch: Duration,
 }
 
+impl Cut {
+    /// Whether it has one part.
+    pub(crate) fn is_one(&self) -> bool {
+        self.part_of.iter().all(|&part| part == 0)
+    }
+}
+
 /// Cuts a network into up to `parts` parts.
 pub(crate) fn cut(network: &Network, parts: u16) -> Cut {
     let sites = network.nodes.iter().map(|node| node.site).max().map_or(1, |last| last + 1);

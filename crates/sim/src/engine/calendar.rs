@@ -62,9 +62,15 @@ const WAKE_UP: u64 = u64::MAX;
 
 /// Messages and wake-ups under way.
 pub(super) struct Calendar {
-    /// Length of a window, ps.
+    /// Time between the beginnings of windows, ps.
+    step: u64,
+    /// See [`super::Turns::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the others.
+    sides: u64,
+    /// By node.
+    side_of: Vec<u8>,
+    /// Length of a window, ps: a step for each side.
     pub(super) length: u64,
-    /// 2^64 / length, rounded up: a multiplication by it divides by the length.
+    /// 2^64 / step, rounded up: a multiplication by it divides by the step.
     reciprocal: u64,
     nodes: usize,
     /// By (window modulo [`NEAR`], node), where the keys end that were filed last: a chunk begins there if it is a
@@ -89,14 +95,19 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// A window is shorter than 2^21 ps.
+    /// A step is shorter than 2^21 ps.
     const LENGTH_BITS: u32 = 64 - TIME_SHIFT;
 
-    pub(super) fn new(length: Duration, nodes: usize) -> Self {
+    /// `sides`: of the nodes, which are on the sides `side_of`.
+    pub(super) fn new(step: Duration, sides: u8, side_of: Vec<u8>) -> Self {
+        let nodes = side_of.len();
         let row = nodes.div_ceil(64);
         Self {
-            length: length.as_ps(),
-            reciprocal: (1_u128 << 64).div_ceil(u128::from(length.as_ps())) as u64,
+            step: step.as_ps(),
+            sides: u64::from(sides),
+            side_of,
+            length: step.as_ps() * u64::from(sides),
+            reciprocal: (1_u128 << 64).div_ceil(u128::from(step.as_ps())) as u64,
             nodes,
             ends: vec![0; NEAR as usize * nodes],
             active: vec![0; NEAR as usize * row],
@@ -110,25 +121,65 @@ impl Calendar {
         }
     }
 
-    /// The window that holds `at`.
+    /// The first window that holds `at`, for whichever node.
     pub(super) const fn window(&self, at: Time) -> u64 {
-        at.as_ps() / self.length
+        at.as_ps() / self.step
     }
 
-    /// A stretch as a number of windows and the rest.
+    /// The window in which `node` runs through `at`.
+    pub(super) fn window_of(&self, node: u32, at: Time) -> u64 {
+        self.turn_of(node, self.window(at) + self.sides - 1)
+    }
+
+    /// The last window up to this one in which it is the turn of `node`.
     #[inline(always)]
-    pub(super) fn split(&self, ps: u64) -> (u64, u64) {
-        // Exact as long as ps x length < 2^64, since the reciprocal is less than 2^-64 too large.
-        if ps >> (64 - Self::LENGTH_BITS) != 0 {
-            return (ps / self.length, ps % self.length);
-        }
-        let windows = ((u128::from(ps) * u128::from(self.reciprocal)) >> 64) as u64;
-        (windows, ps - windows * self.length)
+    fn turn_of(&self, node: u32, window: u64) -> u64 {
+        window - ((window ^ u64::from(self.side_of[node as usize])) & (self.sides - 1))
     }
 
-    /// When a window begins.
+    /// Where in the turns of `node` something lies that comes `ps` after the start of `window`, a turn of whichever
+    /// node: the window, and picoseconds into it.
+    #[inline(always)]
+    pub(super) fn place_of(&self, node: u32, window: u64, ps: u64) -> (u64, u64) {
+        let (windows, rest) = self.split(ps);
+        let last = window + windows;
+        let turn = self.turn_of(node, last);
+        (turn, rest + (last - turn) * self.step)
+    }
+
+    /// A stretch as a number of steps and the rest.
+    #[inline(always)]
+    fn split(&self, ps: u64) -> (u64, u64) {
+        // Exact as long as ps x step < 2^64, since the reciprocal is less than 2^-64 too large.
+        if ps >> (64 - Self::LENGTH_BITS) != 0 {
+            return (ps / self.step, ps % self.step);
+        }
+        let steps = ((u128::from(ps) * u128::from(self.reciprocal)) >> 64) as u64;
+        (steps, ps - steps * self.step)
+    }
+
+    /// When a window begins. The first one of two sides begins before time zero: its start wraps, as what is counted from
+    /// it does.
     pub(super) const fn start(&self, window: u64) -> Time {
-        Time::from_ps(window * self.length)
+        Time::from_ps((window * self.step).wrapping_sub(self.length - self.step))
+    }
+
+    /// Nothing of a window happens before; [`Time::MAX`] for a window that never comes.
+    pub(super) const fn begins(&self, window: u64) -> Time {
+        match window.checked_mul(self.step) {
+            Some(ps) => Time::from_ps(ps.saturating_sub(self.length - self.step)),
+            None => Time::MAX,
+        }
+    }
+
+    /// See [`super::Turns::sides`].
+    pub(super) const fn sides(&self) -> u64 {
+        self.sides
+    }
+
+    /// Windows that begin before `limit` have lower numbers.
+    pub(super) const fn windows_before(&self, limit: Time) -> u64 {
+        limit.as_ps().div_ceil(self.step) + self.sides - 1
     }
 
     /// Sees to it that `node` runs in `window`.
@@ -273,9 +324,9 @@ impl Calendar {
         loop {
             let near = from..self.near_end.min(limit);
             if let Some(window) = near.into_iter().find(|&window| self.is_active(window)) {
-                let slot = window / SLOT + 1;
-                if slot * SLOT == self.near_end {
-                    self.approach(slot);
+                // The window before may be run on after this one.
+                if window > self.near_end - SLOT {
+                    self.approach(self.near_end / SLOT);
                 }
                 return Some(window);
             }
@@ -324,6 +375,10 @@ mod tests {
     const LENGTH: Duration = Duration::from_ps(1_000_003);
     const NODES: u64 = 70;
 
+    fn calendar(length: Duration, nodes: usize) -> Calendar {
+        Calendar::new(length, 1, vec![0; nodes])
+    }
+
     /// Takes what a window holds: the keys of each node that has something to do, in order.
     fn take(calendar: &mut Calendar, window: u64) -> BTreeMap<u64, Vec<u64>> {
         let (mut held, mut room) = (BTreeMap::new(), Vec::new());
@@ -342,7 +397,7 @@ mod tests {
     #[test]
     fn everything_comes_back_in_its_window_however_much_and_however_far_ahead_it_was() {
         let mut random = Random::new(1, Purpose::Test, 0);
-        let mut calendar = Calendar::new(LENGTH, NODES as usize);
+        let mut calendar = self::calendar(LENGTH, NODES as usize);
         let mut model = BTreeMap::<u64, BTreeMap<u64, Vec<u64>>>::new();
         let (mut now, mut number) = (0, 0);
         for round in 0..3000 {
@@ -374,7 +429,7 @@ mod tests {
 
     #[test]
     fn chunks_that_are_taken_are_used_again() {
-        let mut calendar = Calendar::new(LENGTH, 1);
+        let mut calendar = self::calendar(LENGTH, 1);
         for window in 0..1000 {
             (0..100).for_each(|number| calendar.file(window, 0, pack(0, 0, number)));
             assert_eq!(calendar.next_active(window, u64::MAX), Some(window));
@@ -388,7 +443,7 @@ mod tests {
     fn a_stretch_is_split_as_by_division() {
         let mut random = Random::new(1, Purpose::Test, 0);
         for length in [2, 3, 999_983, 1 << 20, MAX_WINDOW.as_ps()] {
-            let calendar = Calendar::new(Duration::from_ps(length), 1);
+            let calendar = self::calendar(Duration::from_ps(length), 1);
             for bits in 0..64 {
                 let ps = random.below(1 << bits);
                 for ps in [ps, ps / length * length, (ps / length * length).saturating_sub(1)] {

@@ -13,6 +13,7 @@ mod lanes;
 mod oracle;
 mod order;
 mod parallel;
+mod turns;
 mod wakes;
 mod windowed;
 
@@ -20,6 +21,7 @@ pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
 pub(crate) use lanes::{Lanes, Way};
 pub(crate) use oracle::Oracle;
 pub(crate) use parallel::{Parallel, Part};
+pub(crate) use turns::Turns;
 pub(crate) use windowed::{Window, Windowed, at};
 
 use farspan_units::Time;
@@ -87,7 +89,7 @@ pub(crate) struct Channel {
     /// The channel's number.
     pub(crate) id: u32,
     /// The node at its end, counted within its part, or [`Channel::AWAY`] if that is not the part of the node at its
-    /// start.
+    /// start, or does not run after it by turns.
     place: u32,
     /// The part of the world that the node belongs to: what one thread runs.
     part: u16,
@@ -114,7 +116,7 @@ pub(crate) struct Map {
 
 impl Map {
     /// `part_of[n]` is the part of node `n`, and `channels` leads from a node to a node.
-    pub(crate) fn new(part_of: &[u16], channels: &[(u32, u32)]) -> Self {
+    pub(crate) fn new(part_of: &[u16], turns: &Turns, channels: &[(u32, u32)]) -> Self {
         let parts = part_of.iter().max().map_or(1, |&last| usize::from(last) + 1);
         let mut sizes = vec![0; parts];
         let place = |&part: &u16| {
@@ -127,7 +129,9 @@ impl Map {
         let channel = |(id, &(start, end)): (u32, &(u32, u32))| {
             let ((part, node), degree) = (places[end as usize], &mut degree[end as usize]);
             *degree += 1;
-            let place = if part == part_of[start as usize] { node } else { Channel::AWAY };
+            let side = |node| turns.side_of[node as usize];
+            let is_next = turns.sides == 1 || side(start) != side(end);
+            let place = if part == part_of[start as usize] && is_next { node } else { Channel::AWAY };
             // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
             Channel { id, place, part, rank: (*degree - 1) as u16 }
         };

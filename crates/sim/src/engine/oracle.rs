@@ -148,6 +148,7 @@ impl<M: Copy> Oracle<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::Turns;
     use crate::engine::Cargo;
     use farspan_units::Duration;
 
@@ -170,7 +171,7 @@ mod tests {
             if let Some(n) = msg
                 && n < self.answers
             {
-                let channels = Map::new(&[0, 0], &[(0, 1), (1, 0)]).channels;
+                let channels = Map::new(&[0, 0], &turns(2), &[(0, 1), (1, 0)]).channels;
                 out.send(&channels[key.id() as usize ^ 1], key.at() + Duration::from_ps(10), n + 1);
             }
         }
@@ -195,13 +196,17 @@ mod tests {
         }
     }
 
+    fn turns(nodes: usize) -> Turns {
+        Turns::together(nodes, Duration::from_ps(10))
+    }
+
     fn at(ps: u64) -> Time {
         Time::from_ps(ps)
     }
 
     #[test]
     fn events_of_one_instant_come_by_class_then_id_whatever_the_order_of_insertion() {
-        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &[]));
+        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &turns(1), &[]));
         let mut nodes = [Echo::default()];
         for (class, id) in [
             (EventClass::Timer, 0),
@@ -222,7 +227,7 @@ mod tests {
 
     #[test]
     fn messages_travel_and_probes_alone_do_not_keep_a_run_alive() {
-        let mut oracle = Oracle::new(&Map::new(&[0, 0], &[(0, 1), (1, 0)]));
+        let mut oracle = Oracle::new(&Map::new(&[0, 0], &turns(2), &[(0, 1), (1, 0)]));
         let mut nodes = [Echo { answers: 5, ..Echo::default() }, Echo { answers: 5, ..Echo::default() }];
         oracle.wake(0, Key::new(at(0), EventClass::Probe, 0, 0));
         oracle.push(Entry { key: Key::new(at(10), EventClass::Arrival, 0, 0), node: 1, msg: Some(0) });
@@ -234,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_exclusive_and_a_budget_is_kept() {
-        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &[]));
+        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &turns(1), &[]));
         let mut nodes = [Echo::default()];
         for ps in [1, 2, 3, 4] {
             oracle.wake(0, Key::new(at(ps), EventClass::Timer, 0, 0));

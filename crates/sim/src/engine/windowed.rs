@@ -1,10 +1,9 @@
 //! The fast engine: windows of time, one node at a time, no global event queue.
 //!
-//! Nothing that happens in a window reaches another node before the window ends, as long as the window is no longer than
-//! the lookahead. So each node that has something to do runs once a window: its messages are gathered as plain
-//! integers, put in order as far as the node needs it, merged with the node's own events, and handled as a batch while
-//! the node's state is in cache. Empty
-//! stretches are skipped.
+//! Nothing that happens in a window reaches another node before its own window begins (see [`Turns`]). So each node that
+//! has something to do runs once a window: its messages are gathered as plain integers, put in order as far as the node
+//! needs it, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty stretches
+//! are skipped.
 //!
 //! One such engine runs one part of the world; what its nodes send to other parts it puts aside (see
 //! [`super::Parallel`]).
@@ -12,25 +11,28 @@
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
 use super::order::Order;
 use super::wakes::Wakes;
-use super::{Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause};
-use farspan_units::{Duration, Time};
+use super::{Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause, Turns};
+use farspan_units::Time;
 use std::sync::Arc;
 
-/// A window, or its part before something that cuts it short: the same for every node.
+/// A window, or its part before something that cuts it short: the same for every node whose turn it is.
 struct Frame {
     /// The window's number.
     index: u64,
-    /// The window's start: packed keys count from here.
+    /// The window's start: packed keys count from here. It may wrap: see [`Calendar::start`].
     start: Time,
     /// The window's end; events at or after it wait.
     end: Time,
-    /// The end of the whole window, and of the one after it.
+    /// The end of the whole window, and of the one after it for the same nodes.
     whole: [Time; 2],
+    /// The next two windows of nodes that short links lead to, and when they begin.
+    windows: [u64; 2],
+    others: [Time; 2],
     /// Until when the engine runs before someone may look at the nodes.
     until: Time,
     /// See [`Calendar::row`]: of this window.
     row: usize,
-    /// Of the window after this one, and of the next.
+    /// Of these two.
     rows: [usize; 2],
 }
 
@@ -46,6 +48,8 @@ pub(crate) struct Window<'a, M> {
     wakes: &'a mut Wakes,
     calendar: &'a mut Calendar,
     remote: &'a mut Remote<M>,
+    /// See [`Map`].
+    ends: &'a [u32],
     lanes: Option<&'a mut Lanes>,
     order: Option<&'a mut Order>,
 }
@@ -53,7 +57,7 @@ pub(crate) struct Window<'a, M> {
 /// When a packed message arrives in a window that begins at `start`.
 #[inline(always)]
 pub(crate) const fn at(start: Time, packed: u64) -> Time {
-    Time::from_ps(start.as_ps() + (packed >> TIME_SHIFT))
+    Time::from_ps(start.as_ps().wrapping_add(packed >> TIME_SHIFT))
 }
 
 impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
@@ -139,44 +143,44 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
         Some((key, Some(msg)))
     }
 
-    /// Sends to another part, or further ahead than the next two windows.
+    /// Sends to another part or a node of the same side, or further ahead than two windows.
     #[inline(never)]
     fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
-        let &Channel { part, place, rank, .. } = channel;
-        assert!(at >= self.frame.end, "a message arrives after the window in which it is sent");
-        if part != self.part {
+        assert!(at >= self.frame.others[0], "a message arrives after the window in which it is sent");
+        if channel.part != self.part {
             return self.remote.messages.push((*channel, at, msg));
         }
-        let (windows, offset) = self.calendar.split(at.since(self.frame.start).as_ps());
-        self.calendar.file(self.frame.index + windows, place, pack(offset, rank, msg.into()));
+        let (node, ps) = (self.ends[channel.id as usize], at.as_ps().wrapping_sub(self.frame.start.as_ps()));
+        let (window, offset) = self.calendar.place_of(node, self.frame.index, ps);
+        self.calendar.file(window, node, pack(offset, channel.rank, msg.into()));
     }
 
     /// Sends with a fresh chunk.
     #[inline(never)]
     fn send_afresh(&mut self, channel: &Channel, at: Time, msg: M) {
-        let ahead = usize::from(at >= self.frame.whole[1]);
-        if channel.part != self.part {
+        let ahead = usize::from(at >= self.frame.others[1]);
+        if channel.place == Channel::AWAY {
             return self.send_slowly(channel, at, msg);
         }
-        let offset = at.as_ps() - self.frame.whole[ahead].as_ps();
+        let offset = at.as_ps() - self.frame.others[ahead].as_ps();
         let key = pack(offset, channel.rank, msg.into());
         let place = self.frame.rows[ahead] + channel.place as usize;
-        self.calendar.file_afresh(place, self.frame.index + 1 + ahead as u64, channel.place, key);
+        let window = self.frame.windows[ahead];
+        self.calendar.file_afresh(place, window, channel.place, key);
     }
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: &Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.frame.end, "a message arrives after the window");
-        // Nearly all arrive in the next window or the one after it. Where this one is cut short, some arrive in what is left
-        // of it: these wrap.
-        let ahead = usize::from(at >= self.frame.whole[1]);
-        let offset = at.as_ps().wrapping_sub(self.frame.whole[ahead].as_ps());
+        debug_assert!(at >= self.frame.others[0], "a message arrives after the window");
+        // Nearly all arrive in one of the next two windows of the other side.
+        let ahead = usize::from(at >= self.frame.others[1]);
+        let offset = at.as_ps().wrapping_sub(self.frame.others[ahead].as_ps());
         if offset >= self.calendar.length {
             return self.send_slowly(channel, at, msg);
         }
-        // Nodes of other parts have no place here.
+        // Nodes of other parts have no place here, nor have those of the same side.
         let place = self.frame.rows[ahead] + channel.place as usize;
         if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
             self.send_afresh(channel, at, msg);
@@ -188,7 +192,7 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     }
 
     fn tell(&mut self, node: u32, key: Key) {
-        debug_assert!(key.at() >= self.frame.end, "word comes no sooner than the lookahead lets it");
+        debug_assert!(key.at() >= self.frame.whole[0], "word comes no sooner than the lookahead lets it");
         self.remote.told.push((node, key));
     }
 }
@@ -214,6 +218,10 @@ pub(crate) struct Windowed<M> {
     waiting: usize,
     /// Everything before has been handled.
     now: Time,
+    /// Nodes of one side have got this far.
+    ahead: Time,
+    /// Windows before are over.
+    cursor: u64,
     pub(super) remote: Remote<M>,
     /// See [`Map`].
     ends: Arc<[u32]>,
@@ -228,11 +236,10 @@ pub(crate) struct Windowed<M> {
 }
 
 impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
-    /// An engine for the nodes of `part`. `window` must not exceed the lookahead nor [`MAX_WINDOW`], and no node may
-    /// have more than [`super::MAX_LINKS`] channels.
-    pub(crate) fn new(map: &Map, part: u16, window: Duration) -> Self {
+    /// An engine for the nodes of `part`. No node may have more than [`super::MAX_LINKS`] channels.
+    pub(crate) fn new(map: &Map, part: u16, turns: &Turns) -> Self {
         assert!(
-            window > Duration::from_ps(1) && window <= MAX_WINDOW,
+            turns.step.as_ps() > 1 && turns.length() <= MAX_WINDOW,
             "a window is longer than 1 ps, and has at most {MAX_WINDOW}"
         );
         let nodes = map.sizes[usize::from(part)] as usize;
@@ -240,7 +247,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         for channel in map.channels.iter().filter(|channel| channel.part == part) {
             channels[map.ends[channel.id as usize] as usize].push(channel.id);
         }
-        let calendar = Calendar::new(window, nodes);
+        let sides = map.places.iter().zip(&turns.side_of).filter(|((of, _), _)| *of == part);
+        let calendar = Calendar::new(turns.step, turns.sides, sides.map(|(_, &side)| side).collect());
         Self {
             part,
             calendar,
@@ -248,6 +256,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             wakes: (0..nodes).map(|_| Wakes::new()).collect(),
             waiting: 0,
             now: Time::ZERO,
+            ahead: Time::ZERO,
+            cursor: 0,
             remote: Remote { messages: Vec::new(), words: Vec::new(), told: Vec::new() },
             ends: Arc::clone(&map.ends),
             places: map.places.clone(),
@@ -271,7 +281,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         self.waiting += usize::from(wakes.is_waiting());
         // When the first has come, the next is booked.
         if is_first {
-            self.calendar.activate(self.calendar.window(key.at()), node);
+            self.calendar.activate(self.calendar.window_of(node, key.at()), node);
         }
     }
 
@@ -281,9 +291,10 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             at >= self.now && channel.part == self.part,
             "a message comes in time and to the right part"
         );
-        let (length, at) = (self.calendar.length, at.as_ps());
-        let key = pack(at % length, channel.rank, msg.into());
-        self.calendar.file(at / length, self.ends[channel.id as usize], key);
+        let node = self.ends[channel.id as usize];
+        let window = self.calendar.window_of(node, at);
+        let offset = at.as_ps().wrapping_sub(self.calendar.start(window).as_ps());
+        self.calendar.file(window, node, pack(offset, channel.rank, msg.into()));
     }
 
     /// Whether nothing is left to happen here but probes, unless a message comes from another part.
@@ -293,8 +304,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
     /// Nothing happens here before.
     pub(super) fn earliest(&self) -> Time {
-        let window = self.calendar.earliest(self.calendar.window(self.now));
-        Time::from_ps(window.saturating_mul(self.calendar.length)).max(self.now)
+        let window = self.calendar.earliest(self.cursor);
+        self.calendar.begins(window).max(self.now)
     }
 
     /// Handles events before `until`, pausing after about `budget` of them.
@@ -309,16 +320,16 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         N: Node<Msg = M>,
     {
         let mut left = budget;
-        while left > 0 {
-            if self.is_idle() {
-                return Pause::Idle;
-            }
+        while left > 0 && !self.is_idle() {
             let Some(handled) = self.advance(nodes, shared, until, until) else {
                 return Pause::Reached;
             };
             left = left.saturating_sub(handled);
         }
-        Pause::Budget
+        let pause = if self.is_idle() { Pause::Idle } else { Pause::Budget };
+        // All sides get as far as one of them has.
+        self.run_through(nodes, shared, self.ahead, until);
+        pause
     }
 
     /// Handles all events before `end`, also when only probes are left; gives about how many there were. Nobody looks at
@@ -349,22 +360,32 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         if self.now >= limit {
             return None;
         }
-        let windows = limit.as_ps().div_ceil(self.calendar.length);
-        let Some(window) = self.calendar.next_active(self.calendar.window(self.now), windows) else {
-            self.now = limit;
+        let Some(window) = self.calendar.next_active(self.cursor, self.calendar.windows_before(limit)) else {
+            // A window that the limit has cut short goes on after it.
+            (self.now, self.ahead, self.cursor) = (limit, limit, self.calendar.window(limit));
             return None;
         };
-        let end = self.calendar.start(window + 1).min(limit);
-        let handled = self.run_window(nodes, shared, &self.frame(window, end, until));
-        self.now = end;
-        Some(handled)
+        let frame = self.frame(window, limit, until);
+        (self.cursor, self.ahead) = (window + 1, frame.end);
+        Some(self.run_window(nodes, shared, &frame))
     }
 
-    fn frame(&self, window: u64, end: Time, until: Time) -> Frame {
-        let start = |ahead| self.calendar.start(window + ahead);
-        let rows = [1, 2].map(|ahead| self.calendar.row(window + ahead));
-        let row = self.calendar.row(window);
-        Frame { index: window, start: start(0), end, whole: [start(1), start(2)], until, row, rows }
+    fn frame(&self, window: u64, limit: Time, until: Time) -> Frame {
+        let (start, row) = (|window| self.calendar.start(window), |window| self.calendar.row(window));
+        let sides = self.calendar.sides();
+        let windows = [window + 1, window + 1 + sides];
+        let whole = [window + sides, window + 2 * sides].map(start);
+        Frame {
+            index: window,
+            start: start(window),
+            end: whole[0].min(limit),
+            whole,
+            windows,
+            others: windows.map(start),
+            until,
+            row: row(window),
+            rows: windows.map(row),
+        }
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
@@ -406,6 +427,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             wakes,
             calendar: &mut self.calendar,
             remote: &mut self.remote,
+            ends: &self.ends,
             lanes: Some(&mut self.lanes),
             order: Some(&mut self.order),
         };
@@ -414,7 +436,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
         if let Some(at) = wakes.book(frame.whole) {
-            self.calendar.activate(self.calendar.window(at), node);
+            self.calendar.activate(self.calendar.window_of(node, at), node);
         }
         due as u64
     }
@@ -422,7 +444,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     /// Files messages again that arrive where a window is cut short or later; gives how many are left of the first `due`.
     #[cold]
     fn keep_back(&mut self, due: usize, node: u32, frame: &Frame) -> usize {
-        let limit = frame.end.since(frame.start).as_ps() << TIME_SHIFT;
+        let limit = frame.end.as_ps().wrapping_sub(frame.start.as_ps()) << TIME_SHIFT;
         let mut left = 0;
         for number in 0..due {
             let key = self.keys[number];
@@ -453,7 +475,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farspan_units::{Purpose, Random};
+    use farspan_units::{Duration, Purpose, Random};
 
     const WINDOW: Duration = Duration::from_ps(100);
 
@@ -493,10 +515,14 @@ mod tests {
         }
     }
 
+    fn turns() -> Turns {
+        Turns::together(3, WINDOW)
+    }
+
     /// Three nodes, each with a channel to all others, and to itself.
     fn world() -> (Map, Vec<Post>) {
         let ends: Vec<_> = (0..9).map(|link| (link / 3, link % 3)).collect();
-        let map = Map::new(&[0; 3], &ends);
+        let map = Map::new(&[0; 3], &turns(), &ends);
         let node = |start: usize| Post { by: map.channels[3 * start..][..3].to_vec(), ..Post::default() };
         let nodes = (0..3).map(node).collect();
         (map, nodes)
@@ -512,7 +538,7 @@ mod tests {
     /// What the nodes see under the windowed engine, paused at times that `pauses` gives.
     fn seen(pauses: impl Fn(u64) -> u64) -> Vec<Vec<(Key, Option<u32>)>> {
         let (map, mut nodes) = world();
-        let mut engine = Windowed::new(&map, 0, WINDOW);
+        let mut engine = Windowed::new(&map, 0, &turns());
         start(&mut |node, key| engine.wake(node, key), &mut nodes);
         for (number, channel) in (0..).zip(&map.channels) {
             engine.deliver(*channel, Time::from_ps(20 + 350 * number), 300 + number as u32);
@@ -540,7 +566,7 @@ mod tests {
     #[test]
     fn idle_stretches_take_no_time() {
         let (map, mut nodes) = world();
-        let mut engine = Windowed::new(&map, 0, WINDOW);
+        let mut engine = Windowed::new(&map, 0, &turns());
         let late = Time::from_ps(1 << 60);
         engine.wake(2, Key::new(late, EventClass::Timer, 0, 0));
         assert_eq!(engine.earliest().as_ps(), late.as_ps() / 100 / 16 * 16 * 100, "to a coarse slot");
