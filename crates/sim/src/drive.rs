@@ -1,7 +1,8 @@
 //! How a world is run: on which engine, in windows of which length, cut into which parts.
 
 use crate::engine::{
-    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Turns, Window, Windowed,
+    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Turns, Window,
+    Windowed,
 };
 use crate::host::Host;
 use crate::parts;

@@ -295,7 +295,8 @@ impl Endpoint {
         if live.sender.is_finished() {
             return self.finish(now, key);
         }
-        if rto_shrank && let Some(deadline) = live.sender.deadline(now) {
+        if rto_shrank {
+            let deadline = live.sender.deadline(now);
             self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
@@ -327,10 +328,8 @@ impl Endpoint {
             return;
         }
         if kind == Kind::Recovery {
-            live.sender.on_timeout(now);
-            if let Some(deadline) = live.sender.deadline(now) {
-                self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
-            }
+            let deadline = live.sender.on_timeout(now);
+            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
         } else {
             live.sender.on_control_timer(now);
         }

@@ -160,8 +160,8 @@ impl Sender {
         keep(decision, &mut self.cwnd, &mut self.pacing_rate, &mut self.wants);
     }
 
-    /// When the first packet in flight times out.
-    pub(crate) fn deadline(&mut self, now: Time) -> Option<Time> {
+    /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
+    pub(crate) fn deadline(&mut self, now: Time) -> Time {
         self.sent.deadline(now, self.patience())
     }
 

@@ -26,30 +26,33 @@ pub(crate) type Armed = [Time; 2];
 /// No timer is armed.
 pub(crate) const UNARMED: Armed = [Time::MAX; 2];
 
-/// An entry that has come up.
+/// An entry that has come up; one number, so that one comparison decides between two.
+///
+/// time : 64 | flow : 32 | kind : 2 | the flow's slot : 30.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Due {
-    at: Time,
-    flow: FlowId,
-    /// The kind in the first two bits, the flow's slot in the others.
-    place: u32,
-}
+pub(crate) struct Due(u128);
 
 impl Due {
     const KIND: u32 = u32::BITS - 2;
 
     const fn new(at: Time, key: Key, kind: Kind) -> Self {
-        Self { at, flow: key.flow, place: key.slot | (kind as u32) << Self::KIND }
+        let place = key.slot | (kind as u32) << Self::KIND;
+        Self((at.as_ps() as u128) << 64 | (key.flow.0 as u128) << 32 | place as u128)
+    }
+
+    /// When it comes up.
+    const fn at(&self) -> Time {
+        Time::from_ps((self.0 >> 64) as u64)
     }
 
     /// Whose.
     pub(crate) const fn key(&self) -> Key {
-        Key { flow: self.flow, slot: self.place & ((1 << Self::KIND) - 1) }
+        Key { flow: FlowId((self.0 >> 32) as u32), slot: self.0 as u32 & ((1 << Self::KIND) - 1) }
     }
 
     /// What for.
     pub(crate) const fn kind(&self) -> Kind {
-        match self.place >> Self::KIND {
+        match self.0 as u32 >> Self::KIND {
             0 => Kind::Recovery,
             1 => Kind::Control,
             _ => Kind::Block,
@@ -58,7 +61,7 @@ impl Due {
 
     /// Whether this is the live entry of its timer, given when that comes up; if so the timer is no longer armed.
     pub(crate) fn disarm(&self, live: &mut Time) -> bool {
-        let is_live = *live == self.at;
+        let is_live = *live == self.at();
         if is_live {
             *live = Time::MAX;
         }
@@ -95,13 +98,13 @@ impl Timers {
         if self.heap.len() == self.heap.capacity() {
             self.heap.reserve_exact(room(self.heap.len()));
         }
-        self.next = self.next.min(due.at);
+        self.next = self.next.min(due.at());
         self.heap.push(Reverse(due));
     }
 
     fn drop_first(&mut self) -> Option<Due> {
         let first = self.heap.pop();
-        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(due)| due.at);
+        self.next = self.heap.peek().map_or(Time::MAX, |Reverse(due)| due.at());
         first.map(|Reverse(due)| due)
     }
 
@@ -169,7 +172,7 @@ mod tests {
         }
         assert_eq!(timers.pop(at(3)), None);
         let order: Vec<_> =
-            core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.flow.0, due.kind())).collect();
+            core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.key().flow.0, due.kind())).collect();
         let expected = [
             (0, Kind::Recovery),
             (0, Kind::Control),

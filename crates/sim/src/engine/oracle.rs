@@ -148,8 +148,8 @@ impl<M: Copy> Oracle<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Turns;
     use crate::engine::Cargo;
+    use crate::engine::Turns;
     use farspan_units::Duration;
 
     /// Notes what it sees; answers each message after 10 ps until it has seen enough.

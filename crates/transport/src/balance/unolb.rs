@@ -175,18 +175,36 @@ impl Unolb {
 
     /// Procedure ONNACKORTIMEOUT of Algorithm 2.
     fn on_lost(&mut self, Feedback { now, entropy, .. }: Feedback, random: &mut Random) {
-        let silence = self.base_rtt.mul_f64(SILENCE);
+        match self.reroute {
+            Reroute::Recent => {
+                self.reroute(now, entropy, random, |subflow| subflow.entropy() == Some(entropy))
+            }
+            Reroute::Fresh => {
+                let silence = self.base_rtt.mul_f64(SILENCE);
+                self.reroute(now, entropy, random, |subflow| {
+                    subflow.acked_at().is_none_or(|at| now.since(at) > silence)
+                });
+            }
+        }
+    }
+
+    /// Moves the subflows that are affected away from the path `lost`.
+    #[inline(always)]
+    fn reroute(
+        &mut self,
+        now: Time,
+        lost: Entropy,
+        random: &mut Random,
+        affected: impl Fn(&Subflow) -> bool,
+    ) {
         for i in 0..self.subflows.len() {
-            let subflow = self.subflows[i];
-            let affected = match self.reroute {
-                Reroute::Recent => subflow.entropy() == Some(entropy),
-                Reroute::Fresh => subflow.acked_at().is_none_or(|at| now.since(at) > silence),
-            };
+            if !affected(&self.subflows[i]) {
+                continue;
+            }
             // Line 6: now - last_reroute > base_rtt.
             let moved_at = self.moved_at.as_ref().map_or(NEVER, |moves| moves[i]);
-            let free = moved_at == NEVER || now.since(moved_at) > self.base_rtt;
-            if affected && free {
-                let target = self.target(now, entropy, random);
+            if moved_at == NEVER || now.since(moved_at) > self.base_rtt {
+                let target = self.target(now, lost, random);
                 self.subflows[i] = Subflow::on(target);
                 let none = || Box::new(vec![NEVER; self.subflows.len()].into());
                 self.moved_at.get_or_insert_with(none)[i] = now;

@@ -129,6 +129,12 @@ impl Patience {
     pub(crate) const fn after(self, timeouts: u32) -> Duration {
         if self.backs_off && timeouts > 0 { self.rto.doubled(timeouts) } else { self.rto }
     }
+
+    /// When a packet times out that left at `sent_at`, having timed out so often.
+    #[inline]
+    const fn due(self, sent_at: Time, timeouts: u32) -> Time {
+        sent_at.saturating_add(self.after(timeouts))
+    }
 }
 
 /// Cells for so many packets.
@@ -431,21 +437,17 @@ impl SentMap {
         self.losses.as_ref().map_or(0, |losses| losses.again.len())
     }
 
-    /// When the first packet in flight times out.
-    pub(crate) fn deadline(&mut self, now: Time, patience: Patience) -> Option<Time> {
-        let mut deadline = self.oldest_first(now).map(|oldest| oldest.sent_at.saturating_add(patience.rto));
-        for level in 0..self.levels() {
-            if let Some(oldest) = self.oldest_again(now, level) {
-                let due = oldest.sent_at.saturating_add(patience.after(level as u32));
-                deadline = Some(deadline.map_or(due, |earliest| earliest.min(due)));
-            }
-        }
-        deadline
+    /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
+    pub(crate) fn deadline(&mut self, now: Time, patience: Patience) -> Time {
+        self.take(now, None, true, |sent_at, timeouts| patience.due(sent_at, timeouts))
+            .err()
+            .unwrap_or(Time::MAX)
     }
 
-    /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until `None`.
-    pub(crate) fn take_timed_out(&mut self, now: Time, patience: Patience) -> Option<Late> {
-        self.take(now, true, |sent_at, timeouts| sent_at.saturating_add(patience.after(timeouts)) <= now)
+    /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until it gives the time at
+    /// which the next one runs out ([`Time::MAX`]: none is in flight).
+    pub(crate) fn take_timed_out(&mut self, now: Time, patience: Patience) -> Result<Late, Time> {
+        self.take(now, Some(now), true, |sent_at, timeouts| patience.due(sent_at, timeouts))
     }
 
     /// Whether a transmission in flight may have left at `mark` or before.
@@ -456,7 +458,7 @@ impl SentMap {
 
     /// Gives up one transmission that left at `mark` or before; its packet is lost. Call until `None`.
     pub(crate) fn take_sent_until(&mut self, now: Time, mark: Time) -> Option<Late> {
-        self.take(now, false, |sent_at, _| sent_at <= mark)
+        self.take(now, Some(mark), false, |sent_at, _| sent_at).ok()
     }
 
     /// Gives up the transmission of `seq` that left at `sent_at`, if it is in flight; its packet is lost.
@@ -465,22 +467,36 @@ impl SentMap {
         self.is_in_flight(now, flight).then(|| self.give_up(flight, self.cell(seq).timeouts()))
     }
 
-    fn take(&mut self, now: Time, timed_out: bool, is_late: impl Fn(Time, u32) -> bool) -> Option<Late> {
-        if let Some(oldest) = self.oldest_first(now)
-            && is_late(oldest.sent_at, 0)
-        {
-            self.first += 1;
-            return Some(self.give_up(oldest, u32::from(timed_out)));
-        }
-        for level in 0..self.levels() {
-            if let Some(oldest) = self.oldest_again(now, level)
-                && is_late(oldest.sent_at, level as u32)
-            {
-                self.losses.as_mut()?.again[level].pop_front();
-                return Some(self.give_up(oldest, level as u32 + u32::from(timed_out)));
+    /// Gives up one transmission that is due at `limit`, if there is a limit, or says when the next one is due.
+    #[inline(always)]
+    fn take(
+        &mut self,
+        now: Time,
+        limit: Option<Time>,
+        timed_out: bool,
+        due: impl Fn(Time, u32) -> Time,
+    ) -> Result<Late, Time> {
+        let mut next = Time::MAX;
+        if let Some(oldest) = self.oldest_first(now) {
+            next = due(oldest.sent_at, 0);
+            if Some(next) <= limit {
+                self.first += 1;
+                return Ok(self.give_up(oldest, u32::from(timed_out)));
             }
         }
-        None
+        for level in 0..self.levels() {
+            if let Some(oldest) = self.oldest_again(now, level) {
+                let at = due(oldest.sent_at, level as u32);
+                if Some(at) <= limit
+                    && let Some(losses) = &mut self.losses
+                {
+                    losses.again[level].pop_front();
+                    return Ok(self.give_up(oldest, level as u32 + u32::from(timed_out)));
+                }
+                next = next.min(at);
+            }
+        }
+        Err(next)
     }
 
     fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> Late {

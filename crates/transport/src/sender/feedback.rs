@@ -280,21 +280,28 @@ impl Sender {
         }
     }
 
-    /// Time-outs that have run out: one event for all of them.
-    pub(crate) fn on_timeout(&mut self, now: Time) {
+    /// Time-outs that have run out: one event for all of them. Gives when the next one runs out ([`Time::MAX`]: no packet
+    /// is in flight).
+    pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let patience = self.patience();
-        while let Some(late) = self.sent.take_timed_out(now, patience) {
-            bytes += self.take_late(now, late);
-            newest = newest.max(late.sent_at);
-            self.sent.tally_mut().timeouts += 1;
-        }
+        let deadline = loop {
+            match self.sent.take_timed_out(now, patience) {
+                Ok(late) => {
+                    bytes += self.take_late(now, late);
+                    newest = newest.max(late.sent_at);
+                    self.sent.tally_mut().timeouts += 1;
+                }
+                Err(deadline) => break deadline,
+            }
+        };
         if !bytes.is_zero() {
             let (in_flight, rto) = (self.in_flight, patience.rto);
             let timeout = congestion::Timeout { now, bytes, sent_at: newest, in_flight, rto };
             let decision = self.control.on_timeout(&timeout);
             self.decide(decision);
         }
+        deadline
     }
 
     /// A packet that is late leaves the window; returns its payload.
