@@ -1,5 +1,6 @@
 //! How a world is run: on which engine, in windows of which length, cut into which parts.
 
+use crate::delay::DelayHistogram;
 use crate::engine::{
     Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Turns, Window,
     Windowed,
@@ -33,53 +34,68 @@ pub(crate) enum Place {
 
 impl Node for Place {
     type Msg = PacketId;
-    type Shared = Packets;
+    type Shared = Common;
 
     fn handle(
         &mut self,
         key: Key,
         msg: Option<PacketId>,
-        packets: &mut Packets,
+        common: &mut Common,
         out: &mut impl Outbox<PacketId>,
     ) {
         match self {
-            Self::Host(host) => host.handle(key, msg, packets, out),
-            Self::Switch(switch) => switch.handle(key, msg, packets, out),
+            Self::Host(host) => host.handle(key, msg, common, out),
+            Self::Switch(switch) => switch.handle(key, msg, &mut common.packets, out),
         }
     }
 
-    fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+    fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         match self {
-            Self::Host(host) => host.run(packets, window),
-            Self::Switch(switch) => switch.run(packets, window),
+            Self::Host(host) => host.run(common, window),
+            Self::Switch(switch) => switch.run(&mut common.packets, window),
         }
     }
 }
 
-/// Room for the packets of one part.
-#[allow(unsafe_code, reason = "a part uses its own numbers")]
-fn no_packets() -> Packets {
-    // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `Cargo`), and the engines
-    // hand a node what was sent to it in the same part.
-    unsafe { Packets::new() }
+/// What the nodes of one part share, so that it stays in cache. No node decides by it.
+pub(crate) struct Common {
+    /// Room for the packets of the part.
+    pub(crate) packets: Packets,
+    /// How much longer data packets took than through an empty network.
+    pub(crate) delays: DelayHistogram,
 }
 
-impl Cargo<PacketId> for Packets {
+impl Common {
+    #[allow(unsafe_code, reason = "a part uses its own numbers")]
+    fn new() -> Self {
+        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `Cargo`), and the
+        // engines hand a node what was sent to it in the same part.
+        let packets = unsafe { Packets::new() };
+        Self { packets, delays: DelayHistogram::default() }
+    }
+}
+
+impl Cargo<PacketId> for Common {
     type Parcel = Packet;
 
     fn pack(&mut self, id: PacketId) -> Packet {
-        self.remove(id)
+        self.packets.remove(id)
     }
 
     fn unpack(&mut self, packet: Packet) -> PacketId {
-        self.insert(packet)
+        self.packets.insert(packet)
+    }
+
+    #[inline(always)]
+    fn fetch(&self, id: PacketId) {
+        self.packets.fetch(id);
     }
 }
 
 /// The nodes, and the engine that drives them.
 pub(crate) enum Engine {
     Windowed(Parallel<Place>),
-    Oracle { engine: Oracle<PacketId>, nodes: Vec<Place>, packets: Packets },
+    Oracle { engine: Oracle<PacketId>, nodes: Vec<Place>, common: Common },
 }
 
 /// How a network is run.
@@ -127,12 +143,12 @@ impl Drive {
     /// An engine for nodes in the order of their ids.
     pub(crate) fn engine(&self, nodes: Vec<Place>) -> Engine {
         let Some(turns) = &self.turns else {
-            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, packets: no_packets() };
+            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, common: Common::new() };
         };
         let part = |number| Part {
             engine: Windowed::new(&self.map, number, turns),
             nodes: Vec::new(),
-            shared: no_packets(),
+            shared: Common::new(),
         };
         let mut parts: Vec<_> = (0..self.map.sizes.len() as u16).map(part).collect();
         for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {
@@ -160,7 +176,7 @@ impl Engine {
     pub(crate) fn run(&mut self, until: Time) -> Pause {
         match self {
             Self::Windowed(engine) => engine.run(until, BUDGET),
-            Self::Oracle { engine, nodes, packets } => engine.run(nodes, packets, until, BUDGET),
+            Self::Oracle { engine, nodes, common } => engine.run(nodes, common, until, BUDGET),
         }
     }
 
@@ -192,11 +208,11 @@ impl Engine {
         }
     }
 
-    /// The packets under way, by part.
-    pub(crate) fn packets(&self) -> Vec<&Packets> {
+    /// What nodes share, by part.
+    pub(crate) fn common(&self) -> Vec<&Common> {
         match self {
             Self::Windowed(engine) => engine.parts.iter().map(|part| &part.shared).collect(),
-            Self::Oracle { packets, .. } => vec![packets],
+            Self::Oracle { common, .. } => vec![common],
         }
     }
 }

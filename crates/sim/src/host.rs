@@ -3,7 +3,7 @@
 mod arrivals;
 mod counters;
 
-use crate::delay::DelayHistogram;
+use crate::drive::Common;
 use crate::engine::{Channel, EventClass, Key, Outbox, Window};
 use crate::nic::Nic;
 use crate::outcome::{FlowOutcome, Sample};
@@ -40,7 +40,6 @@ pub(crate) struct Host {
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
-    pub(crate) delays: DelayHistogram,
     /// By flow that it sent and that has ended: flow, when, packets sent, payload sent again, time-outs, NACKs.
     finished: Rows<6>,
     /// By coded flow among them: flow, parity sent, blocks, blocks that lost more than they could spare.
@@ -85,7 +84,6 @@ impl Host {
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
-            delays: DelayHistogram::default(),
             finished: Rows::default(),
             coded: Rows::default(),
             delivered: Rows::default(),
@@ -101,21 +99,21 @@ impl Host {
         &mut self,
         key: Key,
         arrived: Option<PacketId>,
-        packets: &mut Packets,
+        common: &mut Common,
         out: &mut impl Outbox<PacketId>,
     ) {
         let now = key.at();
         match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.receive(now, id, packets),
+            (EventClass::Arrival, Some(id)) => self.receive(now, id, common),
             // The NIC is free.
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
-            (EventClass::Timer, _) => self.timer(now, key.kind(), packets),
+            (EventClass::Timer, _) => self.timer(now, key.kind(), &mut common.packets),
             _ => return self.sample(key, out),
         }
         let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
-        if may_send && self.transmit::<true>(now, packets, out) {
+        if may_send && self.transmit::<true>(now, &mut common.packets, out) {
             out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
@@ -129,25 +127,25 @@ impl Host {
     /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
     /// arrives or was asked for, then the timers.
     #[inline(never)]
-    pub(crate) fn run(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
+    pub(crate) fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
         if window.has_wakes() || self.watch.is_some() {
-            return self.run_asked(packets, window);
+            return self.run_asked(common, window);
         }
-        self.run_through::<false>(packets, window)
+        self.run_through::<false>(common, window)
     }
 
     #[cold]
     #[inline(never)]
-    fn run_asked(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
-        self.run_through::<true>(packets, window)
+    fn run_asked(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
+        self.run_through::<true>(common, window)
     }
 
     /// `ASKED`: whether there may be events that were asked for, or it is watched.
     #[inline(always)]
     fn run_through<const ASKED: bool>(
         &mut self,
-        packets: &mut Packets,
+        common: &mut Common,
         window: &mut Window<'_, PacketId>,
     ) -> Time {
         let mut messages: &[u64] = if ASKED { &[] } else { window.take_packed() };
@@ -172,7 +170,7 @@ impl Host {
                     if now >= window.end() {
                         break;
                     }
-                    self.transmit::<ASKED>(now, packets, window);
+                    self.transmit::<ASKED>(now, &mut common.packets, window);
                     continue;
                 }
                 if first >= window.end() {
@@ -180,14 +178,14 @@ impl Host {
                 }
                 if next > first {
                     now = first;
-                    self.timer(now, TIMEOUT, packets);
+                    self.timer(now, TIMEOUT, &mut common.packets);
                     continue;
                 }
             }
             if let Some((&packed, others)) = messages.split_first() {
                 (now, messages) = (next, others);
-                self.receive_one(now, PacketId::from(packed as u32), packets);
-            } else if ASKED && !self.asked(packets, window) {
+                self.receive_one(now, PacketId::from(packed as u32), common);
+            } else if ASKED && !self.asked(common, window) {
                 now = next;
             }
             next = ahead(window, messages);
@@ -197,10 +195,10 @@ impl Host {
     }
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.
-    fn asked(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> bool {
+    fn asked(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> bool {
         let (key, arrived) = window.next().expect("an event is there");
         match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, packets),
+            (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, common),
             (EventClass::Word, _) => self.heard(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {

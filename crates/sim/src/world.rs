@@ -14,7 +14,7 @@ use crate::tap::PortTap;
 use crate::trace::FlowTracer;
 use crate::watch::Watch;
 use farspan_fabric::fault::Lost;
-use farspan_fabric::{NodeFaults, Packet, Port, PortConfig, PortCounters, PortModel, Tier};
+use farspan_fabric::{NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, Tier};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::sync::Arc;
@@ -126,7 +126,12 @@ impl World {
         let waiting = self.plan.triggers.count() - self.sum(|host| host.waiting.released);
         self.sum(|host| host.counters.finished) + waiting == flows
             && self.hosts().map(|host| host.waiting.under_way).sum::<i64>() == 0
-            && self.engine.packets().iter().map(|packets| packets.len()).sum::<usize>() == self.replies()
+            && self.packets().map(Packets::len).sum::<usize>() == self.replies()
+    }
+
+    /// The packets under way, by part.
+    fn packets(&self) -> impl Iterator<Item = &Packets> {
+        self.engine.common().into_iter().map(|common| &common.packets)
     }
 
     /// Control packets that have not left their hosts yet.
@@ -178,7 +183,7 @@ impl World {
         let totals = self.totals(&ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
         let mut delays = DelayHistogram::default();
-        self.hosts().for_each(|host| delays.merge(&host.delays));
+        self.engine.common().iter().for_each(|common| delays.merge(&common.delays));
         let packet_digest =
             self.hosts().fold(0, |sum: u64, host| sum.wrapping_add(host.counters.arrivals_hash));
         Outcome {
@@ -203,9 +208,8 @@ impl World {
         for flow in &mut flows {
             flow.dropped_packets = flow.sent_packets - flow.arrived_packets - flow.trimmed_packets;
         }
-        let packets = self.engine.packets();
         let data = |packet: &&Packet| !packet.control() || packet.trimmed();
-        for packet in packets.iter().flat_map(|packets| packets.iter()).filter(data) {
+        for packet in self.packets().flat_map(Packets::iter).filter(data) {
             flows[packet.flow.index()].dropped_packets -= 1;
         }
         flows
@@ -288,10 +292,11 @@ impl World {
             let c = port.counters(end);
             Amount { packets: c.dropped + lost.packets, bytes: c.dropped_bytes + lost.bytes }
         });
-        let packets = self.engine.packets();
-        let under_way = packets.iter().flat_map(|packets| packets.iter());
-        let mut in_network: Amount =
-            under_way.map(|packet| Amount { packets: 1, bytes: packet.size() }).sum();
+        let mut in_network: Amount = self
+            .packets()
+            .flat_map(Packets::iter)
+            .map(|packet| Amount { packets: 1, bytes: packet.size() })
+            .sum();
         let waiting = self.replies() as u64;
         in_network.packets -= waiting;
         in_network.bytes -= self.plan.header * waiting;

@@ -167,6 +167,9 @@ pub(crate) trait Cargo<M> {
 
     /// Puts a message in.
     fn unpack(&mut self, parcel: Self::Parcel) -> M;
+
+    /// A message is about to be handled: what it names may be brought into the cache.
+    fn fetch(&self, msg: M);
 }
 
 /// A part of the world that owns its state.

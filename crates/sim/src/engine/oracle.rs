@@ -194,6 +194,8 @@ mod tests {
         fn unpack(&mut self, parcel: u32) -> u32 {
             parcel
         }
+
+        fn fetch(&self, _: u32) {}
     }
 
     fn turns(nodes: usize) -> Turns {

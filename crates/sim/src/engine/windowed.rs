@@ -11,7 +11,7 @@
 use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
 use super::order::Order;
 use super::wakes::Wakes;
-use super::{Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause, Turns};
+use super::{Cargo, Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause, Turns};
 use farspan_units::Time;
 use std::sync::Arc;
 
@@ -415,6 +415,10 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         let mut due = self.calendar.gather(frame.row + node as usize, &mut self.keys);
         if frame.end != frame.whole[0] {
             due = self.keep_back(due, node, frame);
+        }
+        // One after the other, they would each wait for memory: where a packet goes decides what is looked at next.
+        for &key in &self.keys[..due] {
+            shared.fetch(N::Msg::from(key as u32));
         }
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();

@@ -1,6 +1,7 @@
 //! Packets that arrive at a host, and its answers.
 
 use super::Host;
+use crate::drive::Common;
 use crate::record::{self, CODED, DATA};
 use farspan_fabric::{PacketId, Packets};
 use farspan_transport::{Answer, Incoming};
@@ -8,35 +9,35 @@ use farspan_units::Time;
 
 impl Host {
     #[inline(always)]
-    pub(super) fn receive(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+    pub(super) fn receive(&mut self, now: Time, id: PacketId, common: &mut Common) {
         if self.watch.is_some() {
-            return self.receive_watched(now, id, packets);
+            return self.receive_watched(now, id, common);
         }
-        self.receive_one(now, id, packets);
+        self.receive_one(now, id, common);
     }
 
     #[cold]
     #[inline(never)]
-    fn receive_watched(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let packet = packets[id];
-        self.receive_one(now, id, packets);
+    fn receive_watched(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let packet = common.packets[id];
+        self.receive_one(now, id, common);
         if let Some((flows, endpoint)) = self.tracer() {
             flows.arrived(now, &packet, endpoint);
         }
     }
 
     #[inline(always)]
-    pub(super) fn receive_one(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+    pub(super) fn receive_one(&mut self, now: Time, id: PacketId, common: &mut Common) {
         self.last_arrival = now;
-        let packet = &packets[id];
+        let packet = &common.packets[id];
         if record::is_whole(packet, DATA) {
-            self.receive_data(now, id, packets);
+            self.receive_data(now, id, common);
         } else if record::is_ack(packet) {
-            self.receive_ack(now, id, packets);
+            self.receive_ack(now, id, &mut common.packets);
         } else if record::is_whole(packet, CODED) {
-            self.receive_coded(now, id, packets);
+            self.receive_coded(now, id, common);
         } else {
-            self.receive_rest(now, id, packets);
+            self.receive_rest(now, id, &mut common.packets);
         }
         if self.endpoint.has_events() {
             self.note_events(now);
@@ -44,31 +45,31 @@ impl Host {
     }
 
     #[inline(never)]
-    fn receive_data(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let packet = &packets[id];
+    fn receive_data(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let packet = &common.packets[id];
         let (data, size, ecn_ce) = (record::data(packet, now), packet.size(), packet.ecn_ce());
         self.counters.count(0, size);
         self.counters.hash(now, packet, u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
-        self.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
+        common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
         let answer = self.endpoint.handle_data(now, plan.flow.src, &data, ecn_ce);
-        self.answer(id, answer, packets);
+        self.answer(id, answer, &mut common.packets);
     }
 
     /// A data packet of a coded message.
     #[inline(never)]
-    fn receive_coded(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let packet = &packets[id];
+    fn receive_coded(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let packet = &common.packets[id];
         let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
         let coded = record::coded(packet, now, self.plan.layout(packet.flow));
         self.counters.count(0, size);
         self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
-        self.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
+        common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
         let answer = self.endpoint.handle_coded(now, plan.flow.src, &coded, ecn_ce);
-        self.answer(id, answer, packets);
+        self.answer(id, answer, &mut common.packets);
     }
 
     /// The answer to data packet `id` waits for the NIC in the packet's place.
