@@ -40,7 +40,13 @@ impl List {
     pub(super) fn pop<'a>(&mut self, packets: &'a Packets) -> (PacketId, &'a Packet) {
         let id = self.head;
         let packet = &packets[id];
-        self.head = if id == self.tail { PacketId::NONE } else { packet.next };
+        if id == self.tail {
+            self.head = PacketId::NONE;
+        } else {
+            self.head = packet.next;
+            // Its record was last looked at when it came, and its turn is next.
+            packets.fetch(packet.next);
+        }
         (id, packet)
     }
 }

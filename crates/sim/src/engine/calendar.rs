@@ -354,7 +354,8 @@ impl Calendar {
     /// Makes the windows up to the end of a coarse slot near ones.
     fn approach(&mut self, slot: u64) {
         self.near_end = (slot + 1) * SLOT;
-        for far in self.far.take(slot) {
+        let mut held = self.far.take(slot);
+        for far in held.drain(..) {
             let window = slot * SLOT + u64::from(far.place);
             if far.key == WAKE_UP {
                 self.activate(window, far.node);
@@ -363,6 +364,7 @@ impl Calendar {
                 self.file(window, far.node, far.key);
             }
         }
+        self.far.reuse(held);
     }
 }
 

@@ -15,12 +15,14 @@ pub(super) struct Far<T> {
     beyond: BTreeMap<u64, Vec<T>>,
     /// The ring stands for this slot and those after it.
     first: u64,
+    /// Room that slots had which were taken.
+    spare: Vec<Vec<T>>,
 }
 
 impl<T> Far<T> {
     pub(super) fn new() -> Self {
         let ring = std::iter::repeat_with(Vec::new).take(RING as usize).collect();
-        Self { ring, full: [0; RING as usize / 64], beyond: BTreeMap::new(), first: 0 }
+        Self { ring, full: [0; RING as usize / 64], beyond: BTreeMap::new(), first: 0, spare: Vec::new() }
     }
 
     /// Adds something to a slot.
@@ -32,7 +34,13 @@ impl<T> Far<T> {
         }
         let place = (slot % RING) as usize;
         self.full[place / 64] |= 1 << (place % 64);
-        self.ring[place].push(what);
+        let held = &mut self.ring[place];
+        if held.capacity() == 0
+            && let Some(room) = self.spare.pop()
+        {
+            *held = room;
+        }
+        held.push(what);
     }
 
     /// The first slot that holds something.
@@ -72,6 +80,12 @@ impl<T> Far<T> {
         self.first = slot + 1;
         held
     }
+
+    /// Takes back the room that a slot had.
+    pub(super) fn reuse(&mut self, mut room: Vec<T>) {
+        room.clear();
+        self.spare.push(room);
+    }
 }
 
 #[cfg(test)]
@@ -96,6 +110,7 @@ mod tests {
                 found.sort_unstable();
                 expected.sort_unstable();
                 assert_eq!(found, expected);
+                far.reuse(found);
                 first = slot + 1;
             }
         }
