@@ -36,7 +36,7 @@ struct Crowd {
 
 impl Lanes {
     /// Up to so many keys are put in order as they come: most come in order.
-    const FEW: usize = 64;
+    const FEW: usize = 192;
     /// Words that all lanes may take: a megabyte. Room grows with the square of a switch's ports.
     const MOST: usize = 1 << 17;
 
