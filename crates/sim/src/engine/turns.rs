@@ -30,8 +30,7 @@ impl Turns {
     pub(crate) fn longest(nodes: usize, links: &[(u32, u32, Duration)], words: Option<Duration>) -> Self {
         let delays = links.iter().map(|&(.., delay)| delay);
         let together = Self::together(nodes, delays.chain(words).min().unwrap_or(MAX_WINDOW));
-        let short: Vec<_> = links.iter().filter(|&&(.., delay)| delay < together.step * 2).collect();
-        let side_of = two_sides(nodes, &short);
+        let side_of = two_sides(nodes, links);
         // What stays on its side must not arrive in the turn in which it was sent.
         let steps = |&(from, to, delay): &(u32, u32, Duration)| {
             if side_of[from as usize] == side_of[to as usize] { delay / 2 } else { delay }
@@ -50,31 +49,36 @@ impl Turns {
     }
 }
 
-/// Deals nodes to two sides so that links lead from side to side, as far as that can be.
-fn two_sides(nodes: usize, links: &[&(u32, u32, Duration)]) -> Vec<u8> {
-    let mut neighbours = vec![Vec::new(); nodes];
-    for &&(from, to, _) in links {
-        neighbours[from as usize].push(to);
-        neighbours[to as usize].push(from);
-    }
-    let mut side_of = vec![None; nodes];
-    for first in 0..nodes {
-        if side_of[first].is_some() {
-            continue;
-        }
-        side_of[first] = Some(0);
-        let mut reached = vec![first];
-        while let Some(node) = reached.pop() {
-            let other = side_of[node].map(|side| 1 - side);
-            for &to in &neighbours[node] {
-                if side_of[to as usize].is_none() {
-                    side_of[to as usize] = other;
-                    reached.push(to as usize);
-                }
-            }
+/// Deals nodes to two sides so that links lead from side to side as far as that can be, the shortest first: of the links
+/// of an odd cycle the longest stays on its side.
+fn two_sides(nodes: usize, links: &[(u32, u32, Duration)]) -> Vec<u8> {
+    let mut by_delay: Vec<_> = links.iter().collect();
+    by_delay.sort_by_key(|&&(.., delay)| delay);
+    // Of each node: one that it hangs off, itself at first, and whether that is on the other side.
+    let mut above: Vec<(usize, u8)> = (0..nodes).map(|node| (node, 0)).collect();
+    for &(from, to, _) in by_delay {
+        let ((from, from_side), (to, to_side)) =
+            (top(&mut above, from as usize), top(&mut above, to as usize));
+        if from != to {
+            above[from] = (to, 1 ^ from_side ^ to_side);
         }
     }
-    side_of.into_iter().map(|side| side.expect("every node has been reached")).collect()
+    (0..nodes).map(|node| top(&mut above, node).1).collect()
+}
+
+/// The node at the top of those that `node` hangs off, and whether they are on different sides.
+fn top(above: &mut [(usize, u8)], mut node: usize) -> (usize, u8) {
+    let mut side = 0;
+    loop {
+        let (next, differs) = above[node];
+        if next == node {
+            return (node, side);
+        }
+        // The way becomes shorter each time that it is gone.
+        let (after, differs_more) = above[next];
+        above[node] = (after, differs ^ differs_more);
+        (node, side) = (next, side ^ differs);
+    }
 }
 
 #[cfg(test)]
@@ -91,8 +95,8 @@ mod tests {
     #[test]
     fn two_sides_take_turns_of_twice_the_lookahead() {
         let turns = Turns::longest(4, &both(&[(0, 1, US), (1, 2, US), (2, 3, US * 3)]), None);
-        assert_eq!(turns, Turns { step: US, sides: 2, side_of: vec![0, 1, 0, 0] });
-        assert!(turns.length() == US * 2);
+        assert_eq!((turns.step, turns.sides), (US, 2));
+        assert!(turns.side_of[0] != turns.side_of[1] && turns.side_of[1] != turns.side_of[2]);
     }
 
     #[test]

@@ -481,7 +481,8 @@ mod tests {
     use super::*;
     use farspan_units::{Duration, Purpose, Random};
 
-    const WINDOW: Duration = Duration::from_ps(100);
+    /// The shortest way from an even node to an odd one or back; other ways are twice as long.
+    const STEP: Duration = Duration::from_ps(50);
 
     /// Notes what comes, and sends each message on as its number says.
     #[derive(Default)]
@@ -499,14 +500,16 @@ mod tests {
             let Some(left) = msg.filter(|&msg| msg > 0) else { return };
             // Far ones and near ones, always after the lookahead, and two of a channel never at one instant.
             let number = u64::from(left) * 7919;
-            let late =
-                WINDOW + Duration::from_ps(number % [90, 350, 5000][number as usize % 3] * 10 + number % 97);
-            out.send(&self.by[left as usize % self.by.len()], key.at() + late, left - 1);
+            let late = Duration::from_ps(number % [90, 350, 5000][number as usize % 3] * 10 + number % 97);
+            let channel = &self.by[left as usize % self.by.len()];
+            let (start, end) = (channel.id / 3, channel.id % 3);
+            let shortest = if start % 2 == end % 2 { STEP * 2 } else { STEP };
+            out.send(channel, key.at() + shortest + late, left - 1);
             if left % 5 == 0 {
                 out.wake(Key::new(key.at() + Duration::from_ps(number % 1000), EventClass::Timer, left, 0));
             }
             if left % 7 == 0 {
-                out.tell(left % 3, Key::new(key.at() + WINDOW, EventClass::Word, left, 0));
+                out.tell(left % 3, Key::new(key.at() + STEP * 2, EventClass::Word, left, 0));
             }
         }
 
@@ -519,14 +522,18 @@ mod tests {
         }
     }
 
-    fn turns() -> Turns {
-        Turns::together(3, WINDOW)
+    fn together() -> Turns {
+        Turns::together(3, STEP)
+    }
+
+    fn by_turns() -> Turns {
+        Turns { step: STEP, sides: 2, side_of: vec![0, 1, 0] }
     }
 
     /// Three nodes, each with a channel to all others, and to itself.
-    fn world() -> (Map, Vec<Post>) {
+    fn world(turns: &Turns) -> (Map, Vec<Post>) {
         let ends: Vec<_> = (0..9).map(|link| (link / 3, link % 3)).collect();
-        let map = Map::new(&[0; 3], &turns(), &ends);
+        let map = Map::new(&[0; 3], turns, &ends);
         let node = |start: usize| Post { by: map.channels[3 * start..][..3].to_vec(), ..Post::default() };
         let nodes = (0..3).map(node).collect();
         (map, nodes)
@@ -539,10 +546,10 @@ mod tests {
         }
     }
 
-    /// What the nodes see under the windowed engine, paused at times that `pauses` gives.
-    fn seen(pauses: impl Fn(u64) -> u64) -> Vec<Vec<(Key, Option<u32>)>> {
-        let (map, mut nodes) = world();
-        let mut engine = Windowed::new(&map, 0, &turns());
+    /// What the nodes see under the windowed engine, paused at times that `pauses` gives, and after `budget` messages.
+    fn seen(turns: &Turns, budget: u64, pauses: impl Fn(u64) -> u64) -> Vec<Vec<(Key, Option<u32>)>> {
+        let (map, mut nodes) = world(turns);
+        let mut engine = Windowed::new(&map, 0, turns);
         start(&mut |node, key| engine.wake(node, key), &mut nodes);
         for (number, channel) in (0..).zip(&map.channels) {
             engine.deliver(*channel, Time::from_ps(20 + 350 * number), 300 + number as u32);
@@ -550,30 +557,38 @@ mod tests {
         let mut until = 0;
         while !engine.is_idle() {
             until += pauses(until);
-            engine.run(&mut nodes, &mut (), Time::from_ps(until), u64::MAX);
+            while engine.run(&mut nodes, &mut (), Time::from_ps(until), budget) == Pause::Budget {
+                let now = engine.now();
+                let last = |post: &Post| post.seen.last().is_none_or(|(key, _)| key.at() < now);
+                assert!(nodes.iter().all(last), "nobody is further than the others");
+            }
         }
         nodes.into_iter().map(|node| node.seen).collect()
     }
 
     #[test]
     fn nodes_see_their_events_in_order_wherever_windows_are_cut_short() {
-        let whole = seen(|_| 1 << 40);
+        let whole = seen(&together(), u64::MAX, |_| 1 << 40);
         assert!(whole.iter().map(Vec::len).sum::<usize>() > 2700, "all messages are sent on to their end");
         assert!(whole.iter().all(|seen| seen.is_sorted_by_key(|(key, _)| *key)));
-        assert_eq!(seen(|_| 100), whole, "window by window");
-        for seed in 0..5 {
-            let random = Random::new(seed, Purpose::Test, 0);
-            assert_eq!(seen(|until| 1 + random.at(until) % 5000), whole, "cut by {seed}");
+        for turns in [together(), by_turns()] {
+            assert_eq!(seen(&turns, u64::MAX, |_| 1 << 40), whole, "{turns:?}");
+            assert_eq!(seen(&turns, u64::MAX, |_| 50), whole, "step by step, {turns:?}");
+            for seed in 0..5 {
+                let random = Random::new(seed, Purpose::Test, 0);
+                let cut = seen(&turns, 3, |until| 1 + random.at(until) % 5000);
+                assert_eq!(cut, whole, "cut by {seed}, {turns:?}");
+            }
         }
     }
 
     #[test]
     fn idle_stretches_take_no_time() {
-        let (map, mut nodes) = world();
-        let mut engine = Windowed::new(&map, 0, &turns());
+        let (map, mut nodes) = world(&together());
+        let mut engine = Windowed::new(&map, 0, &together());
         let late = Time::from_ps(1 << 60);
         engine.wake(2, Key::new(late, EventClass::Timer, 0, 0));
-        assert_eq!(engine.earliest().as_ps(), late.as_ps() / 100 / 16 * 16 * 100, "to a coarse slot");
+        assert_eq!(engine.earliest().as_ps(), late.as_ps() / 50 / 16 * 16 * 50, "to a coarse slot");
         assert_eq!(engine.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
         assert_eq!(nodes[2].seen.len(), 1);
     }

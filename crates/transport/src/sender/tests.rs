@@ -752,7 +752,7 @@ proptest! {
                         flying.remove(&any.0);
                     }
                 }
-                _ => if bench.sender.deadline(now).is_some_and(|at| at <= now) {
+                _ => if bench.sender.deadline(now) <= now {
                     bench.sender.on_timeout(now);
                     let held = |seq: &u32| bench.sender.sent.clone().take_one(now, *seq, flying[seq]).is_some();
                     let kept: Vec<u32> = flying.keys().copied().filter(held).collect();
