@@ -165,6 +165,13 @@ pub fn threads(spec: &Spec, engine: EngineKind) -> u16 {
     Drive::new(spec, engine).map.sizes.len() as u16
 }
 
+/// How many sides of a network run by turns, over windows of as many lookaheads: two where short links lead from one to
+/// the other only, else one; none under the oracle.
+#[must_use]
+pub fn sides(spec: &Spec, engine: EngineKind) -> u8 {
+    Drive::new(spec, engine).turns.map_or(0, |turns| turns.sides)
+}
+
 impl Engine {
     pub(crate) fn wake(&mut self, map: &Map, node: u32, key: Key) {
         match self {

@@ -24,7 +24,7 @@ mod trigger;
 mod watch;
 mod world;
 
-pub use drive::threads;
+pub use drive::{sides, threads};
 pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
 pub use probe::Series;
 pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Spec, Stop, Trigger};

@@ -15,8 +15,8 @@ pub(super) struct Far<T> {
     beyond: BTreeMap<u64, Vec<T>>,
     /// The ring stands for this slot and those after it.
     first: u64,
-    /// Room that slots had which were taken.
-    spare: Vec<Vec<T>>,
+    /// Room that the slot had which was taken last: the next one that begins to fill has use for it.
+    spare: Vec<T>,
 }
 
 impl<T> Far<T> {
@@ -35,10 +35,8 @@ impl<T> Far<T> {
         let place = (slot % RING) as usize;
         self.full[place / 64] |= 1 << (place % 64);
         let held = &mut self.ring[place];
-        if held.capacity() == 0
-            && let Some(room) = self.spare.pop()
-        {
-            *held = room;
+        if held.capacity() == 0 {
+            *held = std::mem::take(&mut self.spare);
         }
         held.push(what);
     }
@@ -84,7 +82,7 @@ impl<T> Far<T> {
     /// Takes back the room that a slot had.
     pub(super) fn reuse(&mut self, mut room: Vec<T>) {
         room.clear();
-        self.spare.push(room);
+        self.spare = room;
     }
 }
 
