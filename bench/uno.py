@@ -301,6 +301,16 @@ def one_balancer(found, label):
     return table(["same balancer, other control", "measured, 95% interval"], rows)
 
 
+def what_coding_costs(found, label):
+    """Where nothing is lost but to full buffers."""
+    rows = []
+    for name in ("intra", "inter"):
+        values = paired(found, "uno", f"fct.{name}", "mean_us")
+        low, high = interval(values)
+        rows.append([f"{label}, {name} mean: `uno` / `uno-noec`", f"{statistics.median(values):.2f} [{low:.2f}, {high:.2f}]"])
+    return table(["coding", "measured, 95% interval"], rows)
+
+
 def websearch(run, mix="artifact", loads=(40, 60, 80), seeds=10):
     out = [f"# `uno/websearch`, {mix} mix and profile (figure 10)", "", f"5,000 flows, {seeds} paired seeds. The figure's Uno is `uno-noec`: its published runs had no coding. A burst that drains, not a steady state.",
            *(["So had `uno` in this profile, which is therefore the same here."] if mix == "artifact" else []), ""]
@@ -308,7 +318,7 @@ def websearch(run, mix="artifact", loads=(40, 60, 80), seeds=10):
     for load in loads:
         more = ["--profile", mix, "--set", f"workload.mix={mix}", "--set", f"workload.load={load / 100}"]
         rows, found = by_class(run, "uno/websearch", RIVALS + ON_UNOLB, seeds, FIGURE_10[load], *more)
-        out += [f"## {load}% load", "", *rows, *one_balancer(found, f"{load}%")]
+        out += [f"## {load}% load", "", *rows, *one_balancer(found, f"{load}%"), *(what_coding_costs(found, f"{load}%") if mix == "paper" else [])]
         lines += figure_claims(found, FIGURE_10[load], f"{load}%")
     return out + ["## What the figure claims", "", *claims(lines)]
 

@@ -20,8 +20,9 @@ const MIN_WINDOW: Duration = Duration::from_ns(1);
 /// Threads that meet more often wait for each other longer than they work: one thread runs instead.
 const MIN_EPOCH: Duration = Duration::from_ns(200);
 
-/// Threads that meet after fewer lookaheads run all nodes together: windows that a meeting cuts short cost more.
-const MIN_WINDOWS: u64 = 8;
+/// Lookaheads of an epoch: threads that meet sooner run all nodes together, since windows that a meeting cuts short cost
+/// more.
+const MIN_LOOKAHEADS: u64 = 8;
 
 /// Events between two reports of progress.
 const BUDGET: u64 = 1 << 18;
@@ -124,14 +125,13 @@ impl Drive {
         if epoch(&cut) < MIN_EPOCH {
             cut = parts::cut(&spec.network, 1);
         }
-        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0, link.delay)).collect();
-        let turns = match kind {
-            EngineKind::QuarterWindow => Turns::together(nodes, lookahead.min(MAX_WINDOW) / 4),
-            _ if cut.is_one() || epoch(&cut) >= lookahead * MIN_WINDOWS => {
-                Turns::longest(nodes, &ends, words)
-            }
-            _ => Turns::together(nodes, lookahead),
+        let turns = if cut.is_one() || epoch(&cut) >= lookahead * MIN_LOOKAHEADS {
+            let ways: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0, link.delay)).collect();
+            Turns::longest(nodes, &ways, words)
+        } else {
+            Turns::together(nodes, lookahead)
         };
+        let turns = if kind == EngineKind::QuarterWindow { turns.quartered() } else { turns };
         let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
         Self {
             map: Map::new(&cut.part_of, &turns, &ends),
@@ -165,8 +165,8 @@ pub fn threads(spec: &Spec, engine: EngineKind) -> u16 {
     Drive::new(spec, engine).map.sizes.len() as u16
 }
 
-/// How many sides of a network run by turns, over windows of as many lookaheads: two where short links lead from one to
-/// the other only, else one; none under the oracle.
+/// How many sides of a network run by turns: two where short links lead from one to the other only, which makes windows
+/// longer, else one; none under the oracle.
 #[must_use]
 pub fn sides(spec: &Spec, engine: EngineKind) -> u8 {
     Drive::new(spec, engine).turns.map_or(0, |turns| turns.sides)

@@ -64,7 +64,8 @@ const WAKE_UP: u64 = u64::MAX;
 pub(super) struct Calendar {
     /// Time between the beginnings of windows, ps.
     step: u64,
-    /// See [`super::Turns::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the others.
+    /// See [`super::Turns::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the
+    /// others.
     sides: u64,
     /// By node.
     side_of: Vec<u8>,
@@ -439,6 +440,42 @@ mod tests {
         }
         let chunks = 100_usize.div_ceil(CHUNK as usize - 1);
         assert_eq!(calendar.keys.len(), chunks * CHUNK as usize);
+    }
+
+    #[test]
+    fn each_node_has_a_window_for_every_time_and_a_message_is_filed_there_from_whichever() {
+        let mut random = Random::new(1, Purpose::Test, 0);
+        for sides in [1, 2] {
+            let calendar = Calendar::new(LENGTH, sides, vec![0, sides - 1]);
+            for _ in 0..10_000 {
+                let (node, bits) = (random.below(2) as u32, random.below(50));
+                let at = Time::from_ps(random.below(1 << bits));
+                let window = calendar.window_of(node, at);
+                let into = |window| at.as_ps().wrapping_sub(calendar.start(window).as_ps());
+                assert!(into(window) < calendar.length, "{at} lies in window {window}");
+                assert_eq!(window % u64::from(sides), u64::from(node) % u64::from(sides), "whose turn it is");
+                assert!(
+                    calendar.window(at) <= window
+                        && window < calendar.windows_before(at + Duration::from_ps(1))
+                );
+                assert!(calendar.begins(window) <= at);
+                let earlier = random.below(window + 1);
+                assert_eq!(calendar.place_of(node, earlier, into(earlier)), (window, into(window)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_window_before_may_be_run_on_after_the_next_one() {
+        for last in 1..4 * SLOT {
+            let mut calendar = Calendar::new(LENGTH, 2, vec![0, 1]);
+            for window in [last, last - 1] {
+                let node = (window % 2) as u32;
+                calendar.file(window, node, pack(0, 0, 7));
+                assert_eq!(calendar.next_active(last - 1, u64::MAX), Some(window));
+                assert_eq!(take(&mut calendar, window)[&u64::from(node)].len(), 1);
+            }
+        }
     }
 
     #[test]

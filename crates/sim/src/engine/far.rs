@@ -81,8 +81,10 @@ impl<T> Far<T> {
 
     /// Takes back the room that a slot had.
     pub(super) fn reuse(&mut self, mut room: Vec<T>) {
-        room.clear();
-        self.spare = room;
+        if room.capacity() > self.spare.capacity() {
+            room.clear();
+            self.spare = room;
+        }
     }
 }
 
@@ -90,6 +92,19 @@ impl<T> Far<T> {
 mod tests {
     use super::*;
     use farspan_units::{Purpose, Random};
+
+    #[test]
+    fn the_room_of_a_slot_is_used_again_also_after_empty_ones() {
+        let mut far = Far::new();
+        (0..100).for_each(|number| far.push(0, number));
+        let room = far.take(0);
+        let capacity = room.capacity();
+        far.reuse(room);
+        let empty = far.take(1);
+        far.reuse(empty);
+        far.push(2, 0);
+        assert_eq!(far.take(2).capacity(), capacity);
+    }
 
     #[test]
     fn everything_comes_back_slot_by_slot_however_far_ahead_it_was() {

@@ -2,8 +2,8 @@
 //!
 //! All mutable state belongs to one node; nodes speak only by messages over channels. A node sees its own events in the
 //! one total order, and an engine may run nodes in any order that keeps this: the oracle runs all of them from one
-//! queue, in global order; a windowed engine runs one node at a time over a window no longer than the lookahead, since
-//! nothing that another node does in the window can reach it before the window ends.
+//! queue, in global order; a windowed engine runs one node at a time over a window short enough that what nodes say to
+//! each other in it comes in a later window of who hears it (see [`Turns`]).
 //!
 //! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
 
@@ -157,7 +157,7 @@ pub(crate) trait Outbox<M> {
     fn tell(&mut self, node: u32, key: Key);
 }
 
-/// Memory that the nodes of one part share to put messages in: never state that decides anything.
+/// What the nodes of one part share: memory to put messages in, and counts. Never state that decides anything.
 pub(crate) trait Cargo<M> {
     /// A message on its way to another part.
     type Parcel: Send;

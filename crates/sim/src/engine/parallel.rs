@@ -40,7 +40,8 @@ pub(crate) struct Parallel<N: Node> {
     pub(crate) parts: Vec<Part<N>>,
     /// The longest epoch: the shortest delay of a channel between parts, or of a word.
     epoch: Duration,
-    window: Duration,
+    /// Between the beginnings of windows.
+    step: Duration,
     /// Everything before has been handled.
     now: Time,
     pace: Pace,
@@ -139,16 +140,18 @@ struct Summary {
 #[derive(Clone, Copy)]
 struct Stretch {
     epoch: Duration,
-    window: Duration,
+    /// Between the beginnings of windows.
+    step: Duration,
     until: Time,
     budget: u64,
 }
 
 impl Stretch {
-    /// The end of the epoch that begins at `start`: at a window's end if there is one in reach.
+    /// The end of the epoch that begins at `start`: where a window begins if one does in reach, so that no more are cut short
+    /// than those of the other side.
     fn end(&self, start: Time) -> Time {
-        let (latest, window) = (start.saturating_add(self.epoch).as_ps(), self.window.as_ps());
-        let whole = latest - latest % window;
+        let (latest, step) = (start.saturating_add(self.epoch).as_ps(), self.step.as_ps());
+        let whole = latest - latest % step;
         Time::from_ps(if whole > start.as_ps() { whole } else { latest }).min(self.until)
     }
 
@@ -166,8 +169,8 @@ impl Stretch {
 impl<N: Node> Parallel<N> {
     /// An engine whose parts are those of `map`; `epoch`: the shortest delay of a channel between parts, or
     /// of a word.
-    pub(crate) fn new(parts: Vec<Part<N>>, epoch: Duration, window: Duration) -> Self {
-        Self { parts, epoch, window, now: Time::ZERO, pace: Pace::default() }
+    pub(crate) fn new(parts: Vec<Part<N>>, epoch: Duration, step: Duration) -> Self {
+        Self { parts, epoch, step, now: Time::ZERO, pace: Pace::default() }
     }
 
     /// Everything before has been handled.
@@ -189,7 +192,7 @@ impl<N: Node> Parallel<N> {
             return pause;
         }
         let (in_parallel, share) = self.pace.plan();
-        let stretch = Stretch { epoch: self.epoch, window: self.window, until, budget: budget / share };
+        let stretch = Stretch { epoch: self.epoch, step: self.step, until, budget: budget / share };
         let clock = self.pace.start();
         let (pause, now, handled) = if in_parallel {
             run_threads(&mut self.parts, self.now, stretch)
@@ -417,11 +420,11 @@ mod tests {
     }
 
     #[test]
-    fn an_epoch_ends_with_a_window_if_one_ends_in_reach_and_never_after_the_limit() {
+    fn an_epoch_ends_where_a_window_begins_if_one_does_in_reach_and_never_after_the_limit() {
         let ps = Time::from_ps;
         let stretch = |epoch, until| Stretch {
             epoch: Duration::from_ps(epoch),
-            window: Duration::from_ps(100),
+            step: Duration::from_ps(100),
             until: ps(until),
             budget: 1,
         };

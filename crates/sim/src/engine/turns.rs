@@ -1,7 +1,7 @@
 //! Whose turn it is: how long a window may be, and which nodes run it together.
 //!
 //! A message needs the lookahead to get anywhere, so windows of that length are safe for all nodes at once. Most networks
-//! allow for twice that: where nodes fall into two sides and short links only lead from one side to the other, the sides
+//! allow for up to twice that: where nodes fall into two sides and short links only lead from one side to the other, the sides
 //! take turns. Each turn is two steps long and begins one step after that of the other side: what a node sends in
 //! `[0, 2)` arrives in `[1, ..)`, which the other side runs next, and the answers arrive from 2 on.
 
@@ -25,8 +25,8 @@ impl Turns {
         Self { step: lookahead.min(MAX_WINDOW), sides: 1, side_of: vec![0; nodes] }
     }
 
-    /// The longest turns for nodes with `links` (from, to, delay) between them, and words that reach any node after `words`
-    /// or later.
+    /// The longest turns for nodes with `links` (from, to, delay) between them, and words that reach any node after
+    /// `words` or later.
     pub(crate) fn longest(nodes: usize, links: &[(u32, u32, Duration)], words: Option<Duration>) -> Self {
         let delays = links.iter().map(|&(.., delay)| delay);
         let together = Self::together(nodes, delays.chain(words).min().unwrap_or(MAX_WINDOW));
@@ -41,6 +41,11 @@ impl Turns {
             return together;
         }
         Self { step, sides: 2, side_of }
+    }
+
+    /// The same with steps of a quarter of the length.
+    pub(crate) fn quartered(self) -> Self {
+        Self { step: self.step / 4, ..self }
     }
 
     /// How long a turn is.

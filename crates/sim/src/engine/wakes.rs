@@ -44,8 +44,8 @@ impl Wakes {
         Some(key)
     }
 
-    /// When the node must run for something of its own, unless that is booked. `ahead`: when the next window begins, and
-    /// the one after it. One booking further ahead is enough: when it comes up early, the next is made.
+    /// When the node must run for something of its own, unless that is booked. `ahead`: when the node's next window
+    /// begins, and the one after it. One booking further ahead is enough: when it comes up early, the next is made.
     #[inline]
     pub(super) fn book(&mut self, ahead: [Time; 2]) -> Option<Time> {
         let next = self.own.min(self.next());

@@ -1,9 +1,9 @@
 //! The fast engine: windows of time, one node at a time, no global event queue.
 //!
 //! Nothing that happens in a window reaches another node before its own window begins (see [`Turns`]). So each node that
-//! has something to do runs once a window: its messages are gathered as plain integers, put in order as far as the node
-//! needs it, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty stretches
-//! are skipped.
+//! has something to do runs once a window: its messages are gathered as plain integers, put in order as far as the
+//! node needs it, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty
+//! stretches are skipped.
 //!
 //! One such engine runs one part of the world; what its nodes send to other parts it puts aside (see
 //! [`super::Parallel`]).
@@ -35,6 +35,9 @@ struct Frame {
     /// Of these two.
     rows: [usize; 2],
 }
+
+// A node without a place here has one beyond every row.
+const _: () = assert!(usize::BITS >= 64, "the engine needs a machine of 64 bits");
 
 /// What a node sees of a window: its events in order, and a way to speak.
 pub(crate) struct Window<'a, M> {
@@ -146,12 +149,13 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
     /// Sends to another part or a node of the same side, or further ahead than two windows.
     #[inline(never)]
     fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
-        assert!(at >= self.frame.others[0], "a message arrives after the window in which it is sent");
+        assert!(at >= self.frame.others[0], "a message takes the lookahead at least");
         if channel.part != self.part {
             return self.remote.messages.push((*channel, at, msg));
         }
         let (node, ps) = (self.ends[channel.id as usize], at.as_ps().wrapping_sub(self.frame.start.as_ps()));
         let (window, offset) = self.calendar.place_of(node, self.frame.index, ps);
+        assert!(window > self.frame.index, "a message arrives in a later window of its node");
         self.calendar.file(window, node, pack(offset, channel.rank, msg.into()));
     }
 
@@ -173,7 +177,7 @@ impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
 impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: &Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.frame.others[0], "a message arrives after the window");
+        debug_assert!(at >= self.frame.others[0], "a message takes the lookahead at least");
         // Nearly all arrive in one of the next two windows of the other side.
         let ahead = usize::from(at >= self.frame.others[1]);
         let offset = at.as_ps().wrapping_sub(self.frame.others[ahead].as_ps());
@@ -192,7 +196,7 @@ impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
     }
 
     fn tell(&mut self, node: u32, key: Key) {
-        debug_assert!(key.at() >= self.frame.whole[0], "word comes no sooner than the lookahead lets it");
+        assert!(key.at() >= self.frame.whole[0], "word comes in a later window of any node");
         self.remote.told.push((node, key));
     }
 }
@@ -247,8 +251,8 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         for channel in map.channels.iter().filter(|channel| channel.part == part) {
             channels[map.ends[channel.id as usize] as usize].push(channel.id);
         }
-        let sides = map.places.iter().zip(&turns.side_of).filter(|((of, _), _)| *of == part);
-        let calendar = Calendar::new(turns.step, turns.sides, sides.map(|(_, &side)| side).collect());
+        let own = map.places.iter().zip(&turns.side_of).filter(|((of, _), _)| *of == part);
+        let calendar = Calendar::new(turns.step, turns.sides, own.map(|(_, &side)| side).collect());
         Self {
             part,
             calendar,
@@ -584,12 +588,15 @@ mod tests {
 
     #[test]
     fn idle_stretches_take_no_time() {
-        let (map, mut nodes) = world(&together());
-        let mut engine = Windowed::new(&map, 0, &together());
-        let late = Time::from_ps(1 << 60);
-        engine.wake(2, Key::new(late, EventClass::Timer, 0, 0));
-        assert_eq!(engine.earliest().as_ps(), late.as_ps() / 50 / 16 * 16 * 50, "to a coarse slot");
-        assert_eq!(engine.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
-        assert_eq!(nodes[2].seen.len(), 1);
+        for turns in [together(), by_turns()] {
+            let (map, mut nodes) = world(&turns);
+            let mut engine = Windowed::new(&map, 0, &turns);
+            let late = Time::from_ps(1 << 60);
+            engine.wake(2, Key::new(late, EventClass::Timer, 0, 0));
+            let ahead = late.since(engine.earliest()).as_ps();
+            assert!(ahead < 18 * STEP.as_ps(), "known to a coarse slot, and a window");
+            assert_eq!(engine.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
+            assert_eq!(nodes[2].seen.len(), 1);
+        }
     }
 }

@@ -177,11 +177,11 @@ impl Unolb {
     fn on_lost(&mut self, Feedback { now, entropy, .. }: Feedback, random: &mut Random) {
         match self.reroute {
             Reroute::Recent => {
-                self.reroute(now, entropy, random, |subflow| subflow.entropy() == Some(entropy))
+                self.leave_path(now, entropy, random, |subflow| subflow.entropy() == Some(entropy));
             }
             Reroute::Fresh => {
                 let silence = self.base_rtt.mul_f64(SILENCE);
-                self.reroute(now, entropy, random, |subflow| {
+                self.leave_path(now, entropy, random, |subflow| {
                     subflow.acked_at().is_none_or(|at| now.since(at) > silence)
                 });
             }
@@ -190,7 +190,7 @@ impl Unolb {
 
     /// Moves the subflows that are affected away from the path `lost`.
     #[inline(always)]
-    fn reroute(
+    fn leave_path(
         &mut self,
         now: Time,
         lost: Entropy,

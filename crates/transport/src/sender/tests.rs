@@ -753,7 +753,8 @@ proptest! {
                     }
                 }
                 _ => if bench.sender.deadline(now) <= now {
-                    bench.sender.on_timeout(now);
+                    let next = bench.sender.on_timeout(now);
+                    prop_assert_eq!(next, bench.sender.deadline(now));
                     let held = |seq: &u32| bench.sender.sent.clone().take_one(now, *seq, flying[seq]).is_some();
                     let kept: Vec<u32> = flying.keys().copied().filter(held).collect();
                     flying.retain(|seq, _| kept.contains(seq));
