@@ -132,9 +132,9 @@ impl Drive {
             Turns::together(nodes, lookahead)
         };
         let turns = if kind == EngineKind::QuarterWindow { turns.quartered() } else { turns };
-        let ends: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
+        let channels: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
         Self {
-            map: Map::new(&cut.part_of, &turns, &ends),
+            map: Map::new(&cut.part_of, &turns, &channels),
             epoch: epoch(&cut),
             turns: (!oracle).then_some(turns),
         }

@@ -35,8 +35,8 @@ struct Crowd {
 }
 
 impl Lanes {
-    /// Up to so many keys are put in order as they come: most come in order. With 64, dense windows of two sides, which hold
-    /// about 100, cost 10 instructions a packet-hop more.
+    /// Up to so many keys are put in order as they come: most come in order. With 64, dense windows of two sides
+    /// cost 10 instructions a packet-hop more.
     const FEW: usize = 192;
     /// Words that all lanes may take: a megabyte. Room grows with the square of a switch's ports.
     const MOST: usize = 1 << 17;
