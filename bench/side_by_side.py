@@ -1,0 +1,67 @@
+"""Which of two builds is faster, where other work makes seconds come and go: both run at the same time on one core, which
+the system gives to each in turn for a few milliseconds, so that what slows one down slows down the other.
+
+usage: side_by_side.py OLD NEW [--rounds N] [--cpu N] -- ARGUMENT...
+
+The arguments are those of `farspan run`. Prints CPU seconds of both a round, the ratio NEW / OLD, and the median ratio,
+as JSON lines. Fails if their digests differ. Linux only.
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+
+def start(binary, arguments, cpu, output):
+    return subprocess.Popen(
+        [binary, "run", *arguments, "--json", "--quiet"],
+        stdout=output,
+        preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
+    )
+
+
+def finish(process, output):
+    """CPU seconds of a run, and its digest."""
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{process.args[0]} failed with exit code {process.returncode}")
+    output.seek(0)
+    return usage.ru_utime + usage.ru_stime, json.load(output)["digest"]
+
+
+def run_both(binaries, arguments, cpu):
+    outputs = [tempfile.TemporaryFile() for _ in binaries]
+    processes = [start(binary, arguments, cpu, output) for binary, output in zip(binaries, outputs)]
+    return [finish(process, output) for process, output in zip(processes, outputs)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("old")
+    parser.add_argument("new")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)))
+    parser.add_argument("arguments", nargs="+", help="of farspan run, behind --")
+    args = parser.parse_args()
+    ratios = []
+    for number in range(args.rounds):
+        # Who starts first has the core to itself for a moment: they take turns.
+        if number % 2 == 0:
+            old, new = run_both([args.old, args.new], args.arguments, args.cpu)
+        else:
+            new, old = run_both([args.new, args.old], args.arguments, args.cpu)
+        (old_s, old_digest), (new_s, new_digest) = old, new
+        if old_digest != new_digest:
+            sys.exit(f"the outcomes differ: digest {old_digest} and {new_digest}")
+        ratios.append(new_s / old_s)
+        line = {"old_s": round(old_s, 3), "new_s": round(new_s, 3), "ratio": round(ratios[-1], 4)}
+        print(json.dumps(line), flush=True)
+    print(json.dumps({"rounds": len(ratios), "median_ratio": round(statistics.median(ratios), 4)}))
+
+
+if __name__ == "__main__":
+    main()
