@@ -1,10 +1,9 @@
 """Which of two builds is faster, where other work makes seconds come and go: both run at the same time on one core, which
-the system gives to each in turn for a few milliseconds, so that what slows one down slows down the other.
+the system gives to each in turn for a few milliseconds, so that what slows one down slows down the other. The slower one
+ends alone: a ratio far from 1 is rougher.
 
-usage: side_by_side.py OLD NEW [--rounds N] [--cpu N] -- ARGUMENT...
-
-The arguments are those of `farspan run`. Prints CPU seconds of both a round, the ratio NEW / OLD, and the median ratio,
-as JSON lines. Fails if their digests differ. Linux only.
+The arguments are those of `farspan run`; name no output folder, since both would write to it. Prints CPU seconds of both a
+round, the ratio NEW / OLD, and the median ratio, as JSON lines. Fails if their digests differ. Linux only.
 """
 import argparse
 import json
@@ -16,11 +15,8 @@ import tempfile
 
 
 def start(binary, arguments, cpu, output):
-    return subprocess.Popen(
-        [binary, "run", *arguments, "--json", "--quiet"],
-        stdout=output,
-        preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
-    )
+    command = ["taskset", "--cpu-list", str(cpu), binary, "run", *arguments, "--json", "--quiet"]
+    return subprocess.Popen(command, stdout=output)
 
 
 def finish(process, output):
@@ -28,23 +24,42 @@ def finish(process, output):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        sys.exit(f"{process.args[0]} failed with exit code {process.returncode}")
+        sys.exit(f"{' '.join(process.args)} failed with exit code {process.returncode}")
     output.seek(0)
     return usage.ru_utime + usage.ru_stime, json.load(output)["digest"]
 
 
 def run_both(binaries, arguments, cpu):
     outputs = [tempfile.TemporaryFile() for _ in binaries]
-    processes = [start(binary, arguments, cpu, output) for binary, output in zip(binaries, outputs)]
-    return [finish(process, output) for process, output in zip(processes, outputs)]
+    processes = []
+    try:
+        for binary, output in zip(binaries, outputs):
+            processes.append(start(binary, arguments, cpu, output))
+        return [finish(process, output) for process, output in zip(processes, outputs)]
+    finally:
+        for process in processes:
+            if process.returncode is None:
+                process.kill()
+                process.wait()
+
+
+def rounds(word):
+    number = int(word)
+    if number < 1:
+        raise argparse.ArgumentTypeError("one round at least")
+    return number
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("old")
-    parser.add_argument("new")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)))
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="side_by_side.py OLD NEW [--rounds N] [--cpu N] -- ARGUMENT...",
+    )
+    parser.add_argument("old", help="a farspan binary")
+    parser.add_argument("new", help="another one")
+    parser.add_argument("--rounds", type=rounds, default=5, help="how often (5)")
+    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="the core (the first)")
     parser.add_argument("arguments", nargs="+", help="of farspan run, behind --")
     args = parser.parse_args()
     ratios = []
