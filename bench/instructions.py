@@ -56,7 +56,7 @@ def limits(words):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("binary")
-    p.add_argument("--engine", action="append", default=[], choices=["windowed", "oracle"])
+    p.add_argument("--engine", action="append", default=[], choices=["windowed", "oracle", "ordered"])
     p.add_argument("--ports", action="append", default=[], choices=[*SCENARIOS])
     p.add_argument("--probes", action="store_true", help="also full ports with probes, windowed")
     p.add_argument("--limit", action="append", default=[], metavar="WHAT=N")

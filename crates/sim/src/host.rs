@@ -4,7 +4,7 @@ mod arrivals;
 mod counters;
 
 use crate::drive::Common;
-use crate::engine::{Channel, EventClass, Key, Outbox, Packed, Payload, Window};
+use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::nic::Nic;
 use crate::outcome::{FlowOutcome, Sample};
 use crate::plan::Plan;
@@ -16,7 +16,8 @@ use crate::trace::FlowTracer;
 use crate::trigger::{End, Waiting};
 use crate::watch::{Holding, Watch};
 use counters::HostCounters;
-use farspan_fabric::{PacketId, Packets};
+use farspan_fabric::switch::shared;
+use farspan_fabric::{Gate, PacketId, Packets};
 use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::wire;
 use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Queue, Take};
@@ -105,7 +106,7 @@ impl Host {
         let now = key.at();
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(now, id, common),
-            (EventClass::Frame, _) => {}
+            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
             // The NIC is free.
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
@@ -130,7 +131,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
-        if window.has_wakes() || self.watch.is_some() {
+        if window.has_wakes() || window.has_frames() || self.watch.is_some() {
             return self.run_asked(common, window);
         }
         self.run_through::<false>(common, window)
@@ -149,8 +150,8 @@ impl Host {
         common: &mut Common,
         window: &mut Window<'_, PacketId>,
     ) -> Time {
-        let mut messages: &[Packed<PacketId>] = if ASKED { &[] } else { window.take_packed() };
-        let ahead = |window: &Window<'_, PacketId>, messages: &[Packed<PacketId>]| match messages.first() {
+        let mut messages: &[Arriving<PacketId>] = if ASKED { &[] } else { window.take_packed() };
+        let ahead = |window: &Window<'_, PacketId>, messages: &[Arriving<PacketId>]| match messages.first() {
             Some(packed) => packed.at(window.start()),
             None if ASKED => window.next_at(),
             None => Time::MAX,
@@ -185,9 +186,7 @@ impl Host {
             }
             if let Some((&packed, others)) = messages.split_first() {
                 (now, messages) = (next, others);
-                if let Some(id) = packed.get() {
-                    self.receive_one(now, id, common);
-                }
+                self.receive_one(now, packed.get(), common);
             } else if ASKED && !self.asked(common, window) {
                 now = next;
             }
@@ -202,7 +201,7 @@ impl Host {
         let (key, payload) = window.next().expect("an event is there");
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(key.at(), id, common),
-            (EventClass::Frame, _) => {}
+            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
             (EventClass::Word, _) => self.heard(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {
@@ -332,7 +331,25 @@ impl Host {
             self.endpoint.next_data(),
             "its control packets wait here"
         );
-        if self.replies.is_empty() { self.endpoint.next_data() } else { Time::ZERO }
+        if !self.replies.is_empty() {
+            Time::ZERO
+        } else if self.nic.gate == Gate::Open {
+            self.endpoint.next_data()
+        } else {
+            Time::MAX
+        }
+    }
+
+    /// The switch says that data must wait, or may go on.
+    #[cold]
+    fn on_frame(&mut self, frame: Frame) {
+        self.nic.gate =
+            if shared::Frame(frame.0) == shared::Frame::PAUSE { Gate::Closed } else { Gate::Open };
+    }
+
+    /// Whether data waits that only a frame can release.
+    pub(crate) fn is_held(&self) -> bool {
+        self.nic.gate == Gate::Closed && self.endpoint.next_data() != Time::MAX
     }
 
     /// The NIC, which is free, takes the endpoint's next packet; says whether there was one. `WATCHED`: whether the host may
@@ -357,6 +374,9 @@ impl Host {
         {
             self.nic.send_one(now, id, self.plan.header, true, out);
             return true;
+        }
+        if self.nic.gate == Gate::Closed {
+            return false;
         }
         let Self { endpoint, nic, plan, .. } = self;
         endpoint.poll_data(now, ToNic { now, header: plan.header, nic, packets, out })

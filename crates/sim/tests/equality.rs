@@ -7,7 +7,8 @@ mod common;
 #[path = "common/random.rs"]
 mod random;
 
-use random::{FEATURES, features, random_spec};
+use farspan_fabric::switch::shared;
+use random::{FEATURES, features, random_spec, shared_spec};
 use std::collections::BTreeMap;
 
 /// Runs the worlds of a range of seeds and gives how often each feature was seen.
@@ -37,6 +38,22 @@ fn random_worlds_come_out_equal_under_every_engine_and_the_gate_sees_what_it_sho
             "{name:?} was seen in {count} of these worlds: the gate would not notice a fault there"
         );
     }
+}
+
+#[test]
+fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
+    let (mut differ, mut worlds) = ([0; 2], [0; 2]);
+    for seed in 0..120 {
+        let spec = shared_spec(seed);
+        let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let without = farspan_sim::Spec { shared: shared::Config::None, ..spec.clone() };
+        let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        let kind = usize::from(matches!(spec.shared, shared::Config::Pause(_)));
+        worlds[kind] += 1;
+        differ[kind] += usize::from(outcome.packet_digest != without.packet_digest);
+    }
+    println!("of {worlds:?} worlds with pools and pause frames {differ:?} differ from those without");
+    assert!(differ.iter().all(|&count| count >= 15), "{differ:?}: the gate would not notice a fault there");
 }
 
 #[test]

@@ -35,12 +35,14 @@ struct Later {
     place: u32,
 }
 
-/// No message: the node knows what it waits for. No key has all bits set, since no message has the number 2^31 - 1.
+/// No message: the node knows what it waits for. No key has all bits set, since no message has the number 2^32 - 1.
 const WAKE_UP: u64 = u64::MAX;
 
 /// Messages and wake-ups under way.
 pub(super) struct Calendar<M> {
     messages: PhantomData<M>,
+    /// Whether a frame was ever filed.
+    pub(super) has_frames: bool,
     /// Time between the beginnings of windows, ps.
     step: u64,
     /// See [`super::Turns::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the
@@ -81,6 +83,7 @@ impl<M: Message> Calendar<M> {
         let row = nodes.div_ceil(64);
         Self {
             messages: PhantomData,
+            has_frames: false,
             step: step.as_ps(),
             sides: u64::from(sides),
             side_of,
@@ -365,7 +368,7 @@ mod tests {
     }
 
     fn pack(offset: u64, rank: u16, msg: u32) -> Packed<u32> {
-        Packed::message(offset, rank, msg)
+        Packed::message(offset, rank | super::super::packed::IS_MESSAGE, msg)
     }
 
     /// Takes what a window holds: the keys of each node that has something to do, in order.

@@ -65,6 +65,23 @@ pub fn random_spec(seed: u64) -> Spec {
     }
 }
 
+/// The world of a seed with switches whose ports share state.
+pub fn shared_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
+    let mut spec = random_spec(seed);
+    let mtu = spec.mss + spec.header;
+    spec.shared = if draw.one_in(2) {
+        shared::Config::Pool(shared::pool::Config { size: mtu * draw.spread(2, 60) })
+    } else {
+        let pause_above = mtu * draw.spread(1, 20);
+        let resume_at = Bytes::new(draw.below(pause_above.get()));
+        shared::Config::Pause(shared::pause::Config { pause_above, resume_at })
+    };
+    // A pause may last for ever where packets wait for each other in a ring.
+    spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
+    spec
+}
+
 /// Draws of one world.
 struct Draw(Random);
 
