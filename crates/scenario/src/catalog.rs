@@ -52,10 +52,7 @@ pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
         "workloads" => Ok(workloads()),
         "scenarios" => Ok(BUILT_IN.iter().map(|s| item(s.name, &s.description(), "")).collect()),
         "figures" => Ok(Vec::new()),
-        _ => {
-            let (problem, cure) = names::unknown("kind of list", kind, KINDS, &[]);
-            Err(format!("{problem}; {cure}"))
-        }
+        _ => Err(names::unknown("kind of list", kind, KINDS, &[]).to_string()),
     }
 }
 

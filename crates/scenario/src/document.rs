@@ -1,6 +1,6 @@
 //! A scenario's text with the place of every key in it.
 
-use crate::error::{Place, ScenarioError};
+use crate::error::{Place, Problem, ScenarioError};
 use crate::schema::Keys;
 use crate::typed;
 use serde::de::DeserializeOwned;
@@ -43,8 +43,10 @@ impl Document {
             ScenarioError {
                 place: Place::Text { name: name.to_owned(), line, column },
                 path: String::new(),
-                problem: format!("not TOML: {}", error.message().replace('\n', ", ")),
-                cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()).to_owned(),
+                problem: Problem::Syntax {
+                    message: error.message().replace('\n', ", "),
+                    cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()),
+                },
             }
         };
         let tree = DeTable::parse(text).map_err(|error| place(&error))?;
@@ -83,9 +85,9 @@ impl Document {
     /// # Errors
     /// The first key that is not known, with its place.
     pub fn check_keys(&self, keys: &Keys) -> Result<(), ScenarioError> {
-        keys.check(&self.table).map_err(|fault| {
-            let place = self.key_place(&fault.path).unwrap_or_else(|| self.place(0));
-            fault.at(place)
+        keys.check(&self.table).map_err(|error| {
+            let place = self.key_place(&error.path).unwrap_or_else(|| self.place(0));
+            error.at(place)
         })
     }
 
@@ -96,7 +98,7 @@ impl Document {
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         toml::from_str(&self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            typed::fault(self.path_at(offset), error.message()).at(self.place(offset))
+            typed::error(self.path_at(offset), error.message()).at(self.place(offset))
         })
     }
 

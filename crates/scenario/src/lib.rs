@@ -27,19 +27,19 @@ pub mod value;
 
 pub use build::{CollectivePlan, PathFacts, SitePair, World};
 pub use builtin::{BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER};
-pub use error::{Place, ScenarioError};
+pub use error::{Place, Problem, ScenarioError};
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
 pub use farspan_workload::{import, list};
+pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::Resolved;
 pub use results::{Results, SaveError, Traces, clear, run, write};
 pub use schema::schema;
-pub use scheme::{SchemeEntry, available_schemes, built_in_schemes};
+pub use scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]
 pub fn unknown_name(what: &str, text: &str, available: &[&str], planned: &[&str]) -> String {
-    let (problem, cure) = names::unknown(what, text, available, planned);
-    format!("{problem}; {cure}")
+    names::unknown(what, text, available, planned).to_string()
 }
