@@ -336,7 +336,8 @@ mod tests {
     #[test]
     fn flows_come_back() {
         let mut open = flow(1, 5);
-        (open.finish, open.delivered, open.started) = (None, None, false);
+        let end = &mut open.outcome;
+        (end.finish, end.delivered, end.started) = (None, None, false);
         let path = file("flows.parquet");
         FlowTable::save(&path, &[flow(0, 20), open]).unwrap();
         let rows = read_flows(&path).unwrap();

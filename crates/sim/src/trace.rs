@@ -137,7 +137,7 @@ impl FlowTracer {
         let started = What::Started { local: of.dst, remote: of.src, size: None };
         let started = (!std::mem::replace(&mut receiving.has_started, true)).then_some(started);
         let view = endpoint.receiver(flow);
-        let repaired = view.map_or(0, |view| view.blocks_repaired);
+        let repaired = view.map_or(0, |view| view.counters.blocks_repaired);
         if std::mem::replace(&mut receiving.repaired, repaired) < repaired
             && let Some(layout) = self.plan.layout(flow)
         {
