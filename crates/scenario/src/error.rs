@@ -1,7 +1,7 @@
 //! What is wrong with a scenario, where it stands, and the cure.
 
+use crate::catalog::scheme::SchemeError;
 use crate::names::{self, UnknownName};
-use crate::scheme::SchemeError;
 use farspan_fabric::TopologyError;
 use farspan_fabric::topology::GraphError;
 use farspan_transport::congestion::ConfigError;

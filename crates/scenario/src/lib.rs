@@ -6,27 +6,25 @@
 #![forbid(unsafe_code)]
 
 mod build;
-mod builtin;
 pub mod catalog;
-mod document;
 mod error;
 mod estimate;
+mod limits;
 pub mod model;
 mod names;
-mod profile;
 pub mod reference;
 mod request;
 mod resolve;
 mod results;
-mod schema;
-mod scheme;
-mod source;
+mod text;
 pub mod topology;
-mod typed;
 pub mod value;
 
 pub use build::{CollectivePlan, PathFacts, SitePair, World};
-pub use builtin::{BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER};
+pub use catalog::builtin::{
+    BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
+};
+pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
 pub use error::{Place, Problem, ScenarioError};
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
@@ -35,8 +33,7 @@ pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::Resolved;
 pub use results::{Results, SaveError, Traces, clear, run, write};
-pub use schema::schema;
-pub use scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
+pub use text::schema::schema;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]

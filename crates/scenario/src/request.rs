@@ -1,10 +1,10 @@
 //! What a command asks for: a scenario by name or file, and what its arguments change.
 
-use crate::builtin::{BUILT_IN, BuiltIn};
+use crate::catalog::builtin::{BUILT_IN, BuiltIn};
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::names;
 use crate::resolve::Resolved;
-use crate::source::Source;
+use crate::text::source::Source;
 use std::path::Path;
 
 /// What a command asks for.

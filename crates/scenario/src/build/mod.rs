@@ -12,7 +12,7 @@ pub use collectives::CollectivePlan;
 use crate::error::{ScenarioError, ValueError};
 use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
-use crate::typed;
+use crate::text::typed;
 use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};

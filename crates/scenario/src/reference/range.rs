@@ -3,7 +3,7 @@
 use super::kind::Kind;
 use crate::error::Problem;
 use crate::resolve::Resolved;
-use crate::source::Source;
+use crate::text::source::Source;
 use farspan_transport::congestion::Requirement;
 
 /// Scenarios in which, together, every key applies.

@@ -1,8 +1,8 @@
 //! Faults of links: which keys each kind needs, their defaults and ranges.
 
 use super::Context;
-use super::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
 use crate::error::ValueError;
+use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
 use crate::model::LinkFault;
 use crate::value::{FaultKind, LossPackets};
 use farspan_fabric::fault::LossProcess;

@@ -1,9 +1,9 @@
 //! The files that a scenario reads: their digests tell scenarios apart that name the same files with other contents.
 
-use crate::builtin::BuiltInTopology;
-use crate::document::join;
+use crate::catalog::builtin::BuiltInTopology;
 use crate::error::ValueError;
 use crate::model::{Topology, Workload};
+use crate::text::join;
 use crate::value::{ClassSizes, Sizes};
 use farspan_units::random;
 use std::collections::{BTreeMap, BTreeSet};

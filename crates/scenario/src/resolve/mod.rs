@@ -2,15 +2,15 @@
 
 mod fault;
 mod files;
-pub(crate) mod limits;
 mod scheme;
 mod topology;
 mod workload;
 
+use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
+use crate::limits;
 use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
-use crate::profile::Profiles;
-use crate::source::Source;
+use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
 

@@ -1,13 +1,13 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
 use super::Context;
+use crate::catalog::scheme::{self, RECOVERIES, Stack};
 use crate::error::{Problem, ValueError};
 use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
 use crate::names::UnknownName;
-use crate::profile::overlay;
-use crate::schema::Keys;
-use crate::scheme::{self, RECOVERIES, Stack};
-use crate::typed;
+use crate::text::overlay;
+use crate::text::schema::Keys;
+use crate::text::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
 use farspan_transport::congestion::ConfigError;
 use farspan_transport::{WindowCheck, balance, coding, congestion};

@@ -1,9 +1,9 @@
 //! Topology: which keys apply to which kind, and their defaults. Ranges are the generators' business.
 
 use super::Context;
-use super::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
-use crate::builtin::BuiltInTopology;
+use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Problem, ValueError};
+use crate::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
 use crate::model::{Topology, Wan};
 use crate::topology::{self, Defaults};
 use crate::value::{Jitter, Oversubscription, TopologyKind};

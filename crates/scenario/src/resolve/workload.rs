@@ -3,7 +3,7 @@
 use super::Context;
 use crate::error::ValueError;
 use crate::model::Workload;
-use crate::source::knobs;
+use crate::text::source::knobs;
 use crate::value::{
     ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TriggerDelay, WorkloadKind,
 };

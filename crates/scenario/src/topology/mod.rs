@@ -10,11 +10,11 @@ mod range;
 
 pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
 
-use crate::builtin::BuiltInTopology;
-use crate::document::Document;
+use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Place, ScenarioError, ValueError};
-use crate::resolve::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
-use crate::schema::Keys;
+use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
+use crate::text::document::Document;
+use crate::text::schema::Keys;
 use farspan_fabric::Network;
 use farspan_units::{Bytes, Duration, Rate};
 use std::path::Path;

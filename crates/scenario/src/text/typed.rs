@@ -1,8 +1,8 @@
 //! What is wrong with a value of another type than its key's, in words.
 
-use crate::document::join;
 use crate::error::{Problem, ValueError};
 use crate::names;
+use crate::text::join;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 

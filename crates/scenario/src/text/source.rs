@@ -1,11 +1,12 @@
 //! Layers of a scenario: its text, and on top of it what the command's arguments change.
 
-use crate::document::{Document, join};
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::Scenario;
-use crate::profile::overlay;
-use crate::schema::{Keys, unknown_key};
-use crate::typed;
+use crate::text::document::Document;
+use crate::text::join;
+use crate::text::overlay;
+use crate::text::schema::{Keys, unknown_key};
+use crate::text::typed;
 use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};

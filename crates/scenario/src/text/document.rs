@@ -1,8 +1,9 @@
 //! A scenario's text with the place of every key in it.
 
 use crate::error::{Place, Problem, ScenarioError};
-use crate::schema::Keys;
-use crate::typed;
+use crate::text::join;
+use crate::text::schema::Keys;
+use crate::text::typed;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -116,11 +117,6 @@ impl Document {
         let (line, column) = line_and_column(&self.text, offset);
         Place::Text { name: self.name.clone(), line, column }
     }
-}
-
-/// The dotted path of `key` in the table at `parent`.
-pub(crate) fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
 }
 
 fn record_table(path: &str, table: &DeTable<'_>, spans: &mut BTreeMap<String, (Range<usize>, Range<usize>)>) {

@@ -2,9 +2,9 @@
 //!
 //! The schema is generated from the types, so that the key check, `--set` and the published schema cannot differ.
 
-use crate::document::join;
 use crate::error::{Problem, ValueError};
 use crate::model::Scenario;
+use crate::text::join;
 use serde_json::Value;
 
 /// The JSON Schema (2020-12) of a scenario.

@@ -1,10 +1,14 @@
 //! What there is, by kind: `farspan list`.
 
-use crate::builtin::BUILT_IN;
+pub(crate) mod builtin;
+pub(crate) mod profile;
+pub(crate) mod scheme;
+
 use crate::names;
-use crate::scheme::built_in_schemes;
+use builtin::BUILT_IN;
 use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
+use scheme::built_in_schemes;
 use serde::Serialize;
 
 /// The kinds of things that can be listed.
