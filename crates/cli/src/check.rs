@@ -1,8 +1,8 @@
 //! `farspan check`.
 
 use crate::args::CheckArgs;
+use crate::clock::now;
 use crate::format::{bytes, percent, seconds, with_prefix};
-use crate::progress::now;
 use crate::runner::peak_rss;
 use crate::{Failure, output};
 use farspan_scenario::{EngineKind, PathFacts, Resolved, World};

@@ -6,6 +6,7 @@ mod args;
 mod bench;
 pub mod bug;
 mod check;
+mod clock;
 mod compare;
 mod demo;
 mod format;

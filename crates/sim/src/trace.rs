@@ -8,26 +8,9 @@ use farspan_fabric::Packet;
 use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::wire::{Ack, Header};
 use farspan_transport::{Endpoint, PacketState, SenderView};
-use farspan_units::{Duration, FlowId, HostId, NodeId, PortId, Time};
+use farspan_units::{Duration, FlowId, HostId, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
-
-/// What is traced.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Trace {
-    /// Flows, both ends of each.
-    pub flows: Vec<FlowId>,
-    /// Ports.
-    pub ports: Vec<PortId>,
-}
-
-impl Trace {
-    /// The traced ports of a node.
-    pub(crate) fn ports_of(&self, ports: &Range<u32>) -> BTreeSet<PortId> {
-        self.ports.iter().copied().filter(|port| ports.contains(&port.0)).collect()
-    }
-}
 
 /// A traced flow at its sender.
 #[derive(Default)]
