@@ -43,7 +43,7 @@ pub struct ScenarioError {
     /// The key, as a dotted path; empty if none is concerned.
     pub path: String,
     /// What is wrong, and what was expected.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 impl ScenarioError {
@@ -225,13 +225,13 @@ pub(crate) struct ValueError {
     /// The key, as a dotted path.
     pub path: String,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: Box<Problem>,
 }
 
 impl ValueError {
     /// An error at `path`.
     pub fn new(path: impl Into<String>, problem: impl Into<Problem>) -> Self {
-        Self { path: path.into(), problem: problem.into() }
+        Self { path: path.into(), problem: Box::new(problem.into()) }
     }
 
     /// A rule that does not hold at `path`.

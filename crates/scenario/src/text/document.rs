@@ -44,10 +44,10 @@ impl Document {
             ScenarioError {
                 place: Place::Text { name: name.to_owned(), line, column },
                 path: String::new(),
-                problem: Problem::Syntax {
+                problem: Box::new(Problem::Syntax {
                     message: error.message().replace('\n', ", "),
                     cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()),
-                },
+                }),
             }
         };
         let tree = DeTable::parse(text).map_err(|error| place(&error))?;
