@@ -27,7 +27,7 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
     let mut lines = vec![String::new()];
     let path = |name: &str, path: Option<PathFacts>| {
         path.map(|path| {
-            let PathFacts { hops, base_rtt, bdp } = path;
+            let PathFacts { hops, base_rtt, bdp, .. } = path;
             format!("{name}: {hops} links, base RTT {base_rtt}, BDP {} B", bdp.get())
         })
     };

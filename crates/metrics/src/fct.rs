@@ -31,6 +31,7 @@ const FLOWS_FOR_P999: u64 = 10_000;
 
 /// Completion times of one class of flows. Unfinished flows count as infinite: whatever they make infinite is `None`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Fct {
     /// Measured flows that started.
     pub count: u64,
@@ -142,6 +143,7 @@ impl Group {
 
 /// Completion times of all measured flows, by class and by tag; `None` for a class without flows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FctTable {
     /// All flows.
     pub all: Option<Fct>,
@@ -173,6 +175,7 @@ impl FctTable {
 
 /// Slowdown of the flows of one bin of sizes, at the sender.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SlowdownBin {
     /// Largest size of the bin; `None` for no limit.
     pub up_to_bytes: Option<u64>,
@@ -190,6 +193,7 @@ pub struct SlowdownBin {
 
 /// Slowdown by flow size; `None` for a bin without flows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SizeBins {
     /// At most one packet.
     pub one_packet: Option<SlowdownBin>,

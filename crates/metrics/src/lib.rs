@@ -1,6 +1,23 @@
 //! What a run says about itself: flow records, quantiles, fairness, summaries over seeds, Parquet tables.
 //!
 //! Nothing here simulates: records go in, numbers come out. [`Summary`] is the document of `farspan run --json`.
+//!
+//! ```
+//! use farspan_metrics::{Class, Completion, FlowOutcome, FlowRecord, Fct, jain};
+//! use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+//!
+//! let flow = |id: u32, fct: u64| {
+//!     let ideal = Duration::from_us(10);
+//!     let mut outcome = FlowOutcome::new(HostId(0), HostId(1), Class::Intra, Bytes::new(4096), ideal);
+//!     outcome.started = true;
+//!     outcome.finish = Some(Time::ZERO + Duration::from_us(fct));
+//!     FlowRecord { flow: FlowId(id), tag: "burst".into(), poisson: false, measured: true, outcome }
+//! };
+//! let flows = [flow(0, 12), flow(1, 20), flow(2, 28)];
+//! let fct = Fct::of(flows.iter(), Completion::Sender).expect("flows were measured");
+//! assert_eq!((fct.mean_us, fct.slowdown_p50), (Some(20.0), Some(2.0)));
+//! assert_eq!(jain(&[1e9, 1e9]), Some(1.0));
+//! ```
 #![forbid(unsafe_code)]
 
 mod collective;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The file system refuses.
     #[error("{path}: cannot be read ({source}); give the folder that `farspan run --out` wrote")]

@@ -51,6 +51,7 @@ pub struct PortRecord {
 
 /// What is sampled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum Probe {
     /// Receiver goodput over the last interval, bit/s.
     Rate,

@@ -73,6 +73,7 @@ pub struct Summary {
 
 /// Flows of a run, measured or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct FlowCounts {
     /// Started before the run ended.
     pub started: u64,
@@ -109,6 +110,7 @@ pub struct OfferedLoad {
 
 /// Bytes that hosts sent.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct ByteSums {
     /// Payload in first transmissions.
     pub payload: u64,
@@ -158,6 +160,7 @@ pub struct PacketSums {
 
 /// How losses were noticed and repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Recovery {
     /// Time-outs.
     pub timeouts: u64,
@@ -200,6 +203,7 @@ impl Recovery {
 /// Queues, and the bottleneck: the port with the highest utilisation (among equals the one with the longest mean queue,
 /// then the first).
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Queues {
     /// Largest data queue of any port.
     pub max_bytes: Option<u64>,

@@ -19,6 +19,7 @@ const ROW_GROUP: usize = 1 << 18;
 
 /// Why a table cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// The file system refuses.
     #[error("{path}: cannot be written ({source}); choose another --out, or make room")]

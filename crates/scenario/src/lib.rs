@@ -3,6 +3,20 @@
 //! The way of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (every key
 //! that applies has a value; the constants come from `data/profiles.toml`) -> [`World`] (what the simulator runs) ->
 //! results. Every error names the place, what was expected, and the cure.
+//!
+//! ```
+//! use farspan_scenario::{EngineKind, Problem, Request, World, run};
+//!
+//! let set = |text: &str| Request { set: vec![text.to_owned()], ..Request::new("uno/incast-intra") };
+//! let resolved = set("workload.flow_size=64KiB").resolve()?;
+//! let world = World::build(&resolved)?;
+//! let results = run(&resolved, &world, EngineKind::Windowed, &mut |_progress| true);
+//! assert_eq!(results.summary.flows.finished, results.summary.flows.started);
+//!
+//! let error = set("topology.kk=4").resolve().unwrap_err();
+//! assert!(matches!(*error.problem, Problem::UnknownKey { .. }));
+//! # Ok::<(), farspan_scenario::ScenarioError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod build;

@@ -30,6 +30,7 @@ const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
 
 /// A world, ready to run, and what the results need beside it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct World {
     /// What the simulator runs.
     pub spec: Spec,
@@ -51,6 +52,7 @@ pub struct World {
 
 /// The farthest hosts of two sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SitePair {
     /// The one site, from 0.
     pub from: usize,
@@ -62,6 +64,7 @@ pub struct SitePair {
 
 /// What a path adds up to in an empty network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PathFacts {
     /// Links from sender to receiver.
     pub hops: usize,

@@ -287,12 +287,12 @@ fn pattern_error(path: &str, key: &str, error: PatternError) -> ValueError {
 
 fn poisson_error(path: &str, error: PoissonError) -> ValueError {
     let key = match error {
-        PoissonError::Load { .. } | PoissonError::TooLate => "load",
         PoissonError::NoReference { .. } | PoissonError::NoneCounted { .. } => "load_reference",
         PoissonError::Nothing { what: "duration" } => "duration",
         PoissonError::Nothing { .. } | PoissonError::TooMany { .. } => "flows",
         PoissonError::Mix { .. } | PoissonError::Alone { .. } => "mix",
         PoissonError::NoSuchHost { .. } | PoissonError::NoReceiver => "receivers",
+        _ => "load",
     };
     ValueError::new(format!("{path}.{key}"), error)
 }

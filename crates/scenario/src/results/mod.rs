@@ -23,6 +23,7 @@ pub use trace::Traces;
 
 /// What a run leaves.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Results {
     /// The document of `farspan run --json`. What only the caller knows (commit, wall time, memory) is empty.
     pub summary: Summary,
@@ -42,6 +43,7 @@ pub struct Results {
 
 /// Why results cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SaveError {
     /// The file system refuses.
     #[error("{}: cannot be written ({source}); choose another --out, or make room", path.display())]

@@ -32,6 +32,7 @@ macro_rules! word_or_quantity {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
             /// A value.

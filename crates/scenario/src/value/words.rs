@@ -17,6 +17,7 @@ macro_rules! words {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
         }
