@@ -6,7 +6,7 @@ mod counters;
 use crate::drive::Common;
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::nic::Nic;
-use crate::outcome::{FlowOutcome, Sample};
+use crate::outcome::Sample;
 use crate::plan::Plan;
 use crate::probe::{FlowSampler, Look, PORTS, PortSampler};
 use crate::record;
@@ -18,15 +18,20 @@ use crate::watch::{Holding, Watch};
 use counters::HostCounters;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Gate, PacketId, Packets};
-use farspan_trace::{FlowEvent, PacketEvent};
+use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_transport::wire;
-use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Queue, Take};
+use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Queue, SenderCounters, Take};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
 const TIMEOUT: u8 = 0;
 const PACER: u8 = 1;
+
+/// What the sender of a flow that has ended has sent: each byte once, parity, and what was sent again.
+fn sent_bytes(size: Bytes, counters: &SenderCounters) -> Bytes {
+    size + counters.parity_bytes + counters.retransmitted_bytes
+}
 
 /// A host: an endpoint behind a NIC.
 pub(crate) struct Host {
@@ -41,10 +46,8 @@ pub(crate) struct Host {
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
-    /// By flow that it sent and that has ended: flow, when, packets sent, payload sent again, time-outs, NACKs.
-    finished: Rows<6>,
-    /// By coded flow among them: flow, parity sent, blocks, blocks that lost more than they could spare.
-    coded: Rows<4>,
+    /// By flow that it sent and that has ended: flow, when, counters but for the payload sent, which follows from them.
+    finished: Rows<2, { SenderCounters::COUNT }>,
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
     pub(crate) waiting: Waiting,
@@ -86,7 +89,6 @@ impl Host {
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
             finished: Rows::default(),
-            coded: Rows::default(),
             delivered: Rows::default(),
             waiting: Waiting::new(id),
             flows: FlowSampler::default(),
@@ -275,28 +277,19 @@ impl Host {
                 self.counters.finished += 1;
                 let measured = self.plan.flows[report.flow.index()].flow.measured;
                 self.counters.measured_finished += u64::from(measured);
-                let c = report.counters;
+                let mut counters = report.counters;
                 debug_assert_eq!(
-                    c.sent_bytes,
-                    report.size + c.parity_bytes + c.retransmitted_bytes,
+                    counters.sent_bytes,
+                    sent_bytes(report.size, &counters),
                     "each byte is sent once, and then again"
                 );
-                let (flow, at) = (u64::from(report.flow.0), report.finished_at.as_ps());
-                self.finished.push([
-                    flow,
-                    at,
-                    c.sent_packets,
-                    c.retransmitted_bytes.get(),
-                    c.timeouts,
-                    c.nacks,
-                ]);
-                if c.blocks > 0 {
-                    self.coded.push([flow, c.parity_bytes.get(), c.blocks, c.blocks_undecodable]);
-                }
+                counters.sent_bytes = Bytes::ZERO;
+                let row = [u64::from(report.flow.0), report.finished_at.as_ps()];
+                self.finished.push(row, counters.to_row());
                 (report.flow, End::Finished)
             }
             Event::Delivered(report) => {
-                self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()]);
+                self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()], []);
                 (report.flow, End::Delivered)
             }
         };
@@ -430,26 +423,18 @@ impl Host {
 
     /// Adds what it knows of flows that have ended.
     pub(crate) fn complete(&self, flows: &mut [FlowOutcome]) {
-        for [flow, at] in self.waiting.started.iter() {
+        for ([flow, at], []) in self.waiting.started.iter() {
             let flow = &mut flows[flow as usize];
             (flow.started, flow.start) = (true, Time::from_ps(at));
         }
-        for [flow, at, sent_packets, retransmitted, timeouts, nacks] in self.finished.iter() {
+        for ([flow, at], counters) in self.finished.iter() {
             let flow = &mut flows[flow as usize];
             flow.started = true;
             flow.finish = Some(Time::from_ps(at));
-            flow.sent_packets = sent_packets;
-            flow.retransmitted_bytes = Bytes::new(retransmitted);
-            flow.sent_bytes = flow.size + flow.retransmitted_bytes;
-            (flow.timeouts, flow.nacks) = (timeouts, nacks);
+            flow.sender = SenderCounters::from_row(counters);
+            flow.sender.sent_bytes = sent_bytes(flow.size, &flow.sender);
         }
-        for [flow, parity, blocks, undecodable] in self.coded.iter() {
-            let flow = &mut flows[flow as usize];
-            flow.parity_bytes = Bytes::new(parity);
-            flow.sent_bytes += flow.parity_bytes;
-            (flow.blocks, flow.blocks_undecodable) = (blocks, undecodable);
-        }
-        for [flow, at] in self.delivered.iter() {
+        for ([flow, at], []) in self.delivered.iter() {
             flows[flow as usize].delivered = Some(Time::from_ps(at));
         }
     }

@@ -46,6 +46,7 @@ extern crate std;
 pub mod balance;
 pub mod coding;
 pub mod congestion;
+mod counters;
 mod delivered;
 mod endpoint;
 mod pacing;
@@ -61,6 +62,7 @@ mod table;
 mod timers;
 pub mod wire;
 
+pub use counters::{ReceiverCounters, SenderCounters};
 pub use endpoint::{
     Answer, Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Reply, Transmit,
 };
@@ -69,4 +71,4 @@ pub use queue::Queue;
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use route::Route;
 pub use scheme::{Scheme, WindowCheck};
-pub use sender::{DataPacket, PacketState, SenderCounters, SenderReport, SenderView, Take};
+pub use sender::{DataPacket, PacketState, SenderReport, SenderView, Take};

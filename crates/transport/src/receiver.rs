@@ -11,6 +11,7 @@
 
 use crate::balance::Entropy;
 use crate::coding::{Decoded, Incoming, Layout};
+use crate::counters::ReceiverCounters;
 use crate::table::OfFlow;
 use crate::wire;
 use alloc::boxed::Box;
@@ -41,14 +42,8 @@ pub struct ReceiverView {
     pub flow: FlowId,
     /// Payload that arrived for the first time.
     pub goodput: Bytes,
-    /// Packets that arrived whole, duplicates included.
-    pub arrived_packets: u64,
-    /// Of these, packets with a congestion mark.
-    pub marked_packets: u64,
-    /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
-    pub trimmed_packets: u64,
-    /// Coded blocks that were decoded in the place of a piece that has not arrived.
-    pub blocks_repaired: u64,
+    /// What was counted so far.
+    pub counters: ReceiverCounters,
     /// Whether the whole message has arrived.
     pub is_complete: bool,
 }
@@ -110,10 +105,12 @@ impl Tally {
         ReceiverView {
             flow,
             goodput: self.goodput,
-            arrived_packets: u64::from(self.arrived),
-            marked_packets: u64::from(self.marked),
-            trimmed_packets: u64::from(trimmed),
-            blocks_repaired: repaired,
+            counters: ReceiverCounters {
+                arrived_packets: u64::from(self.arrived),
+                marked_packets: u64::from(self.marked),
+                trimmed_packets: u64::from(trimmed),
+                blocks_repaired: repaired,
+            },
             is_complete,
         }
     }
@@ -438,7 +435,10 @@ mod tests {
         assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
         assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
         let view = receiver.tally().view(FlowId(7), false, 0, 0);
-        assert_eq!((view.goodput, view.arrived_packets, view.marked_packets), (Bytes::new(100), 2, 1));
+        assert_eq!(
+            (view.goodput, view.counters.arrived_packets, view.counters.marked_packets),
+            (Bytes::new(100), 2, 1)
+        );
     }
 
     #[test]
@@ -457,7 +457,7 @@ mod tests {
         assert!(receiver.on_data(&data(0, 9), false).is_none());
         assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
         assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
-        assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).arrived_packets, 0);
+        assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 0);
     }
 
     #[test]
@@ -471,7 +471,7 @@ mod tests {
         assert_eq!((ack.seq, ack.cumulative, ack.ecn_ce), (0, 2, true));
         assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
         assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
-        assert_eq!(tally.view(FlowId(7), true, 0, 0).arrived_packets, 3);
+        assert_eq!(tally.view(FlowId(7), true, 0, 0).counters.arrived_packets, 3);
     }
 
     #[test]
@@ -483,7 +483,10 @@ mod tests {
         assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
         assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
         let view = live.tally().view(FlowId(7), false, 1, 0);
-        assert_eq!((view.goodput, view.arrived_packets, view.trimmed_packets), (Bytes::new(100), 1, 1));
+        assert_eq!(
+            (view.goodput, view.counters.arrived_packets, view.counters.trimmed_packets),
+            (Bytes::new(100), 1, 1)
+        );
         assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
         live.on_data(&data(1, 3), false);
         let nack = live.tally().on_trimmed_duplicate(&data(2, 3)).unwrap();
@@ -548,7 +551,7 @@ mod tests {
         assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(300), Some(0)), "3, and 0 and 2");
         assert_eq!((arrival.ack.cumulative, arrival.ack.block_complete), (6, true));
         assert_eq!(take(&mut receiver, 2), (false, 0, true), "it is here already");
-        assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).arrived_packets, 6);
+        assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 6);
     }
 
     #[test]

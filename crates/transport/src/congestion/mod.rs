@@ -41,7 +41,7 @@ mod window;
 pub use custom::{Custom, Factory};
 pub use pace::Pacing;
 pub(crate) use registry::config_registry;
-pub use registry::{ConfigError, Entry};
+pub use registry::{ConfigError, Entry, Requirement};
 pub use signals::{Threshold, ThresholdRule};
 pub use window::Cap;
 
