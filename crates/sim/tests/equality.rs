@@ -1,4 +1,4 @@
-//! The gate: random small worlds come out equal, field by field, under every engine.
+//! The gate: random small worlds come out equal, field by field, under every engine, and with the digests that are listed.
 //!
 //! A failure names the seed: `cargo run -p farspan-sim --example equality -- SEED SEED+1` runs it alone, and a longer range
 //! as well.
@@ -6,6 +6,8 @@
 mod common;
 #[path = "common/random.rs"]
 mod random;
+#[path = "common/worlds.rs"]
+mod worlds;
 
 use farspan_fabric::switch::shared;
 use random::{FEATURES, features, random_spec, shared_spec};
@@ -17,6 +19,7 @@ fn hold(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, u32> {
     for seed in seeds {
         let spec = random_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        worlds::as_listed(seed, &outcome).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         features(&spec, &outcome).into_iter().for_each(|name| *seen.entry(name).or_default() += 1);
     }
     seen
@@ -65,4 +68,14 @@ fn a_difference_is_named_by_its_field() {
     other.ports[1].marked_packets += 1;
     let what = common::difference(&outcome, &other).expect("different");
     assert!(what.starts_with("port 1") && what.contains("marked_packets"), "{what}");
+}
+
+#[test]
+fn a_digest_that_is_not_the_listed_one_is_named_with_both() {
+    let mut outcome = common::equal_under_all(&random_spec(7)).expect("equal");
+    assert_eq!(worlds::as_listed(7, &outcome), Ok(()));
+    assert_eq!(worlds::as_listed(worlds::count(), &outcome), Ok(()), "no line, no comparison");
+    outcome.packet_digest ^= 1 << 63;
+    let what = worlds::as_listed(7, &outcome).expect_err("another digest");
+    assert!(what.contains(&worlds::line(&outcome)), "{what}");
 }

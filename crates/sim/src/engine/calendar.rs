@@ -392,7 +392,7 @@ mod tests {
         let mut calendar = self::calendar(LENGTH, NODES as usize);
         let mut model = BTreeMap::<u64, BTreeMap<u64, Vec<u64>>>::new();
         let (mut now, mut number) = (0, 0);
-        for round in 0..3000 {
+        for round in 0..if cfg!(miri) { 60 } else { 3000 } {
             for _ in 0..random.below(40) {
                 let ahead = [2, 2, 2, SLOT, NEAR, 1000, 100_000][random.below(7) as usize];
                 // A few nodes get most, so that some of them fill several chunks.
@@ -422,7 +422,7 @@ mod tests {
     #[test]
     fn chunks_that_are_taken_are_used_again() {
         let mut calendar = self::calendar(LENGTH, 1);
-        for window in 0..1000 {
+        for window in 0..if cfg!(miri) { 100 } else { 1000 } {
             (0..100).for_each(|number| calendar.file(window, 0, pack(0, 0, number)));
             assert_eq!(calendar.next_active(window, u64::MAX), Some(window));
             assert_eq!(take(&mut calendar, window)[&0].len(), 100);
