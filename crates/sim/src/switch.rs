@@ -47,14 +47,15 @@ impl Sink<Channel> for Window<'_, PacketId> {
 }
 
 /// From a switch to the engine, for what looks at it and for engines that want more.
-struct ToEngine<'a, O> {
+/// `COMPLETIONS`: whether these are events.
+struct ToEngine<'a, O, const COMPLETIONS: bool> {
     out: &'a mut O,
     tap: Option<&'a mut PortTap>,
-    /// Whether completions are events.
-    has_completions: bool,
 }
 
-impl<O: Outbox<PacketId>> Sink<Channel> for ToEngine<'_, O> {
+impl<O: Outbox<PacketId>, const COMPLETIONS: bool> Sink<Channel> for ToEngine<'_, O, COMPLETIONS> {
+    const KEEPS_COMPLETIONS: bool = COMPLETIONS;
+
     #[inline(always)]
     fn send(&mut self, channel: &Channel, at: Time, id: PacketId) {
         self.out.send(channel, at, id);
@@ -66,9 +67,7 @@ impl<O: Outbox<PacketId>> Sink<Channel> for ToEngine<'_, O> {
 
     #[inline]
     fn due(&mut self, channel: &Channel, at: Time) {
-        if self.has_completions {
-            self.out.wake(Key::new(at, EventClass::Completion, channel.id, 0));
-        }
+        self.out.wake(Key::new(at, EventClass::Completion, channel.id, 0));
     }
 
     #[inline]
@@ -130,7 +129,7 @@ impl Switch {
         out: &mut impl Outbox<PacketId>,
     ) {
         if key.class() == EventClass::Completion {
-            let sink = &mut ToEngine { out, tap: self.tap.as_mut(), has_completions: true };
+            let sink = &mut ToEngine::<_, true> { out, tap: self.tap.as_mut() };
             return self.fabric.complete(key.at(), PortId(key.id()), packets, sink);
         }
         self.handle_one::<true>(key, payload, Time::MAX, packets, out);
@@ -146,7 +145,7 @@ impl Switch {
         out: &mut impl Outbox<PacketId>,
     ) {
         let Self { fabric, tap, plan, node, sampler } = self;
-        let sink = &mut ToEngine { out, tap: tap.as_mut(), has_completions: COMPLETIONS };
+        let sink = &mut ToEngine::<_, COMPLETIONS> { out, tap: tap.as_mut() };
         let (now, id) = (key.at(), PortId(key.id()));
         match payload {
             Payload::Message(packet) => return fabric.arrive(now, id, packet, horizon, packets, sink),
@@ -189,7 +188,7 @@ impl Switch {
         if self.tap.is_none() {
             return self.fabric.run(&span, arrivals, buckets, packets, window);
         }
-        let sink = &mut ToEngine { out: window, tap: self.tap.as_mut(), has_completions: false };
+        let sink = &mut ToEngine::<_, false> { out: window, tap: self.tap.as_mut() };
         self.fabric.run(&span, arrivals, buckets, packets, sink)
     }
 
@@ -201,7 +200,7 @@ impl Switch {
         while let Some((key, payload)) = window.next() {
             self.handle_one::<false>(key, payload, horizon, packets, window);
         }
-        let sink = &mut ToEngine { out: window, tap: self.tap.as_mut(), has_completions: false };
+        let sink = &mut ToEngine::<_, false> { out: window, tap: self.tap.as_mut() };
         self.fabric.advance(last, packets, sink)
     }
 

@@ -92,7 +92,11 @@ pub trait Sink<L> {
     /// A frame of switches' own is on its way.
     fn send_frame(&mut self, link: &L, at: Time, frame: Frame);
 
-    /// Ordered mode: something is due at the port of `link` at `at`. For drivers that keep an event for each completion.
+    /// Whether the driver keeps an event for each completion: [`Self::due`] says when, and it calls [`Switch::complete`] then.
+    /// Else the switch knows itself what is due. Ordered mode only.
+    const KEEPS_COMPLETIONS: bool = false;
+
+    /// Something is due at the port of `link` at `at`.
     fn due(&mut self, _link: &L, _at: Time) {}
 
     /// Whether [`Self::observe`] is to be called.
@@ -253,8 +257,8 @@ impl<L> Switch<L> {
         }
     }
 
-    /// Ordered mode: the packet in service at `port` has left, if it is due at `now`. For drivers that keep an event for each
-    /// completion.
+    /// Ordered mode: the packet in service at `port` has left, if it is due at `now`. For drivers that
+    /// [keep completions](Sink::KEEPS_COMPLETIONS).
     pub fn complete(&mut self, now: Time, port: PortId, packets: &mut Packets, sink: &mut impl Sink<L>) {
         let Self { core, mode } = self;
         let place = core.lookup.place(port);
@@ -262,7 +266,7 @@ impl<L> Switch<L> {
         if let Mode::Ordered(mode) = mode
             && core.ports[place].port.next_at() == now
         {
-            mode.complete_one(place, core, packets, sink);
+            mode.complete(place, core, packets, sink);
         }
     }
 

@@ -14,6 +14,7 @@ use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 /// What a switch keeps in this mode.
 #[derive(Debug)]
 pub(super) struct Ordered {
+    /// Empty where the [driver keeps completions](Sink::KEEPS_COMPLETIONS).
     agenda: Agenda,
     /// Whether it has faults or shared state.
     is_watched: bool,
@@ -50,6 +51,16 @@ impl SharedState {
         let Some(ingress) = side.ingress else { return };
         let (crossing, size) = (Crossing { ingress, egress }, Bytes::new(u64::from(side.charged)));
         self.model.released(now, crossing, size, &mut self.effects);
+    }
+}
+
+/// Something is due at port `place`, where nothing was, at `at`.
+#[inline(always)]
+fn schedule<L, S: Sink<L>>(agenda: &mut Agenda, place: usize, at: Time, link: &L, sink: &mut S) {
+    if S::KEEPS_COMPLETIONS {
+        sink.due(link, at);
+    } else {
+        agenda.push(place, at);
     }
 }
 
@@ -147,8 +158,7 @@ impl Ordered {
         };
         egress.admitted(admission, id, core.jitter, packets);
         if let Admission::Started(service) = admission {
-            self.agenda.push(place, service.ends);
-            sink.due(&egress.link, service.ends);
+            schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
         }
     }
 
@@ -193,22 +203,9 @@ impl Ordered {
         let egress = &mut core.ports[place];
         egress.admitted(admission, id, core.jitter, packets);
         if let Admission::Started(service) = admission {
-            self.agenda.push(place, service.ends);
-            sink.due(&egress.link, service.ends);
+            schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
         }
         self.take_effect(now, core, packets, sink);
-    }
-
-    /// Does what is due at port `place`, out of turn.
-    pub(super) fn complete_one<L>(
-        &mut self,
-        place: usize,
-        core: &mut Core<L>,
-        packets: &mut Packets,
-        sink: &mut impl Sink<L>,
-    ) {
-        self.agenda.remove(place);
-        self.complete(place, core, packets, sink);
     }
 
     /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
@@ -226,9 +223,9 @@ impl Ordered {
         self.agenda.next_at()
     }
 
-    /// Does what is due at port `place`, which the agenda no longer holds.
+    /// Does what is due at port `place`, which the agenda does not hold.
     #[inline(always)]
-    fn complete<L>(
+    pub(super) fn complete<L>(
         &mut self,
         place: usize,
         core: &mut Core<L>,
@@ -241,8 +238,7 @@ impl Ordered {
         let left = egress.step(now, core.jitter, packets, gate);
         let next = egress.port.next_at();
         if next != Time::MAX {
-            self.agenda.push(place, next);
-            sink.due(&egress.link, next);
+            schedule(&mut self.agenda, place, next, &egress.link, sink);
         }
         let Some((id, arrival)) = left else { return };
         if self.is_watched || sink.observes() {
@@ -318,8 +314,7 @@ impl Ordered {
                         && let Some(service) = egress.port.resume(now, packets)
                     {
                         egress.begin(service, core.jitter);
-                        self.agenda.push(place, service.ends);
-                        sink.due(&egress.link, service.ends);
+                        schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
                     }
                 }
             }

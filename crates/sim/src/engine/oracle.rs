@@ -26,6 +26,17 @@ impl<M> PartialOrd for Entry<M> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
+
+    // The queue compares by `<=` and `>=`, and keys nearly always differ.
+    #[inline]
+    fn le(&self, other: &Self) -> bool {
+        if self.key == other.key { self.cmp(other).is_le() } else { self.key > other.key }
+    }
+
+    #[inline]
+    fn ge(&self, other: &Self) -> bool {
+        other.le(self)
+    }
 }
 impl<M> PartialEq for Entry<M> {
     fn eq(&self, other: &Self) -> bool {
