@@ -15,19 +15,19 @@ mod arrivals;
 mod live;
 mod reply;
 
-use crate::Route;
 use crate::balance::Entropy;
-use crate::coding::{Block, Decoded, Payload};
+use crate::coding::Decoded;
 use crate::delivered::Delivered;
+use crate::message::{Incoming, Message, Poll, Received};
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
+use crate::recovery::PacketState;
 use crate::schedule::Schedule;
-use crate::sender::{PacketState, Sender, SenderReport, SenderView, Take};
+use crate::sender::{Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
 use crate::timers::{Due, Kind, Timers, UNARMED};
 use crate::wire::{self, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 use live::Live;
 pub use reply::Reply;
@@ -45,48 +45,6 @@ pub struct EndpointConfig {
     pub header: Bytes,
 }
 
-/// A message to be sent.
-#[derive(Clone, Debug)]
-pub struct Message {
-    /// Its number: never used before at either end.
-    pub flow: FlowId,
-    /// Where it goes.
-    pub to: HostId,
-    /// Its payload; at least one byte.
-    pub size: Bytes,
-    /// First window.
-    pub initial_cwnd: Bytes,
-    /// What the sender knows of its path, and what it is assembled from.
-    pub route: Arc<Route>,
-}
-
-/// A packet that has arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Incoming {
-    /// The host that sent the packet.
-    pub from: HostId,
-    /// Its header.
-    pub header: Header,
-    /// Whether it carries a congestion mark.
-    pub ecn_ce: bool,
-    /// Whether a switch cut its payload off; its header still says how long that was. Only data packets are trimmed.
-    pub trimmed: bool,
-}
-
-/// A payload that arrived for the first time: the driver copies it, if there are bytes at all.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Received {
-    /// The flow.
-    pub flow: FlowId,
-    /// Where in the message it belongs, or which parity it is.
-    pub payload: Payload,
-    /// A block that is complete with it, of which pieces have not arrived: they can be decoded now. Its packets are of no
-    /// use any more when they arrive.
-    pub decodable: Option<Block>,
-    /// How many bytes of the message are here that were not before, decoded ones included.
-    pub delivered: Bytes,
-}
-
 /// What the arrival of a data packet leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
@@ -100,25 +58,6 @@ pub struct Answer {
     pub received: Option<Received>,
 }
 
-/// A packet to put on the wire.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Transmit {
-    /// Where it goes.
-    pub to: HostId,
-    /// Its header.
-    pub header: Header,
-    /// Its size on the wire.
-    pub size: Bytes,
-    /// Its path, as switches hash it.
-    pub entropy: Entropy,
-    /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
-    pub control: bool,
-    /// What it carries; nothing, if it is a control packet.
-    pub payload: Option<Payload>,
-    /// Whether the payload was sent before.
-    pub retransmission: bool,
-}
-
 /// What a receiver says.
 #[derive(Clone, Copy)]
 enum Feedback<'a> {
@@ -129,17 +68,6 @@ enum Feedback<'a> {
 
 /// The place of a sender's recovery timer.
 const RECOVERY: usize = Kind::Recovery as usize;
-
-/// What the NIC is to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Poll {
-    /// Send this packet.
-    Packet(Transmit),
-    /// Nothing now; a pacer releases a packet at this time, if nothing else happens before.
-    At(Time),
-    /// Nothing until something happens.
-    Idle,
-}
 
 /// Something that the application wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -48,11 +48,13 @@ pub mod coding;
 pub mod congestion;
 mod delivered;
 mod endpoint;
+mod message;
 mod pacing;
 mod path;
 mod queue;
 mod receiver;
 pub mod recovery;
+mod registry;
 mod route;
 mod schedule;
 mod scheme;
@@ -61,12 +63,13 @@ mod table;
 mod timers;
 pub mod wire;
 
-pub use endpoint::{
-    Answer, Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Reply, Transmit,
-};
+pub use endpoint::{Answer, Endpoint, EndpointConfig, Event, Reply};
+pub use message::{Incoming, Message, Poll, Received, Transmit};
 pub use path::{Class, Path};
 pub use queue::Queue;
 pub use receiver::{ReceiverReport, ReceiverView};
+pub use recovery::PacketState;
+pub use registry::{ConfigError, Entry};
 pub use route::Route;
 pub use scheme::{Scheme, WindowCheck};
-pub use sender::{DataPacket, PacketState, SenderCounters, SenderReport, SenderView, Take};
+pub use sender::{DataPacket, SenderCounters, SenderReport, SenderView, Take};

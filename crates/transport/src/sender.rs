@@ -13,9 +13,9 @@ mod report;
 use crate::balance::{self, Balance, Balancer, Entropy};
 use crate::coding::{Layout, Outgoing};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
-use crate::endpoint::Message;
+use crate::message::Message;
 use crate::pacing::Pacer;
-use crate::recovery::{Patience, SentMap, Smoothed};
+use crate::recovery::{Patience, Recover, Recovery, SentMap, Smoothed};
 use crate::scheme::WindowCheck;
 use crate::wire;
 use crate::{Path, Route};
@@ -26,7 +26,7 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time
 pub use packet::{DataPacket, Take};
 use packet::{InBlocks, Wants};
 use records::Records;
-pub use report::{PacketState, SenderCounters, SenderReport, SenderView};
+pub use report::{SenderCounters, SenderReport, SenderView};
 
 /// No NIC is faster.
 const UNPACED: Rate = Rate::from_bps(u64::MAX);
@@ -55,6 +55,8 @@ pub(crate) struct Sender {
     pacing_rate: Rate,
     pacer: Pacer,
     sent: SentMap,
+    /// Which of its packets are lost, and when.
+    recovery: Recovery,
     srtt: Smoothed,
     /// Payload in flight.
     in_flight: Bytes,
@@ -97,6 +99,7 @@ impl Sender {
         let Decision { cwnd, pacing_rate, next_timer } = control.decision();
         let last = *size - mss * u64::from(pieces.saturating_sub(1));
         let layout = route.layout(*size);
+        let recovery = route.recovery.policy.build(now);
         let packets = layout.as_ref().map_or(pieces, Layout::packets);
         Self {
             flow: *flow,
@@ -104,8 +107,10 @@ impl Sender {
             packets,
             last_len: last.get() as u16,
             is_scheduled: false,
-            wants: Wants::new(&control, &balancer, layout.is_some()).timer_if(next_timer.is_some()),
-            extras: Extras::new(now, route, control.wants_send_record(), layout),
+            wants: Wants::new(&control, &balancer, &recovery, layout.is_some())
+                .timer_if(next_timer.is_some()),
+            extras: Extras::new(now, route, control.wants_send_record(), recovery.wants_acks(), layout),
+            recovery,
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
             control,
@@ -162,7 +167,8 @@ impl Sender {
 
     /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
     pub(crate) fn deadline(&mut self, now: Time) -> Time {
-        self.sent.deadline(now, self.patience())
+        let patience = self.patience();
+        self.recovery.deadline(now, &mut self.sent, patience)
     }
 
     /// How long packets are waited for.
@@ -194,8 +200,10 @@ impl Sender {
     fn window_is_open(&self) -> bool {
         match self.route.window_check {
             WindowCheck::Below => self.in_flight < self.cwnd,
+            // A window below one packet is open all the same: only one of zero is closed.
             WindowCheck::Fits => {
-                self.in_flight.is_zero() || self.in_flight + self.route.path.mss <= self.cwnd
+                self.in_flight + self.route.path.mss <= self.cwnd
+                    || (self.in_flight.is_zero() && !self.cwnd.is_zero())
             }
         }
     }
@@ -265,7 +273,8 @@ impl Sender {
         };
         let blocks = if CARE && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
         to.take(DataPacket { to: self.to, header, blocks, retransmission });
-        now.saturating_add(self.patience().after(timeouts))
+        let patience = self.patience();
+        self.recovery.on_sent(now, timeouts, was_idle, patience)
     }
 
     /// What the header of packet `seq` of a coded message, which leaves now, says of blocks.

@@ -5,7 +5,7 @@
 use farspan_transport::balance;
 use farspan_transport::coding::{self, Block, Code, Payload, blocks};
 use farspan_transport::congestion::{self, fixed_window};
-use farspan_transport::recovery::{self, Detection, Rto};
+use farspan_transport::recovery::{self, Policy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, ReceiverReport, Route, Scheme,
@@ -364,7 +364,7 @@ fn scheme(congestion: congestion::Config) -> Scheme {
     Scheme {
         congestion,
         balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
         coding: coding::Config::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
     }
@@ -393,15 +393,15 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
         Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
-    let detection = prop_oneof![Just(Detection::TimeoutOnly), Just(Detection::Rack)];
+    let policy = prop::sample::select(recovery::NAMES).prop_map(|name| Policy::by_name(name).unwrap());
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
-    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), detection, check, any_coding()).prop_map(
-        |(control, balancer, rto, backoff, detection, window_check, coding)| {
+    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding()).prop_map(
+        |(control, balancer, rto, backoff, policy, window_check, coding)| {
             Arc::new(Scheme {
                 congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
                 balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: recovery::Config { rto, backoff, detection },
+                recovery: recovery::Config { rto, backoff, policy },
                 coding,
                 window_check,
             })
@@ -677,9 +677,9 @@ fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
 
 #[test]
 fn rack_resends_a_hole_without_waiting_for_the_time_out() {
-    let finish = |detection| {
+    let finish = |policy| {
         let mut pair = Pair::new(Channel::default(), 1);
-        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, detection };
+        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
         pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
         while pair.sent.len() < 50 {
             pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };
@@ -690,8 +690,8 @@ fn rack_resends_a_hole_without_waiting_for_the_time_out() {
         assert_eq!(pair.hosts[0].finished[0].counters.retransmitted_packets, 1);
         pair.hosts[0].finished[0].finished_at.since(Time::ZERO)
     };
-    assert!(finish(Detection::TimeoutOnly) > Duration::from_ms(10));
-    assert!(finish(Detection::Rack) < Duration::from_us(300));
+    assert!(finish(Policy::PerPacket) > Duration::from_ms(10));
+    assert!(finish(Policy::Rack) < Duration::from_us(300));
 }
 
 /// A flow of blocks of 8 + 2 packets, of which the channel takes what `lose` names, once.
@@ -701,7 +701,7 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
-    let recovery = recovery::Config { rto, backoff: false, detection: Detection::TimeoutOnly };
+    let recovery = recovery::Config { rto, backoff: false, policy: Policy::PerPacket };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
     pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
     pair.run();

@@ -16,7 +16,7 @@ use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
-use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
+use farspan_transport::recovery::{Config as Recovery, Policy, Rto};
 use farspan_transport::{Class, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
@@ -319,7 +319,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             return Err(Fault::new(format!("{path}.backoff"), problem, "write backoff = true or false"));
         }
     };
-    Ok(Recovery { rto, backoff, detection: if rack { Detection::Rack } else { Detection::TimeoutOnly } })
+    Ok(Recovery { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {

@@ -16,7 +16,7 @@ use farspan_sim::{
 use farspan_trace::{Remark, What};
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
-use farspan_transport::recovery::{self, Detection, Rto};
+use farspan_transport::recovery::{self, Policy, Rto};
 use farspan_transport::{Scheme, WindowCheck, balance, coding};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
@@ -510,7 +510,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         recovery: recovery::Config {
             rto,
             backoff: !draw.one_in(4),
-            detection: draw.pick(&[Detection::TimeoutOnly, Detection::Rack]),
+            policy: draw.pick(&[Policy::PerPacket, Policy::Rack]),
         },
         coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),

@@ -12,6 +12,7 @@ enum Event {
     Send,
     Ack { age: usize, ecn_ce: bool },
     Nack { age: usize },
+    Loss { age: usize },
     Timeout { age: usize },
     Wait(u64),
 }
@@ -21,6 +22,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => Just(Event::Send),
         4 => (0..50_usize, any::<bool>()).prop_map(|(age, ecn_ce)| Event::Ack { age, ecn_ce }),
         1 => (0..50_usize).prop_map(|age| Event::Nack { age }),
+        1 => (0..50_usize).prop_map(|age| Event::Loss { age }),
         1 => (0..50_usize).prop_map(|age| Event::Timeout { age }),
         2 => (0..30_000_000_u64).prop_map(Event::Wait),
     ]
@@ -47,6 +49,7 @@ fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> 
                 of(age).into_iter().for_each(|f| balancer.on_ack(f, ecn_ce, &mut random));
             }
             Event::Nack { age } => of(age).into_iter().for_each(|f| balancer.on_nack(f, &mut random)),
+            Event::Loss { age } => of(age).into_iter().for_each(|f| balancer.on_loss(f, &mut random)),
             Event::Timeout { age } => of(age).into_iter().for_each(|f| balancer.on_timeout(f, &mut random)),
             Event::Wait(ps) => now += Duration::from_ps(ps),
         }
@@ -83,6 +86,18 @@ fn a_selector_that_wants_no_feedback_chooses_the_same_without_it() {
         let random = Random::new(1, Purpose::Balance, 0);
         let wants = config.build(&Start { path: &path, flow: FlowId(0), random }).wants_feedback();
         assert_eq!(run(&config, &events, 0, 1) != run(&config, &silent, 0, 1), wants, "{}", config.name());
+    }
+}
+
+#[test]
+fn unolb_and_plb_leave_a_path_for_a_loss_found_from_acks_as_for_a_time_out() {
+    let after = |event| {
+        let sent = (0..20).map(|_| Event::Send);
+        Vec::from_iter(sent.clone().chain([event]).chain(sent))
+    };
+    for config in ["unolb", "plb"].map(|name| Config::by_name(name).expect("a name of the registry")) {
+        let (loss, timeout) = (after(Event::Loss { age: 5 }), after(Event::Timeout { age: 5 }));
+        assert_eq!(run(&config, &loss, 0, 1), run(&config, &timeout, 0, 1), "{}", config.name());
     }
 }
 

@@ -49,7 +49,10 @@ pub trait Balance {
     /// A packet with this entropy came back as a NACK.
     fn on_nack(&mut self, _feedback: Feedback, _random: &mut Random) {}
 
-    /// A packet with this entropy was found lost or timed out.
+    /// A packet with this entropy was found lost from the ACKs of later ones.
+    fn on_loss(&mut self, _feedback: Feedback, _random: &mut Random) {}
+
+    /// A packet with this entropy timed out.
     fn on_timeout(&mut self, _feedback: Feedback, _random: &mut Random) {}
 }
 
@@ -64,10 +67,10 @@ pub struct Start<'a> {
     pub random: Random,
 }
 
-/// Generates [`Balancer`] and, with the macro of the controls, [`Config`] and the lists.
+/// Generates [`Balancer`] and, by the macro of all registries, [`Config`] and the lists.
 macro_rules! balancers {
     ($($variant:ident, $module:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
-        crate::congestion::config_registry! {
+        crate::registry::config_registry! {
             "path selector"; $($variant, $module, $name, $summary, $source;)*
         }
 
@@ -127,6 +130,13 @@ macro_rules! balancers {
                 match self {
                     $(Self::$variant(balancer) => balancer.on_nack(feedback, random),)*
                     Self::Custom(balancer) => balancer.on_nack(feedback, random),
+                }
+            }
+
+            fn on_loss(&mut self, feedback: Feedback, random: &mut Random) {
+                match self {
+                    $(Self::$variant(balancer) => balancer.on_loss(feedback, random),)*
+                    Self::Custom(balancer) => balancer.on_loss(feedback, random),
                 }
             }
 

@@ -3,11 +3,11 @@
 //! Qureshi et al., "PLB: Congestion Signals are Simple and Effective for Network Load Balancing" (SIGCOMM 2022), with the
 //! constants of Linux (`tcp_plb_*`). A round is congested if at least so large a share of its ACKs is marked. After some
 //! congested rounds in a row the flow takes another path, after fewer of them if nothing is in flight; after a time-out it
-//! does so at once, and then leaves congestion alone for a while. A NACK counts as a time-out. Left out: whether the
-//! control asks for PLB (in Linux only DCTCP does).
+//! does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs, counts as a
+//! time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
 
 use super::{Balance, Entropy, Feedback, Start};
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use farspan_units::{Duration, Random, Time};
 
 /// Parameters of PLB.
@@ -141,7 +141,7 @@ impl Plb {
         over
     }
 
-    /// A time-out or a NACK: once in a time-out, another path at once, and a pause against leaving it for another dead
+    /// A loss, a time-out or a NACK: once in a time-out, another path at once, and a pause against leaving it for another dead
     /// one.
     fn on_lost(&mut self, now: Time, random: &mut Random) {
         if self.lost_at != NEVER && now.since(self.lost_at) < self.rto {
@@ -181,6 +181,10 @@ impl Balance for Plb {
     }
 
     fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
+        self.on_lost(feedback.now, random);
+    }
+
+    fn on_loss(&mut self, feedback: Feedback, random: &mut Random) {
         self.on_lost(feedback.now, random);
     }
 

@@ -6,7 +6,7 @@
 //! assigns; a path is an entropy here.
 
 use super::{Balance, Entropy, Feedback, Start};
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::{Deref, DerefMut};
@@ -254,6 +254,10 @@ impl Balance for Unolb {
     }
 
     fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
+        self.on_lost(feedback, random);
+    }
+
+    fn on_loss(&mut self, feedback: Feedback, random: &mut Random) {
         self.on_lost(feedback, random);
     }
 

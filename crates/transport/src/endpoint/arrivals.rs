@@ -1,7 +1,8 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
-use super::{Answer, Endpoint, Event, Received, Reply};
+use super::{Answer, Endpoint, Event, Reply};
 use crate::coding::{Layout, Payload};
+use crate::message::Received;
 use crate::receiver::{self, Receiver};
 use crate::table::Key;
 use crate::timers::{Due, Kind};

@@ -1,7 +1,7 @@
 //! ACKs and NACKs that wait for the NIC.
 
-use super::Transmit;
 use crate::balance::Entropy;
+use crate::message::Transmit;
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId, Time};
 

@@ -1,9 +1,12 @@
 //! What an endpoint does with what arrives, and when.
 
 use super::*;
+use crate::coding::Payload;
 use crate::congestion::{self, testing};
-use crate::recovery::{self, Detection, Rto};
-use crate::{Path, Scheme, WindowCheck, balance, coding};
+use crate::message::Transmit;
+use crate::recovery::{self, Policy, Rto};
+use crate::{Path, Route, Scheme, WindowCheck, balance, coding};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::Duration;
 
@@ -22,7 +25,7 @@ fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
     let scheme = Scheme {
         congestion: congestion::Config::by_name("fixed_window").unwrap(),
         balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto, backoff: true, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto, backoff: true, policy: Policy::PerPacket },
         coding: coding::Config::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
     };

@@ -4,7 +4,7 @@ use super::{Extras, Sender, keep};
 use crate::balance::{Balance, Feedback};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Late, Outcome, Rto};
+use crate::recovery::{Acked, Late, Outcome, Recover, Rto};
 use crate::wire;
 use farspan_units::{Bytes, Duration, Time};
 
@@ -37,7 +37,6 @@ impl Sender {
             in_flight,
             delivered,
             at_send,
-            telemetry: &[],
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
         control.hear(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
@@ -46,15 +45,23 @@ impl Sender {
             let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
             self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
         }
-        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
-            rack.on_ack(ack.sent_at);
-            if let Some(mark) = rack.lost_until(rtt)
-                && self.sent.may_hold_sent_until(now, mark)
-            {
-                self.take_lost(now, mark);
-            }
+        let is_earlier = self.wants.acks()
+            && self.recover(Acked { now, sent_at: ack.sent_at, is_new: !bytes_acked.is_zero() });
+        rto_shrank || is_earlier
+    }
+
+    /// Tells the recovery policy of an ACK, and gives up what it holds for lost. Returns whether the next time-out may run
+    /// out earlier than before.
+    #[inline(never)]
+    fn recover(&mut self, ack: Acked) -> bool {
+        let Some(extras) = &self.extras else { return false };
+        let verdict = self.recovery.on_ack(ack, &extras.rtt);
+        if let Some(mark) = verdict.lost_until
+            && self.sent.may_hold_sent_until(ack.now, mark)
+        {
+            self.take_lost(ack.now, mark);
         }
-        rto_shrank
+        verdict.is_earlier
     }
 
     /// A NACK arrived: the transmission that it names was trimmed. It is lost at once, if it is in flight and its packet's
@@ -121,9 +128,7 @@ impl Sender {
     /// A packet that a NACK names leaves the window; returns its payload.
     fn take_nacked(&mut self, now: Time, late: Late) -> Bytes {
         let len = self.take_out(late);
-        if self.sent.keeps_entropies() {
-            let Late { sent_at, entropy, .. } = late;
-            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
+        if let Some(feedback) = self.feedback_of(now, late) {
             self.balancer.on_nack(feedback, &mut self.random);
         }
         len
@@ -177,8 +182,8 @@ impl Sender {
     #[cold]
     fn on_spurious(&mut self, now: Time) {
         self.sent.tally_mut().spurious += 1;
-        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
-            rack.on_spurious(now, rtt);
+        if let Some(extras) = &self.extras {
+            self.recovery.on_spurious(now, &extras.rtt);
         }
     }
 
@@ -269,7 +274,10 @@ impl Sender {
     fn take_lost(&mut self, now: Time, mark: Time) {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         while let Some(late) = self.sent.take_sent_until(now, mark) {
-            bytes += self.take_late(now, late);
+            bytes += self.take_out(late);
+            if let Some(feedback) = self.feedback_of(now, late) {
+                self.balancer.on_loss(feedback, &mut self.random);
+            }
             newest = newest.max(late.sent_at);
             self.sent.tally_mut().losses += 1;
         }
@@ -286,9 +294,12 @@ impl Sender {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let patience = self.patience();
         let deadline = loop {
-            match self.sent.take_timed_out(now, patience) {
+            match self.recovery.take_timed_out(now, &mut self.sent, patience) {
                 Ok(late) => {
-                    bytes += self.take_late(now, late);
+                    bytes += self.take_out(late);
+                    if let Some(feedback) = self.feedback_of(now, late) {
+                        self.balancer.on_timeout(feedback, &mut self.random);
+                    }
                     newest = newest.max(late.sent_at);
                     self.sent.tally_mut().timeouts += 1;
                 }
@@ -304,15 +315,10 @@ impl Sender {
         deadline
     }
 
-    /// A packet that is late leaves the window; returns its payload.
-    fn take_late(&mut self, now: Time, late: Late) -> Bytes {
-        let len = self.take_out(late);
-        if self.sent.keeps_entropies() {
-            let Late { sent_at, entropy, .. } = late;
-            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
-            self.balancer.on_timeout(feedback, &mut self.random);
-        }
-        len
+    /// What the path selector hears of a packet given up; `None`: it wants to hear nothing.
+    fn feedback_of(&self, now: Time, Late { sent_at, entropy, .. }: Late) -> Option<Feedback> {
+        let in_flight = self.in_flight;
+        self.sent.keeps_entropies().then_some(Feedback { now, sent_at, entropy, in_flight })
     }
 
     /// A packet given up leaves the window; returns its payload.

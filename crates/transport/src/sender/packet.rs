@@ -3,7 +3,8 @@
 use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
 use crate::congestion::{Congestion, Control};
-use crate::endpoint::Transmit;
+use crate::message::Transmit;
+use crate::recovery::{Recover, Recovery};
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId};
 
@@ -81,13 +82,15 @@ impl Wants {
     const RECORDS: u8 = 4;
     const BLOCKS: u8 = 8;
     const FEEDBACK: u8 = 16;
+    const ACKS: u8 = 32;
 
     /// What these want, and, with `blocks`, a coded message: the control to hear of packets that leave, or what the sender
-    /// knew then; the path selector to hear what became of packets.
-    pub(super) fn new(control: &Control, balancer: &Balancer, blocks: bool) -> Self {
+    /// knew then; the path selector to hear what became of packets; the recovery policy to hear of ACKs.
+    pub(super) fn new(control: &Control, balancer: &Balancer, recovery: &Recovery, blocks: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
         let sent = bit(control.wants_sent(), Self::SENT) | bit(control.wants_send_record(), Self::RECORDS);
-        Self(sent | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
+        let acks = bit(recovery.wants_acks(), Self::ACKS);
+        Self(sent | acks | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
     /// The same; `timer`: and its timer, too, or not.
@@ -120,6 +123,11 @@ impl Wants {
     #[inline]
     pub(super) const fn feedback(self) -> bool {
         self.0 & Self::FEEDBACK != 0
+    }
+
+    #[inline]
+    pub(super) const fn acks(self) -> bool {
+        self.0 & Self::ACKS != 0
     }
 
     #[inline]

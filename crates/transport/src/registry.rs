@@ -95,8 +95,8 @@ macro_rules! config_registry {
         pub const NAMES: &[&str] = &[$($name),*];
 
         #[doc = concat!("Every built-in ", $what, " with a line about it.")]
-        pub const ENTRIES: &[$crate::congestion::Entry] =
-            &[$($crate::congestion::Entry { name: $name, summary: $summary, source: $source }),*];
+        pub const ENTRIES: &[$crate::registry::Entry] =
+            &[$($crate::registry::Entry { name: $name, summary: $summary, source: $source }),*];
 
         impl Config {
             /// The algorithm with this name, all its parameters at their defaults (the `paper` profile).
@@ -121,7 +121,7 @@ macro_rules! config_registry {
             ///
             /// # Errors
             /// The first parameter that is out of range.
-            pub fn check(&self) -> Result<(), $crate::congestion::ConfigError> {
+            pub fn check(&self) -> Result<(), $crate::registry::ConfigError> {
                 match self {
                     $(Self::$variant(config) => config.check(),)*
                     $(Self::$custom(_) => Ok(()),)?
