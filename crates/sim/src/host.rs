@@ -18,8 +18,9 @@ use crate::watch::{Holding, Watch};
 use counters::HostCounters;
 use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, PacketEvent};
+use farspan_transport::in_place::{DataPacket, InPlace as _, Take};
 use farspan_transport::wire;
-use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Queue, Take};
+use farspan_transport::{Endpoint, EndpointConfig, Event};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
 
@@ -33,8 +34,6 @@ pub(crate) struct Host {
     id: HostId,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Nic,
-    /// Control packets that wait for the NIC, in the slab already: an ACK takes the place of the packet that it answers.
-    pub(crate) replies: Queue<PacketId>,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
     /// When a packet last reached this host.
@@ -78,9 +77,8 @@ impl Host {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
-            endpoint: Endpoint::new(config),
+            endpoint: Endpoint::new(config).with_profiles(&plan.profiles),
             nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
-            replies: Queue::default(),
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
@@ -109,17 +107,17 @@ impl Host {
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
-            (EventClass::Timer, _) => self.timer(now, key.kind(), &mut common.packets),
+            (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
         }
-        let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
+        let may_send = self.nic.free_at() <= now && self.endpoint.next_transmit() <= now;
         if may_send && self.transmit::<true>(now, &mut common.packets, out) {
             out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
         self.wake(TIMEOUT, self.timeout_at().max(now), out);
         if self.nic.free_at() <= now {
-            self.wake(PACER, self.next_transmit(), out);
+            self.wake(PACER, self.endpoint.next_transmit(), out);
         }
         self.speak(out);
     }
@@ -161,7 +159,7 @@ impl Host {
             let (free, timeout) = (self.nic.free_at(), self.timeout_at());
             // While the NIC is busy, only timers come between arrivals.
             if next >= free || next >= timeout {
-                let (transmit, timeout) = (self.next_transmit().max(free), timeout.max(now));
+                let (transmit, timeout) = (self.endpoint.next_transmit().max(free), timeout.max(now));
                 let first = next.min(timeout);
                 // After an event that gave the NIC something to do, and when it becomes free while a packet waits, it is its
                 // turn.
@@ -178,7 +176,7 @@ impl Host {
                 }
                 if next > first {
                     now = first;
-                    self.timer(now, TIMEOUT, &mut common.packets);
+                    self.timer(now, TIMEOUT);
                     continue;
                 }
             }
@@ -191,7 +189,7 @@ impl Host {
             next = ahead(window, messages);
         }
         self.speak(window);
-        self.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
+        self.endpoint.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.
@@ -296,18 +294,18 @@ impl Host {
                 self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()]);
                 (report.flow, End::Delivered)
             }
+            event => unreachable!("no record has a place for {event:?}"),
         };
         self.ended(now, flow, end);
     }
 
-    fn timer(&mut self, now: Time, kind: u8, packets: &mut Packets) {
+    fn timer(&mut self, now: Time, kind: u8) {
         let wake = &mut self.wakes[kind as usize];
         if *wake <= now {
             *wake = Time::MAX;
         }
         if kind == TIMEOUT && self.timeout_at() <= now {
             self.endpoint.handle_timeout(now);
-            self.take_replies(packets);
             if let Some((flows, endpoint)) = self.tracer() {
                 flows.timed_out(now, endpoint);
             }
@@ -318,17 +316,6 @@ impl Host {
     #[inline]
     fn timeout_at(&self) -> Time {
         self.endpoint.next_timeout()
-    }
-
-    /// No packet leaves before this time, unless something happens; see [`Endpoint::next_transmit`].
-    #[inline]
-    fn next_transmit(&self) -> Time {
-        debug_assert_eq!(
-            self.endpoint.next_transmit(),
-            self.endpoint.next_data(),
-            "its control packets wait here"
-        );
-        if self.replies.is_empty() { self.endpoint.next_data() } else { Time::ZERO }
     }
 
     /// The NIC, which is free, takes the endpoint's next packet; says whether there was one. `WATCHED`: whether the host may
@@ -348,13 +335,11 @@ impl Host {
 
     #[inline(always)]
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        if !self.replies.is_empty()
-            && let Some(id) = self.replies.pop()
-        {
-            self.nic.send_one(now, id, self.plan.header, true, out);
+        let Self { endpoint, nic, plan, .. } = self;
+        if let Some(reply) = endpoint.poll_reply(now) {
+            nic.send(now, record::reply(&reply, plan.header), true, packets, out);
             return true;
         }
-        let Self { endpoint, nic, plan, .. } = self;
         endpoint.poll_data(now, ToNic { now, header: plan.header, nic, packets, out })
     }
 

@@ -4,7 +4,7 @@ use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
 use farspan_fabric::{Fault, Network, Routes, Walk, fault};
 use farspan_transport::coding::Layout;
-use farspan_transport::{Class, Message, Path, Route, Scheme};
+use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) leaf_of: Arc<[u32]>,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) triggers: Triggers,
+    /// What both ends of a flow know of it.
+    pub(crate) profiles: Profiles,
     pub(crate) mss: Bytes,
     pub(crate) header: Bytes,
     pub(crate) seed: u64,
@@ -67,6 +69,7 @@ impl Plan {
             leaf_of: routes.leaf_of.as_slice().into(),
             flows: Vec::new(),
             triggers: Triggers::new(&spec.triggers, &spec.flows),
+            profiles: Profiles::new([spec.intra.profile.clone(), spec.inter.profile.clone()]),
             mss: spec.mss,
             header: spec.header,
             seed: spec.seed,

@@ -17,7 +17,7 @@ use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::recovery::{Config as Recovery, Policy, Rto};
-use farspan_transport::{Class, Scheme, congestion};
+use farspan_transport::{Class, FlowProfile, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
@@ -268,6 +268,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
         coding: typed(&format!("{path}.coding"), class.coding.as_ref())?,
         window_check: given(class.window_check),
+        profile: FlowProfile::default(),
     })
 }
 

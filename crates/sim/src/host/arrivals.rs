@@ -2,9 +2,10 @@
 
 use super::Host;
 use crate::drive::Common;
-use crate::record::{self, CODED, DATA};
+use crate::record::{self, ACK, CODED, DATA};
 use farspan_fabric::{PacketId, Packets};
-use farspan_transport::{Answer, Incoming};
+use farspan_transport::in_place::InPlace as _;
+use farspan_transport::{Incoming, Received};
 use farspan_units::Time;
 
 impl Host {
@@ -32,7 +33,7 @@ impl Host {
         let packet = &common.packets[id];
         if record::is_whole(packet, DATA) {
             self.receive_data(now, id, common);
-        } else if record::is_ack(packet) {
+        } else if packet.kind() == ACK {
             self.receive_ack(now, id, &mut common.packets);
         } else if record::is_whole(packet, CODED) {
             self.receive_coded(now, id, common);
@@ -53,8 +54,9 @@ impl Host {
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
         common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        let answer = self.endpoint.handle_data(now, plan.flow.src, &data, ecn_ce);
-        self.answer(id, answer, &mut common.packets);
+        let received = self.endpoint.handle_data(now, plan.flow.src, &data, ecn_ce);
+        common.packets.remove(id);
+        self.count_delivered(received);
     }
 
     /// A data packet of a coded message.
@@ -68,29 +70,15 @@ impl Host {
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
         common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        let answer = self.endpoint.handle_coded(now, plan.flow.src, &coded, ecn_ce);
-        self.answer(id, answer, &mut common.packets);
+        let received = self.endpoint.handle_coded(now, plan.flow.src, &coded, ecn_ce);
+        common.packets.remove(id);
+        self.count_delivered(received);
     }
 
-    /// The answer to data packet `id` waits for the NIC in the packet's place.
     #[inline(always)]
-    fn answer(&mut self, id: PacketId, answer: Option<Answer>, packets: &mut Packets) {
-        let Some(Answer { to, entropy, ack, received }) = answer else {
-            packets.remove(id);
-            return self.take_replies(packets);
-        };
+    fn count_delivered(&mut self, received: Option<Received>) {
         if let Some(received) = received {
             self.counters.delivered_bytes += received.delivered;
-        }
-        record::acknowledge(&mut packets[id], &ack, to, self.plan.header, entropy);
-        self.replies.push(id);
-    }
-
-    /// What the endpoint has to say waits for the NIC.
-    #[cold]
-    pub(super) fn take_replies(&mut self, packets: &mut Packets) {
-        while let Some(reply) = self.endpoint.poll_reply() {
-            self.replies.push(packets.insert(record::reply(&reply, self.plan.header)));
         }
     }
 
@@ -98,8 +86,8 @@ impl Host {
     fn receive_ack(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         let packet = packets.remove(id);
         self.counters.count(1, packet.size());
-        self.counters.hash(now, &packet, u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce()));
-        self.endpoint.handle_ack(now, &record::ack(&packet, now));
+        self.counters.hash(now, &packet, record::digest_kind(&packet) << 1 | u64::from(packet.ecn_ce()));
+        self.endpoint.handle_feedback(now, &record::feedback(&packet, now));
     }
 
     /// A NACK, or a data packet without its payload.
@@ -115,6 +103,5 @@ impl Host {
         let header = record::unpack(&packet, now, self.plan.layout(packet.flow));
         let ecn_ce = packet.ecn_ce();
         self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
-        self.take_replies(packets);
     }
 }

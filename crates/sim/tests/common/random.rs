@@ -17,7 +17,7 @@ use farspan_trace::{Remark, What};
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
 use farspan_transport::recovery::{self, Policy, Rto};
-use farspan_transport::{Scheme, WindowCheck, balance, coding};
+use farspan_transport::{FlowProfile, Scheme, WindowCheck, balance, coding};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -514,6 +514,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         },
         coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
+        profile: FlowProfile::default(),
     }
 }
 

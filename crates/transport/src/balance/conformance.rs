@@ -38,7 +38,7 @@ fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> 
         let of = |age: usize| {
             let i = sent.len().checked_sub(age + 1)?;
             let in_flight = Bytes::new(4096) * age as u64;
-            Some(Feedback { now, sent_at: times[i], entropy: sent[i], in_flight })
+            Some(PathSample { now, sent_at: times[i], entropy: sent[i], in_flight })
         };
         match event {
             Event::Send => {
@@ -112,15 +112,15 @@ fn a_selector_from_elsewhere_is_called_like_a_built_in_one() {
         fn wants_feedback(&self) -> bool {
             true
         }
-        fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
-            self.0 = feedback.entropy;
+        fn on_timeout(&mut self, sample: PathSample, _random: &mut Random) {
+            self.0 = sample.entropy;
         }
     }
     let mut random = Random::new(1, Purpose::Balance, 0);
     let mut balancer = Balancer::Custom(Box::new(Box::new(Counting(0))));
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 1);
     let (now, in_flight) = (Time::ZERO, Bytes::ZERO);
-    balancer.on_timeout(Feedback { now, sent_at: now, entropy: 41, in_flight }, &mut random);
+    balancer.on_timeout(PathSample { now, sent_at: now, entropy: 41, in_flight }, &mut random);
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 42);
     assert!(balancer.wants_feedback());
 }

@@ -6,7 +6,7 @@
 //! does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs, counts as a
 //! time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
 
-use super::{Balance, Entropy, Feedback, Start};
+use super::{Balance, Entropy, PathSample, Start};
 use crate::registry::ConfigError;
 use farspan_units::{Duration, Random, Time};
 
@@ -163,8 +163,8 @@ impl Balance for Plb {
         true
     }
 
-    fn on_ack(&mut self, feedback: Feedback, ecn_ce: bool, random: &mut Random) {
-        let Feedback { now, sent_at, in_flight, .. } = feedback;
+    fn on_ack(&mut self, sample: PathSample, ecn_ce: bool, random: &mut Random) {
+        let PathSample { now, sent_at, in_flight, .. } = sample;
         self.acked += 1;
         self.marked += u32::from(ecn_ce);
         if !self.ends_round(now, sent_at) {
@@ -180,16 +180,16 @@ impl Balance for Plb {
         }
     }
 
-    fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback.now, random);
+    fn on_nack(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample.now, random);
     }
 
-    fn on_loss(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback.now, random);
+    fn on_loss(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample.now, random);
     }
 
-    fn on_timeout(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback.now, random);
+    fn on_timeout(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample.now, random);
     }
 }
 
@@ -295,14 +295,14 @@ mod tests {
         let mut flow = Flow::new(&Config::default());
         flow.round(0);
         let began = flow.balancer.began;
-        let mut feedback = flow.feedback(0);
-        feedback.now = began + path().base_rtt * 5;
-        feedback.sent_at = Time::from_ps(began.as_ps() - 1);
-        flow.balancer.on_ack(feedback, true, &mut flow.random);
+        let mut sample = flow.sample(0);
+        sample.now = began + path().base_rtt * 5;
+        sample.sent_at = Time::from_ps(began.as_ps() - 1);
+        flow.balancer.on_ack(sample, true, &mut flow.random);
         assert_eq!(flow.balancer.began, began);
-        feedback.sent_at = began;
-        flow.balancer.on_ack(feedback, true, &mut flow.random);
-        assert_eq!(flow.balancer.began, feedback.now);
+        sample.sent_at = began;
+        flow.balancer.on_ack(sample, true, &mut flow.random);
+        assert_eq!(flow.balancer.began, sample.now);
     }
 
     #[test]
@@ -330,7 +330,7 @@ mod tests {
     fn a_nack_is_a_time_out() {
         let mut flow = linux();
         let before = flow.entropy();
-        flow.balancer.on_nack(flow.feedback(0), &mut flow.random);
+        flow.balancer.on_nack(flow.sample(0), &mut flow.random);
         assert_ne!(flow.entropy(), before);
         assert!(!flow.lose());
     }

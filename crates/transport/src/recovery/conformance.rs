@@ -5,7 +5,8 @@ use crate::congestion::fixed_window;
 use crate::congestion::testing::path;
 use crate::message::Message;
 use crate::sender::Sender;
-use crate::{Route, Scheme, WindowCheck, balance, coding, congestion, wire};
+use crate::wire::{Echo, Fate, Feedback};
+use crate::{FlowProfile, Route, Scheme, WindowCheck, balance, coding, congestion};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::sync::Arc;
 use core::cmp::Reverse;
@@ -48,13 +49,14 @@ impl Flow {
             recovery: Config { rto, backoff: seed.is_multiple_of(2), policy },
             coding: coding::Config::by_name("none").expect("a built-in name"),
             window_check: WindowCheck::Below,
+            profile: FlowProfile::default(),
         };
         let route = Arc::new(Route::new(path(), &scheme));
         let (size, initial_cwnd) = (path().mss * u64::from(packets), path().mss * 10);
         let message = Message { flow: FlowId(1), to: HostId(2), size, initial_cwnd, route };
         Self {
             now: Time::ZERO,
-            sender: Sender::new(Time::ZERO, &message, seed),
+            sender: Sender::new(Time::ZERO, &message, 0, seed),
             armed: Time::MAX,
             channel,
             random: Random::new(seed, Purpose::Test, 0),
@@ -101,16 +103,10 @@ impl Flow {
 
     fn acknowledge(&mut self) {
         let Some(Reverse((_, _, seq, sent_at, cumulative))) = self.acks.pop() else { return };
-        let ack = wire::Ack {
-            flow: FlowId(1),
-            seq,
-            cumulative,
-            sent_at,
-            entropy: 0,
-            ecn_ce: false,
-            block_complete: false,
-        };
-        if self.sender.on_ack(self.now, &ack) && !self.sender.is_finished() {
+        let echo = Echo { sent_at, entropy: 0 };
+        let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false };
+        let ack = Feedback { flow: FlowId(1), seq, cumulative, fate };
+        if self.sender.on_feedback(self.now, &ack) && !self.sender.is_finished() {
             self.armed = self.armed.min(self.sender.deadline(self.now));
         }
     }

@@ -1,12 +1,12 @@
 //! What a sender tells its control and its path selector, and when it sends.
 
 use super::*;
-use crate::Scheme;
-use crate::balance::Feedback;
+use crate::balance::PathSample;
 use crate::coding::{self, Payload, blocks};
 use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
 use crate::recovery::{self, Policy, Rto};
-use crate::wire::Header;
+use crate::wire::{Echo, Fate, Feedback, Header};
+use crate::{FlowProfile, Scheme};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use proptest::prelude::*;
@@ -94,17 +94,17 @@ impl Balance for Counting {
     fn wants_feedback(&self) -> bool {
         true
     }
-    fn on_ack(&mut self, feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_acked.push(feedback.entropy);
+    fn on_ack(&mut self, sample: PathSample, _ecn_ce: bool, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_acked.push(sample.entropy);
     }
-    fn on_nack(&mut self, feedback: Feedback, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_nacked.push(feedback.entropy);
+    fn on_nack(&mut self, sample: PathSample, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_nacked.push(sample.entropy);
     }
-    fn on_loss(&mut self, feedback: Feedback, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_lost.push(feedback.entropy);
+    fn on_loss(&mut self, sample: PathSample, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_lost.push(sample.entropy);
     }
-    fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_timed_out.push(feedback.entropy);
+    fn on_timeout(&mut self, sample: PathSample, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_timed_out.push(sample.entropy);
     }
 }
 
@@ -165,6 +165,7 @@ impl Bench {
                 coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
             }),
             window_check: setup.window_check,
+            profile: FlowProfile::default(),
         };
         let message = Message {
             flow: FlowId(1),
@@ -197,24 +198,19 @@ impl Bench {
     }
 
     fn ack_up_to(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
-        let entropy = seq as u16;
-        let ack = wire::Ack {
-            flow: FlowId(1),
-            seq,
-            cumulative,
-            sent_at,
-            entropy,
-            ecn_ce: seq == 3,
-            block_complete: false,
-        };
-        self.sender.on_ack(now, &ack);
+        let echo = Echo { sent_at, entropy: seq as u16 };
+        let fate = Fate::Arrived { echo, ecn_ce: seq == 3, block_complete: false };
+        self.hear(now, seq, cumulative, fate);
     }
 
     /// A NACK of the transmission of `seq` that left at `sent_at`.
     fn nack(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
-        let nack =
-            wire::Nack { flow: FlowId(1), seq, cumulative, sent_at, entropy: (seq as u16).wrapping_add(100) };
-        self.sender.on_nack(now, &nack);
+        let echo = Echo { sent_at, entropy: (seq as u16).wrapping_add(100) };
+        self.hear(now, seq, cumulative, Fate::Trimmed { echo });
+    }
+
+    fn hear(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
+        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate });
     }
 
     fn nacks_heard(&self) -> usize {
@@ -572,13 +568,12 @@ const CODED: Setup = Setup {
 impl Bench {
     /// An ACK that says that the block of `seq` is complete.
     fn ack_last(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
-        let (flow, entropy, ecn_ce) = (FlowId(1), seq as u16, false);
-        let ack = wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete: true };
-        self.sender.on_ack(now, &ack);
+        let echo = Echo { sent_at, entropy: seq as u16 };
+        self.hear(now, seq, cumulative, Fate::Arrived { echo, ecn_ce: false, block_complete: true });
     }
 
     fn block_nack(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
-        self.sender.on_block_nack(now, &wire::BlockNack { flow: FlowId(1), first, missing, cumulative });
+        self.hear(now, first, cumulative, Fate::Missing { packets: missing });
     }
 }
 

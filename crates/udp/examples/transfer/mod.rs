@@ -4,7 +4,7 @@ use farspan_transport::balance;
 use farspan_transport::coding;
 use farspan_transport::congestion;
 use farspan_transport::recovery::{self, Policy, Rto};
-use farspan_transport::{Class, Path, Route, Scheme, SenderCounters, WindowCheck};
+use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
 use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, Outcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -96,6 +96,7 @@ fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
         },
         coding: transfer.coding.clone(),
         window_check: WindowCheck::Below,
+        profile: FlowProfile::default(),
     };
     Ok(Arc::new(Route::new(path(), &scheme)))
 }

@@ -13,24 +13,23 @@
 
 mod arrivals;
 mod live;
-mod reply;
 
-use crate::balance::Entropy;
 use crate::coding::Decoded;
 use crate::delivered::Delivered;
 use crate::message::{Incoming, Message, Poll, Received};
+use crate::profile::Profiles;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
+use crate::replies::{Replies, Reply};
 use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
 use crate::timers::{Due, Kind, Timers, UNARMED};
-use crate::wire::{self, Header};
+use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 use live::Live;
-pub use reply::Reply;
 
 /// What an endpoint is built with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,32 +44,12 @@ pub struct EndpointConfig {
     pub header: Bytes,
 }
 
-/// What the arrival of a data packet leads to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
-    /// Where its ACK goes.
-    pub to: HostId,
-    /// The ACK's path, as switches hash it.
-    pub entropy: Entropy,
-    /// The ACK, to be sent after the control packets before it.
-    pub ack: wire::Ack,
-    /// The payload, if it came for the first time.
-    pub received: Option<Received>,
-}
-
-/// What a receiver says.
-#[derive(Clone, Copy)]
-enum Feedback<'a> {
-    Ack(&'a wire::Ack),
-    Nack(&'a wire::Nack),
-    BlockNack(&'a wire::BlockNack),
-}
-
 /// The place of a sender's recovery timer.
 const RECOVERY: usize = Kind::Recovery as usize;
 
 /// Something that the application wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// A sender has its last ACK.
     Finished(SenderReport),
@@ -82,6 +61,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
+    profiles: Profiles,
     senders: Table<Live>,
     schedule: Schedule,
     timers: Timers,
@@ -93,7 +73,7 @@ pub struct Endpoint {
     /// What stays of complete receivers of coded messages of which pieces were decoded.
     decoded: FlowMap<Box<Decoded>>,
     /// ACKs and NACKs that wait for the NIC.
-    replies: VecDeque<Reply>,
+    replies: Replies,
     events: VecDeque<Event>,
 }
 
@@ -107,6 +87,7 @@ impl Endpoint {
         );
         Self {
             config,
+            profiles: Profiles::default(),
             senders: Table::new(),
             schedule: Schedule::default(),
             timers: Timers::default(),
@@ -114,9 +95,16 @@ impl Endpoint {
             delivered: Delivered::default(),
             trimmed: FlowMap::with_hasher(Fixed),
             decoded: FlowMap::with_hasher(Fixed),
-            replies: VecDeque::new(),
+            replies: Replies::default(),
             events: VecDeque::new(),
         }
+    }
+
+    /// With these profiles, before its first flow; without this, with the default profile alone.
+    #[must_use]
+    pub fn with_profiles(mut self, profiles: &Profiles) -> Self {
+        self.profiles = profiles.clone();
+        self
     }
 
     /// The host.
@@ -128,12 +116,14 @@ impl Endpoint {
     /// Takes a message; its first packet may leave now.
     ///
     /// # Panics
-    /// If the message has more than 2^32 - 1 packets.
+    /// If the message has more than 2^32 - 1 packets, or its route's profile is none of the endpoint's.
     #[allow(clippy::needless_pass_by_value, reason = "a message is handed over")]
     pub fn submit(&mut self, now: Time, message: Message) {
         debug_assert!(!message.size.is_zero(), "flow {} has no payload", message.flow);
         debug_assert_eq!(message.route.path.mss, self.config.mss, "one payload size for the whole network");
-        let sender = Sender::new(now, &message, self.config.seed);
+        let profile = self.profiles.place(&message.route.profile);
+        let profile = profile.expect("the profile of a route is one of its endpoint's");
+        let sender = Sender::new(now, &message, profile, self.config.seed);
         self.add_sender(now, sender);
     }
 
@@ -159,39 +149,15 @@ impl Endpoint {
                 self.on_trimmed(packet.from, &coded.data, Some(layout));
                 None
             }
-            Header::Coded(coded) => {
-                let answer = self.handle_coded(now, packet.from, coded, packet.ecn_ce)?;
-                self.reply(answer)
-            }
-            Header::Data(data) => {
-                let answer = self.handle_data(now, packet.from, data, packet.ecn_ce)?;
-                self.reply(answer)
-            }
-            Header::Ack(ack) => {
-                if self.comes_from_receiver(ack.flow, packet.from) {
-                    self.handle_ack(now, ack);
-                }
-                None
-            }
-            Header::Nack(nack) => {
-                if self.comes_from_receiver(nack.flow, packet.from) {
-                    self.on_nack(now, nack);
-                }
-                None
-            }
-            Header::BlockNack(nack) => {
-                if self.comes_from_receiver(nack.flow, packet.from) {
-                    self.on_feedback(now, nack.flow, Feedback::BlockNack(nack));
+            Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce),
+            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
+            Header::Feedback(feedback) => {
+                if self.comes_from_receiver(feedback.flow, packet.from) {
+                    self.on_feedback(now, feedback);
                 }
                 None
             }
         }
-    }
-
-    /// Lets the ACK wait for the NIC.
-    fn reply(&mut self, Answer { to, entropy, ack, received }: Answer) -> Option<Received> {
-        self.replies.push_back(Reply::acknowledgement(to, entropy, ack));
-        received
     }
 
     /// Whether `from` is where a live sender's message goes.
@@ -199,31 +165,16 @@ impl Endpoint {
         self.senders.find(flow).is_some_and(|(_, live)| live.sender.to() == from)
     }
 
-    /// [`Self::handle_packet`] of an ACK that is known to come from the receiver of its flow.
+    /// Word from the receiver of its flow.
     #[inline(always)]
-    pub fn handle_ack(&mut self, now: Time, ack: &wire::Ack) {
-        self.on_feedback(now, ack.flow, Feedback::Ack(ack));
-    }
-
-    #[cold]
-    fn on_nack(&mut self, now: Time, nack: &wire::Nack) {
-        self.on_feedback(now, nack.flow, Feedback::Nack(nack));
-    }
-
-    /// News from the receiver of `flow`.
-    #[inline(always)]
-    fn on_feedback(&mut self, now: Time, flow: FlowId, feedback: Feedback<'_>) {
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         // News of a flow that has finished says nothing new.
-        let Some((key, live)) = self.senders.find(flow) else { return };
-        let rto_shrank = match feedback {
-            Feedback::Ack(ack) => live.sender.on_ack(now, ack),
-            Feedback::Nack(nack) => live.sender.on_nack(now, nack),
-            Feedback::BlockNack(nack) => live.sender.on_block_nack(now, nack),
-        };
+        let Some((key, live)) = self.senders.find(feedback.flow) else { return };
+        let is_earlier = live.sender.on_feedback(now, feedback);
         if live.sender.is_finished() {
             return self.finish(now, key);
         }
-        if rto_shrank {
+        if is_earlier {
             let deadline = live.sender.deadline(now);
             self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
         }
@@ -267,27 +218,29 @@ impl Endpoint {
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if let Some(reply) = self.poll_reply() {
+        if let Some(reply) = self.next_reply(now) {
             return Poll::Packet(reply.into_transmit(self.config.header));
         }
         let mut packet = None;
-        self.poll_data(now, &mut packet);
-        match packet {
-            Some(packet) => Poll::Packet(packet.into_transmit(self.config.mss, self.config.header)),
-            None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
+        self.send_data(now, &mut packet);
+        if let Some(packet) = packet {
+            return Poll::Packet(packet.into_transmit(self.config.mss, self.config.header));
+        }
+        match self.schedule.next_release().unwrap_or(Time::MAX).min(self.replies.next()) {
+            Time::MAX => Poll::Idle,
+            at => Poll::At(at),
         }
     }
 
-    /// The first half of [`Self::poll_transmit`], for drivers that have no use for a whole [`Transmit`]: the next control
-    /// packet.
+    /// The next control packet, if one may leave.
     #[inline]
-    pub fn poll_reply(&mut self) -> Option<Reply> {
-        self.replies.pop_front()
+    pub(crate) fn next_reply(&mut self, now: Time) -> Option<Reply> {
+        self.replies.pop(now)
     }
 
-    /// The other half, when there is no control packet: `to` takes the next data packet. Says whether there was one.
+    /// The next data packet, of the flow whose turn it is: `to` takes it. Says whether there was one.
     #[inline(always)]
-    pub fn poll_data(&mut self, now: Time, to: impl Take) -> bool {
+    pub(crate) fn send_data(&mut self, now: Time, to: impl Take) -> bool {
         while let Some(key) = self.schedule.turn(now) {
             if let Some(live) = self.senders.get_mut(key) {
                 if live.sender.next_send().is_some() {
@@ -305,19 +258,10 @@ impl Endpoint {
         false
     }
 
-    /// No packet leaves before this time, unless something happens: a driver need not poll before. [`Time::ZERO`]: one may
-    /// leave at once; [`Time::MAX`]: none waits.
-    #[must_use]
+    /// No packet leaves before this time; [`Time::ZERO`]: one may leave at once, [`Time::MAX`]: none waits.
     #[inline]
-    pub fn next_transmit(&self) -> Time {
-        if self.replies.is_empty() { self.next_data() } else { Time::ZERO }
-    }
-
-    /// The same of data packets alone, for drivers that keep control packets themselves.
-    #[must_use]
-    #[inline]
-    pub fn next_data(&self) -> Time {
-        self.schedule.first()
+    pub(crate) fn next_transmit(&self) -> Time {
+        self.replies.next().min(self.schedule.first())
     }
 
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:
@@ -328,17 +272,15 @@ impl Endpoint {
         Some(self.next_timeout()).filter(|&at| at != Time::MAX)
     }
 
-    /// The same; [`Time::MAX`]: never.
-    #[must_use]
+    /// When the first timer comes up; [`Time::MAX`]: never.
     #[inline]
-    pub const fn next_timeout(&self) -> Time {
+    pub(crate) const fn next_timeout(&self) -> Time {
         self.timers.next()
     }
 
     /// Whether there is an event to [poll](Self::poll_event).
-    #[must_use]
     #[inline]
-    pub fn has_events(&self) -> bool {
+    pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 

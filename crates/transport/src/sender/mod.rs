@@ -44,6 +44,8 @@ pub(crate) struct Sender {
     last_len: u16,
     /// Whether the endpoint's schedule holds it.
     pub is_scheduled: bool,
+    /// The place of the flow's profile in the list that both ends know.
+    profile: u8,
     wants: Wants,
     control: Control,
     balancer: Balancer,
@@ -74,18 +76,18 @@ fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mu
 }
 
 impl Sender {
-    /// A sender for `message`, built from its route; `seed` is the endpoint's.
-    pub(crate) fn new(now: Time, message: &Message, seed: u64) -> Self {
+    /// A sender for `message`, built from its route; `profile`: the place of its profile, `seed`: the endpoint's.
+    pub(crate) fn new(now: Time, message: &Message, profile: u8, seed: u64) -> Self {
         let Message { flow, initial_cwnd, route, .. } = message;
         let (flow, initial_cwnd, path) = (*flow, *initial_cwnd, &route.path);
         let control = route.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
         let balancer = route.balance.build(&balance::Start { path, flow, random });
-        Self::assemble(now, message, seed, control, balancer)
+        Self { profile, ..Self::assemble(now, message, seed, control, balancer) }
     }
 
-    /// A sender for `message` with this control and this path selector.
+    /// A sender for `message` with this control and this path selector, and the first profile.
     pub(crate) fn assemble(
         now: Time,
         message: &Message,
@@ -107,6 +109,7 @@ impl Sender {
             packets,
             last_len: last.get() as u16,
             is_scheduled: false,
+            profile: 0,
             wants: Wants::new(&control, &balancer, &recovery, layout.is_some())
                 .timer_if(next_timer.is_some()),
             extras: Extras::new(now, route, control.wants_send_record(), recovery.wants_acks(), layout),
@@ -270,6 +273,7 @@ impl Sender {
             len: len.get() as u16,
             sent_at: now,
             entropy,
+            profile: self.profile,
         };
         let blocks = if CARE && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
         to.take(DataPacket { to: self.to, header, blocks, retransmission });
