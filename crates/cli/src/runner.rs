@@ -57,7 +57,7 @@ impl Job {
 /// # Errors
 /// If there is none: the message names the nearest.
 pub fn engine(name: &str) -> Result<EngineKind, String> {
-    let known = [EngineKind::Windowed, EngineKind::Oracle];
+    let known = [EngineKind::Windowed, EngineKind::Oracle, EngineKind::Ordered];
     let names: Vec<_> = known.iter().map(|engine| engine.name()).collect();
     let found = known.into_iter().find(|engine| engine.name() == name);
     found.ok_or_else(|| unknown_name("engine", name, &names, &[]))

@@ -11,17 +11,21 @@ extern crate alloc;
 extern crate std;
 
 pub mod fault;
+mod jitter;
 mod network;
 mod packet;
 mod port_config;
 pub mod queue;
 mod routing;
+pub mod switch;
 pub mod topology;
 
 pub use fault::{Fault, NodeFaults};
+pub use jitter::Jitter;
 pub use network::{Link, Network, Node, NodeKind, PortGroup, Tier};
-pub use packet::{Packet, PacketId, Packets};
+pub use packet::{Packet, PacketId, Packets, Parcel, Side};
 pub use port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
-pub use queue::port::{Admission, Port, PortCounters, PortModel, Service, Step};
+pub use queue::port::{Admission, Gate, Port, PortCounters, PortModel, Service, Step};
 pub use routing::{RouteTable, Routes, Walk};
+pub use switch::{Switch, SwitchConfig};
 pub use topology::TopologyError;

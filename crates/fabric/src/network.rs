@@ -126,6 +126,18 @@ impl Network {
         )
     }
 
+    /// By link: the one in the other direction, of parallel ones the one with the same index.
+    ///
+    /// # Panics
+    /// If a link has none; the topologies have one for each.
+    #[must_use]
+    pub fn reverse_links(&self) -> Vec<PortId> {
+        let ends = |link: &Link| (link.from, link.to, link.index);
+        let known: BTreeMap<_, _> = self.links.iter().map(ends).zip((0..).map(PortId)).collect();
+        let reverse = |link: &Link| known[&(link.to, link.from, link.index)];
+        self.links.iter().map(reverse).collect()
+    }
+
     /// The ports of a node.
     #[must_use]
     pub fn ports_of(&self, node: NodeId) -> core::ops::Range<u32> {

@@ -2,15 +2,16 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{
-    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Node, Oracle, Outbox, Parallel, Part, Pause, Turns, Window,
-    Windowed,
+    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Packed, Parallel, Part, Pause,
+    Payload, Turns, Window, Windowed,
 };
 use crate::host::Host;
 use crate::parts;
 use crate::spec::{EngineKind, Spec};
 use crate::switch::Switch;
 use crate::trigger::Triggers;
-use farspan_fabric::{Packet, PacketId, Packets};
+use farspan_fabric::switch::Buckets;
+use farspan_fabric::{PacketId, Packets, Parcel};
 use farspan_units::{Duration, NodeId, Time};
 
 /// Below it a window holds too little to be worth its while, and at zero there is none: the oracle runs instead, with
@@ -40,21 +41,43 @@ impl Node for Place {
     fn handle(
         &mut self,
         key: Key,
-        msg: Option<PacketId>,
+        payload: Payload<PacketId>,
         common: &mut Common,
         out: &mut impl Outbox<PacketId>,
     ) {
         match self {
-            Self::Host(host) => host.handle(key, msg, common, out),
-            Self::Switch(switch) => switch.handle(key, msg, &mut common.packets, out),
+            Self::Host(host) => host.handle(key, payload, common, out),
+            Self::Switch(switch) => switch.handle(key, payload, &mut common.packets, out),
         }
     }
 
     fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         match self {
             Self::Host(host) => host.run(common, window),
-            Self::Switch(switch) => switch.run(&mut common.packets, window),
+            Self::Switch(switch) => switch.run(&mut common.packets, &mut common.buckets, window),
         }
+    }
+
+    fn is_held(&self) -> bool {
+        match self {
+            Self::Host(_) => false,
+            Self::Switch(switch) => switch.fabric.is_held(),
+        }
+    }
+}
+
+#[allow(unsafe_code, reason = "a packet's number is its id")]
+impl Message for PacketId {
+    #[inline(always)]
+    fn number(self) -> u32 {
+        self.number()
+    }
+
+    #[inline(always)]
+    unsafe fn from_number(number: u32) -> Self {
+        // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part whose slab gave it
+        // out: packets that cross are copied (see `Cargo`).
+        unsafe { Self::from_number(number) }
     }
 }
 
@@ -62,6 +85,8 @@ impl Node for Place {
 pub(crate) struct Common {
     /// Room for the packets of the part.
     pub(crate) packets: Packets,
+    /// Room to deal the packets of a window to ports in.
+    pub(crate) buckets: Buckets<Packed<PacketId>>,
     /// How much longer data packets took than through an empty network.
     pub(crate) delays: DelayHistogram,
 }
@@ -72,19 +97,19 @@ impl Common {
         // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `Cargo`), and the
         // engines hand a node what was sent to it in the same part.
         let packets = unsafe { Packets::new() };
-        Self { packets, delays: DelayHistogram::default() }
+        Self { packets, buckets: Buckets::default(), delays: DelayHistogram::default() }
     }
 }
 
 impl Cargo<PacketId> for Common {
-    type Parcel = Packet;
+    type Parcel = Parcel;
 
-    fn pack(&mut self, id: PacketId) -> Packet {
-        self.packets.remove(id)
+    fn pack(&mut self, id: PacketId) -> Parcel {
+        self.packets.take(id)
     }
 
-    fn unpack(&mut self, packet: Packet) -> PacketId {
-        self.packets.insert(packet)
+    fn unpack(&mut self, parcel: Parcel) -> PacketId {
+        self.packets.put(parcel)
     }
 
     #[inline(always)]
@@ -102,6 +127,8 @@ pub(crate) enum Engine {
 /// How a network is run.
 pub(crate) struct Drive {
     pub(crate) map: Map,
+    /// Whether every switch runs in ordered mode.
+    pub(crate) is_ordered: bool,
     /// Of the windowed engine; `None`: the oracle runs.
     turns: Option<Turns>,
     epoch: Duration,
@@ -135,6 +162,7 @@ impl Drive {
         let channels: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
         Self {
             map: Map::new(&cut.part_of, &turns, &channels),
+            is_ordered: oracle || kind == EngineKind::Ordered,
             epoch: epoch(&cut),
             turns: (!oracle).then_some(turns),
         }

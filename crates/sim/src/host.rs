@@ -4,7 +4,7 @@ mod arrivals;
 mod counters;
 
 use crate::drive::Common;
-use crate::engine::{Channel, EventClass, Key, Outbox, Window};
+use crate::engine::{Channel, EventClass, Key, Outbox, Packed, Payload, Window};
 use crate::nic::Nic;
 use crate::outcome::{FlowOutcome, Sample};
 use crate::plan::Plan;
@@ -96,13 +96,14 @@ impl Host {
     pub(crate) fn handle(
         &mut self,
         key: Key,
-        arrived: Option<PacketId>,
+        payload: Payload<PacketId>,
         common: &mut Common,
         out: &mut impl Outbox<PacketId>,
     ) {
         let now = key.at();
-        match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.receive(now, id, common),
+        match (key.class(), payload) {
+            (EventClass::Arrival, Payload::Message(id)) => self.receive(now, id, common),
+            (EventClass::Frame, _) => {}
             // The NIC is free.
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
@@ -146,9 +147,9 @@ impl Host {
         common: &mut Common,
         window: &mut Window<'_, PacketId>,
     ) -> Time {
-        let mut messages: &[u64] = if ASKED { &[] } else { window.take_packed() };
-        let ahead = |window: &Window<'_, PacketId>, messages: &[u64]| match messages.first() {
-            Some(&packed) => window.at(packed),
+        let mut messages: &[Packed<PacketId>] = if ASKED { &[] } else { window.take_packed() };
+        let ahead = |window: &Window<'_, PacketId>, messages: &[Packed<PacketId>]| match messages.first() {
+            Some(packed) => packed.at(window.start()),
             None if ASKED => window.next_at(),
             None => Time::MAX,
         };
@@ -182,7 +183,9 @@ impl Host {
             }
             if let Some((&packed, others)) = messages.split_first() {
                 (now, messages) = (next, others);
-                self.receive_one(now, PacketId::from(packed as u32), common);
+                if let Some(id) = packed.get() {
+                    self.receive_one(now, id, common);
+                }
             } else if ASKED && !self.asked(common, window) {
                 now = next;
             }
@@ -194,9 +197,10 @@ impl Host {
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.
     fn asked(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> bool {
-        let (key, arrived) = window.next().expect("an event is there");
-        match (key.class(), arrived) {
-            (EventClass::Arrival, Some(id)) => self.receive(key.at(), id, common),
+        let (key, payload) = window.next().expect("an event is there");
+        match (key.class(), payload) {
+            (EventClass::Arrival, Payload::Message(id)) => self.receive(key.at(), id, common),
+            (EventClass::Frame, _) => {}
             (EventClass::Word, _) => self.heard(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {

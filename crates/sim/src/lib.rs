@@ -8,7 +8,6 @@ mod delay;
 mod drive;
 mod engine;
 mod host;
-mod jitter;
 mod nic;
 mod outcome;
 mod parts;

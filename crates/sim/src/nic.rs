@@ -2,9 +2,8 @@
 //! and arrives is known when it is taken.
 
 use crate::engine::{Channel, Outbox};
-use crate::jitter::Jitter;
 use crate::outcome::Amount;
-use farspan_fabric::{Link, Packet, PacketId, Packets, PortCounters};
+use farspan_fabric::{Jitter, Link, Packet, PacketId, Packets, PortCounters};
 use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// Packets of one size, taken one after the other: nearly all are full packets or ACKs.

@@ -2,6 +2,7 @@
 
 use crate::probe::Series;
 use crate::trace::Trace;
+use farspan_fabric::switch::shared;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -77,6 +78,8 @@ pub enum EngineKind {
     Threads(u16),
     /// One thread and windows of a quarter of the length, which must change nothing.
     QuarterWindow,
+    /// One thread, and every switch in order of (time, port) over all its ports, which must change nothing.
+    Ordered,
     /// One event queue, two events a hop: the reference.
     Oracle,
 }
@@ -88,6 +91,7 @@ impl EngineKind {
         match self {
             Self::Windowed | Self::Threads(_) => "windowed",
             Self::QuarterWindow => "quarter-window",
+            Self::Ordered => "ordered",
             Self::Oracle => "oracle",
         }
     }
@@ -129,6 +133,8 @@ pub struct Spec {
     pub ports: ByTier,
     /// How the ports are built that differ from those of their tier.
     pub own_ports: BTreeMap<PortId, Arc<PortConfig>>,
+    /// State that the ports of each switch share.
+    pub shared: shared::Config,
     /// The messages, by flow id.
     pub flows: Vec<Flow>,
     /// What makes some of them wait for others.

@@ -2,7 +2,8 @@
 
 use crate::plan::Plan;
 use crate::record;
-use farspan_fabric::{Admission, Packet, Port};
+use farspan_fabric::switch::PortEvent;
+use farspan_fabric::{Packet, Port};
 use farspan_trace::{PacketEvent, Remark};
 use farspan_units::{FlowId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,11 @@ const fn identity(packet: &Packet) -> Identity {
 struct Inside {
     before: Packet,
     remarks: Vec<Remark>,
+}
+
+/// A mark by the state of the port's queues.
+fn marked(now: Time, port: &Port) -> Remark {
+    Remark::Marked { queue: port.queued(now), phantom: port.phantom(now) }
 }
 
 /// What comes first at a port at one instant: what leaves, then what is discarded because the link stops, then what arrives.
@@ -46,47 +52,34 @@ impl PortTap {
         Some(Self { plan: Arc::clone(plan), ports, inside: BTreeMap::new(), events: Vec::new() })
     }
 
-    /// A packet that arrived as `before` was admitted, or not; the port has done what it does then. `after` is the packet
-    /// that the record of this number holds now, if there still is one.
-    pub(crate) fn admitted(
-        &mut self,
-        now: Time,
-        id: PortId,
-        before: &Packet,
-        (port, admission): (&Port, Admission),
-        after: Option<&Packet>,
-    ) {
+    /// Something has become of a packet at a switch's port.
+    pub(crate) fn note(&mut self, now: Time, id: PortId, event: PortEvent<'_>) {
         if !self.ports.contains(&id) {
             return;
         }
-        if matches!(admission, Admission::Dropped) {
-            let queue = port.queued(now);
-            return self.push(Rank::Arrives, now, id, before, vec![Remark::Dropped { queue }]);
-        }
-        let mut remarks = Vec::new();
-        if after
-            .is_some_and(|after| identity(after) == identity(before) && after.ecn_ce() && !before.ecn_ce())
-        {
-            remarks.push(Remark::Marked { queue: port.queued(now), phantom: port.phantom(now) });
-        }
-        self.inside.insert((id, identity(before)), Inside { before: *before, remarks });
-    }
-
-    /// A packet found the link down.
-    pub(crate) fn refused(&mut self, now: Time, id: PortId, packet: &Packet) {
-        if self.ports.contains(&id) {
-            self.push(Rank::Arrives, now, id, packet, vec![Remark::Lost]);
-        }
-    }
-
-    /// A packet leaves a switch's port, which may have marked it just now.
-    pub(crate) fn leaves(&mut self, now: Time, id: PortId, packet: &Packet, port: &Port) {
-        if let Some(inside) = self.inside.get_mut(&(id, identity(packet)))
-            && packet.ecn_ce()
-            && !inside.before.ecn_ce()
-            && inside.remarks.is_empty()
-        {
-            inside.remarks.push(Remark::Marked { queue: port.queued(now), phantom: port.phantom(now) });
+        match event {
+            PortEvent::Refused(packet) => self.push(Rank::Arrives, now, id, packet, vec![Remark::Lost]),
+            PortEvent::Dropped(packet, port) => {
+                let dropped = Remark::Dropped { queue: port.queued(now) };
+                self.push(Rank::Arrives, now, id, packet, vec![dropped]);
+            }
+            PortEvent::Queued { before, after, port } => {
+                let is_same = identity(after) == identity(before);
+                let is_marked = is_same && after.ecn_ce() && !before.ecn_ce();
+                let remarks = if is_marked { vec![marked(now, port)] } else { Vec::new() };
+                self.inside.insert((id, identity(before)), Inside { before: *before, remarks });
+            }
+            PortEvent::Served(packet, port) => {
+                if let Some(inside) = self.inside.get_mut(&(id, identity(packet)))
+                    && packet.ecn_ce()
+                    && !inside.before.ecn_ce()
+                    && inside.remarks.is_empty()
+                {
+                    inside.remarks.push(marked(now, port));
+                }
+            }
+            PortEvent::Left(packet, lost) => self.left(now, id, packet, lost),
+            PortEvent::Flushed => self.flushed(now, id),
         }
     }
 
@@ -109,7 +102,7 @@ impl PortTap {
     }
 
     /// The link stops: what is in the port is discarded.
-    pub(crate) fn flushed(&mut self, now: Time, id: PortId) {
+    fn flushed(&mut self, now: Time, id: PortId) {
         let inside = std::mem::take(&mut self.inside);
         for ((port, identity), Inside { before, remarks }) in inside {
             if port == id {

@@ -1,10 +1,9 @@
 //! What is done where a node's packets leave if its links have faults or its ports are traced: an outbox around the
 //! engine's holds them until the order in which they left is known.
 
-use crate::engine::{Channel, Key, Outbox};
+use crate::engine::{Channel, Frame, Key, Outbox};
 use crate::tap::PortTap;
 use crate::trace::FlowTracer;
-use farspan_fabric::fault::Lost;
 use farspan_fabric::{NodeFaults, PacketId, Packets};
 use farspan_units::{PortId, Time};
 
@@ -29,18 +28,6 @@ impl Watch {
     ) -> Option<Box<Self>> {
         let any = faults.is_some() || tap.is_some() || flows.is_some();
         any.then(|| Box::new(Self { faults, tap, flows, held: Held::default() }))
-    }
-
-    /// Whether the port takes nothing at `now`.
-    pub(crate) fn is_down(&self, port: PortId, now: Time) -> bool {
-        self.faults.as_ref().is_some_and(|faults| faults.is_down(port, now))
-    }
-
-    /// Counts packets that were lost before they left.
-    pub(crate) fn count(&mut self, port: PortId, lost: Lost) {
-        if let Some(faults) = &mut self.faults {
-            faults.count(port, lost);
-        }
     }
 
     /// Sends on what no fault takes. Faults see packets in the order in which they left, by time, then port.
@@ -96,6 +83,10 @@ pub(crate) struct Holding<'a, O> {
 impl<O: Outbox<PacketId>> Outbox<PacketId> for Holding<'_, O> {
     fn send(&mut self, &channel: &Channel, arrival: Time, id: PacketId) {
         self.held.0.push(Departure { at: self.now, channel, arrival, id });
+    }
+
+    fn send_frame(&mut self, channel: &Channel, at: Time, frame: Frame) {
+        self.out.send_frame(channel, at, frame);
     }
 
     fn wake(&mut self, key: Key) {

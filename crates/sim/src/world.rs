@@ -14,7 +14,10 @@ use crate::tap::PortTap;
 use crate::trace::FlowTracer;
 use crate::watch::Watch;
 use farspan_fabric::fault::Lost;
-use farspan_fabric::{NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, Tier};
+use farspan_fabric::switch::shared;
+use farspan_fabric::{
+    NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
+};
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::sync::Arc;
@@ -40,6 +43,7 @@ impl World {
         let drive = Drive::new(spec, kind);
         let mut probes = Samplers::new(spec);
         let mut models = Models::default();
+        let reverse: Arc<[PortId]> = spec.network.reverse_links().into();
         let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
@@ -53,14 +57,24 @@ impl World {
                 Place::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
-                let changes = |id| changes.iter().any(|&(_, port)| port == id);
+                let changes =
+                    |id| spec.shared != shared::Config::None || changes.iter().any(|&(_, port)| port == id);
                 let port = |id| {
                     (models.port(spec, PortId(id), changes(PortId(id))), drive.map.channels[id as usize])
                 };
                 let sampler = probes.ports(node, ports.clone());
-                let mut switch = Switch::new(&plan, node, ports.map(port).collect(), sampler);
-                switch.watch = Watch::new(faults, tap, None);
-                Place::Switch(Box::new(switch))
+                let config = SwitchConfig {
+                    routes: plan.routes().tables[node.index()].clone(),
+                    leaf_of: Arc::clone(&plan.leaf_of),
+                    first_port: PortId(ports.start),
+                    jitter: plan.port_jitter,
+                    seed: plan.seed,
+                    faults,
+                    shared: spec.shared.build().map(|model| (model, Arc::clone(&reverse))),
+                    is_ordered: drive.is_ordered || tap.is_some(),
+                };
+                let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());
+                Place::Switch(Box::new(Switch::new(&plan, node, fabric, sampler, tap)))
             });
         }
         let changes = changes(&plan, &nodes);
@@ -96,7 +110,7 @@ impl World {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
             let pause = self.engine.run(until);
             match pause {
-                Pause::Idle => break (self.last_arrival(), false),
+                Pause::Idle | Pause::Held => break (self.last_arrival(), false),
                 Pause::Reached if until == spec.stop.time => break (until, false),
                 Pause::Reached => {
                     let (period, next) = check.expect("a limit before the stop is a check");
@@ -154,11 +168,12 @@ impl World {
     /// All ports by id.
     fn ports(&self) -> impl Iterator<Item = Line<'_>> {
         self.places().flat_map(|place| {
-            let (nic, egress) = match place {
-                Place::Host(host) => (Some(Line::Nic(&host.nic)), [].iter()),
-                Place::Switch(switch) => (None, switch.ports.iter()),
+            let (nic, switch) = match place {
+                Place::Host(host) => (Some(Line::Nic(&host.nic)), None),
+                Place::Switch(switch) => (None, Some(switch)),
             };
-            nic.into_iter().chain(egress.map(|egress| Line::Port(&egress.port)))
+            let ports = switch.into_iter().flat_map(|switch| switch.fabric.ports());
+            nic.into_iter().chain(ports.map(Line::Port))
         })
     }
 
@@ -249,10 +264,9 @@ impl World {
     fn losses(&self) -> impl Iterator<Item = Lost> {
         (0..).zip(self.places()).flat_map(|(node, place)| {
             let faults = match place {
-                Place::Host(host) => host.watch.as_deref(),
-                Place::Switch(switch) => switch.watch.as_deref(),
+                Place::Host(host) => host.watch.as_deref().and_then(|watch| watch.faults.as_ref()),
+                Place::Switch(switch) => switch.fabric.faults(),
             };
-            let faults = faults.and_then(|watch| watch.faults.as_ref());
             let ports = self.plan.network.ports_of(NodeId(node));
             ports.map(move |port| faults.map_or(Lost::default(), |faults| faults.lost(PortId(port))))
         })
@@ -413,7 +427,7 @@ fn changes(plan: &Plan, nodes: &[Place]) -> Vec<(u32, Key)> {
     let mut changes = Vec::new();
     for (node, place) in (0..).zip(nodes) {
         let Place::Switch(switch) = place else { continue };
-        let faults = switch.watch.as_deref().and_then(|watch| watch.faults.as_ref());
+        let faults = switch.fabric.faults();
         let ports = faults.iter().flat_map(|faults| faults.changes());
         changes.extend(ports.map(|(at, port)| (node, port_changes(at, port))));
         let routes = (0..).zip(&plan.reroutes);

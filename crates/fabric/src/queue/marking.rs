@@ -94,7 +94,7 @@ pub(super) struct Marking {
     pub(super) phantom: Option<PhantomModel>,
     /// Up to this level of the real queue, nothing that looks at it marks.
     quiet: u64,
-    /// On the real queue, in bytes; if that is fluid, in picoseconds of sending.
+    /// On the real queue, in bytes; at a FIFO port, in picoseconds of sending.
     queue: Ramp,
     /// A step on the real queue, in the same unit.
     step: Ramp,
@@ -106,8 +106,8 @@ impl Marking {
     /// # Panics
     /// If a port has two markers of one kind, or a phantom marker without a phantom queue: a configuration error that
     /// the scenario refuses earlier.
-    pub(super) fn new(config: &PortConfig, rate: Rate, fluid: bool) -> Self {
-        let level = |bytes: Bytes| if fluid { rate.transmission(bytes).as_ps() } else { bytes.get() };
+    pub(super) fn new(config: &PortConfig, rate: Rate, fifo: bool) -> Self {
+        let level = |bytes: Bytes| if fifo { rate.transmission(bytes).as_ps() } else { bytes.get() };
         let phantom = config.phantom.map(|phantom| PhantomModel::new(&phantom, rate));
         let (queue, step, phantom_ramp) = (Ramp::OFF, Ramp::OFF, Ramp::OFF);
         let mut marking = Self { phantom, quiet: u64::MAX, queue, step, phantom_ramp };
@@ -131,13 +131,13 @@ impl Marking {
         marking
     }
 
-    /// On a fluid queue: up to this much to send, a packet changes nothing and is not marked.
-    pub(super) fn calm(&self) -> Duration {
+    /// At a FIFO port: up to this much to send, a packet changes nothing and is not marked.
+    pub(super) fn unmarked(&self) -> Duration {
         Duration::from_ps(if self.phantom.is_some() { 0 } else { self.quiet })
     }
 
     /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue, in bytes; if
-    /// that is fluid, in picoseconds of sending.
+    /// that of a FIFO port, in picoseconds of sending.
     #[inline(always)]
     pub(super) fn marks(&self, now: Time, level: u64, phantom: PhantomQueue, random: &mut Random) -> bool {
         let lag = phantom.lag(now).as_ps();

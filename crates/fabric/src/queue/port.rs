@@ -1,6 +1,6 @@
 //! A port: buffer x markers x overflow x service, at the end of one link.
 
-mod fluid;
+mod fifo;
 mod integral;
 mod model;
 mod tell;
@@ -28,6 +28,22 @@ pub enum Admission {
     Dropped,
 }
 
+/// Whether data may leave a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// It may.
+    Open,
+    /// It waits: only control packets that go first leave.
+    Closed,
+}
+
+impl Gate {
+    #[inline(always)]
+    const fn lets_out(self, in_data: bool) -> bool {
+        matches!(self, Self::Open) || !in_data
+    }
+}
+
 /// What a port has done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortCounters {
@@ -42,7 +58,7 @@ pub struct PortCounters {
     /// Packets marked.
     pub marked: u64,
     /// Largest data queue, the packet in service included: whole, or what is left of it where a port is
-    /// [fluid](PortModel::is_fluid).
+    /// [FIFO](PortModel::is_fifo).
     pub max_queue: Bytes,
 }
 
@@ -81,21 +97,21 @@ impl Serving {
 #[repr(C)]
 pub struct Port {
     /// Bytes in the data queue, integrated over time, less `data_bytes` x now: a packet that enters subtracts its size x
-    /// time and one that leaves adds it. Modulo 2^128. Of a fluid port: twice the time that is left to send, integrated up
+    /// time and one that leaves adds it. Modulo 2^128. Of a FIFO port: twice the time that is left to send, integrated up
     /// to when everything is sent; ps^2.
     queue_integral: Integral,
     /// When something is due: the last bit of the packet in service leaves, or the transmitter is free for the packet
     /// that waits; [`Time::MAX`]: nothing is.
     next_at: Time,
-    /// When the transmitter has sent the packet in service and all that [`Port::pass`] let pass.
+    /// When the transmitter has sent the packet in service and all that [`Port::forward`] has let go.
     free_at: Time,
     /// Transmission times of all packets up to `free_at`: each is rounded, so that they do not follow from the bytes.
     busy: Duration,
     serving: Serving,
-    /// Control packets that go first, or everything that a fluid port keeps.
+    /// Control packets that go first, or everything that a FIFO port keeps.
     control: List,
     data: List,
-    /// Bytes in the data queue, the packet in service included; nothing at a fluid port.
+    /// Bytes in the data queue, the packet in service included; nothing at a FIFO port.
     data_bytes: Bytes,
     phantom: PhantomQueue,
     model: Arc<PortModel>,
@@ -103,19 +119,19 @@ pub struct Port {
     sent_bytes: Bytes,
     marked: u64,
     sent_packets: u64,
-    /// In bytes; of a fluid port: how long they take to send, ps.
+    /// In bytes; of a FIFO port: how long they take to send, ps.
     max_queue: u64,
-    /// What only a port needs that was full or keeps packets without need; there from the start where the port trims.
-    rare: Option<Box<Rare>>,
+    /// Cold state, of a port that was full or keeps packets; there from the start where the port trims.
+    cold: Option<Box<Cold>>,
 }
 
-/// What few packets meet: what became of those that found no room, and how long a fluid port keeps some.
+/// State that few packets meet: counts of those that found no room, and how long a FIFO port keeps some.
 #[derive(Clone, Debug, Default)]
-struct Rare {
+struct Cold {
     dropped: u64,
     dropped_bytes: Bytes,
     trimming: Option<Trimming>,
-    /// When a fluid port will have sent everything, if anything is due at it; else that is `free_at`.
+    /// When a FIFO port will have sent everything, if anything is due at it; else that is `free_at`.
     empty_at: Time,
 }
 
@@ -139,39 +155,28 @@ impl Port {
             sent_packets: 0,
             marked: 0,
             max_queue: 0,
-            rare: model
+            cold: model
                 .trim
-                .map(|_| Box::new(Rare { trimming: Some(Trimming::new(id, seed)), ..Rare::default() })),
+                .map(|_| Box::new(Cold { trimming: Some(Trimming::new(id, seed)), ..Cold::default() })),
         }
     }
 
-    /// A packet arrives. Everything due at or before `now` must have been done.
-    pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
-        self.enqueue_some(now, id, packets, false)
-    }
-
-    /// The same for data at a port that is not [fluid](PortModel::is_fluid).
+    /// A packet arrives that cannot be [forwarded](Self::forward). Everything due at or before `now` must have been done.
     #[inline(always)]
-    pub fn enqueue_data(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
-        debug_assert!(!self.model.fluid && !packets[id].control(), "data at a port that is not fluid");
-        self.enqueue_some(now, id, packets, true)
-    }
-
-    /// `is_data`: as [`Self::enqueue_data`].
-    #[inline(always)]
-    fn enqueue_some(&mut self, now: Time, id: PacketId, packets: &mut Packets, is_data: bool) -> Admission {
+    pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
         debug_assert!(self.next_at > now, "something is overdue");
         let packet = &mut packets[id];
-        let (size, control) = (packet.size(), !is_data && packet.control());
-        // A fluid port keeps everything where others keep control packets that go first.
-        let fluid = !is_data && self.model.fluid;
-        let in_data = !(fluid || control && self.model.control_priority);
-        let is_in =
-            if fluid { self.keep(now, packet) } else { !in_data || self.admit(now, packet, size, control) };
+        let (size, control) = (packet.size(), packet.control());
+        let in_data = !(self.model.fifo || control && self.model.control_priority);
+        let is_in = if self.model.fifo {
+            self.keep(now, packet)
+        } else {
+            !in_data || self.admit(now, packet, size, control)
+        };
         if !is_in {
-            return self.overflow(now, id, packets);
+            return self.overflow(now, id, packets, gate);
         }
-        if self.next_at == Time::MAX {
+        if self.next_at == Time::MAX && gate.lets_out(in_data) {
             if self.free_at <= now {
                 let serving = Serving { id, size: size.get() as u16, control, in_data };
                 return Admission::Started(self.serve(now, serving));
@@ -183,11 +188,24 @@ impl Port {
         Admission::Queued
     }
 
-    /// A packet arrives that goes first and whose departure nothing can change any more: gives when its last bit leaves.
-    /// The port is then done with it. `None` if it must be [queued](Self::enqueue): it is data, control packets do not
-    /// go first or already wait, or it would not have left before `horizon`, when someone may look at the counters.
+    /// A packet arrives whose departure nothing can change any more: gives when its last bit leaves, and the port is done with
+    /// it. `None` if it must be [queued](Self::enqueue): what comes later may go before it, something waits or there is no
+    /// room, or it would not have left before `horizon`, when someone may look at the counters.
+    ///
+    /// Of ports that send in order of arrival ([`PortModel::is_fifo`]) that is so of every packet; of others it is so of
+    /// control packets that go first, once everything due at or before `now` has been done.
     #[inline(always)]
-    pub fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
+    pub fn forward(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+        if self.model.fifo {
+            self.forward_in_turn(now, packet, horizon)
+        } else {
+            self.pass(now, packet, horizon)
+        }
+    }
+
+    /// [`Self::forward`] where control packets go first.
+    #[inline(always)]
+    fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.next_at > now, "something is overdue");
         if !(packet.control() && self.model.control_priority && self.control.is_empty()) {
             return None;
@@ -244,7 +262,7 @@ impl Port {
 
     /// A packet arrives that the buffer has no room for.
     #[cold]
-    fn overflow(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+    fn overflow(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
         let (size, control) = (packets[id].size(), packets[id].control());
         if let Some(phantom) = &self.model.marking.phantom
             && !control
@@ -254,7 +272,7 @@ impl Port {
         }
         // A header can leave when the data packet in service has.
         let free_at = if self.serving.is_none() || !self.serving.in_data { now } else { self.next_at };
-        let state = self.rare.as_deref_mut().and_then(|rare| rare.trimming.as_mut());
+        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
         let trims = self.model.trim.zip(state);
         let Some((trim, state)) = trims else { return self.refuse(size) };
         if !state.has_room(&trim, free_at, self.model.rate) {
@@ -264,17 +282,23 @@ impl Port {
             self.replace_last(now, id, packets);
         }
         let cut = packets.trim(id, trim.header);
-        if let Some(Rare { trimming: Some(state), .. }) = self.rare.as_deref_mut() {
+        if let Some(Cold { trimming: Some(state), .. }) = self.cold.as_deref_mut() {
             state.trimmed += 1;
             state.cut_bytes += cut;
         }
-        self.enqueue(now, id, packets)
+        self.enqueue_again(now, id, packets, gate)
     }
 
-    fn refuse(&mut self, size: Bytes) -> Admission {
-        let rare = self.rare.get_or_insert_default();
-        rare.dropped += 1;
-        rare.dropped_bytes += size;
+    #[inline(never)]
+    fn enqueue_again(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
+        self.enqueue(now, id, packets, gate)
+    }
+
+    /// Counts a packet of `size` that found no room.
+    pub fn refuse(&mut self, size: Bytes) -> Admission {
+        let cold = self.cold.get_or_insert_default();
+        cold.dropped += 1;
+        cold.dropped_bytes += size;
         Admission::Dropped
     }
 
@@ -320,16 +344,39 @@ impl Port {
     /// # Panics
     /// If nothing is due, ever.
     #[inline(always)]
-    pub fn advance(&mut self, until: Time, packets: &mut Packets) -> Step {
+    pub fn advance(&mut self, until: Time, packets: &mut Packets, gate: Gate) -> Step {
         let now = self.next_at;
         debug_assert!(now <= until, "nothing is due yet");
         let left = self.complete(now, packets);
-        let began = if self.control.is_empty() {
-            self.serve_next(until, true, packets)
-        } else {
-            self.serve_control(until, packets)
-        };
+        let began = self.begin(until, packets, gate);
         Step { left, began }
+    }
+
+    /// The gate opens: the next packet is served as soon as the transmitter is free, which may be now.
+    pub fn resume(&mut self, now: Time, packets: &Packets) -> Option<Service> {
+        if self.next_at != Time::MAX {
+            return None;
+        }
+        self.free_at = self.free_at.max(now);
+        self.begin(now, packets, Gate::Open)
+    }
+
+    /// Whether packets wait though nothing is due: the gate is closed.
+    #[must_use]
+    pub const fn is_held(&self) -> bool {
+        self.next_at.as_ps() == Time::MAX.as_ps() && !(self.data.is_empty() && self.control.is_empty())
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, until: Time, packets: &Packets, gate: Gate) -> Option<Service> {
+        if !self.control.is_empty() {
+            return self.serve_control(until, packets);
+        }
+        if !gate.lets_out(true) {
+            self.next_at = Time::MAX;
+            return None;
+        }
+        self.serve_next(until, true, packets)
     }
 
     #[inline(always)]
@@ -347,14 +394,14 @@ impl Port {
         Some(self.serve(self.free_at, Serving::new(id, packet, in_data)))
     }
 
-    /// Rare: most control packets [pass](Self::pass).
+    /// Rare: most control packets are [forwarded](Self::forward).
     #[cold]
     fn serve_control(&mut self, until: Time, packets: &Packets) -> Option<Service> {
         let start = self.free_at;
         let mut service = self.serve_next(until, false, packets)?;
-        if self.model.fluid {
+        if self.model.fifo {
             let two = (service.ends - start) * 2;
-            service.backlogged = !self.serving.control && self.ahead(start) >= two;
+            service.backlogged = !self.serving.control && self.backlog(start) >= two;
         }
         Some(service)
     }
@@ -387,25 +434,34 @@ impl Port {
 
     /// Services that begin from now on have this rate. For ports of a [`PortModel::changeable`].
     pub fn set_rate(&mut self, rate: Rate) {
-        debug_assert!(!self.model.fluid, "a fluid port has settled what it sends");
+        debug_assert!(!self.model.fifo, "a FIFO port has settled what it sends");
         if rate != self.model.rate {
             self.model = Arc::new(self.model.at(rate));
         }
     }
 
-    /// The port stops: everything that waits, and the packet in service, is discarded; gives what that was. Everything
-    /// due at or before `now` must have been done, and nothing may have [passed](Self::pass). For ports of a
+    /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what that was. Everything
+    /// due at or before `now` must have been done, and nothing may have been [forwarded](Self::forward). For ports of a
     /// [`PortModel::changeable`].
-    pub fn flush(&mut self, now: Time, packets: &mut Packets) -> Lost {
-        debug_assert!(self.next_at > now && !self.model.fluid, "something is overdue, or settled");
+    pub fn flush(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        mut each: impl FnMut(PacketId, &Packets),
+    ) -> Lost {
+        debug_assert!(self.next_at > now && !self.model.fifo, "something is overdue, or settled");
         let mut lost = Lost::default();
+        let mut discard = |id, packets: &mut Packets| {
+            each(id, packets);
+            lost.add(packets.remove(id).size());
+        };
         if !self.serving.is_none() {
-            lost.add(packets.remove(self.serving.id).size());
+            discard(self.serving.id, packets);
         }
         for list in [&mut self.control, &mut self.data] {
             while !list.is_empty() {
                 let (id, _) = list.pop(packets);
-                lost.add(packets.remove(id).size());
+                discard(id, packets);
             }
         }
         self.busy = self.busy_until(now);
@@ -413,7 +469,7 @@ impl Port {
         (self.serving, self.next_at) = (Serving::NONE, Time::MAX);
         self.queue_integral.add(self.data_bytes.get(), now.as_ps());
         self.data_bytes = Bytes::ZERO;
-        if let Some(Rare { trimming: Some(trimming), .. }) = self.rare.as_deref_mut() {
+        if let Some(Cold { trimming: Some(trimming), .. }) = self.cold.as_deref_mut() {
             trimming.clear(now);
         }
         lost

@@ -5,37 +5,15 @@
 #![allow(unsafe_code, reason = "keys go where chunks have room; a debug build checks it")]
 
 use super::far::Far;
+use super::packed::{Message, Packed, WINDOW_BITS};
 use farspan_units::{Duration, Time};
+use std::marker::PhantomData;
 
 /// Windows in a coarse slot of the calendar.
 const SLOT: u64 = 16;
 /// Windows that are filed one by one: those of the current slot and of the next; a power of two. Few, so that the heads
 /// of their chunks stay in cache.
 const NEAR: u64 = 2 * SLOT;
-
-/// Bits of a message in a packed key.
-pub(super) const MSG_BITS: u32 = 32;
-/// Bits of the channel's rank among those that end at a node.
-const RANK_BITS: u32 = 11;
-/// Bits below the time in a packed key.
-pub(super) const TIME_SHIFT: u32 = MSG_BITS + RANK_BITS;
-/// Links that can end at one node.
-pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
-/// The longest window: its picoseconds take the remaining 21 bits.
-pub(crate) const MAX_WINDOW: Duration = Duration::from_ps((1 << (64 - TIME_SHIFT)) - 1);
-
-/// A message: picoseconds into its window, rank of its channel, number of the message; in this order, so that sorting
-/// the integers puts a node's messages in the total order.
-#[inline]
-pub(super) const fn pack(offset: u64, rank: u16, msg: u32) -> u64 {
-    offset << TIME_SHIFT | (rank as u64) << MSG_BITS | msg as u64
-}
-
-/// The channel's rank in a packed key.
-#[inline]
-pub(super) const fn rank(key: u64) -> usize {
-    (key >> MSG_BITS) as usize & (MAX_LINKS - 1)
-}
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
@@ -57,11 +35,12 @@ struct Later {
     place: u32,
 }
 
-/// No message: the node knows what it waits for. No key has all bits set, since no packet has the number 2^32 - 1.
+/// No message: the node knows what it waits for. No key has all bits set, since no message has the number 2^31 - 1.
 const WAKE_UP: u64 = u64::MAX;
 
 /// Messages and wake-ups under way.
-pub(super) struct Calendar {
+pub(super) struct Calendar<M> {
+    messages: PhantomData<M>,
     /// Time between the beginnings of windows, ps.
     step: u64,
     /// See [`super::Turns::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the
@@ -95,15 +74,13 @@ pub(super) struct Calendar {
     far_messages: usize,
 }
 
-impl Calendar {
-    /// A step is shorter than 2^21 ps.
-    const LENGTH_BITS: u32 = 64 - TIME_SHIFT;
-
+impl<M: Message> Calendar<M> {
     /// `sides`: of the nodes, which are on the sides `side_of`.
     pub(super) fn new(step: Duration, sides: u8, side_of: Vec<u8>) -> Self {
         let nodes = side_of.len();
         let row = nodes.div_ceil(64);
         Self {
+            messages: PhantomData,
             step: step.as_ps(),
             sides: u64::from(sides),
             side_of,
@@ -151,8 +128,8 @@ impl Calendar {
     /// A stretch as a number of steps and the rest.
     #[inline(always)]
     fn split(&self, ps: u64) -> (u64, u64) {
-        // Exact as long as ps x step < 2^64, since the reciprocal is less than 2^-64 too large.
-        if ps >> (64 - Self::LENGTH_BITS) != 0 {
+        // Exact as long as ps x step < 2^64 (a step has at most so many bits), since the reciprocal is less than 2^-64 too large.
+        if ps >> (64 - WINDOW_BITS) != 0 {
             return (ps / self.step, ps % self.step);
         }
         let steps = ((u128::from(ps) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -207,13 +184,13 @@ impl Calendar {
 
     /// Files a message at a place among the ends, if there is a chunk with room.
     #[inline(always)]
-    pub(super) fn file_quickly(&mut self, place: usize, key: u64) -> bool {
+    pub(super) fn file_quickly(&mut self, place: usize, key: Packed<M>) -> bool {
         if let Some(end) = self.ends.get_mut(place)
             && !end.is_multiple_of(CHUNK)
         {
             debug_assert!((*end as usize) < self.keys.len(), "chunks are never given back");
             // SAFETY: unless a chunk begins there, where the keys end is inside a chunk, and none is ever given back.
-            unsafe { *self.keys.get_unchecked_mut(*end as usize) = key };
+            unsafe { *self.keys.get_unchecked_mut(*end as usize) = key.bits() };
             *end += 1;
             return true;
         }
@@ -221,10 +198,10 @@ impl Calendar {
     }
 
     /// Files a message for `node` in `window`.
-    pub(super) fn file(&mut self, window: u64, node: u32, key: u64) {
+    pub(super) fn file(&mut self, window: u64, node: u32, key: Packed<M>) {
         if window >= self.near_end {
             self.far_messages += 1;
-            return self.file_far(window, node, key);
+            return self.file_far(window, node, key.bits());
         }
         let place = self.row(window) + node as usize;
         if !self.file_quickly(place, key) {
@@ -233,7 +210,7 @@ impl Calendar {
     }
 
     /// Files a message in a fresh chunk.
-    pub(super) fn file_afresh(&mut self, place: usize, window: u64, node: u32, key: u64) {
+    pub(super) fn file_afresh(&mut self, place: usize, window: u64, node: u32, key: Packed<M>) {
         self.chunks_in_use += 1;
         if self.free == NONE {
             self.add_chunk();
@@ -241,7 +218,7 @@ impl Calendar {
         let end = std::mem::replace(&mut self.ends[place], self.free + 2);
         let [chain, first] = self.keys[self.free as usize..].first_chunk_mut().expect("a chunk has room");
         self.free = *chain as u32;
-        (*chain, *first) = (u64::from(end), key);
+        (*chain, *first) = (u64::from(end), key.bits());
         if end == 0 {
             self.activate(window, node);
         }
@@ -258,10 +235,10 @@ impl Calendar {
         self.far.push(window / SLOT, Later { key, node, place });
     }
 
-    /// Takes the messages at a place among the ends, in any order: puts them in front `into`, which grows, and says how
-    /// many they are. They no longer count as under way.
+    /// Takes the messages at a place among the ends, those of one channel in the order in which they were sent: puts them
+    /// in front `into`, which grows, and says how many they are. They no longer count as under way.
     #[inline]
-    pub(super) fn gather(&mut self, place: usize, into: &mut Vec<u64>) -> usize {
+    pub(super) fn gather(&mut self, place: usize, into: &mut Vec<Packed<M>>) -> usize {
         let end = std::mem::take(&mut self.ends[place]);
         if end == 0 {
             return 0;
@@ -277,17 +254,19 @@ impl Calendar {
 
     /// Copies the keys of a chunk, and what is behind the last of them.
     #[inline(always)]
-    fn copy(&self, chunk: usize, to: usize, into: &mut Vec<u64>) {
+    fn copy(&self, chunk: usize, to: usize, into: &mut Vec<Packed<M>>) {
         const KEYS: usize = CHUNK as usize - 1;
         if into.len() < to + KEYS {
-            into.resize(2 * (to + KEYS), 0);
+            into.resize(2 * (to + KEYS), Packed::filler());
         }
-        into[to..to + KEYS].copy_from_slice(&self.keys[chunk + 1..][..KEYS]);
+        // SAFETY: `gather` says how many of the keys are messages that were filed.
+        let keys = unsafe { Packed::of_bits(&self.keys[chunk + 1..][..KEYS]) };
+        into[to..to + KEYS].copy_from_slice(keys);
     }
 
     /// Takes the messages of full chunks, that which ends at `last` and those before. The chunk filled first comes first:
     /// messages of one channel are then in order already.
-    fn gather_chain(&mut self, last: u32, into: &mut Vec<u64>) -> usize {
+    fn gather_chain(&mut self, last: u32, into: &mut Vec<Packed<M>>) -> usize {
         let (mut end, mut later, mut chunks) = (last, self.free, 0);
         while end != 0 {
             let at = chunk(end);
@@ -362,7 +341,9 @@ impl Calendar {
                 self.activate(window, far.node);
             } else {
                 self.far_messages -= 1;
-                self.file(window, far.node, far.key);
+                // SAFETY: it is the key of a message that was filed.
+                let key = unsafe { Packed::of_bits(&[far.key])[0] };
+                self.file(window, far.node, key);
             }
         }
         self.far.reuse(held);
@@ -371,6 +352,7 @@ impl Calendar {
 
 #[cfg(test)]
 mod tests {
+    use super::super::packed::{MAX_WINDOW, Packed};
     use super::*;
     use farspan_units::{Purpose, Random};
     use std::collections::BTreeMap;
@@ -378,18 +360,22 @@ mod tests {
     const LENGTH: Duration = Duration::from_ps(1_000_003);
     const NODES: u64 = 70;
 
-    fn calendar(length: Duration, nodes: usize) -> Calendar {
+    fn calendar(length: Duration, nodes: usize) -> Calendar<u32> {
         Calendar::new(length, 1, vec![0; nodes])
     }
 
+    fn pack(offset: u64, rank: u16, msg: u32) -> Packed<u32> {
+        Packed::message(offset, rank, msg)
+    }
+
     /// Takes what a window holds: the keys of each node that has something to do, in order.
-    fn take(calendar: &mut Calendar, window: u64) -> BTreeMap<u64, Vec<u64>> {
+    fn take(calendar: &mut Calendar<u32>, window: u64) -> BTreeMap<u64, Vec<u64>> {
         let (mut held, mut room) = (BTreeMap::new(), Vec::new());
         for word in 0..calendar.words() {
             let bits = calendar.take_active(window, word);
             for node in (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word as u64 * 64 + bit) {
                 let due = calendar.gather(calendar.row(window) + node as usize, &mut room);
-                let mut keys = room[..due].to_vec();
+                let mut keys: Vec<_> = room[..due].iter().map(|key| key.bits()).collect();
                 keys.sort_unstable();
                 held.insert(node, keys);
             }
@@ -415,7 +401,7 @@ mod tests {
                     number += 1;
                     let key = pack(random.below(LENGTH.as_ps()), (number % 100) as u16, number);
                     calendar.file(window, node as u32, key);
-                    held.push(key);
+                    held.push(key.bits());
                 }
             }
             let Some((window, mut expected)) = model.pop_first() else { continue };
@@ -446,7 +432,7 @@ mod tests {
     fn each_node_has_a_window_for_every_time_and_a_message_is_filed_there_from_whichever() {
         let mut random = Random::new(1, Purpose::Test, 0);
         for sides in [1, 2] {
-            let calendar = Calendar::new(LENGTH, sides, vec![0, sides - 1]);
+            let calendar = Calendar::<u32>::new(LENGTH, sides, vec![0, sides - 1]);
             for _ in 0..10_000 {
                 let (node, bits) = (random.below(2) as u32, random.below(50));
                 let at = Time::from_ps(random.below(1 << bits));

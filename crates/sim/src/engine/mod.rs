@@ -5,24 +5,26 @@
 //! queue, in global order; a windowed engine runs one node at a time over a window short enough that what nodes say to
 //! each other in it comes in a later window of who hears it (see [`Turns`]).
 //!
-//! **Total order**: (time, class, id, kind), see [`Key`]. Insertion order never decides.
+//! **Total order**: (time, class, id, kind), see [`Key`]; what one channel brings of one class at one instant comes in the
+//! order in which it was sent. Insertion order never decides.
 
 mod calendar;
 mod far;
-mod lanes;
 mod oracle;
 mod order;
+mod packed;
 mod parallel;
 mod turns;
 mod wakes;
+mod window;
 mod windowed;
 
-pub(crate) use calendar::{MAX_LINKS, MAX_WINDOW};
-pub(crate) use lanes::{Lanes, Way};
 pub(crate) use oracle::Oracle;
+pub(crate) use packed::{MAX_LINKS, MAX_WINDOW, Message, Packed};
 pub(crate) use parallel::{Parallel, Part};
 pub(crate) use turns::Turns;
-pub(crate) use windowed::{Window, Windowed, at};
+pub(crate) use window::Window;
+pub(crate) use windowed::Windowed;
 
 use farspan_units::Time;
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub(crate) enum EventClass {
     Fault = 1,
     /// A look at the state; id: 0.
     Probe = 2,
+    /// A [`Frame`] arrives; id: channel.
+    Frame = 3,
     /// A message arrives; id: channel.
     Arrival = 4,
     /// Word comes from another node; id: of what.
@@ -67,6 +71,7 @@ impl Key {
             0 => EventClass::Completion,
             1 => EventClass::Fault,
             2 => EventClass::Probe,
+            3 => EventClass::Frame,
             4 => EventClass::Arrival,
             5 => EventClass::Word,
             6 => EventClass::Start,
@@ -81,6 +86,21 @@ impl Key {
     pub(crate) const fn kind(self) -> u8 {
         self.0 as u8
     }
+}
+
+/// A value that travels over a channel by itself, ahead of messages of the same instant: a pause, say. Below 2^31.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Frame(pub(crate) u32);
+
+/// What comes with an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Payload<M> {
+    /// Nothing: the key says all.
+    None,
+    /// Of [`EventClass::Arrival`].
+    Message(M),
+    /// Of [`EventClass::Frame`].
+    Frame(Frame),
 }
 
 /// A channel as the engines address it.
@@ -143,9 +163,12 @@ impl Map {
 
 /// What a node asks of the engine while it handles events.
 pub(crate) trait Outbox<M> {
-    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away, and no two
-    /// messages of one channel arrive at one instant.
+    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away. Messages of one
+    /// channel that arrive at one instant keep the order in which they were sent.
     fn send(&mut self, channel: &Channel, at: Time, msg: M);
+
+    /// Delivers a frame in the same way; at one instant frames come before messages.
+    fn send_frame(&mut self, channel: &Channel, at: Time, frame: Frame);
 
     /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
     /// that no longer matter.
@@ -175,15 +198,15 @@ pub(crate) trait Cargo<M> {
 /// A part of the world that owns its state.
 pub(crate) trait Node: Send {
     /// What travels between nodes.
-    type Msg: Copy + From<u32> + Into<u32> + Send;
+    type Msg: Message + Send;
     /// What the nodes of one part share.
     type Shared: Cargo<Self::Msg> + Send;
 
-    /// Handles one event; events come in the total order. `msg` is there for [`EventClass::Arrival`].
+    /// Handles one event; events come in the total order.
     fn handle(
         &mut self,
         key: Key,
-        msg: Option<Self::Msg>,
+        payload: Payload<Self::Msg>,
         shared: &mut Self::Shared,
         out: &mut impl Outbox<Self::Msg>,
     );
@@ -192,6 +215,12 @@ pub(crate) trait Node: Send {
     /// event need not ask for it with [`Outbox::wake`], but gives its time, or [`Time::MAX`] if nothing of its own is
     /// under way: it will be run again then.
     fn run(&mut self, shared: &mut Self::Shared, window: &mut Window<'_, Self::Msg>) -> Time;
+
+    /// Whether the node holds back what only a frame or a message from another one can release: then it is not idle, though
+    /// nothing of its own is under way.
+    fn is_held(&self) -> bool {
+        false
+    }
 }
 
 /// Why an engine paused.
@@ -199,8 +228,17 @@ pub(crate) trait Node: Send {
 pub(crate) enum Pause {
     /// Nothing is left to happen but probes.
     Idle,
+    /// Nothing is left to happen but probes, while some node [holds something back](Node::is_held).
+    Held,
     /// All events before the limit have been handled.
     Reached,
     /// The budget of events is used up.
     Budget,
+}
+
+impl Pause {
+    /// Nothing of their own is under way at `nodes`.
+    fn idle<N: Node>(nodes: &[N]) -> Self {
+        if nodes.iter().any(Node::is_held) { Self::Held } else { Self::Idle }
+    }
 }

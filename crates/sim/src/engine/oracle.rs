@@ -1,6 +1,6 @@
 //! The reference: one queue, two events a hop, no cleverness.
 
-use super::{Channel, EventClass, Key, Map, Node, Outbox, Pause};
+use super::{Channel, EventClass, Frame, Key, Map, Node, Outbox, Pause, Payload};
 use farspan_units::Time;
 use std::collections::BinaryHeap;
 
@@ -9,14 +9,17 @@ use std::collections::BinaryHeap;
 struct Entry<M> {
     key: Key,
     node: u32,
-    msg: Option<M>,
+    /// How many events were asked for before it: what one channel brings at one instant keeps its order. Other events of
+    /// one key meet different nodes, or are equal notifications. It may wrap, since few events are of one key.
+    number: u32,
+    payload: Payload<M>,
 }
 
-/// The earliest is the greatest: the queue gives the greatest first. Two events of one key meet different nodes, or are
-/// equal words, so their order does not matter.
+/// The earliest is the greatest: the queue gives the greatest first.
 impl<M> Ord for Entry<M> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.key.cmp(&self.key)
+        let by_number = || (other.number.wrapping_sub(self.number) as i32).cmp(&0);
+        other.key.cmp(&self.key).then_with(by_number)
     }
 }
 impl<M> PartialOrd for Entry<M> {
@@ -33,14 +36,18 @@ impl<M> Eq for Entry<M> {}
 
 /// What the node that runs has asked for.
 struct Wishes<M> {
-    sends: Vec<(u32, Time, M)>,
+    sends: Vec<(u32, Time, EventClass, Payload<M>)>,
     wakes: Vec<Key>,
     words: Vec<(u32, Key)>,
 }
 
 impl<M> Outbox<M> for Wishes<M> {
     fn send(&mut self, channel: &Channel, at: Time, msg: M) {
-        self.sends.push((channel.id, at, msg));
+        self.sends.push((channel.id, at, EventClass::Arrival, Payload::Message(msg)));
+    }
+
+    fn send_frame(&mut self, channel: &Channel, at: Time, frame: Frame) {
+        self.sends.push((channel.id, at, EventClass::Frame, Payload::Frame(frame)));
     }
 
     fn wake(&mut self, key: Key) {
@@ -58,6 +65,8 @@ pub(crate) struct Oracle<M> {
     /// The node at the end of each channel.
     ends: Vec<u32>,
     outbox: Wishes<M>,
+    /// Events asked for so far.
+    count: u32,
     /// Events under way that are not probes: when none is left, nothing more will happen.
     busy: usize,
     /// Time of the last event that was not a probe.
@@ -72,6 +81,7 @@ impl<M: Copy> Oracle<M> {
             queue: BinaryHeap::new(),
             ends,
             outbox: Wishes { sends: Vec::new(), wakes: Vec::new(), words: Vec::new() },
+            count: 0,
             busy: 0,
             last: Time::ZERO,
         }
@@ -79,12 +89,13 @@ impl<M: Copy> Oracle<M> {
 
     /// Hands `node` an event of its own.
     pub(crate) fn wake(&mut self, node: u32, key: Key) {
-        self.push(Entry { key, node, msg: None });
+        self.push(key, node, Payload::None);
     }
 
-    fn push(&mut self, entry: Entry<M>) {
-        self.busy += usize::from(entry.key.class() != EventClass::Probe);
-        self.queue.push(entry);
+    fn push(&mut self, key: Key, node: u32, payload: Payload<M>) {
+        self.busy += usize::from(key.class() != EventClass::Probe);
+        self.count = self.count.wrapping_add(1);
+        self.queue.push(Entry { key, node, number: self.count, payload });
     }
 
     /// Time of the last event that was not a probe.
@@ -102,9 +113,10 @@ impl<M: Copy> Oracle<M> {
     ) -> Pause {
         for _ in 0..budget {
             if self.busy == 0 {
-                return Pause::Idle;
+                return Pause::idle(nodes);
             }
-            let Some(&Entry { key, node, msg }) = self.queue.peek().filter(|entry| entry.key.at() < until)
+            let Some(&Entry { key, node, payload, .. }) =
+                self.queue.peek().filter(|entry| entry.key.at() < until)
             else {
                 return Pause::Reached;
             };
@@ -112,7 +124,7 @@ impl<M: Copy> Oracle<M> {
                 self.busy -= 1;
                 self.last = key.at();
             }
-            nodes[node as usize].handle(key, msg, shared, &mut self.outbox);
+            nodes[node as usize].handle(key, payload, shared, &mut self.outbox);
             self.collect(key.at(), node);
         }
         Pause::Budget
@@ -123,16 +135,18 @@ impl<M: Copy> Oracle<M> {
     fn collect(&mut self, now: Time, node: u32) {
         let mut first = true;
         let Wishes { sends, wakes, words } = &mut self.outbox;
-        let sends = sends.drain(..).map(|(channel, at, msg)| Entry {
-            key: Key::new(at, EventClass::Arrival, channel, 0),
-            node: self.ends[channel as usize],
-            msg: Some(msg),
-        });
-        let wakes = wakes.drain(..).map(|key| Entry { key, node, msg: None });
-        let words = words.drain(..).map(|(node, key)| Entry { key, node, msg: None });
-        for entry in sends.chain(wakes).chain(words) {
-            debug_assert!(entry.key.at() >= now, "nothing can be asked for in the past");
-            self.busy += usize::from(entry.key.class() != EventClass::Probe);
+        let ends = &self.ends;
+        let arrival = |(channel, at, class, payload): (u32, _, _, _)| {
+            (Key::new(at, class, channel, 0), ends[channel as usize], payload)
+        };
+        let sends = sends.drain(..).map(arrival);
+        let wakes = wakes.drain(..).map(|key| (key, node, Payload::None));
+        let words = words.drain(..).map(|(node, key)| (key, node, Payload::None));
+        for (key, node, payload) in sends.chain(wakes).chain(words) {
+            debug_assert!(key.at() >= now, "nothing can be asked for in the past");
+            self.busy += usize::from(key.class() != EventClass::Probe);
+            self.count = self.count.wrapping_add(1);
+            let entry = Entry { key, node, number: self.count, payload };
             if std::mem::take(&mut first) {
                 *self.queue.peek_mut().expect("the event under way is still there") = entry;
             } else {
@@ -163,12 +177,12 @@ mod tests {
         type Msg = u32;
         type Shared = ();
 
-        fn handle(&mut self, key: Key, msg: Option<u32>, (): &mut (), out: &mut impl Outbox<u32>) {
+        fn handle(&mut self, key: Key, payload: Payload<u32>, (): &mut (), out: &mut impl Outbox<u32>) {
             self.seen.push((key.at(), key.class(), key.id()));
             if key.class() == EventClass::Probe {
                 out.wake(Key::new(key.at() + Duration::from_ps(1), EventClass::Probe, 0, 0));
             }
-            if let Some(n) = msg
+            if let Payload::Message(n) = payload
                 && n < self.answers
             {
                 let channels = Map::new(&[0, 0], &turns(2), &[(0, 1), (1, 0)]).channels;
@@ -177,10 +191,21 @@ mod tests {
         }
 
         fn run(&mut self, shared: &mut (), window: &mut crate::engine::Window<'_, u32>) -> Time {
-            while let Some((key, msg)) = window.next() {
-                self.handle(key, msg, shared, window);
+            while let Some((key, payload)) = window.next() {
+                self.handle(key, payload, shared, window);
             }
             Time::MAX
+        }
+    }
+
+    #[allow(unsafe_code, reason = "any number is a message here")]
+    impl crate::engine::Message for u32 {
+        fn number(self) -> u32 {
+            self
+        }
+
+        unsafe fn from_number(number: u32) -> Self {
+            number
         }
     }
 
@@ -232,7 +257,7 @@ mod tests {
         let mut oracle = Oracle::new(&Map::new(&[0, 0], &turns(2), &[(0, 1), (1, 0)]));
         let mut nodes = [Echo { answers: 5, ..Echo::default() }, Echo { answers: 5, ..Echo::default() }];
         oracle.wake(0, Key::new(at(0), EventClass::Probe, 0, 0));
-        oracle.push(Entry { key: Key::new(at(10), EventClass::Arrival, 0, 0), node: 1, msg: Some(0) });
+        oracle.push(Key::new(at(10), EventClass::Arrival, 0, 0), 1, Payload::Message(0));
         assert_eq!(oracle.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
         assert_eq!(oracle.last(), at(60));
         let arrivals = nodes.iter().flat_map(|n| &n.seen).filter(|e| e.1 == EventClass::Arrival).count();

@@ -1,6 +1,6 @@
 //! The messages of a window in order: dealt to buckets by time, which are nearly an order, then put in place.
 
-use super::calendar::TIME_SHIFT;
+use super::packed::{Message, Packed};
 
 /// Buckets, as a power of two.
 const BUCKET_BITS: u32 = 6;
@@ -10,22 +10,22 @@ const FEW: usize = 8;
 const MANY: usize = 256;
 
 /// Room to put messages in order.
-pub(super) struct Order {
-    keys: Box<[u64; MANY]>,
+pub(super) struct Order<M> {
+    keys: Box<[Packed<M>; MANY]>,
 }
 
-impl Default for Order {
+impl<M: Message> Default for Order<M> {
     fn default() -> Self {
-        Self { keys: Box::new([0; MANY]) }
+        Self { keys: Box::new([Packed::filler(); MANY]) }
     }
 }
 
-impl Order {
-    /// Puts packed messages of a window of `length` ps in order, there or here.
+impl<M: Message> Order<M> {
+    /// Puts messages of a window of `length` ps in order, there or here; equal ones keep the order that they have.
     #[inline]
-    pub(super) fn sort<'a>(&'a mut self, keys: &'a mut [u64], length: u64) -> &'a [u64] {
+    pub(super) fn sort<'a>(&'a mut self, keys: &'a mut [Packed<M>], length: u64) -> &'a [Packed<M>] {
         if keys.len() >= MANY {
-            keys.sort_unstable();
+            keys.sort_by_key(|key| key.order());
             return keys;
         }
         let keys = if keys.len() < FEW { keys } else { self.deal(keys, length) };
@@ -35,11 +35,8 @@ impl Order {
 
     /// Brings them in order of their buckets.
     #[inline(always)]
-    fn deal(&mut self, from: &[u64], length: u64) -> &mut [u64] {
-        // All bits of a time within a window, and the highest of them.
-        let bits = u64::BITS - (length - 1).leading_zeros();
-        let shift = TIME_SHIFT + bits.saturating_sub(BUCKET_BITS);
-        let bucket = |key: u64| (key >> shift) as usize % BUCKETS;
+    fn deal(&mut self, from: &[Packed<M>], length: u64) -> &mut [Packed<M>] {
+        let bucket = |key: Packed<M>| key.stretch(length, BUCKET_BITS);
         let mut ends = [0_u8; BUCKETS];
         for &key in from {
             ends[bucket(key)] += 1;
@@ -62,16 +59,16 @@ impl Order {
     }
 }
 
-/// Puts integers in order that nearly are, or that are few.
+/// Puts messages in order that nearly are, or that are few.
 #[inline(always)]
-fn put_in_place(keys: &mut [u64]) {
+fn put_in_place<M: Message>(keys: &mut [Packed<M>]) {
     for place in 1..keys.len() {
         let key = keys[place];
-        if keys[place - 1] <= key {
+        if !keys[place - 1].is_after(key) {
             continue;
         }
         let mut to = place;
-        while to > 0 && keys[to - 1] > key {
+        while to > 0 && keys[to - 1].is_after(key) {
             keys[to] = keys[to - 1];
             to -= 1;
         }
@@ -85,18 +82,26 @@ mod tests {
     use farspan_units::{Purpose, Random};
 
     #[test]
-    fn messages_come_in_order_however_many_and_however_long_the_window() {
+    fn messages_come_in_order_and_equal_ones_as_they_were_sent_however_many_and_however_long_the_window() {
         let mut random = Random::new(1, Purpose::Test, 0);
         let mut order = Order::default();
         for length in [1, 2, 63, 64, 65, 1000, 1 << 20, (1 << 21) - 1] {
             for count in [0, 1, 2, 7, 8, 9, 64, 255, 256, 257, 1000] {
-                for within in [length, 1 + length / 100] {
-                    let key =
-                        |_| (length - 1 - random.below(within)) << TIME_SHIFT | random.below(1 << TIME_SHIFT);
-                    let mut keys: Vec<u64> = (0..count).map(key).collect();
-                    let mut expected = keys.clone();
-                    expected.sort_unstable();
-                    assert_eq!(order.sort(&mut keys, length), expected, "{count} in {length} ps");
+                for (within, ranks) in [(length, 2000), (1 + length / 100, 3)] {
+                    let mut draw = |_| {
+                        (
+                            length - 1 - random.below(within),
+                            random.below(ranks) as u16,
+                            random.below(1 << 30) as u32,
+                        )
+                    };
+                    let mut expected: Vec<_> = (0..count).map(&mut draw).collect();
+                    let pack = |&(at, rank, number): &(u64, u16, u32)| Packed::message(at, rank, number);
+                    let mut keys: Vec<Packed<u32>> = expected.iter().map(pack).collect();
+                    expected.sort_by_key(|&(at, rank, _)| (at, rank));
+                    let sorted: Vec<_> = order.sort(&mut keys, length).iter().map(|key| key.bits()).collect();
+                    let expected: Vec<_> = expected.iter().map(|key| pack(key).bits()).collect();
+                    assert_eq!(sorted, expected, "{count} in {length} ps");
                 }
             }
         }

@@ -7,7 +7,7 @@
 //! Threads that share too few cores wait for each other more than they compute. So now and then a stretch is run on one
 //! thread instead, and the faster way is kept until the next try.
 
-use super::{Channel, Key, Map, Node, Pause, Windowed};
+use super::{Channel, Frame, Key, Map, Node, Pause, Windowed};
 use farspan_units::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -24,6 +24,8 @@ const TRY_SHARE: u64 = 4;
 enum Mail<N: Node> {
     /// A message over a channel.
     Message(Channel, Time, <N::Shared as super::Cargo<N::Msg>>::Parcel),
+    /// A frame over a channel.
+    Frame(Channel, Time, Frame),
     /// A word to the node at a place.
     Word(u32, Key),
 }
@@ -90,6 +92,11 @@ impl<N: Node> Board<N> {
             self.mail(parity, part, usize::from(channel.part)).push(Mail::Message(channel, at, parcel));
         }
         state.engine.remote.messages = messages;
+        for (channel, at, frame) in state.engine.remote.frames.drain(..) {
+            next = next.min(at);
+            idle = false;
+            self.mail(parity, part, usize::from(channel.part)).push(Mail::Frame(channel, at, frame));
+        }
         for (to, place, key) in state.engine.remote.words.drain(..) {
             next = next.min(key.at());
             idle = false;
@@ -110,6 +117,7 @@ impl<N: Node> Board<N> {
                         let msg = super::Cargo::unpack(&mut state.shared, parcel);
                         state.engine.deliver(channel, at, msg);
                     }
+                    Mail::Frame(channel, at, frame) => state.engine.deliver_frame(channel, at, frame),
                     Mail::Word(place, key) => state.engine.wake(place, key),
                 }
             }
@@ -201,7 +209,8 @@ impl<N: Node> Parallel<N> {
         };
         self.pace.note(clock, in_parallel, handled);
         self.now = now;
-        pause
+        let is_held = || self.parts.iter().flat_map(|part| &part.nodes).any(Node::is_held);
+        if pause == Pause::Idle && is_held() { Pause::Held } else { pause }
     }
 }
 

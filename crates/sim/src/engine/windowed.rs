@@ -8,213 +8,31 @@
 //! One such engine runs one part of the world; what its nodes send to other parts it puts aside (see
 //! [`super::Parallel`]).
 
-use super::calendar::{Calendar, MAX_WINDOW, TIME_SHIFT, pack, rank};
+use super::calendar::Calendar;
 use super::order::Order;
+use super::packed::{MAX_WINDOW, Message, Packed};
 use super::wakes::Wakes;
-use super::{Cargo, Channel, EventClass, Key, Lanes, Map, Node, Outbox, Pause, Turns};
+use super::window::{Bounds, Window};
+use super::{Cargo, Channel, Frame, Key, Map, Node, Pause, Turns};
 use farspan_units::Time;
 use std::sync::Arc;
-
-/// A window, or its part before something that cuts it short: the same for every node whose turn it is.
-struct Frame {
-    /// The window's number.
-    index: u64,
-    /// The window's start: packed keys count from here. It may wrap: see [`Calendar::start`].
-    start: Time,
-    /// The window's end; events at or after it wait.
-    end: Time,
-    /// The end of the whole window, and of the one after it for the same nodes.
-    whole: [Time; 2],
-    /// The next two windows of nodes that short links lead to, and when they begin.
-    windows: [u64; 2],
-    others: [Time; 2],
-    /// Until when the engine runs before someone may look at the nodes.
-    until: Time,
-    /// See [`Calendar::row`]: of this window.
-    row: usize,
-    /// Of these two.
-    rows: [usize; 2],
-}
-
-// A node without a place here has one beyond every row.
-const _: () = assert!(usize::BITS >= 64, "the engine needs a machine of 64 bits");
-
-/// What a node sees of a window: its events in order, and a way to speak.
-pub(crate) struct Window<'a, M> {
-    frame: &'a Frame,
-    part: u16,
-    /// The messages before the end.
-    keys: &'a mut [u64],
-    /// How many of them have been handled.
-    taken: usize,
-    channels: &'a [u32],
-    wakes: &'a mut Wakes,
-    calendar: &'a mut Calendar,
-    remote: &'a mut Remote<M>,
-    /// See [`Map`].
-    ends: &'a [u32],
-    lanes: Option<&'a mut Lanes>,
-    order: Option<&'a mut Order>,
-}
-
-/// When a packed message arrives in a window that begins at `start`.
-#[inline(always)]
-pub(crate) const fn at(start: Time, packed: u64) -> Time {
-    Time::from_ps(start.as_ps().wrapping_add(packed >> TIME_SHIFT))
-}
-
-impl<'a, M: Copy + From<u32> + Into<u32>> Window<'a, M> {
-    /// Where the window ends.
-    pub(crate) const fn end(&self) -> Time {
-        self.frame.end
-    }
-
-    /// Nobody looks at the nodes before: what is bound to happen by then may be counted now.
-    #[inline]
-    pub(crate) const fn until(&self) -> Time {
-        self.frame.until
-    }
-
-    /// Whether the node has asked for events in this window.
-    pub(crate) fn has_wakes(&self) -> bool {
-        self.wakes.next() < self.frame.end
-    }
-
-    /// The window's start.
-    pub(crate) const fn start(&self) -> Time {
-        self.frame.start
-    }
-
-    /// When a packed message arrives.
-    #[inline]
-    pub(crate) const fn at(&self, packed: u64) -> Time {
-        at(self.frame.start, packed)
-    }
-
-    /// Puts the messages in order, for what hands them out one by one.
-    #[inline]
-    pub(crate) fn sort(&mut self) {
-        self.keys.sort_unstable();
-    }
-
-    /// All messages, packed and in order. The node handles them.
-    #[inline]
-    pub(crate) fn take_sorted(&mut self) -> &'a [u64] {
-        let keys = self.take_packed();
-        let order = self.order.take().expect("a node asks once a window");
-        order.sort(keys, self.calendar.length)
-    }
-
-    /// All messages, packed and in any order; as integers they are in order of time, then channel. The node handles
-    /// them.
-    #[inline]
-    pub(crate) fn take_packed(&mut self) -> &'a mut [u64] {
-        self.taken = self.keys.len();
-        std::mem::take(&mut self.keys)
-    }
-
-    /// Lanes to deal messages to. They are empty, and must be so again.
-    #[inline]
-    pub(crate) fn take_lanes(&mut self) -> &'a mut Lanes {
-        self.lanes.take().expect("a node asks once a window")
-    }
-
-    /// When the next message arrives; [`Time::MAX`] if none is left in the window.
-    #[inline]
-    pub(crate) fn next_arrival(&self) -> Time {
-        self.keys.get(self.taken).map_or(Time::MAX, |&packed| self.at(packed))
-    }
-
-    /// When the next event comes of those that arrive or were asked for; [`Time::MAX`] if none is left in the window.
-    pub(crate) fn next_at(&self) -> Time {
-        let wake = Some(self.wakes.next()).filter(|&at| at < self.frame.end);
-        self.next_arrival().min(wake.unwrap_or(Time::MAX))
-    }
-
-    /// The next event of those that arrive or were asked for, in the total order.
-    pub(crate) fn next(&mut self) -> Option<(Key, Option<M>)> {
-        let message = self
-            .keys
-            .get(self.taken)
-            .map(|&packed| Key::new(self.at(packed), EventClass::Arrival, self.channels[rank(packed)], 0));
-        if let Some(key) = self.wakes.take_before(self.frame.end, message) {
-            return Some((key, None));
-        }
-        let key = message?;
-        let msg = M::from(self.keys[self.taken] as u32);
-        self.taken += 1;
-        Some((key, Some(msg)))
-    }
-
-    /// Sends to another part or a node of the same side, or further ahead than two windows.
-    #[inline(never)]
-    fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
-        assert!(at >= self.frame.others[0], "a message takes the lookahead at least");
-        if channel.part != self.part {
-            return self.remote.messages.push((*channel, at, msg));
-        }
-        let (node, ps) = (self.ends[channel.id as usize], at.as_ps().wrapping_sub(self.frame.start.as_ps()));
-        let (window, offset) = self.calendar.place_of(node, self.frame.index, ps);
-        assert!(window > self.frame.index, "a message arrives in a later window of its node");
-        self.calendar.file(window, node, pack(offset, channel.rank, msg.into()));
-    }
-
-    /// Sends with a fresh chunk.
-    #[inline(never)]
-    fn send_afresh(&mut self, channel: &Channel, at: Time, msg: M) {
-        let ahead = usize::from(at >= self.frame.others[1]);
-        if channel.place == Channel::AWAY {
-            return self.send_slowly(channel, at, msg);
-        }
-        let offset = at.as_ps() - self.frame.others[ahead].as_ps();
-        let key = pack(offset, channel.rank, msg.into());
-        let place = self.frame.rows[ahead] + channel.place as usize;
-        let window = self.frame.windows[ahead];
-        self.calendar.file_afresh(place, window, channel.place, key);
-    }
-}
-
-impl<M: Copy + From<u32> + Into<u32>> Outbox<M> for Window<'_, M> {
-    #[inline(always)]
-    fn send(&mut self, channel: &Channel, at: Time, msg: M) {
-        debug_assert!(at >= self.frame.others[0], "a message takes the lookahead at least");
-        // Nearly all arrive in one of the next two windows of the other side.
-        let ahead = usize::from(at >= self.frame.others[1]);
-        let offset = at.as_ps().wrapping_sub(self.frame.others[ahead].as_ps());
-        if offset >= self.calendar.length {
-            return self.send_slowly(channel, at, msg);
-        }
-        // Nodes of other parts have no place here, nor have those of the same side.
-        let place = self.frame.rows[ahead] + channel.place as usize;
-        if !self.calendar.file_quickly(place, pack(offset, channel.rank, msg.into())) {
-            self.send_afresh(channel, at, msg);
-        }
-    }
-
-    fn wake(&mut self, key: Key) {
-        self.wakes.push(key);
-    }
-
-    fn tell(&mut self, node: u32, key: Key) {
-        assert!(key.at() >= self.frame.whole[0], "word comes in a later window of any node");
-        self.remote.told.push((node, key));
-    }
-}
 
 /// What has not reached its node yet.
 pub(super) struct Remote<M> {
     /// Messages to other parts.
     pub(super) messages: Vec<(Channel, Time, M)>,
+    /// Frames to other parts.
+    pub(super) frames: Vec<(Channel, Time, Frame)>,
     /// Words to other parts, and the places of the nodes there.
     pub(super) words: Vec<(u16, u32, Key)>,
     /// What nodes have told others in this window.
-    told: Vec<(u32, Key)>,
+    pub(super) told: Vec<(u32, Key)>,
 }
 
 /// An engine that runs the nodes of one part, one at a time over windows.
 pub(crate) struct Windowed<M> {
     part: u16,
-    calendar: Calendar,
+    calendar: Calendar<M>,
     /// The channels that end at each node, by rank.
     channels: Vec<Vec<u32>>,
     wakes: Vec<Wakes>,
@@ -232,14 +50,12 @@ pub(crate) struct Windowed<M> {
     /// Part and place of every node of the world, for words.
     places: Vec<(u16, u32)>,
     /// Room for the messages of a window.
-    keys: Vec<u64>,
-    /// Room to deal them in.
-    lanes: Lanes,
+    keys: Vec<Packed<M>>,
     /// Room to put them in order.
-    order: Order,
+    order: Order<M>,
 }
 
-impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
+impl<M: Message> Windowed<M> {
     /// An engine for the nodes of `part`. No node may have more than [`super::MAX_LINKS`] channels.
     pub(crate) fn new(map: &Map, part: u16, turns: &Turns) -> Self {
         assert!(
@@ -262,11 +78,10 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             now: Time::ZERO,
             ahead: Time::ZERO,
             cursor: 0,
-            remote: Remote { messages: Vec::new(), words: Vec::new(), told: Vec::new() },
+            remote: Remote { messages: Vec::new(), frames: Vec::new(), words: Vec::new(), told: Vec::new() },
             ends: Arc::clone(&map.ends),
             places: map.places.clone(),
             keys: Vec::new(),
-            lanes: Lanes::default(),
             order: Order::default(),
         }
     }
@@ -291,6 +106,15 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
     /// Takes a message from another part.
     pub(super) fn deliver(&mut self, channel: Channel, at: Time, msg: M) {
+        self.file(channel, at, |offset| Packed::message(offset, channel.rank, msg));
+    }
+
+    /// Takes a frame from another part.
+    pub(super) fn deliver_frame(&mut self, channel: Channel, at: Time, frame: Frame) {
+        self.file(channel, at, |offset| Packed::frame(offset, channel.rank, frame));
+    }
+
+    fn file(&mut self, channel: Channel, at: Time, pack: impl Fn(u64) -> Packed<M>) {
         debug_assert!(
             at >= self.now && channel.part == self.part,
             "a message comes in time and to the right part"
@@ -298,7 +122,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         let node = self.ends[channel.id as usize];
         let window = self.calendar.window_of(node, at);
         let offset = at.as_ps().wrapping_sub(self.calendar.start(window).as_ps());
-        self.calendar.file(window, node, pack(offset, channel.rank, msg.into()));
+        self.calendar.file(window, node, pack(offset));
     }
 
     /// Whether nothing is left to happen here but probes, unless a message comes from another part.
@@ -330,7 +154,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             };
             left = left.saturating_sub(handled);
         }
-        let pause = if self.is_idle() { Pause::Idle } else { Pause::Budget };
+        let pause = if self.is_idle() { Pause::idle(nodes) } else { Pause::Budget };
         // All sides get as far as one of them has.
         self.run_through(nodes, shared, self.ahead, until);
         pause
@@ -369,17 +193,17 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             (self.now, self.ahead, self.cursor) = (limit, limit, self.calendar.window(limit));
             return None;
         };
-        let frame = self.frame(window, limit, until);
-        (self.cursor, self.ahead) = (window + 1, frame.end);
-        Some(self.run_window(nodes, shared, &frame))
+        let bounds = self.bounds(window, limit, until);
+        (self.cursor, self.ahead) = (window + 1, bounds.end);
+        Some(self.run_window(nodes, shared, &bounds))
     }
 
-    fn frame(&self, window: u64, limit: Time, until: Time) -> Frame {
+    fn bounds(&self, window: u64, limit: Time, until: Time) -> Bounds {
         let (start, row) = (|window| self.calendar.start(window), |window| self.calendar.row(window));
         let sides = self.calendar.sides();
         let windows = [window + 1, window + 1 + sides];
         let whole = [window + sides, window + 2 * sides].map(start);
-        Frame {
+        Bounds {
             index: window,
             start: start(window),
             end: whole[0].min(limit),
@@ -393,17 +217,17 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
     }
 
     /// Runs every active node over a window, or over its part before `end`; gives the number of messages handled.
-    fn run_window<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, frame: &Frame) -> u64
+    fn run_window<N>(&mut self, nodes: &mut [N], shared: &mut N::Shared, bounds: &Bounds) -> u64
     where
         N: Node<Msg = M>,
     {
         let mut handled = 0;
         for word in 0..self.calendar.words() {
-            let mut bits = self.calendar.take_active(frame.index, word);
+            let mut bits = self.calendar.take_active(bounds.index, word);
             while bits != 0 {
                 let node = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                handled += self.run_node(&mut nodes[node as usize], node, shared, frame) + 1;
+                handled += self.run_node(&mut nodes[node as usize], node, shared, bounds) + 1;
             }
         }
         if !self.remote.told.is_empty() {
@@ -412,22 +236,22 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
         handled
     }
 
-    fn run_node<N>(&mut self, state: &mut N, node: u32, shared: &mut N::Shared, frame: &Frame) -> u64
+    fn run_node<N>(&mut self, state: &mut N, node: u32, shared: &mut N::Shared, bounds: &Bounds) -> u64
     where
         N: Node<Msg = M>,
     {
-        let mut due = self.calendar.gather(frame.row + node as usize, &mut self.keys);
-        if frame.end != frame.whole[0] {
-            due = self.keep_back(due, node, frame);
+        let mut due = self.calendar.gather(bounds.row + node as usize, &mut self.keys);
+        if bounds.end != bounds.whole[0] {
+            due = self.keep_back(due, node, bounds);
         }
         // One after the other, they would each wait for memory: where a packet goes decides what is looked at next.
-        for &key in &self.keys[..due] {
-            shared.fetch(N::Msg::from(key as u32));
+        for msg in self.keys[..due].iter().filter_map(|key| key.get()) {
+            shared.fetch(msg);
         }
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();
         let mut view = Window {
-            frame,
+            bounds,
             part: self.part,
             keys: &mut self.keys[..due],
             taken: 0,
@@ -436,14 +260,13 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
             calendar: &mut self.calendar,
             remote: &mut self.remote,
             ends: &self.ends,
-            lanes: Some(&mut self.lanes),
             order: Some(&mut self.order),
         };
         let own = state.run(shared, &mut view);
         debug_assert_eq!(view.taken, due, "a node handles all messages of its window");
         wakes.own = own;
         self.waiting = self.waiting + usize::from(wakes.is_waiting()) - usize::from(was_waiting);
-        if let Some(at) = wakes.book(frame.whole) {
+        if let Some(at) = wakes.book(bounds.whole) {
             self.calendar.activate(self.calendar.window_of(node, at), node);
         }
         due as u64
@@ -451,16 +274,16 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
     /// Files messages again that arrive where a window is cut short or later; gives how many are left of the first `due`.
     #[cold]
-    fn keep_back(&mut self, due: usize, node: u32, frame: &Frame) -> usize {
-        let limit = frame.end.as_ps().wrapping_sub(frame.start.as_ps()) << TIME_SHIFT;
+    fn keep_back(&mut self, due: usize, node: u32, bounds: &Bounds) -> usize {
+        let limit = bounds.end.as_ps().wrapping_sub(bounds.start.as_ps());
         let mut left = 0;
         for number in 0..due {
             let key = self.keys[number];
-            if key < limit {
+            if key.is_before(limit) {
                 self.keys[left] = key;
                 left += 1;
             } else {
-                self.calendar.file(frame.index, node, key);
+                self.calendar.file(bounds.index, node, key);
             }
         }
         left
@@ -482,6 +305,7 @@ impl<M: Copy + From<u32> + Into<u32>> Windowed<M> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{EventClass, Oracle, Outbox, Payload};
     use super::*;
     use farspan_units::{Duration, Purpose, Random};
 
@@ -491,38 +315,58 @@ mod tests {
     /// Notes what comes, and sends each message on as its number says.
     #[derive(Default)]
     struct Post {
-        seen: Vec<(Key, Option<u32>)>,
+        seen: Vec<(Key, Payload<u32>)>,
         by: Vec<Channel>,
+    }
+
+    impl Post {
+        /// Far ones and near ones, always after the lookahead; some at one instant with another message, or a frame.
+        fn send_on(&self, now: Time, left: u32, out: &mut impl Outbox<u32>) {
+            let number = u64::from(left) * 7919;
+            let late = Duration::from_ps(number % [90, 350, 5000][number as usize % 3] * 10 + number % 97);
+            let channel = &self.by[left as usize % self.by.len()];
+            let (start, end) = (channel.id / 3, channel.id % 3);
+            let shortest = if start % 2 == end % 2 { STEP * 2 } else { STEP };
+            let at = now + shortest + late;
+            out.send(channel, at, left - 1);
+            if left % 4 == 0 {
+                out.send_frame(channel, at, Frame(left));
+                out.send(channel, at, 0);
+            }
+            if left % 5 == 0 {
+                out.wake(Key::new(now + Duration::from_ps(number % 1000), EventClass::Timer, left, 0));
+            }
+            if left % 7 == 0 {
+                out.tell(left % 3, Key::new(now + STEP * 2, EventClass::Word, left, 0));
+            }
+        }
     }
 
     impl Node for Post {
         type Msg = u32;
         type Shared = ();
 
-        fn handle(&mut self, key: Key, msg: Option<u32>, (): &mut (), out: &mut impl Outbox<u32>) {
-            self.seen.push((key, msg));
-            let Some(left) = msg.filter(|&msg| msg > 0) else { return };
-            // Far ones and near ones, always after the lookahead, and two of a channel never at one instant.
-            let number = u64::from(left) * 7919;
-            let late = Duration::from_ps(number % [90, 350, 5000][number as usize % 3] * 10 + number % 97);
-            let channel = &self.by[left as usize % self.by.len()];
-            let (start, end) = (channel.id / 3, channel.id % 3);
-            let shortest = if start % 2 == end % 2 { STEP * 2 } else { STEP };
-            out.send(channel, key.at() + shortest + late, left - 1);
-            if left % 5 == 0 {
-                out.wake(Key::new(key.at() + Duration::from_ps(number % 1000), EventClass::Timer, left, 0));
-            }
-            if left % 7 == 0 {
-                out.tell(left % 3, Key::new(key.at() + STEP * 2, EventClass::Word, left, 0));
+        fn handle(&mut self, key: Key, payload: Payload<u32>, (): &mut (), out: &mut impl Outbox<u32>) {
+            self.seen.push((key, payload));
+            match payload {
+                Payload::Message(left) if left > 0 => self.send_on(key.at(), left, out),
+                Payload::None if key.class() == EventClass::Start => {
+                    (300..303).for_each(|left| self.send_on(key.at(), 3 * left + key.id(), out));
+                }
+                _ => {}
             }
         }
 
         fn run(&mut self, shared: &mut (), window: &mut Window<'_, u32>) -> Time {
             window.sort();
-            while let Some((key, msg)) = window.next() {
-                self.handle(key, msg, shared, window);
+            while let Some((key, payload)) = window.next() {
+                self.handle(key, payload, shared, window);
             }
             Time::MAX
+        }
+
+        fn is_held(&self) -> bool {
+            self.seen.last().is_some_and(|(key, _)| key.kind() == 1)
         }
     }
 
@@ -543,21 +387,26 @@ mod tests {
         (map, nodes)
     }
 
-    fn start(wake: &mut dyn FnMut(u32, Key), nodes: &mut [Post]) {
-        for node in 0..3 {
-            wake(node, Key::new(Time::from_ps(10 + u64::from(node)), EventClass::Start, node, 0));
-            nodes[node as usize].seen.clear();
-        }
+    fn start(node: u32) -> Key {
+        Key::new(Time::from_ps(10 + u64::from(node)), EventClass::Start, node, 0)
+    }
+
+    type Seen = Vec<Vec<(Key, Payload<u32>)>>;
+
+    /// What the nodes see under the oracle.
+    fn seen_by_oracle() -> Seen {
+        let (map, mut nodes) = world(&together());
+        let mut oracle = Oracle::new(&map);
+        (0..3).for_each(|node| oracle.wake(node, start(node)));
+        assert_eq!(oracle.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
+        nodes.into_iter().map(|node| node.seen).collect()
     }
 
     /// What the nodes see under the windowed engine, paused at times that `pauses` gives, and after `budget` messages.
-    fn seen(turns: &Turns, budget: u64, pauses: impl Fn(u64) -> u64) -> Vec<Vec<(Key, Option<u32>)>> {
+    fn seen(turns: &Turns, budget: u64, pauses: impl Fn(u64) -> u64) -> Seen {
         let (map, mut nodes) = world(turns);
         let mut engine = Windowed::new(&map, 0, turns);
-        start(&mut |node, key| engine.wake(node, key), &mut nodes);
-        for (number, channel) in (0..).zip(&map.channels) {
-            engine.deliver(*channel, Time::from_ps(20 + 350 * number), 300 + number as u32);
-        }
+        (0..3).for_each(|node| engine.wake(node, start(node)));
         let mut until = 0;
         while !engine.is_idle() {
             until += pauses(until);
@@ -571,9 +420,9 @@ mod tests {
     }
 
     #[test]
-    fn nodes_see_their_events_in_order_wherever_windows_are_cut_short() {
-        let whole = seen(&together(), u64::MAX, |_| 1 << 40);
-        assert!(whole.iter().map(Vec::len).sum::<usize>() > 2700, "all messages are sent on to their end");
+    fn nodes_see_what_the_oracle_shows_them_wherever_windows_are_cut_short() {
+        let whole = seen_by_oracle();
+        assert!(whole.iter().map(Vec::len).sum::<usize>() > 8000, "all messages are sent on to their end");
         assert!(whole.iter().all(|seen| seen.is_sorted_by_key(|(key, _)| *key)));
         for turns in [together(), by_turns()] {
             assert_eq!(seen(&turns, u64::MAX, |_| 1 << 40), whole, "{turns:?}");
@@ -587,16 +436,33 @@ mod tests {
     }
 
     #[test]
-    fn idle_stretches_take_no_time() {
+    fn of_one_instant_a_frame_comes_first_and_messages_of_one_channel_as_they_were_sent() {
+        let whole = seen_by_oracle();
+        let mut together = 0;
+        for group in
+            whole.iter().flat_map(|seen| seen.chunk_by(|(a, _), (b, _)| (a.at(), a.id()) == (b.at(), b.id())))
+        {
+            if let [(_, Payload::Frame(Frame(left))), (_, first), (_, second)] = *group {
+                assert_eq!((first, second), (Payload::Message(left - 1), Payload::Message(0)));
+                together += 1;
+            }
+        }
+        assert!(together > 1000, "{together}");
+    }
+
+    #[test]
+    fn idle_stretches_take_no_time_and_a_node_that_is_held_is_not_idle() {
         for turns in [together(), by_turns()] {
-            let (map, mut nodes) = world(&turns);
-            let mut engine = Windowed::new(&map, 0, &turns);
-            let late = Time::from_ps(1 << 60);
-            engine.wake(2, Key::new(late, EventClass::Timer, 0, 0));
-            let ahead = late.since(engine.earliest()).as_ps();
-            assert!(ahead < 18 * STEP.as_ps(), "known to a coarse slot, and a window");
-            assert_eq!(engine.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
-            assert_eq!(nodes[2].seen.len(), 1);
+            for (kind, pause) in [(0, Pause::Idle), (1, Pause::Held)] {
+                let (map, mut nodes) = world(&turns);
+                let mut engine = Windowed::new(&map, 0, &turns);
+                let late = Time::from_ps(1 << 60);
+                engine.wake(2, Key::new(late, EventClass::Timer, 0, kind));
+                let ahead = late.since(engine.earliest()).as_ps();
+                assert!(ahead < 18 * STEP.as_ps(), "known to a coarse slot, and a window");
+                assert_eq!(engine.run(&mut nodes, &mut (), Time::MAX, u64::MAX), pause);
+                assert_eq!(nodes[2].seen.len(), 1);
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Small worlds for tests.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use farspan_fabric::switch::shared;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
@@ -117,6 +118,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         network,
         ports,
         own_ports: BTreeMap::new(),
+        shared: shared::Config::None,
         flows,
         triggers: Vec::new(),
         faults: Vec::new(),
@@ -140,7 +142,8 @@ pub fn sample_rates(spec: &mut Spec, interval: Duration) {
 }
 
 /// Everything that must come out as the oracle does.
-pub const OTHERS: [EngineKind; 3] = [EngineKind::Windowed, EngineKind::QuarterWindow, EngineKind::Threads(2)];
+pub const OTHERS: [EngineKind; 4] =
+    [EngineKind::Windowed, EngineKind::QuarterWindow, EngineKind::Threads(2), EngineKind::Ordered];
 
 /// Runs a spec with every engine and window, and asks for equal outcomes, to the last field.
 pub fn run(spec: &Spec) -> Outcome {

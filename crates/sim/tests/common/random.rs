@@ -2,6 +2,7 @@
 
 use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
+use farspan_fabric::switch::shared;
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
     ParkingLot, Star,
@@ -41,6 +42,7 @@ pub fn random_spec(seed: u64) -> Spec {
     Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
+        shared: shared::Config::None,
         initial_window: match draw.below(3) {
             0 => InitialWindow::Bdp,
             1 => InitialWindow::Iw10,

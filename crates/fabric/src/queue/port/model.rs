@@ -18,12 +18,11 @@ pub struct PortModel {
     pub(super) control_priority: bool,
     /// How the ports trim, if they do.
     pub(super) trim: Option<Trim>,
-    pub(super) fluid: bool,
+    pub(super) fifo: bool,
     /// How long a full buffer takes to send.
     pub(super) full: Duration,
-    /// With less than this to send, a fluid port neither refuses a packet nor looks at its marks; zero: it looks at every
-    /// packet.
-    pub(super) calm: Duration,
+    /// With less than this to send, a FIFO port neither refuses a packet nor marks it; zero: it looks at every packet.
+    pub(super) unmarked: Duration,
 }
 
 impl PortModel {
@@ -38,7 +37,7 @@ impl PortModel {
     }
 
     /// As [`Self::new`], for ports that may [stop](super::Port::flush) or [change their rate](super::Port::set_rate):
-    /// what leaves them is not known when it arrives, so that they are never [fluid](Self::is_fluid), and count whole
+    /// what leaves them is not known when it arrives, so that they are never [FIFO](Self::is_fifo), and count whole
     /// packets.
     ///
     /// # Panics
@@ -48,7 +47,7 @@ impl PortModel {
         Self::build(config, rate, delay, false)
     }
 
-    fn build(config: &PortConfig, rate: Rate, delay: Duration, may_be_fluid: bool) -> Self {
+    fn build(config: &PortConfig, rate: Rate, delay: Duration, may_be_fifo: bool) -> Self {
         assert!(!rate.is_zero(), "a link moves something");
         let trim = match config.overflow {
             Overflow::Drop => None,
@@ -56,10 +55,10 @@ impl PortModel {
         };
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
         let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
-        let fluid = may_be_fluid && !config.control_priority && marks_at_enqueue && trim.is_none();
-        let (marking, full) = (Marking::new(config, rate, fluid), rate.transmission(config.buffer));
+        let fifo = may_be_fifo && !config.control_priority && marks_at_enqueue && trim.is_none();
+        let (marking, full) = (Marking::new(config, rate, fifo), rate.transmission(config.buffer));
         let byte_time = exact_byte_time(rate);
-        let calm = if fluid && byte_time > 0 { full.min(marking.calm()) } else { Duration::ZERO };
+        let unmarked = if fifo && byte_time > 0 { full.min(marking.unmarked()) } else { Duration::ZERO };
         Self {
             byte_time,
             rate,
@@ -69,9 +68,9 @@ impl PortModel {
             marks_at_enqueue,
             control_priority: config.control_priority,
             trim,
-            fluid,
+            fifo,
             full,
-            calm,
+            unmarked,
         }
     }
 
@@ -80,8 +79,8 @@ impl PortModel {
     /// packet in service included. It follows from when the port will have sent everything.
     #[must_use]
     #[inline]
-    pub const fn is_fluid(&self) -> bool {
-        self.fluid
+    pub const fn is_fifo(&self) -> bool {
+        self.fifo
     }
 
     /// The same at another rate; markers and phantom queues stay as they were configured.

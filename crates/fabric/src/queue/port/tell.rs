@@ -5,10 +5,10 @@ use farspan_units::{Bytes, Duration, Time};
 
 impl Port {
     /// Bytes in the data queue, the packet in service included: whole, or what is left of it at a
-    /// [fluid](PortModel::is_fluid) port.
+    /// [FIFO](PortModel::is_fifo) port.
     #[must_use]
     pub fn queued(&self, now: Time) -> Bytes {
-        if self.model.fluid { self.model.rate.bytes_in(self.ahead(now)) } else { self.data_bytes }
+        if self.model.fifo { self.model.rate.bytes_in(self.backlog(now)) } else { self.data_bytes }
     }
 
     /// The phantom counter, if the port has one.
@@ -20,7 +20,7 @@ impl Port {
     /// Packets trimmed here, and how many bytes were cut off them.
     #[must_use]
     pub fn trimmed(&self) -> (u64, Bytes) {
-        let state = self.rare.as_ref().and_then(|rare| rare.trimming.as_ref());
+        let state = self.cold.as_ref().and_then(|cold| cold.trimming.as_ref());
         state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
     }
 
@@ -28,9 +28,9 @@ impl Port {
     #[must_use]
     pub fn counters(&self) -> PortCounters {
         let (dropped, dropped_bytes) =
-            self.rare.as_ref().map_or((0, Bytes::ZERO), |rare| (rare.dropped, rare.dropped_bytes));
+            self.cold.as_ref().map_or((0, Bytes::ZERO), |cold| (cold.dropped, cold.dropped_bytes));
         let Self { sent_bytes, sent_packets, marked, max_queue, .. } = *self;
-        let max_queue = if self.model.fluid {
+        let max_queue = if self.model.fifo {
             self.model.rate.bytes_in(Duration::from_ps(max_queue))
         } else {
             Bytes::new(max_queue)
@@ -58,9 +58,9 @@ impl Port {
             return 0.0;
         }
         let mut integral = self.queue_integral;
-        if self.model.fluid {
-            let ahead = self.ahead(now).as_ps();
-            integral.subtract(ahead, ahead);
+        if self.model.fifo {
+            let backlog = self.backlog(now).as_ps();
+            integral.subtract(backlog, backlog);
             let mean = integral.get() as f64 / 2.0 / now.as_ps() as f64;
             return mean * self.model.rate.bytes_per_sec_f64() / 1e12;
         }

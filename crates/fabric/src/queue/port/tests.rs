@@ -29,7 +29,7 @@ fn drain(port: &mut Port, packets: &mut Packets) -> Vec<(Time, PacketId)> {
     let mut out = vec![];
     while port.next_at() != Time::MAX {
         let at = port.next_at();
-        out.extend(port.advance(at, packets).left.map(|id| (at, id)));
+        out.extend(port.advance(at, packets, Gate::Open).left.map(|id| (at, id)));
     }
     out
 }
@@ -39,7 +39,7 @@ fn packets_leave_in_order_one_transmission_apart() {
     let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
     let ids: Vec<_> = (0..3).map(|_| data(&mut packets, 4160)).collect();
     for &id in &ids {
-        port.enqueue(Time::ZERO, id, &mut packets);
+        port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
     }
     let left = drain(&mut port, &mut packets);
     assert_eq!(left.iter().map(|x| x.1).collect::<Vec<_>>(), ids);
@@ -53,7 +53,7 @@ fn control_packets_overtake_waiting_data_but_not_the_packet_in_service() {
     let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
     let (a, b, c) = (data(&mut packets, 4160), data(&mut packets, 4160), ack(&mut packets));
     for id in [a, b, c] {
-        port.enqueue(Time::ZERO, id, &mut packets);
+        port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
     }
     let order: Vec<_> = drain(&mut port, &mut packets).into_iter().map(|x| x.1).collect();
     assert_eq!(order, [a, c, b]);
@@ -64,8 +64,8 @@ fn without_priority_control_packets_wait_their_turn_and_take_buffer() {
     let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(4200)) };
     let (mut packets, mut port) = (Packets::for_test(), port(&config));
     let (a, b) = (data(&mut packets, 4160), ack(&mut packets));
-    assert!(matches!(port.enqueue(Time::ZERO, a, &mut packets), Admission::Started(_)));
-    assert_eq!(port.enqueue(Time::ZERO, b, &mut packets), Admission::Dropped);
+    assert!(matches!(port.enqueue(Time::ZERO, a, &mut packets, Gate::Open), Admission::Started(_)));
+    assert_eq!(port.enqueue(Time::ZERO, b, &mut packets, Gate::Open), Admission::Dropped);
 }
 
 #[test]
@@ -74,13 +74,13 @@ fn the_buffer_holds_exactly_its_size_and_never_refuses_control_packets() {
     let mut taken = 0;
     for _ in 0..10 {
         let id = data(&mut packets, 4160);
-        taken += u32::from(port.enqueue(Time::ZERO, id, &mut packets) != Admission::Dropped);
+        taken += u32::from(port.enqueue(Time::ZERO, id, &mut packets, Gate::Open) != Admission::Dropped);
     }
     assert_eq!((taken, port.counters().dropped), (3, 7), "the packet in service counts");
     assert_eq!(port.counters().dropped_bytes, Bytes::new(7 * 4160));
     for _ in 0..1000 {
         let id = ack(&mut packets);
-        assert_eq!(port.enqueue(Time::ZERO, id, &mut packets), Admission::Queued);
+        assert_eq!(port.enqueue(Time::ZERO, id, &mut packets, Gate::Open), Admission::Queued);
     }
     assert_eq!(port.queued(Time::ZERO), Bytes::new(3 * 4160), "control packets are not in the data queue");
 }
@@ -89,7 +89,7 @@ fn marks(config: &PortConfig, burst: usize) -> Vec<bool> {
     let (mut packets, mut port) = (Packets::for_test(), port(config));
     for _ in 0..burst {
         let id = data(&mut packets, 1000);
-        port.enqueue(Time::ZERO, id, &mut packets);
+        port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
     }
     drain(&mut port, &mut packets).into_iter().map(|(_, id)| packets[id].ecn_ce()).collect()
 }
@@ -129,7 +129,7 @@ fn refused_packets_count_in_the_phantom_queue_only_if_asked() {
         let (mut packets, mut port) = (Packets::for_test(), port(&config));
         for _ in 0..3 {
             let id = data(&mut packets, 4160);
-            port.enqueue(Time::ZERO, id, &mut packets);
+            port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
         }
         assert!(port.phantom(Time::ZERO).is_some_and(|level| level.get().abs_diff(expected) <= 1));
     }
@@ -156,7 +156,7 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
                 complete(&mut port, &mut packets, &mut arrivals);
             }
             let id = data(&mut packets, 4160);
-            port.enqueue(now, id, &mut packets);
+            port.enqueue(now, id, &mut packets, Gate::Open);
             arrivals.push_back(now);
         }
         while port.next_at() != Time::MAX {
@@ -169,7 +169,7 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
 }
 
 fn packets_gone(port: &mut Port, packets: &mut Packets) {
-    let id = port.advance(port.next_at(), packets).left.expect("a packet is in service");
+    let id = port.advance(port.next_at(), packets, Gate::Open).left.expect("a packet is in service");
     packets.remove(id);
 }
 
@@ -178,7 +178,7 @@ fn the_mean_queue_is_weighted_by_time() {
     let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
     for _ in 0..2 {
         let id = data(&mut packets, 1000);
-        port.enqueue(Time::ZERO, id, &mut packets);
+        port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
     }
     drain(&mut port, &mut packets);
     // 2,000 B for 80 ns, 1,000 B for 80 ns, nothing for 160 ns.
@@ -187,12 +187,12 @@ fn the_mean_queue_is_weighted_by_time() {
 }
 
 #[test]
-fn the_queue_of_a_fluid_port_is_what_is_left_to_send() {
+fn the_queue_of_a_fifo_port_is_what_is_left_to_send() {
     let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(2500)) };
     let (mut packets, mut port) = (Packets::for_test(), port(&config));
     let mut arrive = |ns: u64| {
         let id = data(&mut packets, 1000);
-        port.flow(Time::ZERO + Duration::from_ns(ns), &mut packets[id], Time::MAX).map(Time::as_ps)
+        port.forward(Time::ZERO + Duration::from_ns(ns), &mut packets[id], Time::MAX).map(Time::as_ps)
     };
     // At 100 Gb/s a packet takes 80 ns. After 40 ns 1,500 B are left, and another packet just fits.
     assert_eq!(
@@ -210,7 +210,7 @@ fn the_queue_of_a_fluid_port_is_what_is_left_to_send() {
 
 proptest! {
     #[test]
-    fn letting_control_packets_pass_changes_nothing_but_the_work(
+    fn forwarding_control_packets_changes_nothing_but_the_work(
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..40_000_000,
     ) {
         let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
@@ -227,20 +227,20 @@ proptest! {
                 now += Duration::from_ps(gap);
                 while port.next_at() <= now {
                     let at = port.next_at();
-                    left.extend(port.advance(now, &mut packets).left.map(|id| (at, id)));
+                    left.extend(port.advance(now, &mut packets, Gate::Open).left.map(|id| (at, id)));
                 }
                 let size = if control { 64 } else { 4160 };
                 let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
                 let id = packets.insert(packet);
-                match passes.then(|| port.pass(now, &packets[id], horizon)).flatten() {
+                match passes.then(|| port.forward(now, &mut packets[id], horizon)).flatten() {
                     Some(at) => left.push((at, id)),
-                    None if port.enqueue(now, id, &mut packets) == Admission::Dropped => drop(packets.remove(id)),
+                    None if port.enqueue(now, id, &mut packets, Gate::Open) == Admission::Dropped => drop(packets.remove(id)),
                     None => {}
                 }
             }
             while port.next_at() != Time::MAX {
                 let at = port.next_at();
-                left.extend(port.advance(at, &mut packets).left.map(|id| (at, id)));
+                left.extend(port.advance(at, &mut packets, Gate::Open).left.map(|id| (at, id)));
             }
             left.sort_unstable_by_key(|&(at, ..)| at);
             let seen: Vec<_> = left.iter().map(|&(at, id)| {
@@ -253,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn letting_packets_flow_changes_nothing_but_the_work(
+    fn forwarding_at_a_fifo_port_changes_nothing_but_the_work(
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..80_000_000,
         odd in any::<bool>(), has_phantom in any::<bool>(),
     ) {
@@ -279,18 +279,14 @@ proptest! {
                 now += Duration::from_ps(gap);
                 while port.next_at() <= now {
                     let at = port.next_at();
-                    left.extend(port.advance(now, &mut packets).left.map(|id| (at, id)));
+                    left.extend(port.advance(now, &mut packets, Gate::Open).left.map(|id| (at, id)));
                 }
                 let size = if control { 64 } else { 4160 };
                 let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
                 let id = packets.insert(packet);
-                let mut flow = || {
-                    let done = port.flow_calmly(now, &packets[id], horizon);
-                    done.or_else(|| port.flow(now, &mut packets[id], horizon))
-                };
-                match if flows { flow() } else { None } {
+                match flows.then(|| port.forward(now, &mut packets[id], horizon)).flatten() {
                     Some(at) => left.push((at, id)),
-                    None if port.enqueue(now, id, &mut packets) == Admission::Dropped => drop(packets.remove(id)),
+                    None if port.enqueue(now, id, &mut packets, Gate::Open) == Admission::Dropped => drop(packets.remove(id)),
                     None => {}
                 }
                 looks.push((port.queued(now), port.mean_queue(now), port.phantom(now)));
@@ -298,7 +294,7 @@ proptest! {
             }
             while port.next_at() != Time::MAX {
                 let at = port.next_at();
-                left.extend(port.advance(at, &mut packets).left.map(|id| (at, id)));
+                left.extend(port.advance(at, &mut packets, Gate::Open).left.map(|id| (at, id)));
             }
             let seen: Vec<_> = left.iter().map(|&(at, id)| {
                 let packet = &packets[id];
@@ -325,7 +321,7 @@ proptest! {
             }
             let id = if control { ack(&mut packets) } else { data(&mut packets, size) };
             offered += packets[id].size();
-            if port.enqueue(now, id, &mut packets) == Admission::Dropped {
+            if port.enqueue(now, id, &mut packets, Gate::Open) == Admission::Dropped {
                 packets.remove(id);
             }
             prop_assert!(port.queued(Time::ZERO) <= Bytes::new(buffer));
@@ -354,7 +350,7 @@ fn burst(port: &mut Port, packets: &mut Packets, count: u32) -> Vec<(PacketId, A
     let arrive = |n: u32| {
         let packet = Packet::new(FlowId(n), HostId(1), Bytes::new(4160), 0, false, 0);
         let id = packets.insert(packet);
-        (id, port.enqueue(Time::ZERO, id, packets))
+        (id, port.enqueue(Time::ZERO, id, packets, Gate::Open))
     };
     (0..count).map(arrive).collect()
 }
@@ -387,7 +383,7 @@ fn trimmed_packets_take_no_buffer_and_are_not_trimmed_again() {
     assert_eq!(port.queued(Time::ZERO), Bytes::new(3 * 4160));
     let mut next = self::port(&trimming(Victim::Arriving));
     burst(&mut next, &mut packets, 3);
-    assert_eq!(next.enqueue(Time::ZERO, taken[3].0, &mut packets), Admission::Queued);
+    assert_eq!(next.enqueue(Time::ZERO, taken[3].0, &mut packets, Gate::Open), Admission::Queued);
     assert_eq!((next.trimmed().0, next.queued(Time::ZERO)), (0, Bytes::new(3 * 4160)));
 }
 
@@ -434,7 +430,7 @@ fn a_packet_that_does_not_fit_in_the_last_one_s_place_is_trimmed_itself() {
         for (flow, size) in [(0, 4160), (1, 4160), (2, 4000), (3, 4160), (4, 4160)] {
             let packet = Packet::new(FlowId(flow), HostId(1), Bytes::new(size), 0, false, 0);
             let id = packets.insert(packet);
-            port.enqueue(Time::ZERO, id, &mut packets);
+            port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
             assert!(port.queued(Time::ZERO) <= Bytes::new(3 * 4160));
         }
         let left = leave(&mut port, &mut packets);
@@ -447,7 +443,7 @@ fn a_packet_that_does_not_fit_in_the_last_one_s_place_is_trimmed_itself() {
         for (flow, size) in [(0, 4160), (1, 4000), (2, 4160)] {
             let packet = Packet::new(FlowId(flow), HostId(1), Bytes::new(size), 0, false, 0);
             let id = packets.insert(packet);
-            port.enqueue(Time::ZERO, id, &mut packets);
+            port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
         }
         assert_eq!(leave(&mut port, &mut packets), [(0, false), (2, true), (1, false)]);
     }
@@ -477,7 +473,7 @@ fn a_trimmed_packet_keeps_its_mark_and_gets_none() {
         let (plain, marked) = (data(&mut packets, 4160), data(&mut packets, 4160));
         packets[marked].mark();
         for id in [plain, marked] {
-            port.enqueue(Time::ZERO, id, &mut packets);
+            port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
         }
         drain(&mut port, &mut packets);
         assert_eq!((packets[plain].ecn_ce(), packets[marked].ecn_ce()), (false, true));
@@ -516,7 +512,7 @@ fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
     let now = Time::ZERO + Duration::from_ps(332_800 + 64 * 80);
     let mut offer = |port: &mut Port| {
         let id = data(&mut packets, 4160);
-        port.enqueue(now, id, &mut packets)
+        port.enqueue(now, id, &mut packets, Gate::Open)
     };
     assert_eq!(offer(&mut port), Admission::Queued, "into the buffer, where a packet has left");
     let more: Vec<_> = (0..3).map(|_| offer(&mut port)).collect();
@@ -531,7 +527,7 @@ fn acks_are_never_refused_whatever_headers_wait() {
     burst(&mut port, &mut packets, 4);
     assert_eq!((port.trimmed().0, port.counters().dropped), (0, 1));
     let id = ack(&mut packets);
-    assert_eq!(port.enqueue(Time::ZERO, id, &mut packets), Admission::Queued);
+    assert_eq!(port.enqueue(Time::ZERO, id, &mut packets, Gate::Open), Admission::Queued);
 }
 
 #[test]
@@ -569,7 +565,7 @@ proptest! {
         for (n, &(gap, size, kind)) in (0..).zip(&steps) {
             now += Duration::from_ps(gap);
             while port.next_at() <= now {
-                let done = port.advance(now, &mut packets).left.expect("a packet is in service");
+                let done = port.advance(now, &mut packets, Gate::Open).left.expect("a packet is in service");
                 let packet = packets.remove(done);
                 if !packet.control() { order.push(packet.flow.0); }
                 trimmed += u64::from(packet.trimmed());
@@ -582,7 +578,7 @@ proptest! {
             };
             let id = packets.insert(packet);
             offered += packets[id].size();
-            if port.enqueue(now, id, &mut packets) == Admission::Dropped {
+            if port.enqueue(now, id, &mut packets, Gate::Open) == Admission::Dropped {
                 packets.remove(id);
             }
             prop_assert!(port.queued(Time::ZERO) <= Bytes::new(buffer));
@@ -590,7 +586,7 @@ proptest! {
             prop_assert_eq!(port.queued(Time::ZERO), held);
         }
         while port.next_at() != Time::MAX {
-            let done = port.advance(port.next_at(), &mut packets).left.expect("a packet is in service");
+            let done = port.advance(port.next_at(), &mut packets, Gate::Open).left.expect("a packet is in service");
             let packet = packets.remove(done);
             if !packet.control() { order.push(packet.flow.0); }
             trimmed += u64::from(packet.trimmed());
@@ -610,15 +606,15 @@ fn a_port_that_stops_discards_what_waits_and_what_it_sends_and_begins_anew() {
     let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
     for _ in 0..3 {
         let id = data(&mut packets, 4160);
-        port.enqueue(Time::ZERO, id, &mut packets);
+        port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
     }
     let waiting = ack(&mut packets);
-    port.enqueue(Time::ZERO, waiting, &mut packets);
+    port.enqueue(Time::ZERO, waiting, &mut packets, Gate::Open);
     // One has left; the ACK is in service, two wait.
     let first = port.next_at();
-    assert!(port.advance(first, &mut packets).left.is_some());
+    assert!(port.advance(first, &mut packets, Gate::Open).left.is_some());
     let now = first + Duration::from_ps(1000);
-    let lost = port.flush(now, &mut packets);
+    let lost = port.flush(now, &mut packets, |_, _| {});
     assert_eq!((lost.packets, lost.bytes), (3, Bytes::new(2 * 4160 + 64)));
     assert_eq!((port.next_at(), port.queued(now), packets.len()), (Time::MAX, Bytes::ZERO, 1));
     assert_eq!(port.busy_until(now), now.since(Time::ZERO), "it was busy all the time");
@@ -626,7 +622,7 @@ fn a_port_that_stops_discards_what_waits_and_what_it_sends_and_begins_anew() {
     let mean = port.mean_queue(now);
     assert_eq!(port.mean_queue(now + now.since(Time::ZERO)), mean / 2.0, "nothing waits from there on");
     let id = data(&mut packets, 4160);
-    let admission = port.enqueue(now, id, &mut packets);
+    let admission = port.enqueue(now, id, &mut packets, Gate::Open);
     let ends = now + Duration::from_ps(332_800);
     assert_eq!(admission, Admission::Started(Service { ends, backlogged: false }));
 }
@@ -640,7 +636,7 @@ fn another_rate_counts_from_the_next_service_on_and_leaves_the_phantom_queue_alo
         let (mut packets, mut port) = (Packets::for_test(), port(&config));
         for _ in 0..2 {
             let id = data(&mut packets, 4160);
-            port.enqueue(Time::ZERO, id, &mut packets);
+            port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
         }
         if slower {
             port.set_rate(Rate::from_gbps(10));

@@ -8,7 +8,7 @@ use farspan_units::{Duration, Purpose, Random, Time};
 
 /// The jitter of one link.
 #[derive(Clone, Debug)]
-pub(crate) struct Jitter {
+pub struct Jitter {
     random: Random,
     /// When the last packet arrives: the next one must not come before.
     last: Time,
@@ -16,14 +16,14 @@ pub(crate) struct Jitter {
 
 impl Jitter {
     /// `entity` keeps the draws of links apart.
-    pub(crate) const fn new(seed: u64, entity: u64) -> Self {
+    pub const fn new(seed: u64, entity: u64) -> Self {
         Self { random: Random::new(seed, Purpose::Jitter, entity), last: Time::ZERO }
     }
 
     /// When a packet arrives that would arrive at `at`, late by up to `max` (the same for all packets; zero: off);
     /// `vary`: whether it may be late, or just keeps the order. Call in the order in which packets leave.
     #[inline(always)]
-    pub(crate) fn arrival(&mut self, at: Time, max: Duration, vary: bool) -> Time {
+    pub fn arrival(&mut self, at: Time, max: Duration, vary: bool) -> Time {
         if max.is_zero() {
             return at;
         }

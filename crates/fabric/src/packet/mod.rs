@@ -1,0 +1,151 @@
+//! Packet records and the slab that holds them.
+//!
+//! A record is 32 bytes: what switches look at, and a few words that belong to the driver (the simulator packs a
+//! header into them; a driver with real bytes keeps those in a table of its own, by [`PacketId`]). Queues link records
+//! by number, so that moving a packet copies nothing.
+//!
+//! What few packets carry stands beside the records, in [`Side`].
+
+mod slab;
+
+pub use slab::{PacketId, Packets, Parcel, Side};
+
+use farspan_units::{Bytes, FlowId, HostId};
+
+/// A packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// The next packet of the queue (or of the free list) that this one stands in.
+    pub(crate) next: PacketId,
+    /// Flow, for hashing and for the driver.
+    pub flow: FlowId,
+    /// Destination in the low 24 bits, flags above.
+    to_and_flags: u32,
+    /// Size on the wire, bytes.
+    size: u16,
+    /// Hashed with the flow by every switch.
+    pub entropy: u16,
+    /// The driver's.
+    pub words: [u32; 3],
+    /// The driver's.
+    pub halves: [u16; 2],
+}
+
+impl Packet {
+    /// Number of destinations that a record can name.
+    pub const MAX_HOSTS: u32 = 1 << 24;
+    const CONTROL: u32 = 1 << 24;
+    const ECN_CE: u32 = 1 << 25;
+    const TRIMMED: u32 = 1 << 26;
+    const KIND_SHIFT: u32 = 28;
+
+    /// A packet without driver words. `kind` (0 to 15) is the driver's; control packets go first where a port says so.
+    ///
+    /// The size must fit 16 bits, the destination 24 and the kind 4.
+    #[must_use]
+    #[inline]
+    pub fn new(flow: FlowId, to: HostId, size: Bytes, entropy: u16, control: bool, kind: u8) -> Self {
+        debug_assert!(to.0 < Self::MAX_HOSTS && kind < 16, "a destination has 24 bits and a kind 4");
+        debug_assert!(size.get() <= u64::from(u16::MAX), "a packet has at most 65,535 bytes");
+        let size = size.get() as u16;
+        let flags = if control { Self::CONTROL } else { 0 } | u32::from(kind) << Self::KIND_SHIFT;
+        Self {
+            next: PacketId::NONE,
+            flow,
+            to_and_flags: to.0 | flags,
+            size,
+            entropy,
+            words: [0; 3],
+            halves: [0; 2],
+        }
+    }
+
+    /// Makes of it what [`Self::new`] makes; the driver's words stay.
+    #[inline]
+    pub fn renew(&mut self, flow: FlowId, to: HostId, size: Bytes, entropy: u16, control: bool, kind: u8) {
+        let Self { next, words, halves, .. } = *self;
+        *self = Self { next, words, halves, ..Self::new(flow, to, size, entropy, control, kind) };
+    }
+
+    /// Where it goes.
+    #[must_use]
+    #[inline]
+    pub const fn to(&self) -> HostId {
+        HostId(self.to_and_flags & (Self::MAX_HOSTS - 1))
+    }
+    /// Size on the wire.
+    #[must_use]
+    #[inline]
+    pub const fn size(&self) -> Bytes {
+        Bytes::new(self.size as u64)
+    }
+    /// Whether it is a control packet: an ACK, a NACK, or a data packet without its payload.
+    #[must_use]
+    #[inline]
+    pub const fn control(&self) -> bool {
+        self.to_and_flags & Self::CONTROL != 0
+    }
+    /// Whether it carries a congestion mark.
+    #[must_use]
+    #[inline]
+    pub const fn ecn_ce(&self) -> bool {
+        self.to_and_flags & Self::ECN_CE != 0
+    }
+    /// Marks it.
+    #[inline]
+    pub const fn mark(&mut self) {
+        self.to_and_flags |= Self::ECN_CE;
+    }
+    /// Whether a port cut its payload off.
+    #[must_use]
+    #[inline]
+    pub const fn trimmed(&self) -> bool {
+        self.to_and_flags & Self::TRIMMED != 0
+    }
+    fn trim(&mut self, header: Bytes) {
+        self.to_and_flags |= Self::TRIMMED | Self::CONTROL;
+        self.size = header.get() as u16;
+    }
+    /// The driver's kind.
+    #[must_use]
+    #[inline]
+    pub const fn kind(&self) -> u8 {
+        (self.to_and_flags >> Self::KIND_SHIFT) as u8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_half_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+
+    #[test]
+    fn fields_do_not_run_into_each_other() {
+        let mut p =
+            Packet::new(FlowId(u32::MAX), HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 7, true, 15);
+        p.mark();
+        assert_eq!((p.to(), p.size(), p.kind()), (HostId(Packet::MAX_HOSTS - 1), Bytes::new(65_535), 15));
+        assert!(p.control() && p.ecn_ce() && !p.trimmed());
+    }
+
+    #[test]
+    fn a_trimmed_packet_is_a_header_among_control_packets_and_keeps_the_rest() {
+        let mut p = Packet::new(FlowId(1), HostId(2), Bytes::new(4160), 3, false, 4);
+        p.mark();
+        (p.words, p.halves) = ([5, 6, 7], [8, 9]);
+        let mut packets = Packets::for_test();
+        let id = packets.insert(p);
+        assert_eq!(packets.trim(id, Bytes::new(64)), Bytes::new(4096));
+        assert_eq!(packets[id].size(), Bytes::new(64));
+        let mut expected = p;
+        p = packets.remove(id);
+        assert!(p.control() && p.trimmed() && p.ecn_ce());
+        assert_eq!((p.size(), p.to(), p.kind()), (Bytes::new(64), HostId(2), 4));
+        (expected.size, expected.to_and_flags) = (p.size, p.to_and_flags);
+        assert_eq!(p, expected);
+    }
+}

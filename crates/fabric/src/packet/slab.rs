@@ -1,0 +1,302 @@
+//! The slab that holds packet records, and what few packets carry beside their record.
+//!
+//! `unsafe` code of the crate stands here alone: a packet is looked up several times a hop, by a number that the slab itself
+//! gave out.
+#![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
+
+use super::Packet;
+use alloc::vec::Vec;
+use farspan_units::{Bytes, FlowId, HostId, PortId};
+
+/// A packet's place in the slab. Only a slab makes one, so that safe code cannot forge it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct PacketId(u32);
+
+impl PacketId {
+    /// Bits of [`Self::number`]: a driver may pack it beside other things.
+    pub const BITS: u32 = 31;
+
+    /// No packet: the end of a list.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+
+    #[inline]
+    pub(crate) const fn is_none(self) -> bool {
+        self.0 == Self::NONE.0
+    }
+
+    /// The place as a number below 2^31 - 1.
+    #[must_use]
+    #[inline(always)]
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The id with this number.
+    ///
+    /// # Safety
+    /// `number` is the [`Self::number`] of an id, and the result is used with that id's slab only.
+    #[must_use]
+    #[inline(always)]
+    pub const unsafe fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+}
+
+/// What few packets carry: kept beside the slab, so that a record stays small. It travels with the packet from slab to
+/// slab ([`Packets::take`], [`Packets::put`]) and goes when the packet does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Side {
+    /// The link by which the packet reached the switch that holds it; kept where ports share state.
+    pub ingress: Option<PortId>,
+    /// What it takes of the state that ports share there, bytes.
+    pub charged: u16,
+    /// The driver's.
+    pub word: u32,
+}
+
+/// A packet outside a slab, with what it carries beside its record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parcel {
+    packet: Packet,
+    side: Side,
+}
+
+/// All packets of one simulation (or of one thread's part of it): a slab with a last-in, first-out free list, so that
+/// the footprint is the peak occupancy and the records in use stay in cache.
+#[derive(Clone, Debug)]
+pub struct Packets {
+    slab: Vec<Packet>,
+    free: PacketId,
+    /// By place, as far as any packet there carried something; empty where none ever did.
+    sides: Vec<Side>,
+}
+
+impl Packets {
+    /// No packets.
+    ///
+    /// # Safety
+    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab: only debug
+    /// builds check that. The id of a packet that was taken out does no harm; it names what has its place now.
+    #[must_use]
+    pub const unsafe fn new() -> Self {
+        Self { slab: Vec::new(), free: PacketId::NONE, sides: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn get(&self, id: PacketId) -> &Packet {
+        // SAFETY: the slab gave `id` out (see `new`), and never shrinks.
+        unsafe { self.slab.get_unchecked(id.0 as usize) }
+    }
+
+    #[inline(always)]
+    fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free place, and never shrinks.
+        unsafe { self.slab.get_unchecked_mut(id.0 as usize) }
+    }
+
+    /// The packet is about to be looked at: begins to bring its record into the cache, where the machine can be asked to.
+    #[inline(always)]
+    pub fn fetch(&self, id: PacketId) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: nothing is read; the instruction is part of every x86-64.
+        unsafe {
+            use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(self.get(id)).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = id;
+    }
+
+    /// Takes a packet in.
+    ///
+    /// # Panics
+    /// If 2^31 - 1 packets are in flight.
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet) -> PacketId {
+        if self.free == PacketId::NONE {
+            self.grow();
+        }
+        let id = self.free;
+        let slot = self.get_mut(id);
+        let next = core::mem::replace(slot, packet).next;
+        self.free = next;
+        id
+    }
+
+    /// Adds a free record. No packet goes this way, so that the one to be taken in need not lie in memory.
+    #[cold]
+    fn grow(&mut self) {
+        let largest = (1 << PacketId::BITS) - 1;
+        let id =
+            u32::try_from(self.slab.len()).ok().filter(|&id| id < largest).expect("fewer than 2^31 packets");
+        if self.slab.len() == self.slab.capacity() {
+            // Twice as much room, as a vector takes, could double what a packet costs.
+            self.slab.reserve_exact(self.slab.len() / 8 + 64);
+        }
+        self.slab.push(Packet::new(FlowId(0), HostId(0), Bytes::ZERO, 0, false, 0));
+        self.free = PacketId(id);
+    }
+
+    /// Takes a packet out; what it carries beside its record goes.
+    #[inline]
+    pub fn remove(&mut self, id: PacketId) -> Packet {
+        if !self.sides.is_empty() {
+            self.clear_side(id);
+        }
+        let free = self.free;
+        let slot = self.get_mut(id);
+        let packet = *slot;
+        slot.next = free;
+        self.free = id;
+        packet
+    }
+
+    /// Takes a packet out with what it carries, for another slab.
+    pub fn take(&mut self, id: PacketId) -> Parcel {
+        let side = self.side(id);
+        Parcel { packet: self.remove(id), side }
+    }
+
+    /// Takes in a packet that was in another slab.
+    pub fn put(&mut self, Parcel { packet, side }: Parcel) -> PacketId {
+        let id = self.insert(packet);
+        if side != Side::default() {
+            *self.side_mut(id) = side;
+        }
+        id
+    }
+
+    /// What a packet carries beside its record.
+    #[must_use]
+    pub fn side(&self, id: PacketId) -> Side {
+        self.sides.get(id.0 as usize).copied().unwrap_or_default()
+    }
+
+    /// What a packet carries beside its record, to be changed. The first packet that carries anything makes room for all.
+    pub fn side_mut(&mut self, id: PacketId) -> &mut Side {
+        if self.sides.len() <= id.0 as usize {
+            self.sides.resize(self.slab.len(), Side::default());
+        }
+        &mut self.sides[id.0 as usize]
+    }
+
+    #[inline(never)]
+    fn clear_side(&mut self, id: PacketId) {
+        if let Some(side) = self.sides.get_mut(id.0 as usize) {
+            *side = Side::default();
+        }
+    }
+
+    /// Cuts a packet's payload off: `header` bytes are left, which from here on go with the control packets. Marks and
+    /// the driver's words stay. Returns how many bytes were cut.
+    pub fn trim(&mut self, id: PacketId, header: Bytes) -> Bytes {
+        let packet = self.get_mut(id);
+        let cut = packet.size().saturating_sub(header);
+        packet.trim(packet.size() - cut);
+        cut
+    }
+
+    /// Lets two packets change places, one of them the last of its queue and the other in none.
+    pub(crate) fn swap(&mut self, a: PacketId, b: PacketId) {
+        self.slab.swap(a.0 as usize, b.0 as usize);
+        if !self.sides.is_empty() {
+            let (of_a, of_b) = (self.side(a), self.side(b));
+            (*self.side_mut(a), *self.side_mut(b)) = (of_b, of_a);
+        }
+    }
+
+    /// All packets, in no particular order. Walks the free list: for the end of a run, not for its course.
+    pub fn iter(&self) -> impl Iterator<Item = &Packet> {
+        let mut free = alloc::vec![false; self.slab.len()];
+        let mut next = self.free;
+        while next != PacketId::NONE {
+            free[next.0 as usize] = true;
+            next = self.slab[next.0 as usize].next;
+        }
+        self.slab.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+    }
+
+    /// How many packets there are; walks the free list as [`Self::iter`] does.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl core::ops::Index<PacketId> for Packets {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, id: PacketId) -> &Packet {
+        self.get(id)
+    }
+}
+
+impl core::ops::IndexMut<PacketId> for Packets {
+    #[inline]
+    fn index_mut(&mut self, id: PacketId) -> &mut Packet {
+        self.get_mut(id)
+    }
+}
+
+#[cfg(test)]
+impl Packets {
+    /// For tests, which see to it themselves that they hand back what they were given.
+    pub(crate) const fn for_test() -> Self {
+        // SAFETY: tests use the numbers of one slab, and are built with checks.
+        unsafe { Self::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(n: u32) -> Packet {
+        Packet::new(FlowId(n), HostId(0), Bytes::new(64), 0, false, 0)
+    }
+
+    #[test]
+    fn the_slab_uses_the_last_freed_place_first() {
+        let mut packets = Packets::for_test();
+        let ids: Vec<_> = (0..3).map(|n| packets.insert(packet(n))).collect();
+        assert_eq!(packets.remove(ids[0]).flow, FlowId(0));
+        assert_eq!(packets.remove(ids[2]).flow, FlowId(2));
+        assert_eq!(packets.len(), 1);
+        assert_eq!(packets.insert(packet(3)), ids[2]);
+        assert_eq!(packets.insert(packet(4)), ids[0]);
+        assert_eq!(packets[ids[1]].flow, FlowId(1));
+        packets.remove(ids[2]);
+        let mut flows: Vec<_> = packets.iter().map(|p| p.flow.0).collect();
+        flows.sort_unstable();
+        assert_eq!(flows, [1, 4]);
+    }
+
+    #[test]
+    fn what_a_packet_carries_travels_with_it_and_goes_when_it_does() {
+        let (mut here, mut there) = (Packets::for_test(), Packets::for_test());
+        let (plain, laden) = (here.insert(packet(0)), here.insert(packet(1)));
+        let side = Side { ingress: Some(PortId(7)), charged: 2, word: 9 };
+        *here.side_mut(laden) = side;
+        assert_eq!((here.side(plain), here.side(laden)), (Side::default(), side));
+        here.swap(plain, laden);
+        assert_eq!((here[plain].flow, here.side(plain)), (FlowId(1), side), "it goes where the record goes");
+        let moved = there.put(here.take(plain));
+        assert_eq!((there[moved].flow, there.side(moved)), (FlowId(1), side));
+        let next = here.insert(packet(2));
+        assert_eq!(
+            (next, here.side(next)),
+            (plain, Side::default()),
+            "the next one at its place has nothing"
+        );
+        there.remove(moved);
+        let next = there.insert(packet(3));
+        assert_eq!(there.side(next), Side::default());
+    }
+}

@@ -1,0 +1,337 @@
+//! The switch of simulator and emulator: routes packets to ports, and lets time pass at them. `now` is an argument.
+//!
+//! Two modes. **Ordered**: everything happens in order of (time, port) over all ports. State across ports (see [`shared`]),
+//! faults and tracers need it, and drivers with real packets have nothing else. **Independent**: ports that share nothing are
+//! served one by one, which a simulator of long windows does several times faster. In each, packets come by
+//! [`Switch::arrive`] and time passes by [`Switch::advance`]; [`Switch::run`] does both for all packets of a window.
+
+mod agenda;
+mod bits;
+mod buckets;
+mod egress;
+mod independent;
+mod ordered;
+pub mod shared;
+
+pub use buckets::Buckets;
+
+use crate::fault::NodeFaults;
+use crate::jitter::Jitter;
+use crate::packet::{Packet, PacketId, Packets};
+use crate::queue::port::Port;
+use crate::routing::RouteTable;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use egress::Egress;
+use farspan_units::{Duration, PortId, Rate, Time};
+use independent::Independent;
+use ordered::Ordered;
+use shared::Shared;
+
+/// A packet that arrives in a window, as the driver keeps it.
+pub trait Arrival: Copy {
+    /// When it arrives, in a window that begins at `start`.
+    fn at(self, start: Time) -> Time;
+
+    /// The packet.
+    fn id(self) -> PacketId;
+
+    /// The place of its link among those that lead to the switch: see [`Span::ingress`].
+    fn rank(self) -> usize;
+
+    /// A number that orders packets of a window by time, then link.
+    fn order(self) -> u64;
+}
+
+/// A window of time in which a switch runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Span<'a> {
+    /// Its start, for [`Arrival::at`].
+    pub start: Time,
+    /// Its end: what happens there or later waits.
+    pub end: Time,
+    /// Nobody looks at the ports before: what is bound to happen by then may be counted now.
+    pub horizon: Time,
+    /// The links that lead to the switch, by [`Arrival::rank`].
+    pub ingress: &'a [u32],
+}
+
+/// What becomes of packets at a port, for tracers.
+#[derive(Clone, Copy, Debug)]
+pub enum PortEvent<'a> {
+    /// The link is down.
+    Refused(&'a Packet),
+    /// There was no room.
+    Dropped(&'a Packet, &'a Port),
+    /// It was queued, as it was `before`; the record holds `after` now: the port may have marked it, or trimmed another.
+    Queued {
+        /// As it arrived.
+        before: &'a Packet,
+        /// As its record is now.
+        after: &'a Packet,
+        /// The port.
+        port: &'a Port,
+    },
+    /// Its last bit leaves the port, which may have marked it just now.
+    Served(&'a Packet, &'a Port),
+    /// It has left; `lost`: the link loses it.
+    Left(&'a Packet, bool),
+    /// The link fails: what waits at the port is lost.
+    Flushed,
+}
+
+/// Where a switch sends to. `L`: the driver's name of a link.
+pub trait Sink<L> {
+    /// A packet is on its way; it arrives at `at`.
+    fn send(&mut self, link: &L, at: Time, id: PacketId);
+
+    /// A frame of switches' own is on its way.
+    fn send_frame(&mut self, link: &L, at: Time, frame: u32);
+
+    /// Ordered mode: something is due at the port of `link` at `at`. For drivers that keep an event for each completion.
+    fn due(&mut self, _link: &L, _at: Time) {}
+
+    /// Whether [`Self::observe`] is to be called.
+    fn observes(&self) -> bool {
+        false
+    }
+
+    /// Ordered mode: something has become of a packet at a port.
+    fn observe(&mut self, _now: Time, _port: PortId, _event: PortEvent<'_>) {}
+}
+
+/// What a packet needs on its way through a switch.
+struct Context<'a, S> {
+    packets: &'a mut Packets,
+    sink: &'a mut S,
+    /// Largest jitter of the switch's ports.
+    jitter: Duration,
+    /// See [`Span::horizon`].
+    horizon: Time,
+}
+
+/// Which port a packet leaves from.
+#[derive(Debug)]
+struct Lookup {
+    routes: RouteTable,
+    /// Of each host.
+    leaf_of: Arc<[u32]>,
+    first_port: u32,
+}
+
+impl Lookup {
+    /// The packet's port, counted from the switch's first.
+    #[inline(always)]
+    fn egress(&self, packet: &Packet) -> usize {
+        let leaf = self.leaf_of[packet.to().index()];
+        let port = self.routes.port(packet.to(), leaf, packet.flow, packet.entropy);
+        (port.expect("the topologies are connected").0 - self.first_port) as usize
+    }
+
+    const fn port(&self, egress: usize) -> PortId {
+        PortId(self.first_port + egress as u32)
+    }
+
+    const fn place(&self, port: PortId) -> usize {
+        (port.0 - self.first_port) as usize
+    }
+}
+
+/// How the ports of a switch are served.
+#[derive(Debug)]
+enum Mode {
+    Independent(Independent),
+    Ordered(Box<Ordered>),
+}
+
+/// What a switch is built from.
+#[derive(Debug)]
+pub struct SwitchConfig {
+    /// Its routes.
+    pub routes: RouteTable,
+    /// The leaf of each host.
+    pub leaf_of: Arc<[u32]>,
+    /// The first of its ports, which have consecutive ids.
+    pub first_port: PortId,
+    /// Largest jitter, uniform per data packet, order kept, of what leaves a backlog behind; zero: off.
+    pub jitter: Duration,
+    /// Seed of its draws.
+    pub seed: u64,
+    /// Faults of its links, if they have any.
+    pub faults: Option<NodeFaults>,
+    /// State that its ports share, if any, with the reverse of each link of the network.
+    pub shared: Option<(Box<dyn Shared>, Arc<[PortId]>)>,
+    /// Ordered mode even if the ports are fit for the independent one.
+    pub is_ordered: bool,
+}
+
+/// A switch whose ports lead to links of `L`.
+#[derive(Debug)]
+pub struct Switch<L> {
+    lookup: Lookup,
+    jitter: Duration,
+    ports: Vec<Egress<L>>,
+    mode: Mode,
+}
+
+impl<L> Switch<L> {
+    /// A switch with these ports, in order of their ids. It runs in ordered mode if it has faults or shared state.
+    #[must_use]
+    pub fn new(config: SwitchConfig, ports: Vec<(Port, L)>) -> Self {
+        let SwitchConfig { routes, leaf_of, first_port, jitter, seed, faults, shared, is_ordered } = config;
+        let egress = |((port, link), id): ((Port, L), u32)| {
+            Egress::new(port, link, Jitter::new(seed, 1 << 32 | u64::from(id)))
+        };
+        let ports: Vec<_> = ports.into_iter().zip(first_port.0..).map(egress).collect();
+        let mode = if is_ordered || faults.is_some() || shared.is_some() {
+            Mode::Ordered(Box::new(Ordered::new(ports.len(), faults, shared)))
+        } else {
+            let is_fifo = jitter.is_zero() && ports.iter().all(|egress| egress.port.model().is_fifo());
+            Mode::Independent(Independent::new(ports.len(), is_fifo))
+        };
+        Self { lookup: Lookup { routes, leaf_of, first_port: first_port.0 }, jitter, ports, mode }
+    }
+
+    /// A packet arrives over link `ingress`; first what is due is done.
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PacketId,
+        horizon: Time,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        let Self { lookup, jitter, ports, mode } = self;
+        let with = &mut Context { packets, sink, jitter: *jitter, horizon };
+        match mode {
+            Mode::Independent(mode) => mode.arrive(now, id, lookup, ports, with),
+            Mode::Ordered(mode) => mode.arrive(now, ingress, id, lookup, ports, with),
+        }
+    }
+
+    /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
+    pub fn advance(&mut self, until: Time, packets: &mut Packets, sink: &mut impl Sink<L>) -> Time {
+        let Self { lookup, jitter, ports, mode } = self;
+        let with = &mut Context { packets, sink, jitter: *jitter, horizon: until };
+        match mode {
+            Mode::Independent(mode) => mode.advance(until, ports, with),
+            Mode::Ordered(mode) => mode.advance(until, lookup, ports, with),
+        }
+    }
+
+    /// All packets of a window arrive, in order if the switch [wants that](Self::wants_order), and everything due before
+    /// its end is done. Gives when something is due next, or [`Time::MAX`].
+    pub fn run<A: Arrival>(
+        &mut self,
+        span: &Span<'_>,
+        arrivals: &[A],
+        buckets: &mut Buckets<A>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) -> Time {
+        let Self { lookup, jitter, ports, mode } = self;
+        let with = &mut Context { packets, sink, jitter: *jitter, horizon: span.horizon };
+        match mode {
+            Mode::Independent(mode) => mode.run(span, arrivals, buckets, lookup, ports, with),
+            Mode::Ordered(mode) => {
+                for &arrival in arrivals {
+                    let ingress = PortId(span.ingress[arrival.rank()]);
+                    mode.arrive(arrival.at(span.start), ingress, arrival.id(), lookup, ports, with);
+                }
+                mode.advance(span.end - Duration::from_ps(1), lookup, ports, with)
+            }
+        }
+    }
+
+    /// Whether [`Self::run`] is to be given packets by time, then link; else those of one link are in order.
+    #[must_use]
+    #[inline]
+    pub const fn wants_order(&self) -> bool {
+        match &self.mode {
+            Mode::Independent(mode) => mode.is_fifo,
+            Mode::Ordered(_) => true,
+        }
+    }
+
+    /// Ordered mode: the packet in service at `port` has left, if it is due at `now`. For drivers that keep an event for each
+    /// completion.
+    pub fn complete(&mut self, now: Time, port: PortId, packets: &mut Packets, sink: &mut impl Sink<L>) {
+        let Self { lookup, jitter, ports, mode } = self;
+        let with = &mut Context { packets, sink, jitter: *jitter, horizon: now };
+        let place = lookup.place(port);
+        // A port that stopped no longer completes what it was sending.
+        if let Mode::Ordered(mode) = mode
+            && ports[place].port.next_at() == now
+        {
+            mode.complete(place, lookup, ports, with);
+        }
+    }
+
+    /// A frame of another switch arrives over link `ingress`. Ports that share nothing have no use for it.
+    pub fn on_frame(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        frame: u32,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        let Self { lookup, jitter, ports, mode } = self;
+        let with = &mut Context { packets, sink, jitter: *jitter, horizon: now };
+        if let Mode::Ordered(mode) = mode {
+            mode.on_frame(now, ingress, frame, lookup, ports, with);
+        }
+    }
+
+    /// Ordered mode: faults of the link of `port` begin or end. `own`: the link's own rate.
+    pub fn on_fault(
+        &mut self,
+        now: Time,
+        port: PortId,
+        own: Rate,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        let Self { lookup, jitter, ports, mode } = self;
+        let with = &mut Context { packets, sink, jitter: *jitter, horizon: now };
+        if let Mode::Ordered(mode) = mode {
+            mode.on_fault(now, port, own, lookup, ports, with);
+        }
+    }
+
+    /// Packets that arrive from now on take these routes.
+    pub fn set_routes(&mut self, routes: RouteTable) {
+        self.lookup.routes = routes;
+    }
+
+    /// Its ports, in order of their ids.
+    pub fn ports(&self) -> impl ExactSizeIterator<Item = &Port> {
+        self.ports.iter().map(|egress| &egress.port)
+    }
+
+    /// A port.
+    #[must_use]
+    pub fn port(&self, port: PortId) -> &Port {
+        &self.ports[self.lookup.place(port)].port
+    }
+
+    /// Faults of its links, if they have any.
+    #[must_use]
+    pub fn faults(&self) -> Option<&NodeFaults> {
+        match &self.mode {
+            Mode::Independent(_) => None,
+            Mode::Ordered(mode) => mode.faults.as_ref(),
+        }
+    }
+
+    /// Whether packets wait at a port that only a frame can open.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        matches!(&self.mode, Mode::Ordered(mode) if mode.has_shared()) && self.ports().any(Port::is_held)
+    }
+}
+
+#[cfg(all(test, feature = "testing"))]
+mod tests;

@@ -1,0 +1,55 @@
+//! Pause frames: a switch that holds much from one neighbour tells it to wait, and to go on when little is left.
+
+use super::{Crossing, Effects, Shared};
+use crate::queue::port::Gate;
+use alloc::collections::BTreeMap;
+use farspan_units::{Bytes, PortId, Time};
+
+/// The frames.
+const RESUME: u32 = 0;
+const PAUSE: u32 = 1;
+
+/// When to pause and when to resume.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Bytes from one neighbour above which it is told to wait.
+    pub pause_above: Bytes,
+    /// Bytes from it up to which it may go on.
+    pub resume_at: Bytes,
+}
+
+/// Bytes held from each neighbour, and whether it was told to wait.
+#[derive(Clone, Debug)]
+pub struct Pause {
+    config: Config,
+    held: BTreeMap<PortId, (Bytes, bool)>,
+}
+
+impl Pause {
+    pub(super) const fn new(config: &Config) -> Self {
+        Self { config: *config, held: BTreeMap::new() }
+    }
+}
+
+impl Shared for Pause {
+    fn admits(&mut self, _: Time, crossing: Crossing, size: Bytes, _: bool, effects: &mut Effects) -> bool {
+        let (held, is_paused) = self.held.entry(crossing.ingress).or_default();
+        *held += size;
+        if *held > self.config.pause_above && !core::mem::replace(is_paused, true) {
+            effects.send(crossing.ingress, PAUSE);
+        }
+        true
+    }
+
+    fn released(&mut self, _: Time, crossing: Crossing, size: Bytes, effects: &mut Effects) {
+        let (held, is_paused) = self.held.entry(crossing.ingress).or_default();
+        *held -= size;
+        if *held <= self.config.resume_at && core::mem::take(is_paused) {
+            effects.send(crossing.ingress, RESUME);
+        }
+    }
+
+    fn on_frame(&mut self, _: Time, ingress: PortId, frame: u32, effects: &mut Effects) {
+        effects.set_gate(ingress, if frame == PAUSE { Gate::Closed } else { Gate::Open });
+    }
+}

@@ -1,0 +1,136 @@
+//! Messages of one window as plain integers, which the calendar keeps and sorts.
+#![allow(unsafe_code, reason = "a number that was a message becomes that message again")]
+
+use super::{EventClass, Frame, Payload};
+use farspan_units::{Duration, Time};
+use std::marker::PhantomData;
+
+/// What travels between nodes, as a number below 2^31 - 1.
+pub(crate) trait Message: Copy {
+    /// The number.
+    fn number(self) -> u32;
+
+    /// The message with this number.
+    ///
+    /// # Safety
+    /// `number` is the [`Self::number`] of a message that is under way.
+    unsafe fn from_number(number: u32) -> Self;
+}
+
+/// Bits of a message in a packed key.
+const MSG_BITS: u32 = 31;
+/// Bits of the channel's rank among those that end at a node.
+const RANK_BITS: u32 = 11;
+/// Below the time: class, rank, message.
+const TIME_SHIFT: u32 = MSG_BITS + RANK_BITS + 1;
+/// Bits of the picoseconds into a window.
+pub(super) const WINDOW_BITS: u32 = 64 - TIME_SHIFT;
+/// Set for what is not a [`Frame`]: at one instant frames come first.
+const IS_MESSAGE: u64 = 1 << (MSG_BITS + RANK_BITS);
+/// Links that can end at one node.
+pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
+/// The longest window.
+pub(crate) const MAX_WINDOW: Duration = Duration::from_ps((1 << WINDOW_BITS) - 1);
+
+/// A message or a frame: picoseconds into its window, class, rank of its channel, and the message's number or the frame's
+/// value. The message's number takes no part in the total order: what is equal otherwise keeps the order in which it was
+/// sent.
+#[repr(transparent)]
+pub(crate) struct Packed<M>(u64, PhantomData<M>);
+
+impl<M> Clone for Packed<M> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Packed<M> {}
+
+impl<M: Message> Packed<M> {
+    #[inline(always)]
+    pub(super) fn message(offset: u64, rank: u16, msg: M) -> Self {
+        let key = offset << TIME_SHIFT | IS_MESSAGE | u64::from(rank) << MSG_BITS | u64::from(msg.number());
+        Self(key, PhantomData)
+    }
+
+    pub(super) const fn frame(offset: u64, rank: u16, frame: Frame) -> Self {
+        Self(offset << TIME_SHIFT | (rank as u64) << MSG_BITS | frame.0 as u64, PhantomData)
+    }
+
+    /// When it arrives in a window that begins at `start`.
+    #[inline(always)]
+    pub(crate) const fn at(self, start: Time) -> Time {
+        // The start of a first window may wrap, and this wraps back.
+        Time::from_ps(start.as_ps().wrapping_add(self.0 >> TIME_SHIFT))
+    }
+
+    /// The channel's rank among those that end at the node.
+    #[inline]
+    pub(crate) const fn rank(self) -> usize {
+        (self.0 >> MSG_BITS) as usize & (MAX_LINKS - 1)
+    }
+
+    /// The message; `None` if it is a [`Frame`].
+    #[inline(always)]
+    pub(crate) fn get(self) -> Option<M> {
+        // SAFETY: the number was packed in `message`, and what a calendar keeps is under way.
+        (self.0 & IS_MESSAGE != 0).then(|| unsafe { M::from_number(self.low()) })
+    }
+
+    /// What came, with the class of its event.
+    pub(crate) fn payload(self) -> (EventClass, Payload<M>) {
+        match self.get() {
+            Some(msg) => (EventClass::Arrival, Payload::Message(msg)),
+            None => (EventClass::Frame, Payload::Frame(Frame(self.low()))),
+        }
+    }
+
+    const fn low(self) -> u32 {
+        self.0 as u32 & ((1 << MSG_BITS) - 1)
+    }
+
+    /// Whether it comes after another one, and not just was sent after it.
+    #[inline(always)]
+    pub(crate) const fn is_after(self, other: Self) -> bool {
+        self.0 > other.0 | ((1 << MSG_BITS) - 1)
+    }
+
+    /// What it is ordered by: time, class, rank.
+    #[inline(always)]
+    pub(crate) const fn order(self) -> u64 {
+        self.0 >> MSG_BITS
+    }
+
+    /// Which of `1 << bits` equal stretches of a window of `length` ps it arrives in.
+    #[inline(always)]
+    pub(super) const fn stretch(self, length: u64, bits: u32) -> usize {
+        let width = u64::BITS - (length - 1).leading_zeros();
+        (self.0 >> (TIME_SHIFT + width.saturating_sub(bits))) as usize & ((1 << bits) - 1)
+    }
+
+    /// Whether it arrives before `offset` ps into the window.
+    pub(super) const fn is_before(self, offset: u64) -> bool {
+        self.0 < offset << TIME_SHIFT
+    }
+
+    #[inline(always)]
+    pub(super) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// What fills room that holds no message.
+    pub(super) const fn filler() -> Self {
+        Self(0, PhantomData)
+    }
+
+    /// Packed messages from their [`Self::bits`].
+    ///
+    /// # Safety
+    /// What is read of the result are bits of messages that are under way, or of frames.
+    #[inline(always)]
+    pub(super) const unsafe fn of_bits(bits: &[u64]) -> &[Self] {
+        // SAFETY: the type is transparent.
+        unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+    }
+}
