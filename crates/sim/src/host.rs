@@ -55,6 +55,7 @@ pub(crate) struct Host {
 /// The way of a data packet from the endpoint to the NIC.
 struct ToNic<'a, O> {
     now: Time,
+    from: HostId,
     /// Size of a header.
     header: Bytes,
     nic: &'a mut Nic,
@@ -65,10 +66,14 @@ struct ToNic<'a, O> {
 impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
     #[inline(always)]
     fn take(self, data: DataPacket) {
-        let wire::Data { len, entropy, .. } = data.header;
-        let size = Bytes::new(u64::from(len)) + self.header;
-        let packet = record::pack(&data.header(), data.to, size, entropy);
-        self.nic.send(self.now, packet, false, self.packets, self.out);
+        let Self { now, from, header, nic, packets, out } = self;
+        let wire::Data { len, entropy, profile, .. } = data.header;
+        let size = Bytes::new(u64::from(len)) + header;
+        let id = packets.insert(record::pack(&data.header(), from, data.to, size, entropy));
+        if data.is_coded() {
+            packets.side_mut(id).word = record::sender(from, profile);
+        }
+        nic.send(now, id, size, false, out);
     }
 }
 
@@ -339,12 +344,13 @@ impl Host {
 
     #[inline(always)]
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        let Self { endpoint, nic, plan, .. } = self;
+        let Self { endpoint, nic, plan, id: from, .. } = self;
+        let (from, header) = (*from, plan.header);
         if let Some(reply) = endpoint.poll_reply(now) {
-            nic.send(now, record::reply(&reply, plan.header), true, packets, out);
+            nic.send(now, packets.insert(record::reply(&reply, from, header)), header, true, out);
             return true;
         }
-        endpoint.poll_data(now, ToNic { now, header: plan.header, nic, packets, out })
+        endpoint.poll_data(now, ToNic { now, from, header, nic, packets, out })
     }
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.

@@ -1,5 +1,6 @@
 //! What is fixed before a run: who sends what to whom, over which path. Read by every node, written by none.
 
+use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
 use farspan_fabric::switch::shared;
@@ -14,9 +15,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
-    pub(crate) class: Class,
     /// What its sender shares with others, of [`Plan`]'s.
     route: u32,
+    /// How many packets its message has, parity included.
+    packets: u32,
     /// Completion time in an empty network.
     pub(crate) ideal_fct: Duration,
     /// Propagation and processing, one way.
@@ -26,6 +28,12 @@ pub(crate) struct FlowPlan {
 }
 
 impl FlowPlan {
+    /// How many packets its message has, parity included.
+    #[inline]
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
     /// One-way delay of a packet of `size` through an empty network.
     pub(crate) fn one_way(&self, size: Bytes) -> Duration {
         self.propagation + Duration::from_ps((self.byte_time * size.get()) >> 16)
@@ -151,7 +159,7 @@ impl Plan {
         });
         FlowPlan {
             flow: *flow,
-            class: path.class,
+            packets: self.shared[route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
             route,
             ideal_fct: message + self.ack_time(&walk),
             propagation: walk.delay(&self.network),
@@ -182,6 +190,16 @@ impl Plan {
             mss: self.mss,
             header: self.header,
         }
+    }
+
+    /// Whether the hosts of flow `id` share a site.
+    pub(crate) fn class_of(&self, id: FlowId) -> Class {
+        self.shared[self.flows[id.index()].route as usize].path().class
+    }
+
+    /// What all packets of flow `id` say alike.
+    pub(crate) fn message_facts(&self, id: FlowId) -> MessageFacts {
+        MessageFacts { packets: self.flows[id.index()].packets, layout: self.layout(id) }
     }
 
     /// How the packets of flow `id` make blocks, if it is coded.

@@ -1,7 +1,11 @@
 //! Headers in packet records: the words that the fabric leaves to the driver.
 //!
-//! Of a coded packet the record keeps what differs from packet to packet; what all packets of a message say alike stands in
-//! the plan.
+//! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded, they stand
+//! beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from packet to packet; what all
+//! packets of a message say alike, the plan does ([`MessageFacts`]).
+//!
+//! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the flow's sender by
+//! its flow.
 
 use farspan_fabric::Packet;
 use farspan_transport::balance::Entropy;
@@ -19,13 +23,36 @@ pub(crate) const CODED: u8 = 8;
 
 /// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less than 70 s.
 const TIME_BITS: u32 = 46;
+/// Bits of a host's number in a record ([`Packet::MAX_HOSTS`]); the profile stands above.
+const HOST_BITS: u32 = Packet::MAX_HOSTS.trailing_zeros();
 /// What an ACK says of its packet stands above the send time, in the upper bits of a half.
 const ECN_ECHO: u16 = 1 << 14;
 const BLOCK_COMPLETE: u16 = 1 << 15;
 
-/// Packs a header into the record of a packet for `to`.
+/// What all packets of a message say alike: no record repeats it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MessageFacts {
+    /// How many packets it has.
+    pub packets: u32,
+    /// How they make blocks, if it is coded.
+    pub layout: Option<Layout>,
+}
+
+/// Who sent a data packet, and its flow's profile, in a word.
+#[inline]
+pub(crate) const fn sender(from: HostId, profile: u8) -> u32 {
+    from.0 | (profile as u32) << HOST_BITS
+}
+
+/// What [`sender`] put together.
+#[inline]
+const fn host_and_profile(word: u32) -> (HostId, u8) {
+    (HostId(word & ((1 << HOST_BITS) - 1)), (word >> HOST_BITS) as u8)
+}
+
+/// Packs a header into the record of a packet from `from` to `to`.
 #[inline(always)]
-pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -> Packet {
+pub(crate) fn pack(header: &Header, from: HostId, to: HostId, size: Bytes, entropy: Entropy) -> Packet {
     let record = |kind, control, flow, words: [u32; 2], sent_at: Time, flags: u16, half| {
         let mut packet = Packet::new(flow, to, size, entropy, control, kind);
         let ps = sent_at.as_ps();
@@ -35,8 +62,8 @@ pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -
     };
     match *header {
         // A port that trims changes the size alone: the length travels apart.
-        Header::Data(Data { flow, seq, packets, len, sent_at, .. }) => {
-            record(DATA, false, flow, [seq, packets], sent_at, 0, len)
+        Header::Data(Data { flow, seq, len, sent_at, profile, .. }) => {
+            record(DATA, false, flow, [seq, sender(from, profile)], sent_at, 0, len)
         }
         Header::Coded(Coded { data: Data { flow, seq, len, sent_at, .. }, block_wait_ns, .. }) => {
             record(CODED, false, flow, [seq, block_wait_ns], sent_at, 0, len)
@@ -59,10 +86,10 @@ pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -
     }
 }
 
-/// The record of a control packet; `size`: of a header.
+/// The record of a control packet of host `from`; `size`: of a header.
 #[inline(always)]
-pub(crate) fn reply(reply: &Reply, size: Bytes) -> Packet {
-    pack(&Header::Feedback(reply.feedback), reply.to, size, reply.entropy)
+pub(crate) fn reply(reply: &Reply, from: HostId, size: Bytes) -> Packet {
+    pack(&Header::Feedback(reply.feedback), from, reply.to, size, reply.entropy)
 }
 
 /// Its kind as `packet_digest` has it: of an ACK, what the ACK says of its packet makes four of one.
@@ -82,29 +109,31 @@ pub(crate) const fn is_whole(packet: &Packet, kind: u8) -> bool {
     packet.kind() == kind && !packet.trimmed()
 }
 
-/// Unpacks a header at `now`; `layout`: how the packets of its message make blocks, if it is coded.
-pub(crate) fn unpack(packet: &Packet, now: Time, layout: Option<Layout>) -> Header {
+/// Unpacks a header at `now`; `message`: what its packets say alike. Of a coded packet the profile is not in it.
+pub(crate) fn unpack(packet: &Packet, now: Time, message: MessageFacts) -> Header {
     match packet.kind() {
-        DATA => Header::Data(data(packet, now)),
-        CODED => Header::Coded(coded(packet, now, layout)),
+        DATA => Header::Data(data(packet, now, message.packets).1),
+        CODED => Header::Coded(coded(packet, 0, now, message).1),
         _ => Header::Feedback(feedback(packet, now)),
     }
 }
 
-/// Unpacks the header of a data packet at `now`.
+/// Unpacks a data packet of a message of so many packets at `now`: its sender, and its header.
 #[inline]
-pub(crate) fn data(packet: &Packet, now: Time) -> Data {
-    let Packet { flow, words: [seq, packets, _], halves: [_, len], entropy, .. } = *packet;
-    Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile: 0 }
+pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
+    let Packet { flow, words: [seq, sender, _], halves: [_, len], entropy, .. } = *packet;
+    let (from, profile) = host_and_profile(sender);
+    (from, Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile })
 }
 
-/// Unpacks the header of a packet of a coded message at `now`.
+/// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: what stands beside the record.
 #[inline]
-pub(crate) fn coded(packet: &Packet, now: Time, layout: Option<Layout>) -> Coded {
-    let layout = layout.expect("a message whose packets are coded has a layout");
-    let Data { packets: block_wait_ns, .. } = data(packet, now);
-    let data = Data { packets: layout.packets(), ..data(packet, now) };
-    Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns }
+pub(crate) fn coded(packet: &Packet, side: u32, now: Time, message: MessageFacts) -> (HostId, Coded) {
+    let layout = message.layout.expect("a message whose packets are coded has a layout");
+    let Packet { flow, words: [seq, block_wait_ns, _], halves: [_, len], entropy, .. } = *packet;
+    let ((from, profile), packets) = (host_and_profile(side), message.packets);
+    let data = Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile };
+    (from, Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns })
 }
 
 /// Unpacks what a receiver says at `now`.
@@ -148,33 +177,41 @@ mod tests {
         fn unpacking_gives_back_what_was_packed(
             flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 45,
             len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..5_u8, trimmed in any::<bool>(),
-            wait in any::<u32>(), block_complete in any::<bool>(),
+            wait in any::<u32>(), block_complete in any::<bool>(), from in 0..Packet::MAX_HOSTS, profile in any::<u8>(),
         ) {
             let (flow, sent_at, header) = (FlowId(flow), Time::from_ps(sent), Bytes::new(64));
-            let now = sent_at + Duration::from_ps(age);
-            let data = kind < 2;
+            let (now, from) = (sent_at + Duration::from_ps(age), HostId(from));
             let shape = Shape::new(8, 2).unwrap();
             let layout = Layout::of_message(Bytes::new(u64::from(len) * 100 + 1), Bytes::new(4096), shape).unwrap();
-            let (packets, last_len, cumulative) = (layout.packets(), layout.last_len(), second);
-            let piece = |packets| Data { flow, seq, packets, len, sent_at, entropy, profile: 0 };
+            let (last_len, cumulative) = (layout.last_len(), second);
+            let message = MessageFacts { packets: second, layout: Some(layout) };
+            let data = Data { flow, seq, packets: second, len, sent_at, entropy, profile };
             let echo = Echo { sent_at, entropy };
             let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative, fate });
             let value = match kind {
-                0 => Header::Data(piece(second)),
-                1 => Header::Coded(Coded { data: piece(packets), shape, last_len, block_wait_ns: wait }),
+                0 => Header::Data(data),
+                1 => Header::Coded(Coded { data, shape, last_len, block_wait_ns: wait }),
                 2 => feedback(Fate::Arrived { echo, ecn_ce: ce, block_complete }),
                 3 => feedback(Fate::Trimmed { echo }),
                 _ => feedback(Fate::Missing { packets: wait }),
             };
-            let size = if data { header + Bytes::new(u64::from(len)) } else { header };
+            let is_data = kind < 2;
+            let size = if is_data { header + Bytes::new(u64::from(len)) } else { header };
             // SAFETY: the one number that is used comes from it.
             #[allow(unsafe_code, reason = "as in the simulator")]
             let mut packets = unsafe { Packets::new() };
-            let id = packets.insert(pack(&value, HostId(3), size, entropy));
-            if data && trimmed {
+            let id = packets.insert(pack(&value, from, HostId(3), size, entropy));
+            if is_data && trimmed {
                 packets.trim(id, header);
             }
-            prop_assert_eq!(unpack(&packets.remove(id), now, Some(layout)), value);
+            let packet = packets.remove(id);
+            match value {
+                Header::Coded(value) => {
+                    prop_assert_eq!(coded(&packet, sender(from, profile), now, message), (from, value));
+                }
+                Header::Data(value) => prop_assert_eq!(super::data(&packet, now, second), (from, value)),
+                value => prop_assert_eq!(unpack(&packet, now, message), value),
+            }
         }
     }
 }

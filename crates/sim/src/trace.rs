@@ -99,7 +99,7 @@ impl FlowTracer {
     /// The NIC has taken a packet.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
         let flow = packet.flow;
-        let header = record::unpack(packet, now, self.plan.layout(flow));
+        let header = record::unpack(packet, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
         if let Some(seq) = data_packet(&header) {
             let Some(sending) = self.sending.get_mut(&flow) else { return };
@@ -121,7 +121,7 @@ impl FlowTracer {
     /// A packet has arrived, and the endpoint has taken it.
     pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
         let flow = packet.flow;
-        let header = record::unpack(packet, now, self.plan.layout(flow));
+        let header = record::unpack(packet, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
         let (ecn_ce, trimmed) = (packet.ecn_ce(), packet.trimmed());
         let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };

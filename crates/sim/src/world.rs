@@ -237,7 +237,7 @@ impl World {
         FlowOutcome {
             src: flow.src,
             dst: flow.dst,
-            class: plan.class,
+            class: self.plan.class_of(id),
             size: flow.size,
             start: flow.start,
             started: flow.start < end && !self.plan.triggers.waits(id),

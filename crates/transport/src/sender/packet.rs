@@ -34,6 +34,13 @@ impl DataPacket {
         }
     }
 
+    /// Whether it belongs to a coded message.
+    #[must_use]
+    #[inline]
+    pub const fn is_coded(&self) -> bool {
+        self.blocks.is_some()
+    }
+
     /// As the driver wants it; `mss`: payload of a full packet, `header`: size of a header.
     pub(crate) fn into_transmit(self, mss: Bytes, header: Bytes) -> Transmit {
         let wire::Data { seq, packets, len, entropy, .. } = self.header;
