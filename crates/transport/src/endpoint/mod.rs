@@ -249,7 +249,7 @@ impl Endpoint {
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
                     return true;
                 }
-                live.sender.is_scheduled = false;
+                live.sender.set_scheduled(false);
             }
             self.schedule.leave();
         }

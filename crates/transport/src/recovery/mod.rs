@@ -18,6 +18,7 @@ mod sent;
 #[cfg(any(test, feature = "testing"))]
 mod single_timer;
 
+pub(crate) use per_packet::PerPacket;
 pub use rtt::RttEstimate;
 pub(crate) use rtt::Smoothed;
 pub use sent::PacketState;
@@ -25,7 +26,6 @@ pub(crate) use sent::{Late, Outcome, Patience, SentMap, Tally};
 
 use crate::Path;
 use crate::registry::Entry;
-use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
 
 /// How the retransmission time-out is set.
@@ -177,7 +177,7 @@ macro_rules! policies {
             /// The policy of one flow, which starts now.
             pub(crate) fn build(self, now: Time) -> Recovery {
                 match self {
-                    $($(#[$meta])* Self::$variant => Recovery::$variant(Box::new($module::$variant::new(now))),)*
+                    $($(#[$meta])* Self::$variant => Recovery::$variant($module::$variant::new(now)),)*
                 }
             }
         }
@@ -185,7 +185,7 @@ macro_rules! policies {
         /// The recovery policy of one flow.
         #[derive(Debug)]
         pub(crate) enum Recovery {
-            $($(#[$meta])* $variant(Box<$module::$variant>),)*
+            $($(#[$meta])* $variant($module::$variant),)*
         }
 
         impl Recover for Recovery {

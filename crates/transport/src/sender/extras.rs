@@ -3,7 +3,7 @@
 use super::records::Records;
 use crate::Route;
 use crate::coding::{Layout, Outgoing};
-use crate::recovery::{Rto, RttEstimate};
+use crate::recovery::{Recovery, Rto, RttEstimate};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
 
@@ -14,6 +14,8 @@ pub(super) struct Extras {
     pub records: Option<Records>,
     /// For time-outs and losses that follow round trips.
     pub rtt: RttEstimate,
+    /// Which packets are lost, and when.
+    pub recovery: Recovery,
     /// Time-out of a packet that never timed out.
     pub rto: Duration,
     /// Of a coded message.
@@ -21,20 +23,21 @@ pub(super) struct Extras {
 }
 
 impl Extras {
-    /// What `route` asks for; `None`: nothing. `wants_send_record`: whether the control does; `wants_rtt`: whether the
-    /// recovery policy takes an RTT estimate.
+    /// What `route` asks for; `None`: nothing. `wants_send_record`: whether the control does.
     pub(super) fn new(
         now: Time,
         route: &Route,
         wants_send_record: bool,
-        wants_rtt: bool,
         layout: Option<Layout>,
     ) -> Option<Box<Self>> {
-        let Route { recovery, rto, .. } = route;
-        let is_adaptive = matches!(recovery.rto, Rto::Rfc6298 { .. });
+        let Route { recovery: config, rto, .. } = route;
+        let recovery = config.policy.build(now);
+        let is_adaptive = matches!(config.rto, Rto::Rfc6298 { .. });
         let records = wants_send_record.then(|| Records::new(now));
         let blocks = layout.map(|layout| Outgoing::new(layout, route.coding.resend()));
-        let is_needed = records.is_some() || is_adaptive || wants_rtt || blocks.is_some();
-        is_needed.then(|| Box::new(Self { records, rtt: RttEstimate::default(), rto: *rto, blocks }))
+        let keeps_something = !matches!(recovery, Recovery::PerPacket(_));
+        let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some();
+        is_needed
+            .then(|| Box::new(Self { records, rtt: RttEstimate::default(), recovery, rto: *rto, blocks }))
     }
 }

@@ -4,7 +4,7 @@ use super::{Extras, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Acked, Late, Outcome, Recover, Rto};
+use crate::recovery::{Acked, Late, Outcome, PerPacket, Recover, Rto};
 use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
@@ -85,8 +85,8 @@ impl Sender {
     /// out earlier than before.
     #[inline(never)]
     fn recover(&mut self, ack: Acked) -> bool {
-        let Some(extras) = &self.extras else { return false };
-        let verdict = self.recovery.on_ack(ack, &extras.rtt);
+        let Some(extras) = &mut self.extras else { return false };
+        let verdict = extras.recovery.on_ack(ack, &extras.rtt);
         if let Some(mark) = verdict.lost_until
             && self.sent.may_hold_sent_until(ack.now, mark)
         {
@@ -202,8 +202,8 @@ impl Sender {
     #[cold]
     fn on_spurious(&mut self, now: Time) {
         self.sent.tally_mut().spurious += 1;
-        if let Some(extras) = &self.extras {
-            self.recovery.on_spurious(now, &extras.rtt);
+        if let Some(extras) = &mut self.extras {
+            extras.recovery.on_spurious(now, &extras.rtt);
         }
     }
 
@@ -314,7 +314,11 @@ impl Sender {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let patience = self.patience();
         let deadline = loop {
-            match self.recovery.take_timed_out(now, &mut self.sent, patience) {
+            let given_up = match &mut self.extras {
+                Some(extras) => extras.recovery.take_timed_out(now, &mut self.sent, patience),
+                None => PerPacket.take_timed_out(now, &mut self.sent, patience),
+            };
+            match given_up {
                 Ok(late) => {
                     bytes += self.take_out(late);
                     if let Some(sample) = self.sample_of(now, late) {

@@ -15,7 +15,7 @@ use crate::coding::{Layout, Outgoing};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::message::Message;
 use crate::pacing::Pacer;
-use crate::recovery::{Patience, Recover, Recovery, SentMap, Smoothed};
+use crate::recovery::{Patience, PerPacket, Recover, SentMap, Smoothed};
 use crate::scheme::WindowCheck;
 use crate::wire;
 use crate::{Path, Route};
@@ -42,8 +42,6 @@ pub(crate) struct Sender {
     packets: u32,
     /// Payload of the message's last piece.
     last_len: u16,
-    /// Whether the endpoint's schedule holds it.
-    pub is_scheduled: bool,
     /// The place of the flow's profile in the list that both ends know.
     profile: u8,
     wants: Wants,
@@ -57,8 +55,6 @@ pub(crate) struct Sender {
     pacing_rate: Rate,
     pacer: Pacer,
     sent: SentMap,
-    /// Which of its packets are lost, and when.
-    recovery: Recovery,
     srtt: Smoothed,
     /// Payload in flight.
     in_flight: Bytes,
@@ -101,19 +97,18 @@ impl Sender {
         let Decision { cwnd, pacing_rate, next_timer } = control.decision();
         let last = *size - mss * u64::from(pieces.saturating_sub(1));
         let layout = route.layout(*size);
-        let recovery = route.recovery.policy.build(now);
         let packets = layout.as_ref().map_or(pieces, Layout::packets);
+        let wants = Wants::new(&control, &balancer, layout.is_some());
+        let extras = Extras::new(now, route, control.wants_send_record(), layout);
+        let hears = extras.as_ref().is_some_and(|extras| extras.recovery.wants_acks());
         Self {
             flow: *flow,
             to: *to,
             packets,
             last_len: last.get() as u16,
-            is_scheduled: false,
             profile: 0,
-            wants: Wants::new(&control, &balancer, &recovery, layout.is_some())
-                .timer_if(next_timer.is_some()),
-            extras: Extras::new(now, route, control.wants_send_record(), recovery.wants_acks(), layout),
-            recovery,
+            wants: wants.acks_if(hears).timer_if(next_timer.is_some()),
+            extras,
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
             control,
@@ -146,6 +141,18 @@ impl Sender {
         self.sent.base() == self.packets
     }
 
+    /// Whether the endpoint's schedule holds it.
+    #[inline]
+    pub(crate) const fn is_scheduled(&self) -> bool {
+        self.wants.scheduled()
+    }
+
+    /// The endpoint's schedule holds it from now on, or no more.
+    #[inline]
+    pub(crate) const fn set_scheduled(&mut self, scheduled: bool) {
+        self.wants = self.wants.scheduled_if(scheduled);
+    }
+
     /// The blocks of a coded message.
     #[inline]
     fn blocks(&self) -> Option<&Outgoing> {
@@ -171,7 +178,10 @@ impl Sender {
     /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
     pub(crate) fn deadline(&mut self, now: Time) -> Time {
         let patience = self.patience();
-        self.recovery.deadline(now, &mut self.sent, patience)
+        match &self.extras {
+            Some(extras) => extras.recovery.deadline(now, &mut self.sent, patience),
+            None => PerPacket.deadline(now, &mut self.sent, patience),
+        }
     }
 
     /// How long packets are waited for.
@@ -278,7 +288,10 @@ impl Sender {
         let blocks = if CARE && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
         to.take(DataPacket { to: self.to, header, blocks, retransmission });
         let patience = self.patience();
-        self.recovery.on_sent(now, timeouts, was_idle, patience)
+        match &mut self.extras {
+            Some(extras) => extras.recovery.on_sent(now, timeouts, was_idle, patience),
+            None => PerPacket.on_sent(now, timeouts, was_idle, patience),
+        }
     }
 
     /// What the header of packet `seq` of a coded message, which leaves now, says of blocks.

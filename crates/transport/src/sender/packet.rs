@@ -4,7 +4,6 @@ use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
 use crate::congestion::{Congestion, Control};
 use crate::message::Transmit;
-use crate::recovery::{Recover, Recovery};
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId};
 
@@ -79,7 +78,7 @@ pub(super) struct InBlocks {
     pub(super) block_wait_ns: u32,
 }
 
-/// What is wanted of the sender beside sending, in a byte.
+/// What is wanted of the sender beside sending, and whether the endpoint's schedule holds it: in a byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wants(u8);
 
@@ -90,17 +89,33 @@ impl Wants {
     const BLOCKS: u8 = 8;
     const FEEDBACK: u8 = 16;
     const ACKS: u8 = 32;
+    const SCHEDULED: u8 = 64;
 
     /// What these want, and, with `blocks`, a coded message: the control to hear of packets that leave, or what the sender
-    /// knew then; the path selector to hear what became of packets; the recovery policy to hear of ACKs.
-    pub(super) fn new(control: &Control, balancer: &Balancer, recovery: &Recovery, blocks: bool) -> Self {
+    /// knew then; the path selector to hear what became of packets.
+    pub(super) fn new(control: &Control, balancer: &Balancer, blocks: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
         let sent = bit(control.wants_sent(), Self::SENT) | bit(control.wants_send_record(), Self::RECORDS);
-        let acks = bit(recovery.wants_acks(), Self::ACKS);
-        Self(sent | acks | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
+        Self(sent | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
-    /// The same; `timer`: and its timer, too, or not.
+    /// With the recovery policy to hear of ACKs, or not.
+    pub(super) const fn acks_if(self, acks: bool) -> Self {
+        Self(self.0 & !Self::ACKS | acks as u8 * Self::ACKS)
+    }
+
+    /// With the endpoint's schedule to hold the sender, or not.
+    #[inline]
+    pub(super) const fn scheduled_if(self, scheduled: bool) -> Self {
+        Self(self.0 & !Self::SCHEDULED | (scheduled as u8) << 6)
+    }
+
+    #[inline]
+    pub(super) const fn scheduled(self) -> bool {
+        self.0 & Self::SCHEDULED != 0
+    }
+
+    /// With the control to have its timer, or not.
     #[inline]
     pub(super) const fn timer_if(self, timer: bool) -> Self {
         Self(self.0 & !Self::TIMER | timer as u8)
