@@ -101,7 +101,7 @@ impl Wants {
 
     /// With the recovery policy to hear of ACKs, or not.
     pub(super) const fn acks_if(self, acks: bool) -> Self {
-        Self(self.0 & !Self::ACKS | acks as u8 * Self::ACKS)
+        Self(self.0 & !Self::ACKS | (acks as u8) << 5)
     }
 
     /// With the endpoint's schedule to hold the sender, or not.

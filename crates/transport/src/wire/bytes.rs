@@ -175,7 +175,7 @@ fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
     let Feedback { flow, seq, cumulative, fate } = *feedback;
     let (kind, flags, Echo { sent_at, entropy }) = match fate {
         Fate::Arrived { echo, ecn_ce, block_complete } => {
-            let flags = u8::from(ecn_ce) * FLAG_ECN_CE | u8::from(block_complete) * FLAG_BLOCK_COMPLETE;
+            let flags = (u8::from(ecn_ce) * FLAG_ECN_CE) | (u8::from(block_complete) * FLAG_BLOCK_COMPLETE);
             (KIND_ACK, flags, echo)
         }
         Fate::Trimmed { echo } => (KIND_NACK, 0, echo),
