@@ -346,8 +346,8 @@ impl Host {
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
         let Self { endpoint, nic, plan, id: from, .. } = self;
         let (from, header) = (*from, plan.header);
-        if let Some(reply) = endpoint.poll_reply(now) {
-            nic.send(now, packets.insert(record::reply(&reply, from, header)), header, true, out);
+        if let Some(id) = endpoint.poll_reply(|reply| packets.insert(record::reply(reply, from, header))) {
+            nic.send(now, id, header, true, out);
             return true;
         }
         endpoint.poll_data(now, ToNic { now, from, header, nic, packets, out })

@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub(crate) leaf_of: Arc<[u32]>,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) triggers: Triggers,
-    /// What both ends of a flow know of it.
+    /// The profiles of flows, which both ends know.
     pub(crate) profiles: Profiles,
     pub(crate) mss: Bytes,
     pub(crate) header: Bytes,
@@ -197,7 +197,7 @@ impl Plan {
         self.shared[self.flows[id.index()].route as usize].path().class
     }
 
-    /// What all packets of flow `id` say alike.
+    /// The facts that all packets of flow `id` share.
     pub(crate) fn message_facts(&self, id: FlowId) -> MessageFacts {
         MessageFacts { packets: self.flows[id.index()].packets, layout: self.layout(id) }
     }

@@ -25,11 +25,11 @@ pub(crate) const CODED: u8 = 8;
 const TIME_BITS: u32 = 46;
 /// Bits of a host's number in a record ([`Packet::MAX_HOSTS`]); the profile stands above.
 const HOST_BITS: u32 = Packet::MAX_HOSTS.trailing_zeros();
-/// What an ACK says of its packet stands above the send time, in the upper bits of a half.
+/// Flags of an ACK, above the send time in the upper bits of a half.
 const ECN_ECHO: u16 = 1 << 14;
 const BLOCK_COMPLETE: u16 = 1 << 15;
 
-/// What all packets of a message say alike: no record repeats it.
+/// Facts that all packets of a message share: no record repeats them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct MessageFacts {
     /// How many packets it has.
@@ -44,7 +44,7 @@ pub(crate) const fn sender(from: HostId, profile: u8) -> u32 {
     from.0 | (profile as u32) << HOST_BITS
 }
 
-/// What [`sender`] put together.
+/// Takes apart the word that [`sender`] made.
 #[inline]
 const fn host_and_profile(word: u32) -> (HostId, u8) {
     (HostId(word & ((1 << HOST_BITS) - 1)), (word >> HOST_BITS) as u8)
@@ -92,15 +92,11 @@ pub(crate) fn reply(reply: &Reply, from: HostId, size: Bytes) -> Packet {
     pack(&Header::Feedback(reply.feedback), from, reply.to, size, reply.entropy)
 }
 
-/// Its kind as `packet_digest` has it: of an ACK, what the ACK says of its packet makes four of one.
+/// The kind of an ACK as `packet_digest` has it: its flags make four kinds of one.
 #[inline(always)]
-pub(crate) fn digest_kind(packet: &Packet) -> u64 {
-    let kind = u64::from(packet.kind());
-    if packet.kind() == ACK {
-        kind + u64::from(packet.halves[0] >> 14 & 1) + u64::from(packet.halves[0] >> 15) * 4
-    } else {
-        kind
-    }
+pub(crate) fn digest_kind_of_ack(packet: &Packet) -> u64 {
+    let flags = u64::from(packet.halves[0] >> 14);
+    u64::from(ACK) + (flags & 1) + (flags >> 1) * 4
 }
 
 /// Whether it is a data packet of that kind, with its payload.
@@ -136,20 +132,32 @@ pub(crate) fn coded(packet: &Packet, side: u32, now: Time, message: MessageFacts
     (from, Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns })
 }
 
-/// Unpacks what a receiver says at `now`.
+/// Unpacks an ACK at `now`.
 #[inline(always)]
+pub(crate) fn ack(packet: &Packet, now: Time) -> Feedback {
+    let Packet { flow, words: [seq, cumulative, _], halves: [high, _], .. } = *packet;
+    let (ecn_ce, block_complete) = (high & ECN_ECHO != 0, high & BLOCK_COMPLETE != 0);
+    Feedback {
+        flow,
+        seq,
+        cumulative,
+        fate: Fate::Arrived { echo: echo(packet, now), ecn_ce, block_complete },
+    }
+}
+
+/// Unpacks what a receiver says at `now`.
 pub(crate) fn feedback(packet: &Packet, now: Time) -> Feedback {
-    let Packet { flow, words: [seq, second, third], halves: [high, entropy], .. } = *packet;
-    let echo = || Echo { sent_at: sent_at(packet, now), entropy };
-    let (cumulative, fate) = match packet.kind() {
-        ACK => {
-            let (ecn_ce, block_complete) = (high & ECN_ECHO != 0, high & BLOCK_COMPLETE != 0);
-            (second, Fate::Arrived { echo: echo(), ecn_ce, block_complete })
-        }
-        NACK => (second, Fate::Trimmed { echo: echo() }),
-        _ => (third, Fate::Missing { packets: second }),
-    };
-    Feedback { flow, seq, cumulative, fate }
+    let Packet { flow, words: [seq, second, third], .. } = *packet;
+    match packet.kind() {
+        ACK => ack(packet, now),
+        NACK => Feedback { flow, seq, cumulative: second, fate: Fate::Trimmed { echo: echo(packet, now) } },
+        _ => Feedback { flow, seq, cumulative: third, fate: Fate::Missing { packets: second } },
+    }
+}
+
+#[inline]
+fn echo(packet: &Packet, now: Time) -> Echo {
+    Echo { sent_at: sent_at(packet, now), entropy: packet.halves[1] }
 }
 
 #[inline]

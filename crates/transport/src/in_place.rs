@@ -29,8 +29,8 @@ pub trait InPlace {
     /// Takes word that is known to come from the receiver of its flow.
     fn handle_feedback(&mut self, now: Time, feedback: &Feedback);
 
-    /// The next control packet, if one may leave.
-    fn poll_reply(&mut self, now: Time) -> Option<Reply>;
+    /// Hands the next control packet to `take`, if one may leave; gives the result.
+    fn poll_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T>;
 
     /// When there is no control packet: `to` takes the next data packet. Says whether there was one.
     fn poll_data(&mut self, now: Time, to: impl Take) -> bool;
@@ -63,8 +63,8 @@ impl InPlace for Endpoint {
     }
 
     #[inline(always)]
-    fn poll_reply(&mut self, now: Time) -> Option<Reply> {
-        self.next_reply(now)
+    fn poll_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+        self.take_reply(take)
     }
 
     #[inline(always)]

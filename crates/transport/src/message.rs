@@ -1,4 +1,4 @@
-//! What goes into an endpoint and what comes out: messages, and packets as drivers see them.
+//! Messages, and packets as drivers see them: all that goes into an endpoint or comes out.
 
 use crate::Route;
 use crate::balance::Entropy;
@@ -18,7 +18,7 @@ pub struct Message {
     pub size: Bytes,
     /// First window.
     pub initial_cwnd: Bytes,
-    /// What the sender knows of its path, and what it is assembled from.
+    /// The sender's path, and the parts that it is assembled from.
     pub route: Arc<Route>,
 }
 
@@ -37,6 +37,7 @@ pub struct Incoming {
 
 /// A payload that arrived for the first time: the driver copies it, if there are bytes at all.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Received {
     /// The flow.
     pub flow: FlowId,
@@ -51,6 +52,7 @@ pub struct Received {
 
 /// A packet to put on the wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Transmit {
     /// Where it goes.
     pub to: HostId,
@@ -62,13 +64,13 @@ pub struct Transmit {
     pub entropy: Entropy,
     /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
     pub control: bool,
-    /// What it carries; nothing, if it is a control packet.
+    /// Its payload; nothing, if it is a control packet.
     pub payload: Option<Payload>,
     /// Whether the payload was sent before.
     pub retransmission: bool,
 }
 
-/// What the NIC is to do.
+/// An order to the NIC.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Poll {
     /// Send this packet.

@@ -1,4 +1,4 @@
-//! What both ends of a flow know of it before its first packet.
+//! Flow profiles: both ends of a flow know its profile before the first packet.
 
 use crate::ack;
 use alloc::sync::Arc;

@@ -39,6 +39,22 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Drops the first one.
+    #[inline]
+    pub(crate) fn drop_first(&mut self) {
+        if self.others.is_empty() {
+            self.first = None;
+        } else {
+            self.move_up();
+        }
+    }
+
+    /// The first of the others takes the place of the first one.
+    #[inline(never)]
+    fn move_up(&mut self) {
+        self.first = self.others.pop_front();
+    }
+
     /// Takes the first one out.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {
@@ -66,10 +82,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..4_u8, 0..200)) {
+        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..5_u8, 0..200)) {
             let (mut queue, mut ring) = (Queue::default(), VecDeque::new());
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
+                    4 => {
+                        queue.drop_first();
+                        ring.pop_front();
+                    }
                     0 | 1 => {
                         queue.push(number);
                         ring.push_back(number);

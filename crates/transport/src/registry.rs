@@ -1,4 +1,4 @@
-//! What all registries share: the entry of a list, range checks, the `Config` enum.
+//! The common part of all registries: the entry of a list, range checks, the `Config` enum.
 
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -14,13 +14,13 @@ pub struct Reply {
     pub to: HostId,
     /// Its path, as switches hash it.
     pub entropy: Entropy,
-    /// What it says.
+    /// Its content.
     pub feedback: Feedback,
 }
 
 impl Reply {
     /// `size`: of a header.
-    pub(crate) const fn into_transmit(self, size: Bytes) -> Transmit {
+    pub(crate) const fn to_transmit(self, size: Bytes) -> Transmit {
         let Self { to, entropy, feedback } = self;
         let header = Header::Feedback(feedback);
         Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
@@ -32,7 +32,7 @@ impl Reply {
 pub(crate) struct Held(Time, u64);
 
 /// The replies of one endpoint.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Replies {
     /// Those that may leave, in order.
     ready: Queue<Reply>,
@@ -40,28 +40,25 @@ pub(crate) struct Replies {
     held: BTreeMap<Held, Reply>,
     /// How many have been held so far.
     numbered: u64,
-    /// None may leave before; see [`Self::next`].
-    next: Time,
-}
-
-impl Default for Replies {
-    fn default() -> Self {
-        Self { ready: Queue::default(), held: BTreeMap::new(), numbered: 0, next: Time::MAX }
-    }
 }
 
 impl Replies {
-    /// None may leave before this time; [`Time::ZERO`]: one may now, [`Time::MAX`]: there is none.
+    /// Whether none may leave.
     #[inline]
-    pub(crate) const fn next(&self) -> Time {
-        self.next
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// When [`Self::release`] is wanted; [`Time::MAX`]: none is held.
+    #[cold]
+    pub(crate) fn next_release(&self) -> Time {
+        self.held.first_key_value().map_or(Time::MAX, |(held, _)| held.0)
     }
 
     /// A reply that may leave after those before it.
     #[inline]
     pub(crate) fn push(&mut self, reply: Reply) {
         self.ready.push(reply);
-        self.next = Time::ZERO;
     }
 
     /// A reply that may leave from `at` on.
@@ -70,7 +67,6 @@ impl Replies {
         let held = Held(at, self.numbered);
         self.numbered += 1;
         self.held.insert(held, reply);
-        self.next = self.next.min(at);
         held
     }
 
@@ -78,36 +74,22 @@ impl Replies {
     #[cold]
     pub(crate) fn forget(&mut self, held: Held) {
         self.held.remove(&held);
-        self.find_next();
-    }
-
-    /// The reply that may leave at `now`, if there is one.
-    #[inline]
-    pub(crate) fn pop(&mut self, now: Time) -> Option<Reply> {
-        if self.next > now {
-            return None;
-        }
-        if !self.held.is_empty() {
-            self.release(now);
-        }
-        let reply = self.ready.pop();
-        if self.ready.is_empty() {
-            self.find_next();
-        }
-        reply
     }
 
     /// Replies whose time has come may leave, after those that could before.
     #[cold]
-    fn release(&mut self, now: Time) {
+    pub(crate) fn release(&mut self, now: Time) {
         while let Some(first) = self.held.first_entry().filter(|first| first.key().0 <= now) {
             self.ready.push(first.remove());
         }
     }
 
-    fn find_next(&mut self) {
-        let first_held = || self.held.first_key_value().map_or(Time::MAX, |(held, _)| held.0);
-        self.next = if self.ready.is_empty() { first_held() } else { Time::ZERO };
+    /// Hands the first reply that may leave to `take`, and drops it; gives the result.
+    #[inline(always)]
+    pub(crate) fn take<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+        let taken = take(self.ready.first()?);
+        self.ready.drop_first();
+        Some(taken)
     }
 }
 
@@ -128,25 +110,26 @@ mod tests {
         Reply { to: HostId(0), entropy: 0, feedback }
     }
 
-    fn pop_all(replies: &mut Replies, now: u64) -> Vec<u32> {
-        core::iter::from_fn(|| replies.pop(at(now))).map(|reply| reply.feedback.seq).collect()
+    fn take_all(replies: &mut Replies) -> Vec<u32> {
+        core::iter::from_fn(|| replies.take(|reply| reply.feedback.seq)).collect()
     }
 
     #[test]
     fn replies_leave_in_order_and_held_ones_when_their_time_has_come() {
         let mut replies = Replies::default();
-        assert_eq!(replies.next(), Time::MAX);
+        assert_eq!(replies.next_release(), Time::MAX);
         for (seq, release) in [(1, 20), (2, 10), (3, 20)] {
             replies.hold(at(release), reply(seq));
         }
-        assert_eq!((replies.next(), replies.pop(at(9))), (at(10), None));
+        assert_eq!((replies.next_release(), replies.is_empty()), (at(10), true));
         replies.push(reply(4));
         replies.push(reply(5));
-        assert_eq!(replies.next(), Time::ZERO);
-        assert_eq!(pop_all(&mut replies, 10), [4, 5, 2]);
-        assert_eq!(replies.next(), at(20));
-        assert_eq!(pop_all(&mut replies, 30), [1, 3]);
-        assert_eq!(replies.next(), Time::MAX);
+        replies.release(at(10));
+        assert_eq!(take_all(&mut replies), [4, 5, 2]);
+        assert_eq!(replies.next_release(), at(20));
+        replies.release(at(30));
+        assert_eq!(take_all(&mut replies), [1, 3]);
+        assert_eq!(replies.next_release(), Time::MAX);
     }
 
     #[test]
@@ -154,8 +137,9 @@ mod tests {
         let mut replies = Replies::default();
         let [first, second] = [1, 2].map(|seq| replies.hold(at(10), reply(seq)));
         replies.forget(first);
-        assert_eq!(pop_all(&mut replies, 10), [2]);
+        replies.release(at(10));
+        assert_eq!(take_all(&mut replies), [2]);
         replies.forget(second);
-        assert_eq!(replies.next(), Time::MAX);
+        assert_eq!(replies.next_release(), Time::MAX);
     }
 }

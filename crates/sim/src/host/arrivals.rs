@@ -89,8 +89,12 @@ impl Host {
     fn receive_ack(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
         let packet = packets.remove(id);
         self.counters.count(1, packet.size());
-        self.counters.hash(now, &packet, record::digest_kind(&packet) << 1 | u64::from(packet.ecn_ce()));
-        self.endpoint.handle_feedback(now, &record::feedback(&packet, now));
+        self.counters.hash(
+            now,
+            &packet,
+            record::digest_kind_of_ack(&packet) << 1 | u64::from(packet.ecn_ce()),
+        );
+        self.endpoint.handle_feedback(now, &record::ack(&packet, now));
     }
 
     /// A NACK, or a data packet without its payload.

@@ -1,4 +1,4 @@
-//! What every ACK policy of the registry must hold, whatever order packets come in.
+//! Rules for every ACK policy of the registry, whatever order packets come in.
 
 use super::*;
 use crate::endpoint::{Endpoint, EndpointConfig};
@@ -36,17 +36,14 @@ impl Receiver {
     /// Lets everything leave that may, up to `until`.
     fn run(&mut self, until: Time) {
         loop {
-            match self.endpoint.poll_transmit(self.now) {
-                Poll::Packet(packet) => {
-                    let Header::Feedback(feedback) = packet.header else {
-                        panic!("a receiver sends no data")
-                    };
-                    assert!(packet.control && packet.to == HostId(0));
-                    self.said.push((self.now, feedback));
-                }
-                Poll::At(at) if at <= until => self.now = at,
-                Poll::At(_) | Poll::Idle => break,
+            while let Poll::Packet(packet) = self.endpoint.poll_transmit(self.now) {
+                let Header::Feedback(feedback) = packet.header else { panic!("a receiver sends no data") };
+                assert!(packet.control && packet.to == HostId(0));
+                self.said.push((self.now, feedback));
             }
+            let Some(at) = self.endpoint.poll_timeout().filter(|&at| at <= until) else { break };
+            self.now = self.now.max(at);
+            self.endpoint.handle_timeout(self.now);
         }
         self.now = until;
     }

@@ -34,7 +34,7 @@ impl Config {
     }
 }
 
-/// What is remembered of one flow.
+/// The state of one flow.
 #[derive(Debug)]
 pub struct EverySecond {
     /// How long an ACK is held.

@@ -121,7 +121,7 @@ impl Congestion for Dctcp {
         Some(self.window.state())
     }
 
-    #[inline]
+    #[inline(always)]
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),

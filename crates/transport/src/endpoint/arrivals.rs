@@ -9,7 +9,7 @@ use crate::table::Key;
 use crate::timers::{Due, Kind};
 use crate::wire;
 use alloc::boxed::Box;
-use farspan_units::{Bytes, HostId, Time};
+use farspan_units::{Bytes, FlowId, HostId, Time};
 
 impl Endpoint {
     /// A data packet that was not trimmed.
@@ -28,7 +28,7 @@ impl Endpoint {
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
             None => {
-                let key = self.new_receiver(from, data, data.packets, None);
+                let key = self.new_receiver(from, flow, (data.seq, data.packets, data.profile), None);
                 key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
             }
         };
@@ -41,11 +41,15 @@ impl Endpoint {
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
         let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
-        receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let is_held = receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let is_complete = receiver.is_complete();
+        if is_held {
+            self.arm_reply_timer();
+        }
         if !arrival.is_new {
             return None;
         }
-        if receiver.is_complete() {
+        if is_complete {
             self.complete(now, from, key);
         }
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
@@ -72,7 +76,7 @@ impl Endpoint {
         let wire::Data { flow, seq, .. } = coded.data;
         let key = match self.receivers.find(flow) {
             Some((key, _)) => Some(key),
-            None => self.new_receiver(from, &coded.data, layout.packets(), Some(layout)),
+            None => self.new_receiver(from, flow, (seq, layout.packets(), coded.data.profile), Some(layout)),
         };
         let Some(key) = key else {
             if let Some(decoded) = self.decoded.get_mut(&flow) {
@@ -84,11 +88,15 @@ impl Endpoint {
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
         let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
-        receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let is_held = receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let is_complete = receiver.is_complete();
+        if is_held {
+            self.arm_reply_timer();
+        }
         if !arrival.is_new {
             return None;
         }
-        if receiver.is_complete() {
+        if is_complete {
             self.complete(now, from, key);
         } else {
             self.arm_block_timer(key);
@@ -124,6 +132,20 @@ impl Endpoint {
         self.arm_block_timer(due.key());
     }
 
+    #[cold]
+    fn arm_reply_timer(&mut self) {
+        self.timers.arm(&mut self.replies_armed, self.replies.next_release(), Key::NONE, Kind::Reply);
+    }
+
+    /// The time of replies that were held has come.
+    #[cold]
+    pub(super) fn on_reply_timer(&mut self, now: Time, due: &Due) {
+        if due.disarm(&mut self.replies_armed) {
+            self.replies.release(now);
+            self.arm_reply_timer();
+        }
+    }
+
     /// A message has arrived in full.
     #[cold]
     fn complete(&mut self, now: Time, from: HostId, key: Key) {
@@ -144,6 +166,7 @@ impl Endpoint {
         self.timers.purge(|key, kind| match kind {
             Kind::Recovery | Kind::Control => senders.get(key).is_some(),
             Kind::Block => receivers.get(key).is_some(),
+            Kind::Reply => true,
         });
     }
 
@@ -152,7 +175,8 @@ impl Endpoint {
     pub(super) fn on_trimmed(&mut self, from: HostId, data: &wire::Data, layout: Option<Layout>) {
         let flow = data.flow;
         let known = self.receivers.key(flow);
-        let key = known.or_else(|| self.new_receiver(from, data, data.packets, layout));
+        let key =
+            known.or_else(|| self.new_receiver(from, flow, (data.seq, data.packets, data.profile), layout));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
@@ -174,21 +198,20 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for a message of `packets` packets, which has none; `None` if the message is complete, or if what the
-    /// packet that arrived says of it cannot be true. `layout`: of a coded message.
+    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is complete,
+    /// packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded message.
     #[cold]
     fn new_receiver(
         &mut self,
         from: HostId,
-        data: &wire::Data,
-        packets: u32,
+        flow: FlowId,
+        (seq, packets, profile): (u32, u32, u8),
         layout: Option<Layout>,
     ) -> Option<Key> {
-        let flow = data.flow;
-        if data.seq >= packets || self.delivered.contains(flow) {
+        if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
-        let acks = Acks::new(&self.profiles.get(data.profile)?.acks);
+        let acks = Acks::new(&self.profiles.get(profile)?.acks);
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         Some(self.receivers.insert(match layout {
             None => Receiver::new(flow, packets, start, acks),

@@ -74,6 +74,8 @@ pub struct Endpoint {
     decoded: FlowMap<Box<Decoded>>,
     /// ACKs and NACKs that wait for the NIC.
     replies: Replies,
+    /// When the live entry of their timer comes up.
+    replies_armed: Time,
     events: VecDeque<Event>,
 }
 
@@ -96,6 +98,7 @@ impl Endpoint {
             trimmed: FlowMap::with_hasher(Fixed),
             decoded: FlowMap::with_hasher(Fixed),
             replies: Replies::default(),
+            replies_armed: Time::MAX,
             events: VecDeque::new(),
         }
     }
@@ -190,12 +193,14 @@ impl Endpoint {
         self.purge_timers();
     }
 
-    /// Does what is due: time-outs, control timers and timers of blocks, in order of (time, flow, kind).
+    /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time, flow,
+    /// kind).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
             match due.kind() {
                 Kind::Recovery | Kind::Control => self.on_sender_timer(now, &due),
                 Kind::Block => self.on_block_timer(now, &due),
+                Kind::Reply => self.on_reply_timer(now, &due),
             }
         }
     }
@@ -218,24 +223,22 @@ impl Endpoint {
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if let Some(reply) = self.next_reply(now) {
-            return Poll::Packet(reply.into_transmit(self.config.header));
+        let header = self.config.header;
+        if let Some(packet) = self.take_reply(|reply| reply.to_transmit(header)) {
+            return Poll::Packet(packet);
         }
         let mut packet = None;
         self.send_data(now, &mut packet);
         if let Some(packet) = packet {
-            return Poll::Packet(packet.into_transmit(self.config.mss, self.config.header));
+            return Poll::Packet(packet.into_transmit(self.config.mss, header));
         }
-        match self.schedule.next_release().unwrap_or(Time::MAX).min(self.replies.next()) {
-            Time::MAX => Poll::Idle,
-            at => Poll::At(at),
-        }
+        self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
 
-    /// The next control packet, if one may leave.
-    #[inline]
-    pub(crate) fn next_reply(&mut self, now: Time) -> Option<Reply> {
-        self.replies.pop(now)
+    /// Hands the next control packet to `take`, if one may leave; gives the result.
+    #[inline(always)]
+    pub(crate) fn take_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+        self.replies.take(take)
     }
 
     /// The next data packet, of the flow whose turn it is: `to` takes it. Says whether there was one.
@@ -261,7 +264,7 @@ impl Endpoint {
     /// No packet leaves before this time; [`Time::ZERO`]: one may leave at once, [`Time::MAX`]: none waits.
     #[inline]
     pub(crate) fn next_transmit(&self) -> Time {
-        self.replies.next().min(self.schedule.first())
+        if self.replies.is_empty() { self.schedule.first() } else { Time::ZERO }
     }
 
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:

@@ -54,16 +54,16 @@ pub(crate) struct Acks {
 }
 
 impl Acks {
-    /// What `config` asks for; `None`: an ACK for each packet at once.
+    /// The policy of `config`; `None`: an ACK for each packet at once.
     pub(crate) fn new(config: &ack::Config) -> Option<Box<Self>> {
         let policy = config.build();
         policy.wants_arrivals().then(|| Box::new(Self { policy, held: None }))
     }
 }
 
-/// What the arrival of a packet of a coded message leads to.
+/// The outcome of the arrival of a packet of a coded message.
 pub(crate) struct CodedArrival {
-    /// What its sender is told.
+    /// Goes back to its sender.
     pub feedback: Feedback,
     /// Whether the packet came for the first time, and its block was not complete.
     pub is_new: bool,
@@ -73,9 +73,9 @@ pub(crate) struct CodedArrival {
     pub delivered: Bytes,
 }
 
-/// What an arrival leads to.
+/// The outcome of an arrival.
 pub(crate) struct Arrival {
-    /// What its sender is told.
+    /// Goes back to its sender.
     pub feedback: Feedback,
     /// Whether the packet came for the first time.
     pub is_new: bool,
@@ -213,7 +213,7 @@ impl Receiver {
         packets.clone().step_by(32).filter_map(nack).collect()
     }
 
-    /// What stays of the blocks when the message is complete.
+    /// The blocks' remains when the message is complete.
     pub(crate) fn into_decoded(self) -> Option<Decoded> {
         self.blocks.and_then(|blocks| blocks.into_decoded())
     }
@@ -231,7 +231,7 @@ impl Receiver {
         self.arrived.insert(self.cumulative, seq)
     }
 
-    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says.
+    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says: says whether it is.
     #[inline(always)]
     pub(crate) fn acknowledge(
         &mut self,
@@ -240,17 +240,18 @@ impl Receiver {
         ecn_ce: bool,
         reply: Reply,
         replies: &mut Replies,
-    ) {
+    ) -> bool {
         if self.acks.is_none() {
-            return replies.push(reply);
+            replies.push(reply);
+            return false;
         }
         let (is_covered, is_last) = (reply.feedback.seq < self.cumulative, self.is_complete());
-        self.acknowledge_by_policy(ack::Arrival { now, is_new, is_covered, ecn_ce, is_last }, reply, replies);
+        self.acknowledge_by_policy(ack::Arrival { now, is_new, is_covered, ecn_ce, is_last }, reply, replies)
     }
 
     #[cold]
-    fn acknowledge_by_policy(&mut self, arrival: ack::Arrival, reply: Reply, replies: &mut Replies) {
-        let Some(acks) = &mut self.acks else { return replies.push(reply) };
+    fn acknowledge_by_policy(&mut self, arrival: ack::Arrival, reply: Reply, replies: &mut Replies) -> bool {
+        let Some(acks) = &mut self.acks else { return false };
         if let Some(held) = acks.held.take() {
             replies.forget(held);
         }
@@ -258,6 +259,7 @@ impl Receiver {
             ack::Release::Now => replies.push(reply),
             ack::Release::At(at) => acks.held = Some(replies.hold(at, reply)),
         }
+        acks.held.is_some()
     }
 
     /// The entropy of the ACK of the latest arrival.

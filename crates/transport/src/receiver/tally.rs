@@ -1,4 +1,4 @@
-//! What a receiver counts and tells.
+//! A receiver's counters, and its answers.
 
 use crate::balance::Entropy;
 use crate::wire::{self, Echo, Fate, Feedback};
@@ -40,7 +40,7 @@ pub struct ReceiverView {
     pub is_complete: bool,
 }
 
-/// What a receiver counts, and all that stays of a finished one: 20 bytes, so that a table of them stays small.
+/// A receiver's counters, and all that stays of a finished one: 20 bytes, so that a table of them stays small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C, packed(4))]
 pub(crate) struct Tally {

@@ -1,4 +1,4 @@
-//! What a receiver tells of what arrives.
+//! Receivers: each arrival and the answer to it.
 
 use super::*;
 use crate::coding::Shape;

@@ -1,4 +1,4 @@
-//! What every recovery policy of the registry must hold, whatever the channel loses, delays or duplicates.
+//! Rules for every recovery policy of the registry, whatever the channel loses, delays or duplicates.
 
 use super::*;
 use crate::congestion::fixed_window;
@@ -13,7 +13,7 @@ use core::cmp::Reverse;
 use farspan_units::{Bytes, FlowId, HostId, Purpose, Random};
 use proptest::prelude::*;
 
-/// What the channel does to packets, both ways.
+/// A channel's faults, both ways.
 #[derive(Clone, Copy, Debug)]
 struct Channel {
     loss: f64,
@@ -131,7 +131,7 @@ impl Flow {
         }
     }
 
-    /// What is in flight, packet by packet.
+    /// The payload in flight, packet by packet.
     fn in_flight(&self) -> Bytes {
         let is = |&seq: &u32| self.sender.packet_state(seq) == PacketState::InFlight;
         path().mss * (0..self.packets).filter(is).count() as u64

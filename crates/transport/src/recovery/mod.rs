@@ -73,7 +73,7 @@ pub struct Config {
     pub policy: Policy,
 }
 
-/// What an ACK means to a recovery policy.
+/// An ACK, as a recovery policy sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Acked {
     /// Now.
@@ -88,7 +88,7 @@ pub(crate) struct Acked {
     pub is_new: bool,
 }
 
-/// What a recovery policy makes of an ACK.
+/// A recovery policy's verdict on an ACK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Verdict {
     /// Transmissions that left at this instant or before are lost; `None`: none are.
@@ -202,6 +202,7 @@ macro_rules! policies {
                 }
             }
 
+            #[inline(always)]
             fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate) -> Verdict {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt),)*

@@ -39,7 +39,7 @@ impl Recover for Rack {
         true
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate) -> Verdict {
         self.newest = self.newest.max(ack.sent_at);
         Verdict { lost_until: self.lost_until(rtt), is_earlier: false }

@@ -83,7 +83,7 @@ impl Sender {
 
     /// Tells the recovery policy of an ACK, and gives up what it holds for lost. Returns whether the next time-out may run
     /// out earlier than before.
-    #[inline(never)]
+    #[inline]
     fn recover(&mut self, ack: Acked) -> bool {
         let Some(extras) = &mut self.extras else { return false };
         let verdict = extras.recovery.on_ack(ack, &extras.rtt);
@@ -339,7 +339,7 @@ impl Sender {
         deadline
     }
 
-    /// What the path selector hears of a packet given up; `None`: it wants to hear nothing.
+    /// The path selector's news of a packet given up; `None`: it wants to hear nothing.
     fn sample_of(&self, now: Time, Late { sent_at, entropy, .. }: Late) -> Option<PathSample> {
         let in_flight = self.in_flight;
         self.sent.keeps_entropies().then_some(PathSample { now, sent_at, entropy, in_flight })

@@ -78,7 +78,7 @@ pub(super) struct InBlocks {
     pub(super) block_wait_ns: u32,
 }
 
-/// What is wanted of the sender beside sending, and whether the endpoint's schedule holds it: in a byte.
+/// A sender's duties beside sending, and whether the endpoint's schedule holds it: in a byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wants(u8);
 

@@ -79,11 +79,11 @@ pub struct Feedback {
     pub seq: u32,
     /// All packets below this one have arrived, or are not needed any more: their blocks are complete.
     pub cumulative: u32,
-    /// What became of the packet.
+    /// The packet's fate.
     pub fate: Fate,
 }
 
-/// What became of a packet, or of a block.
+/// The fate of a packet, or of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fate {
@@ -109,7 +109,7 @@ pub enum Fate {
     },
 }
 
-/// What tells one transmission of a packet from others, as its header had it.
+/// One transmission of a packet, told from others by its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
     /// When it left (the sender's clock).

@@ -27,7 +27,7 @@ const MIN_PACKETS: u32 = 8;
 /// A ring shrinks when less than one in so many of its cells is in use.
 const SPARE: u32 = 4;
 
-/// What a live sender knows of one of its packets.
+/// The state of a live sender's packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PacketState {
     /// It was never sent.
@@ -40,7 +40,7 @@ pub enum PacketState {
     Acked,
 }
 
-/// What an ACK says about a packet.
+/// The news that an ACK brings of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// It was in flight.
@@ -101,7 +101,7 @@ impl SentMap {
         self.next
     }
 
-    /// What is known of a packet.
+    /// The state of a packet.
     pub(crate) fn state_of(&self, seq: u32) -> PacketState {
         if seq < self.base {
             return PacketState::Acked;
