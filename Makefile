@@ -1,5 +1,5 @@
 # `make demo` and `make test` need Rust and Python, and set up everything else themselves.
-.PHONY: demo test lint release instructions docs python
+.PHONY: demo test lint release instructions docs book python
 
 # The Python crate is named for its features alone: the wheel then finds everything built that it shares with the program.
 release:
@@ -28,7 +28,11 @@ python: release
 	FARSPAN_BINARY=$${CARGO_TARGET_DIR:-target}/release/farspan $(VENV)/bin/pytest --quiet
 	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
+# What tools/lint.py refuses.
+LINTS ?= sizes
 lint:
+	python3 tools/lint_tests.py
+	python3 tools/lint.py $(LINTS)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
@@ -36,6 +40,11 @@ lint:
 # The pages and figures of the book that are made from the program and from a few small runs.
 docs: release
 	python3 docs/generate.py target/release/farspan
+
+# The book with a table of contents and search: out/book/index.html.
+book:
+	command -v mdbook >/dev/null || test -x out/mdbook/bin/mdbook || cargo install mdbook --locked --root out/mdbook
+	PATH="$(abspath out/mdbook/bin):$$PATH" mdbook build docs
 
 # Instructions per packet-hop under callgrind (needs valgrind).
 instructions: release

@@ -1,12 +1,13 @@
 """Instructions per packet-hop, endpoints included: the difference of two run lengths under callgrind, so that start-up
 does not count. Independent of the machine's load. Full ports (priorities, RED, phantom queues) and plain ones (one queue)
-on the permutation of a fat tree of radix 8; and what probes every 10 us add.
+on the permutation of a fat tree of radix 8; and what probes every 10 us add. The engine `ordered` is the windowed one with
+every switch in ordered mode.
 
 usage: instructions.py BINARY [--engine NAME]... [--ports full|fifo]... [--probes] [--limit WHAT=N]... [--set PATH=VALUE]...
 
 WHAT is full, fifo (of the windowed engine), ENGINE:full, ENGINE:fifo, or probes: the most instructions a packet-hop, or
 for probes the largest ratio of full ports with them to those without. With nothing but limits, only what has one is
-measured; with nothing at all, both ports under both engines.
+measured; with nothing at all, both ports under every engine.
 """
 import argparse
 import json
@@ -16,6 +17,7 @@ import sys
 import tempfile
 
 SCENARIOS = {"full": "bench/fat-tree", "fifo": "bench/fat-tree-fifo"}
+ENGINES = ("windowed", "ordered", "oracle")
 SIZES = ("256KiB", "1MiB")
 PROBES = ["probes.rate_interval=10us", "probes.queue_interval=10us"]
 
@@ -56,14 +58,14 @@ def limits(words):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("binary")
-    p.add_argument("--engine", action="append", default=[], choices=["windowed", "oracle"])
+    p.add_argument("--engine", action="append", default=[], choices=ENGINES)
     p.add_argument("--ports", action="append", default=[], choices=[*SCENARIOS])
     p.add_argument("--probes", action="store_true", help="also full ports with probes, windowed")
     p.add_argument("--limit", action="append", default=[], metavar="WHAT=N")
     p.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="changes")
     a = p.parse_args()
     limit = limits(a.limit)
-    engines, ports = a.engine or ["windowed", "oracle"], a.ports or [*SCENARIOS]
+    engines, ports = a.engine or ENGINES, a.ports or [*SCENARIOS]
     everything = a.engine or a.ports or not limit
     asked = [f"{engine}:{port}" for engine in engines for port in ports] if everything else []
     asked += ["probes"] * a.probes + [*limit]

@@ -1,8 +1,10 @@
-"""Writes the pages and figures of the book that are made from the program: the scenario reference, the constants of every
-control, path selector and coding, the window curves, and bars of a few small runs.
+"""Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
+runs, and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
+selector or coding) or `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it).
+The text itself stands in the page, so that a forge shows it too.
 
 usage: generate.py BINARY [--check]     --check runs and writes nothing, and fails where a file is not what it would write,
-                                        or a link of the book leads nowhere
+                                        a link of the book leads nowhere, or a page has what only mdBook shows
 """
 import itertools
 import json
@@ -14,6 +16,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
 CURVES = ROOT / "crates/transport/src/congestion/snapshots"
+LANGUAGES = {".csv": "csv", ".rs": "rust", ".toml": "toml"}
+# Directives of mdBook, attributes of its code blocks, lines that it hides: a forge shows them as they stand, or not at all.
+LOST = r"\{\{#|ADMONISH|^```\w+,|^# (use |fn |let |\})"
 COLOURS = {"window": "#1f6feb", "goodput": "#2da44e", "queue": "#cf222e"}
 EVENTS = "a: other traffic takes half of the link; b: it is free again; c: one packet is lost; d: all are, until time-outs"
 PANELS = ["inside a datacenter, from one BDP", "inside a datacenter, from ten packets", "between datacenters, from one BDP"]
@@ -21,11 +26,6 @@ PANELS = ["inside a datacenter, from one BDP", "inside a datacenter, from ten pa
 
 def farspan(binary, *words):
     return subprocess.run([binary, *words], check=True, capture_output=True, text=True).stdout
-
-
-def names(binary):
-    kinds = ("congestion", "balance", "coding")
-    return [item["name"] for kind in kinds for item in json.loads(farspan(binary, "list", kind, "--json")) if item["name"] != "none"]
 
 
 def tables(snapshot):
@@ -123,10 +123,27 @@ def runs(binary):
     yield "schemes/curves/mds.svg", bars("5 MiB between datacenters, blocks of ten lose packets: mean slowdown", rows)
 
 
+def part(page, kind, name, anchor=None):
+    """A part of a page, in Markdown."""
+    if kind == "constants":
+        return farspan(sys.argv[1], "schema", "--markdown", name)
+    text = (page.parent / name).read_text()
+    if anchor:
+        text = re.search(rf"ANCHOR: {anchor}\n(.*?)[^\n]*ANCHOR_END: {anchor}\n", text, re.S)[1]
+    return f"```{LANGUAGES[pathlib.Path(name).suffix]}\n{text}```\n"
+
+
+def filled(page):
+    """The text of a page with its made parts as they must be."""
+    write = lambda mark: f"<!-- made: {mark[1]} -->\n\n{part(page, *mark[1].split())}\n<!-- end -->\n"
+    return re.sub(r"<!-- made: (.+?) -->\n.*?<!-- end -->\n", write, page.read_text(), flags=re.S)
+
+
 def pages(binary):
     yield "scenario-reference.md", farspan(binary, "schema", "--markdown")
-    for name in names(binary):
-        yield f"schemes/constants/{name}.md", farspan(binary, "schema", "--markdown", name)
+    for page in sorted(BOOK.rglob("*.md")):
+        if "<!-- made: " in page.read_text():
+            yield str(page.relative_to(BOOK)), filled(page)
     for path in sorted(CURVES.glob("*curves__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
 
@@ -150,6 +167,14 @@ def dead_links():
                 yield f"{page.relative_to(BOOK)} -> {link}"
 
 
+def lost():
+    """What a forge would show as something else."""
+    for page in sorted(BOOK.rglob("*.md")):
+        for n, line in enumerate(page.read_text().splitlines(), 1):
+            if re.search(LOST, line):
+                yield f"{page.relative_to(BOOK)}:{n}"
+
+
 def main(binary, *options):
     stale = []
     made = itertools.chain(pages(binary), [] if "--check" in options else runs(binary))
@@ -163,6 +188,9 @@ def main(binary, *options):
     dead = list(dead_links())
     if dead:
         sys.exit("links that lead nowhere: " + ", ".join(dead))
+    only_mdbook = list(lost())
+    if only_mdbook:
+        sys.exit("what only mdBook shows: write it between `<!-- made: file PATH -->` and `<!-- end -->`: " + ", ".join(only_mdbook))
     if stale:
         sys.exit(f"out of date: {', '.join(stale)}: run `make docs`")
 

@@ -1,8 +1,8 @@
 //! `farspan check`.
 
 use crate::args::CheckArgs;
+use crate::clock::now;
 use crate::format::{bytes, percent, seconds, with_prefix};
-use crate::progress::now;
 use crate::runner::peak_rss;
 use crate::{Failure, output};
 use farspan_scenario::{EngineKind, PathFacts, Resolved, World};
@@ -27,7 +27,7 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
     let mut lines = vec![String::new()];
     let path = |name: &str, path: Option<PathFacts>| {
         path.map(|path| {
-            let PathFacts { hops, base_rtt, bdp } = path;
+            let PathFacts { hops, base_rtt, bdp, .. } = path;
             format!("{name}: {hops} links, base RTT {base_rtt}, BDP {} B", bdp.get())
         })
     };

@@ -241,12 +241,12 @@ fn best(values: &[Option<f64>], more: bool) -> Option<(usize, String)> {
 
 /// A quantile of the flows of a class, of all seeds, however few they are.
 fn fct(runs: &[Done], class: Option<Class>, quantile: Quantile) -> Option<f64> {
-    let of_class = |flow: &&FlowRecord| class.is_none_or(|class| flow.class == class);
+    let of_class = |flow: &&FlowRecord| class.is_none_or(|class| flow.outcome.class == class);
     let flows = runs.iter().flat_map(|run| &run.flows).filter(of_class);
     let (mut finished, mut count) = (Vec::new(), 0);
-    for flow in flows.filter(|flow| flow.measured && flow.started) {
+    for flow in flows.filter(|flow| flow.measured && flow.outcome.started) {
         count += 1;
-        finished.extend(flow.fct());
+        finished.extend(flow.outcome.fct());
     }
     finished.sort_unstable();
     nearest_rank(&finished, count, quantile).map(Duration::as_us_f64)

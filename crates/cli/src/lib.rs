@@ -1,11 +1,33 @@
 //! The `farspan` command: arguments in, results out. What it does stands in the libraries. It is a library itself so that
 //! the Python package brings the same command.
+//!
+//! [`runner`] does many runs side by side:
+//!
+//! ```
+//! use farspan_cli::runner::{Job, Watch, run_all};
+//! use farspan_scenario::{EngineKind, Progress, Request};
+//!
+//! struct Quiet;
+//! impl Watch for Quiet {
+//!     fn update(&self, _run: usize, _progress: &Progress) -> bool {
+//!         true
+//!     }
+//! }
+//!
+//! let set = vec!["workload.flow_size=64KiB".to_owned()];
+//! let resolved = Request { set, ..Request::new("uno/incast-intra") }.resolve()?;
+//! let jobs = Job::new(resolved, None).with_seeds(1..=2);
+//! let finished = run_all(&jobs, EngineKind::Windowed, &Quiet, |results| results.summary.flows.finished)?;
+//! assert_eq!(finished.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod args;
 mod bench;
 pub mod bug;
 mod check;
+mod clock;
 mod compare;
 mod demo;
 mod format;

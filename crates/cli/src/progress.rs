@@ -1,5 +1,6 @@
 //! Progress on standard error, and Ctrl-C.
 
+use crate::clock::now;
 use crate::format::{seconds, with_prefix};
 use crate::runner::Watch;
 use farspan_scenario::Progress;
@@ -27,12 +28,6 @@ pub fn catch_interrupts() {
 /// Whether Ctrl-C was pressed.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
-}
-
-/// The current time.
-#[expect(clippy::disallowed_methods, reason = "the command measures wall time; results do not depend on it")]
-pub fn now() -> Instant {
-    Instant::now()
 }
 
 /// How often a line is printed where there is no terminal.

@@ -1,6 +1,6 @@
 //! Runs: one, or several side by side on the cores there are. For the command, and for Python.
 
-use crate::progress::now;
+use crate::clock::now;
 use farspan_metrics::{Summary, summarize};
 use farspan_scenario::{
     EngineKind, Progress, Resolved, Results, SaveError, ScenarioError, World, unknown_name,
@@ -78,13 +78,15 @@ pub trait Watch: Sync {
     fn update(&self, index: usize, progress: &Progress) -> bool;
 
     /// Run `index` has ended.
-    fn finished(&self, index: usize);
+    fn finished(&self, _index: usize) {}
 
     /// Something about the scenario that its user should know.
-    fn warn(&self, warning: &str);
+    fn warn(&self, _warning: &str) {}
 
     /// Whether runs should end early.
-    fn stopped(&self) -> bool;
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Why a run has no results, or none in their folder.

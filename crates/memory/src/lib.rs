@@ -3,6 +3,13 @@
 //! it is the system's.
 //!
 //! Linking this crate chooses it; the program and the Python package do, no library does.
+//!
+//! ```
+//! use farspan_memory as _;
+//!
+//! // From here on jemalloc serves this allocation, as all others.
+//! assert_eq!(vec![1, 2, 3].len(), 3);
+//! ```
 #![allow(unsafe_code, reason = "jemalloc finds its options by the name of a symbol")]
 
 #[cfg(target_os = "linux")]

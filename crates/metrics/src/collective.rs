@@ -36,6 +36,7 @@ impl IterationRecord {
 /// The iterations of a collective. One lasts as long as its slowest group. One that has not ended counts as infinite:
 /// whatever it makes infinite is `None`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Collective {
     /// Tag of its part of the workload.
     pub tag: String,

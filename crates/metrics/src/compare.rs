@@ -35,6 +35,7 @@ pub enum Unit {
 
 /// A number of a run's document that tables show.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Measure {
     /// What tables call it.
     pub name: String,

@@ -28,6 +28,7 @@ pub struct Member {
 
 /// How evenly a group of flows shared its bottleneck; all numbers are `None` without a group or without samples.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Fairness {
     /// Tag of the group.
     pub group: Option<String>,

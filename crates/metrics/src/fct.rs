@@ -17,10 +17,10 @@ pub enum Completion {
 impl Completion {
     fn of(self, flow: &FlowRecord) -> Option<Duration> {
         let end = match self {
-            Self::Sender => flow.finish,
-            Self::Receiver => flow.delivered,
+            Self::Sender => flow.outcome.finish,
+            Self::Receiver => flow.outcome.delivered,
         };
-        end.map(|t| t.since(flow.start))
+        end.map(|t| t.since(flow.outcome.start))
     }
 }
 
@@ -31,6 +31,7 @@ const FLOWS_FOR_P999: u64 = 10_000;
 
 /// Completion times of one class of flows. Unfinished flows count as infinite: whatever they make infinite is `None`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Fct {
     /// Measured flows that started.
     pub count: u64,
@@ -91,12 +92,12 @@ struct Group {
 impl Group {
     fn of<'a>(flows: impl Iterator<Item = &'a FlowRecord>, at: Completion) -> Self {
         let mut group = Self { count: 0, poisson: false, durations: Vec::new(), slowdowns: Vec::new() };
-        for flow in flows.filter(|f| f.measured && f.started) {
+        for flow in flows.filter(|f| f.measured && f.outcome.started) {
             group.count += 1;
             group.poisson |= flow.poisson;
             if let Some(duration) = at.of(flow) {
                 group.durations.push(duration);
-                group.slowdowns.push(flow.slowdown(duration));
+                group.slowdowns.push(flow.outcome.slowdown(duration));
             }
         }
         group.durations.sort_unstable();
@@ -142,6 +143,7 @@ impl Group {
 
 /// Completion times of all measured flows, by class and by tag; `None` for a class without flows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct FctTable {
     /// All flows.
     pub all: Option<Fct>,
@@ -157,7 +159,7 @@ impl FctTable {
     /// The table of `flows`, each ending at the sender or at the receiver.
     #[must_use]
     pub fn of(flows: &[FlowRecord], at: Completion) -> Self {
-        let class = |class| Fct::of(flows.iter().filter(|f| f.class == class), at);
+        let class = |class| Fct::of(flows.iter().filter(|f| f.outcome.class == class), at);
         let mut by_tag: BTreeMap<&str, Vec<&FlowRecord>> = BTreeMap::new();
         for flow in flows {
             by_tag.entry(&flow.tag).or_default().push(flow);
@@ -173,6 +175,7 @@ impl FctTable {
 
 /// Slowdown of the flows of one bin of sizes, at the sender.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SlowdownBin {
     /// Largest size of the bin; `None` for no limit.
     pub up_to_bytes: Option<u64>,
@@ -190,6 +193,7 @@ pub struct SlowdownBin {
 
 /// Slowdown by flow size; `None` for a bin without flows.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SizeBins {
     /// At most one packet.
     pub one_packet: Option<SlowdownBin>,
@@ -209,8 +213,9 @@ impl SizeBins {
         let intra = intra_bdp.max(payload);
         let inter = inter_bdp.max(intra);
         let bin = |above: Option<Bytes>, up_to: Option<Bytes>| {
-            let inside =
-                |f: &&FlowRecord| above.is_none_or(|a| f.size > a) && up_to.is_none_or(|u| f.size <= u);
+            let inside = |f: &&FlowRecord| {
+                above.is_none_or(|a| f.outcome.size > a) && up_to.is_none_or(|u| f.outcome.size <= u)
+            };
             let group = Group::of(flows.iter().filter(inside), Completion::Sender);
             (group.count > 0).then(|| SlowdownBin {
                 up_to_bytes: up_to.map(Bytes::get),
@@ -270,8 +275,8 @@ mod tests {
     #[test]
     fn unfinished_flows_count_as_infinite() {
         let mut all = flows(10, |_| ());
-        all[0].finish = None;
-        all[9].finish = None;
+        all[0].outcome.finish = None;
+        all[9].outcome.finish = None;
         let fct = sender(&all);
         assert_eq!((fct.count, fct.unfinished), (10, 2));
         // Finished: 2..=9 us; ranks 9 and 10 are infinite.
@@ -283,7 +288,7 @@ mod tests {
     fn only_measured_flows_that_started_count() {
         let mut all = flows(4, |_| ());
         all[0].measured = false;
-        all[1].started = false;
+        all[1].outcome.started = false;
         assert_eq!(sender(&all).count, 2);
         all.truncate(2);
         assert_eq!(Fct::of(all.iter(), Completion::Sender), None);
@@ -291,7 +296,7 @@ mod tests {
 
     #[test]
     fn delivery_is_measured_at_the_receiver() {
-        let all = flows(2, |f| f.delivered = Some(Time::ZERO + Duration::from_us(1)));
+        let all = flows(2, |f| f.outcome.delivered = Some(Time::ZERO + Duration::from_us(1)));
         assert_eq!(Fct::of(all.iter(), Completion::Receiver).unwrap().max_us, Some(1.0));
         assert_eq!(sender(&all).max_us, Some(2.0));
     }
@@ -299,7 +304,7 @@ mod tests {
     #[test]
     fn a_table_has_every_class_and_tag() {
         let mut all = flows(3, |_| ());
-        all[1].class = Class::Inter;
+        all[1].outcome.class = Class::Inter;
         all[2].tag = "background".into();
         all[2].measured = false;
         let table = FctTable::of(&all, Completion::Sender);
@@ -313,7 +318,7 @@ mod tests {
     fn every_flow_falls_into_one_bin_of_sizes() {
         let mut all = flows(5, |_| ());
         for (f, size) in all.iter_mut().zip([1, 4096, 4097, 200_000, 1 << 30]) {
-            f.size = Bytes::new(size);
+            f.outcome.size = Bytes::new(size);
         }
         let bins = SizeBins::of(&all, Bytes::new(4096), Bytes::new(175_344), Bytes::new(22_400_515));
         let counts = [&bins.one_packet, &bins.intra_bdp, &bins.inter_bdp, &bins.larger]

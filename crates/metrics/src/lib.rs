@@ -1,9 +1,27 @@
 //! What a run says about itself: flow records, quantiles, fairness, summaries over seeds, Parquet tables.
 //!
 //! Nothing here simulates: records go in, numbers come out. [`Summary`] is the document of `farspan run --json`.
+//!
+//! ```
+//! use farspan_metrics::{Class, Completion, FlowOutcome, FlowRecord, Fct, jain};
+//! use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+//!
+//! let flow = |id: u32, fct: u64| {
+//!     let ideal = Duration::from_us(10);
+//!     let mut outcome = FlowOutcome::new(HostId(0), HostId(1), Class::Intra, Bytes::new(4096), ideal);
+//!     outcome.started = true;
+//!     outcome.finish = Some(Time::ZERO + Duration::from_us(fct));
+//!     FlowRecord { flow: FlowId(id), tag: "burst".into(), poisson: false, measured: true, outcome }
+//! };
+//! let flows = [flow(0, 12), flow(1, 20), flow(2, 28)];
+//! let fct = Fct::of(flows.iter(), Completion::Sender).expect("flows were measured");
+//! assert_eq!((fct.mean_us, fct.slowdown_p50), (Some(20.0), Some(2.0)));
+//! assert_eq!(jain(&[1e9, 1e9]), Some(1.0));
+//! ```
 #![forbid(unsafe_code)]
 
 mod collective;
+mod column;
 mod compare;
 mod fairness;
 mod fct;
@@ -15,14 +33,16 @@ mod summary;
 mod table;
 
 pub use collective::{Collective, CollectiveKind, IterationRecord};
+pub use column::{Column, Record};
 pub use compare::{Measure, Unit, compare, measures};
 pub use fairness::{Fairness, Member, jain};
+pub use farspan_trace::{Class, FlowOutcome};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
 pub use quantile::{Quantile, median, nearest_rank};
 pub use read::{
     FlowRow, PortRow, ReadError, SeriesRow, count_rows, read_flows, read_ports, read_series, read_table,
 };
-pub use record::{Class, FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
+pub use record::{FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
 pub use summary::{ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, Summary};
-pub use table::{FlowTable, IterationTable, PortTable, Record, SeriesTable, Table, TableError};
+pub use table::{FlowTable, IterationTable, PortTable, SeriesTable, Table, TableError};

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// Why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReadError {
     /// The file system refuses.
     #[error("{path}: cannot be read ({source}); give the folder that `farspan run --out` wrote")]
@@ -336,7 +337,8 @@ mod tests {
     #[test]
     fn flows_come_back() {
         let mut open = flow(1, 5);
-        (open.finish, open.delivered, open.started) = (None, None, false);
+        let end = &mut open.outcome;
+        (end.finish, end.delivered, end.started) = (None, None, false);
         let path = file("flows.parquet");
         FlowTable::save(&path, &[flow(0, 20), open]).unwrap();
         let rows = read_flows(&path).unwrap();

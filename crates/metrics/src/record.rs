@@ -1,90 +1,23 @@
 //! What is recorded of flows, ports and probes.
 
-use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use farspan_trace::FlowOutcome;
+use farspan_units::{Bytes, FlowId, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Whether a flow stays inside its site.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Class {
-    /// Inside a site.
-    Intra,
-    /// Between sites.
-    Inter,
-}
-
-impl Class {
-    /// The word in tables.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Intra => "intra",
-            Self::Inter => "inter",
-        }
-    }
-}
-
-/// What became of a flow: a row of `flows.parquet`.
+/// A flow of a workload and what became of it: a row of `flows.parquet`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlowRecord {
     /// Its position in the workload.
     pub flow: FlowId,
-    /// Sending host.
-    pub src: HostId,
-    /// Receiving host.
-    pub dst: HostId,
-    /// Intra or inter.
-    pub class: Class,
     /// Tag of its part of the workload.
     pub tag: Arc<str>,
     /// Whether its part has Poisson arrivals, so that high quantiles need many flows.
     pub poisson: bool,
     /// Whether it is in the summary.
     pub measured: bool,
-    /// Whether it started before the run ended.
-    pub started: bool,
-    /// Payload.
-    pub size: Bytes,
-    /// When the sender was handed the message; says nothing if it never was.
-    pub start: Time,
-    /// When the sender had the last ACK.
-    pub finish: Option<Time>,
-    /// When the receiver had the last byte.
-    pub delivered: Option<Time>,
-    /// Completion time in an empty network.
-    pub ideal_fct: Duration,
-    /// Payload sent: first transmissions, parity and retransmissions.
-    pub sent_bytes: Bytes,
-    /// Of it, parity.
-    pub parity_bytes: Bytes,
-    /// Of it, retransmissions.
-    pub retransmitted_bytes: Bytes,
-    /// Data packets that arrived with a mark.
-    pub marked_packets: u64,
-    /// Data packets that arrived trimmed.
-    pub trimmed_packets: u64,
-    /// Data packets that did not arrive.
-    pub dropped_packets: u64,
-    /// Time-outs.
-    pub timeouts: u64,
-    /// NACKs that the sender received.
-    pub nacks: u64,
-    /// Blocks that could not be decoded without a repair.
-    pub blocks_undecodable: u64,
-}
-
-impl FlowRecord {
-    /// Flow completion time at the sender: last ACK minus start.
-    #[must_use]
-    pub fn fct(&self) -> Option<Duration> {
-        self.finish.map(|t| t.since(self.start))
-    }
-
-    /// `duration` over [`FlowRecord::ideal_fct`].
-    #[must_use]
-    pub fn slowdown(&self, duration: Duration) -> f64 {
-        duration / self.ideal_fct
-    }
+    /// What became of it.
+    pub outcome: FlowOutcome,
 }
 
 /// What a port did: a row of `ports.parquet`.
@@ -118,6 +51,7 @@ pub struct PortRecord {
 
 /// What is sampled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum Probe {
     /// Receiver goodput over the last interval, bit/s.
     Rate,
@@ -184,6 +118,8 @@ pub struct SeriesRecord {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
+    use farspan_trace::Class;
+    use farspan_units::{Duration, HostId};
 
     /// A port of two switches of site 0 that did something of everything.
     pub(crate) fn port(name: &str) -> PortRecord {
@@ -206,29 +142,11 @@ pub(crate) mod testing {
     /// A measured, finished intra flow of 4096 B from 0, with an ideal FCT of 10 us.
     pub(crate) fn flow(id: u32, fct_us: u64) -> FlowRecord {
         let end = Some(Time::ZERO + Duration::from_us(fct_us));
-        FlowRecord {
-            flow: FlowId(id),
-            src: HostId(0),
-            dst: HostId(1),
-            class: Class::Intra,
-            tag: "test".into(),
-            poisson: false,
-            measured: true,
-            started: true,
-            size: Bytes::new(4096),
-            start: Time::ZERO,
-            finish: end,
-            delivered: end,
-            ideal_fct: Duration::from_us(10),
-            sent_bytes: Bytes::new(4096),
-            parity_bytes: Bytes::ZERO,
-            retransmitted_bytes: Bytes::ZERO,
-            marked_packets: 0,
-            trimmed_packets: 0,
-            dropped_packets: 0,
-            timeouts: 0,
-            nacks: 0,
-            blocks_undecodable: 0,
-        }
+        let size = Bytes::new(4096);
+        let mut outcome = FlowOutcome::new(HostId(0), HostId(1), Class::Intra, size, Duration::from_us(10));
+        outcome.started = true;
+        (outcome.finish, outcome.delivered) = (end, end);
+        outcome.sender.sent_bytes = size;
+        FlowRecord { flow: FlowId(id), tag: "test".into(), poisson: false, measured: true, outcome }
     }
 }

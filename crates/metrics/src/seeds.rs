@@ -66,6 +66,7 @@ fn at_rank(counts: &[usize], rank: usize) -> u32 {
 
 /// The spread of one number over seeds; `None` stands for infinite.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Spread {
     /// Median: the middle value, or the mean of the two in the middle.
     pub median: Option<f64>,
@@ -146,6 +147,7 @@ fn spread(values: &[Option<&Value>], bootstrap: &Bootstrap) -> Option<Value> {
 
 /// The ratio at one seed.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct SeedRatio {
     /// The seed.
     pub seed: u64,
@@ -155,6 +157,7 @@ pub struct SeedRatio {
 
 /// Ratios of two schemes, paired by seed.
 #[derive(Clone, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct PairedRatios {
     /// By seed, rising.
     pub ratios: Vec<SeedRatio>,

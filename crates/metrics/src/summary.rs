@@ -73,6 +73,7 @@ pub struct Summary {
 
 /// Flows of a run, measured or not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct FlowCounts {
     /// Started before the run ended.
     pub started: u64,
@@ -88,9 +89,9 @@ impl FlowCounts {
     pub fn of(flows: &[FlowRecord]) -> Self {
         let count = |keep: fn(&&FlowRecord) -> bool| flows.iter().filter(keep).count() as u64;
         Self {
-            started: count(|f| f.started),
-            finished: count(|f| f.finish.is_some()),
-            not_started: count(|f| f.measured && !f.started),
+            started: count(|f| f.outcome.started),
+            finished: count(|f| f.outcome.finish.is_some()),
+            not_started: count(|f| f.measured && !f.outcome.started),
         }
     }
 }
@@ -109,6 +110,7 @@ pub struct OfferedLoad {
 
 /// Bytes that hosts sent.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct ByteSums {
     /// Payload in first transmissions.
     pub payload: u64,
@@ -127,8 +129,8 @@ impl ByteSums {
     #[must_use]
     pub fn of(flows: &[FlowRecord], headers: Bytes) -> Self {
         let sum = |of: fn(&FlowRecord) -> Bytes| flows.iter().map(of).sum::<Bytes>();
-        let (sent, parity) = (sum(|f| f.sent_bytes), sum(|f| f.parity_bytes));
-        let retransmitted = sum(|f| f.retransmitted_bytes);
+        let (sent, parity) = (sum(|f| f.outcome.sender.sent_bytes), sum(|f| f.outcome.sender.parity_bytes));
+        let retransmitted = sum(|f| f.outcome.sender.retransmitted_bytes);
         let payload = sent.saturating_sub(parity + retransmitted);
         let all = payload + parity + retransmitted + headers;
         Self {
@@ -158,6 +160,7 @@ pub struct PacketSums {
 
 /// How losses were noticed and repaired.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Recovery {
     /// Time-outs.
     pub timeouts: u64,
@@ -178,19 +181,21 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Sums over `flows`; the first two counts of blocks come from the hosts.
+    /// Sums over `flows`.
     #[must_use]
-    pub fn of(flows: &[FlowRecord], blocks: u64, blocks_repaired: u64) -> Self {
+    pub fn of(flows: &[FlowRecord]) -> Self {
         let sum = |of: fn(&FlowRecord) -> u64| flows.iter().map(of).sum();
         Self {
-            timeouts: sum(|f| f.timeouts),
-            nacks: sum(|f| f.nacks),
-            blocks,
-            blocks_repaired,
-            blocks_undecodable: sum(|f| f.blocks_undecodable),
-            flows_with_loss: sum(|f| u64::from(f.dropped_packets + f.trimmed_packets > 0)),
-            flows_retransmitted: sum(|f| u64::from(!f.retransmitted_bytes.is_zero())),
-            flows_undecodable: sum(|f| u64::from(f.blocks_undecodable > 0)),
+            timeouts: sum(|f| f.outcome.sender.timeouts),
+            nacks: sum(|f| f.outcome.sender.nacks),
+            blocks: sum(|f| f.outcome.sender.blocks),
+            blocks_repaired: sum(|f| f.outcome.receiver.blocks_repaired),
+            blocks_undecodable: sum(|f| f.outcome.sender.blocks_undecodable),
+            flows_with_loss: sum(|f| {
+                u64::from(f.outcome.dropped_packets + f.outcome.receiver.trimmed_packets > 0)
+            }),
+            flows_retransmitted: sum(|f| u64::from(!f.outcome.sender.retransmitted_bytes.is_zero())),
+            flows_undecodable: sum(|f| u64::from(f.outcome.sender.blocks_undecodable > 0)),
         }
     }
 }
@@ -198,6 +203,7 @@ impl Recovery {
 /// Queues, and the bottleneck: the port with the highest utilisation (among equals the one with the longest mean queue,
 /// then the first).
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
 pub struct Queues {
     /// Largest data queue of any port.
     pub max_bytes: Option<u64>,
@@ -252,8 +258,10 @@ mod tests {
 
     fn summary(flows: &[FlowRecord]) -> Summary {
         let ports = [port("a->b#0", 0.5, 10.0), port("b->c#0", 0.9, 10.0)];
-        let members: Vec<Member> =
-            flows.iter().map(|f| Member { flow: f.flow, start: f.start, delivered: f.delivered }).collect();
+        let members: Vec<Member> = flows
+            .iter()
+            .map(|f| Member { flow: f.flow, start: f.outcome.start, delivered: f.outcome.delivered })
+            .collect();
         Summary {
             farspan_version: "0.1.0".into(),
             commit: "abc".into(),
@@ -282,7 +290,7 @@ mod tests {
             transient: false,
             bytes: ByteSums::of(flows, Bytes::new(64)),
             packets: PacketSums::default(),
-            recovery: Recovery::of(flows, 0, 0),
+            recovery: Recovery::of(flows),
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
@@ -343,7 +351,7 @@ mod tests {
     #[test]
     fn the_document_has_every_field_of_the_contract_with_its_type() {
         let mut inter = flow(1, 20);
-        inter.class = Class::Inter;
+        inter.outcome.class = Class::Inter;
         let document = serde_json::to_value(summary(&[flow(0, 10), inter])).unwrap();
         check(&document, "", RUN);
         for (place, fields) in SECTIONS {
@@ -374,9 +382,9 @@ mod tests {
     #[test]
     fn bytes_are_divided_without_overlap() {
         let mut f = flow(0, 1);
-        f.sent_bytes = Bytes::new(1000);
-        f.parity_bytes = Bytes::new(160);
-        f.retransmitted_bytes = Bytes::new(40);
+        f.outcome.sender.sent_bytes = Bytes::new(1000);
+        f.outcome.sender.parity_bytes = Bytes::new(160);
+        f.outcome.sender.retransmitted_bytes = Bytes::new(40);
         let sums = ByteSums::of(&[f], Bytes::new(1000));
         assert_eq!((sums.payload, sums.parity, sums.retransmitted, sums.headers), (800, 160, 40, 1000));
         assert_eq!(sums.efficiency, Some(0.4));
@@ -386,17 +394,18 @@ mod tests {
     #[test]
     fn flows_with_loss_are_those_with_a_drop_or_a_trim() {
         let (mut dropped, mut trimmed) = (flow(0, 1), flow(1, 1));
-        dropped.dropped_packets = 3;
-        dropped.timeouts = 2;
-        trimmed.trimmed_packets = 1;
-        let recovery = Recovery::of(&[dropped, trimmed, flow(2, 1)], 5, 4);
+        dropped.outcome.dropped_packets = 3;
+        dropped.outcome.sender.timeouts = 2;
+        trimmed.outcome.receiver.trimmed_packets = 1;
+        trimmed.outcome.receiver.blocks_repaired = 4;
+        let recovery = Recovery::of(&[dropped, trimmed, flow(2, 1)]);
         assert_eq!((recovery.flows_with_loss, recovery.timeouts, recovery.blocks_repaired), (2, 2, 4));
     }
 
     #[test]
     fn flows_that_never_started_are_not_counted_as_started() {
         let (mut waiting, mut running) = (flow(0, 1), flow(1, 1));
-        (waiting.started, waiting.finish, running.finish) = (false, None, None);
+        (waiting.outcome.started, waiting.outcome.finish, running.outcome.finish) = (false, None, None);
         let warmup = FlowRecord { measured: false, ..waiting.clone() };
         let counts = FlowCounts::of(&[waiting, running, flow(2, 1), warmup]);
         assert_eq!(counts, FlowCounts { started: 2, finished: 1, not_started: 1 });

@@ -3,19 +3,14 @@
 //! A table is written under a temporary name and renamed when it is complete: a file with the right name is always
 //! readable. Units stand in each field's metadata, under `unit`.
 
-use crate::{FlowRecord, IterationRecord, PortRecord, Probe, SeriesRecord};
-use arrow_array::{
-    ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray, UInt32Array, UInt64Array,
-};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use farspan_units::{Duration, Time};
+use crate::column::{Column, Record};
+use crate::{FlowRecord, IterationRecord, PortRecord, SeriesRecord};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::fs::File;
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Rows that are turned into columns at a time.
 const BATCH: usize = 1 << 16;
@@ -24,6 +19,7 @@ const ROW_GROUP: usize = 1 << 18;
 
 /// Why a table cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TableError {
     /// The file system refuses.
     #[error("{path}: cannot be written ({source}); choose another --out, or make room")]
@@ -41,22 +37,6 @@ pub enum TableError {
         /// What the encoder says.
         source: parquet::errors::ParquetError,
     },
-}
-
-/// A row of a table.
-pub trait Record: Sized {
-    /// Names, types and units of the columns.
-    fn schema() -> SchemaRef;
-
-    /// The columns of some rows, in the order of the schema.
-    fn columns(records: &[Self]) -> Vec<ArrayRef>;
-
-    /// Rows as an Arrow batch.
-    #[must_use]
-    fn batch(records: &[Self]) -> RecordBatch {
-        RecordBatch::try_new(Self::schema(), Self::columns(records))
-            .expect("columns have the types of the schema and the length of the records")
-    }
 }
 
 /// Writer of `flows.parquet`.
@@ -158,211 +138,87 @@ fn encode(path: &Path, source: parquet::errors::ParquetError) -> TableError {
     TableError::Encode { path: path.display().to_string(), source }
 }
 
-/// A field that is never null; an empty unit means none.
-fn field(name: &str, kind: DataType, unit: &str) -> Field {
-    let field = Field::new(name, kind, false);
-    if unit.is_empty() { field } else { field.with_metadata([("unit".to_owned(), unit.to_owned())]) }
-}
-
-fn nullable(name: &str, kind: DataType, unit: &str) -> Field {
-    field(name, kind, unit).with_nullable(true)
-}
-
-fn strings<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
-    Arc::new(StringArray::from_iter_values(values))
-}
-
-fn counts(values: impl Iterator<Item = u64>) -> ArrayRef {
-    Arc::new(UInt64Array::from_iter_values(values))
-}
-
-fn numbers(values: impl Iterator<Item = u32>) -> ArrayRef {
-    Arc::new(UInt32Array::from_iter_values(values))
-}
-
-fn floats(values: impl Iterator<Item = f64>) -> ArrayRef {
-    Arc::new(Float64Array::from_iter_values(values))
-}
-
-/// Whole nanoseconds, rounded down; a number of picoseconds over 1000 always fits.
-fn ns(d: Duration) -> i64 {
-    i64::try_from(d.as_ns()).expect("2^64 / 1000 is below 2^63")
-}
-
-fn instant(t: Time) -> i64 {
-    ns(t.since(Time::ZERO))
-}
-
-fn times(values: impl Iterator<Item = Option<i64>>) -> ArrayRef {
-    Arc::new(values.collect::<Int64Array>())
-}
-
 impl Record for FlowRecord {
-    fn schema() -> SchemaRef {
-        use DataType::{Boolean, Float64, Int64, UInt32, UInt64, Utf8};
-        let mut fields = vec![
-            field("flow_id", UInt64, ""),
-            field("src", UInt32, ""),
-            field("dst", UInt32, ""),
-            field("class", Utf8, ""),
-            field("tag", Utf8, ""),
-            field("measured", Boolean, ""),
-            field("size_bytes", UInt64, "B"),
-            nullable("start_ns", Int64, "ns"),
-            nullable("finish_ns", Int64, "ns"),
-            nullable("delivered_ns", Int64, "ns"),
-            nullable("fct_ns", Int64, "ns"),
-            field("ideal_fct_ns", Int64, "ns"),
-            nullable("slowdown", Float64, ""),
-        ];
-        for name in ["sent_bytes", "parity_bytes", "retransmitted_bytes"] {
-            fields.push(field(name, UInt64, "B"));
-        }
-        for name in ["marked_packets", "trimmed_packets", "dropped_packets"] {
-            fields.push(field(name, UInt64, "packets"));
-        }
-        for name in ["timeouts", "nacks", "blocks_undecodable"] {
-            fields.push(field(name, UInt64, ""));
-        }
-        Arc::new(Schema::new(fields))
-    }
-
-    fn columns(records: &[Self]) -> Vec<ArrayRef> {
-        let count = |of: fn(&Self) -> u64| counts(records.iter().map(of));
-        let host = |of: fn(&Self) -> u32| numbers(records.iter().map(of));
-        let time = |of: fn(&Self) -> Option<i64>| times(records.iter().map(of));
-        vec![
-            count(|r| u64::from(r.flow.0)),
-            host(|r| r.src.0),
-            host(|r| r.dst.0),
-            strings(records.iter().map(|r| r.class.name())),
-            strings(records.iter().map(|r| &*r.tag)),
-            Arc::new(records.iter().map(|r| Some(r.measured)).collect::<BooleanArray>()),
-            count(|r| r.size.get()),
-            time(|r| r.started.then(|| instant(r.start))),
-            time(|r| r.finish.map(instant)),
-            time(|r| r.delivered.map(instant)),
-            time(|r| r.fct().map(ns)),
-            time(|r| Some(ns(r.ideal_fct))),
-            Arc::new(records.iter().map(|r| r.fct().map(|d| r.slowdown(d))).collect::<Float64Array>()),
-            count(|r| r.sent_bytes.get()),
-            count(|r| r.parity_bytes.get()),
-            count(|r| r.retransmitted_bytes.get()),
-            count(|r| r.marked_packets),
-            count(|r| r.trimmed_packets),
-            count(|r| r.dropped_packets),
-            count(|r| r.timeouts),
-            count(|r| r.nacks),
-            count(|r| r.blocks_undecodable),
-        ]
-    }
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::count("flow_id", "", |r| u64::from(r.flow.0)),
+        Column::number("src", "", |r| r.outcome.src.0),
+        Column::number("dst", "", |r| r.outcome.dst.0),
+        Column::text("class", "", |r| r.outcome.class.name().into()),
+        Column::text("tag", "", |r| (&*r.tag).into()),
+        Column::flag("measured", "", |r| r.measured),
+        Column::count("size_bytes", "B", |r| r.outcome.size.get()),
+        Column::optional_instant("start_ns", "ns", |r| r.outcome.started.then_some(r.outcome.start)),
+        Column::optional_instant("finish_ns", "ns", |r| r.outcome.finish),
+        Column::optional_instant("delivered_ns", "ns", |r| r.outcome.delivered),
+        Column::optional_span("fct_ns", "ns", |r| r.outcome.fct()),
+        Column::span("ideal_fct_ns", "ns", |r| r.outcome.ideal_fct),
+        Column::optional_float("slowdown", "", |r| r.outcome.fct().map(|fct| r.outcome.slowdown(fct))),
+        Column::count("sent_bytes", "B", |r| r.outcome.sender.sent_bytes.get()),
+        Column::count("parity_bytes", "B", |r| r.outcome.sender.parity_bytes.get()),
+        Column::count("retransmitted_bytes", "B", |r| r.outcome.sender.retransmitted_bytes.get()),
+        Column::count("marked_packets", "packets", |r| r.outcome.receiver.marked_packets),
+        Column::count("trimmed_packets", "packets", |r| r.outcome.receiver.trimmed_packets),
+        Column::count("dropped_packets", "packets", |r| r.outcome.dropped_packets),
+        Column::count("timeouts", "", |r| r.outcome.sender.timeouts),
+        Column::count("nacks", "", |r| r.outcome.sender.nacks),
+        Column::count("blocks_undecodable", "", |r| r.outcome.sender.blocks_undecodable),
+    ];
 }
 
 impl Record for PortRecord {
-    fn schema() -> SchemaRef {
-        use DataType::{Float64, UInt32, UInt64, Utf8};
-        Arc::new(Schema::new(vec![
-            field("port", Utf8, ""),
-            field("bytes", UInt64, "B"),
-            field("packets", UInt64, "packets"),
-            field("drops", UInt64, "packets"),
-            field("marks", UInt64, "packets"),
-            field("trims", UInt64, "packets"),
-            field("max_queue_bytes", UInt64, "B"),
-            field("mean_queue_bytes", Float64, "B"),
-            field("utilization", Float64, "fraction"),
-            field("losses", UInt64, "packets"),
-            field("tier", Utf8, ""),
-            field("from_site", UInt32, ""),
-            field("to_site", UInt32, ""),
-        ]))
-    }
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::text("port", "", |r| r.name.as_str().into()),
+        Column::count("bytes", "B", |r| r.bytes.get()),
+        Column::count("packets", "packets", |r| r.packets),
+        Column::count("drops", "packets", |r| r.drops),
+        Column::count("marks", "packets", |r| r.marks),
+        Column::count("trims", "packets", |r| r.trims),
+        Column::count("max_queue_bytes", "B", |r| r.max_queue.get()),
+        Column::float("mean_queue_bytes", "B", |r| r.mean_queue),
+        Column::float("utilization", "fraction", |r| r.utilization),
+        Column::count("losses", "packets", |r| r.losses),
+        Column::text("tier", "", |r| r.tier.into()),
+        Column::number("from_site", "", |r| r.sites[0]),
+        Column::number("to_site", "", |r| r.sites[1]),
+    ];
+}
 
-    fn columns(records: &[Self]) -> Vec<ArrayRef> {
-        let count = |of: fn(&Self) -> u64| counts(records.iter().map(of));
-        vec![
-            strings(records.iter().map(|r| r.name.as_str())),
-            count(|r| r.bytes.get()),
-            count(|r| r.packets),
-            count(|r| r.drops),
-            count(|r| r.marks),
-            count(|r| r.trims),
-            count(|r| r.max_queue.get()),
-            floats(records.iter().map(|r| r.mean_queue)),
-            floats(records.iter().map(|r| r.utilization)),
-            count(|r| r.losses),
-            strings(records.iter().map(|r| r.tier)),
-            numbers(records.iter().map(|r| r.sites[0])),
-            numbers(records.iter().map(|r| r.sites[1])),
-        ]
-    }
+impl Record for IterationRecord {
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::text("tag", "", |r| (&*r.tag).into()),
+        Column::number("group", "", |r| r.group),
+        Column::number("iteration", "", |r| r.iteration),
+        Column::flag("measured", "", |r| r.measured),
+        Column::optional_instant("start_ns", "ns", |r| r.start),
+        Column::optional_instant("end_ns", "ns", |r| r.end),
+        Column::optional_span("duration_ns", "ns", Self::duration),
+        Column::span("ideal_ns", "ns", |r| r.ideal),
+    ];
 }
 
 /// The unit of each probe's values: the field's unit depends on the row.
 const VALUE_UNIT: &str = "rate bit/s, cwnd B, rtt ns, queue B, phantom_queue B, utilization fraction";
 
-impl Record for IterationRecord {
-    fn schema() -> SchemaRef {
-        use DataType::{Boolean, Int64, UInt32, Utf8};
-        Arc::new(Schema::new(vec![
-            field("tag", Utf8, ""),
-            field("group", UInt32, ""),
-            field("iteration", UInt32, ""),
-            field("measured", Boolean, ""),
-            nullable("start_ns", Int64, "ns"),
-            nullable("end_ns", Int64, "ns"),
-            nullable("duration_ns", Int64, "ns"),
-            field("ideal_ns", Int64, "ns"),
-        ]))
-    }
-
-    fn columns(records: &[Self]) -> Vec<ArrayRef> {
-        let number = |of: fn(&Self) -> u32| numbers(records.iter().map(of));
-        vec![
-            strings(records.iter().map(|r| &*r.tag)),
-            number(|r| r.group),
-            number(|r| r.iteration),
-            Arc::new(records.iter().map(|r| Some(r.measured)).collect::<BooleanArray>()),
-            times(records.iter().map(|r| r.start.map(instant))),
-            times(records.iter().map(|r| r.end.map(instant))),
-            times(records.iter().map(|r| r.duration().map(ns))),
-            times(records.iter().map(|r| Some(ns(r.ideal)))),
-        ]
-    }
-}
-
 impl Record for SeriesRecord {
-    fn schema() -> SchemaRef {
-        use DataType::{Float64, Int64, Utf8};
-        Arc::new(Schema::new(vec![
-            field("t_ns", Int64, "ns"),
-            field("probe", Utf8, ""),
-            field("id", Utf8, ""),
-            field("value", Float64, VALUE_UNIT),
-        ]))
-    }
-
-    fn columns(records: &[Self]) -> Vec<ArrayRef> {
-        let ids: Vec<_> = records.iter().map(|r| r.id.text()).collect();
-        vec![
-            times(records.iter().map(|r| Some(instant(r.t)))),
-            strings(records.iter().map(|r| Probe::name(r.probe))),
-            strings(ids.iter().map(|id| &**id)),
-            floats(records.iter().map(|r| r.value)),
-        ]
-    }
+    const COLUMNS: &'static [Column<Self>] = &[
+        Column::instant("t_ns", "ns", |r| r.t),
+        Column::text("probe", "", |r| r.probe.name().into()),
+        Column::text("id", "", |r| r.id.text()),
+        Column::float("value", VALUE_UNIT, |r| r.value),
+    ];
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::record::testing::{flow, port};
-    use crate::{Class, SeriesId};
-    use arrow_array::Array;
+    use crate::{Class, Probe, SeriesId};
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+    use arrow_array::{Array, ArrayRef, RecordBatch};
+    use arrow_schema::Schema;
     use arrow_select::concat::concat_batches;
-    use farspan_units::{FlowId, HostId};
+    use farspan_units::{FlowId, HostId, Time};
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     use proptest::prelude::*;
 
@@ -417,8 +273,9 @@ mod tests {
         let folder = Folder::new("flows");
         let path = folder.0.join("flows.parquet");
         let mut open = flow(7, 3);
-        (open.finish, open.delivered, open.class, open.measured) = (None, None, Class::Inter, false);
-        (open.src, open.tag) = (HostId(130), "bulk".into());
+        (open.measured, open.tag) = (false, "bulk".into());
+        let end = &mut open.outcome;
+        (end.src, end.class, end.finish, end.delivered) = (HostId(130), Class::Inter, None, None);
         FlowTable::save(&path, &[flow(6, 25), open]).unwrap();
         let back = read(&path);
         assert_eq!(column(&back, "flow_id").as_primitive::<UInt64Type>().values(), &[6, 7]);
@@ -497,7 +354,7 @@ mod tests {
                 table.write(part).unwrap();
             }
             table.finish().unwrap();
-            prop_assert_eq!(read(&path).columns().to_vec(), SeriesRecord::columns(&records));
+            prop_assert_eq!(read(&path).columns().to_vec(), SeriesRecord::batch(&records).columns().to_vec());
         }
     }
 }

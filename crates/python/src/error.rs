@@ -31,9 +31,9 @@ pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
             Place::Whole(name) => fields.set_item("file", name)?,
         }
         fields.set_item("key", Some(&error.path).filter(|key| !key.is_empty()))?;
-        fields.set_item("cure", Some(&error.cure).filter(|cure| !cure.is_empty()))
+        fields.set_item("cure", Some(error.cure()).filter(|cure| !cure.is_empty()))
     })();
-    filled.map_or_else(|error| error, |()| raise(py, "ScenarioError", &error.problem, &fields))
+    filled.map_or_else(|error| error, |()| raise(py, "ScenarioError", &error.problem.to_string(), &fields))
 }
 
 /// An argument of the command as Python writes it: `--set a=b` is `set={"a": b}`.

@@ -42,7 +42,7 @@ pub fn check(py: Python<'_>, ask: Ask) -> PyResult<String> {
 }
 
 fn path(facts: Option<PathFacts>) -> Value {
-    facts.map_or(Value::Null, |PathFacts { hops, base_rtt, bdp }| {
+    facts.map_or(Value::Null, |PathFacts { hops, base_rtt, bdp, .. }| {
         json!({ "links": hops, "base_rtt_us": base_rtt.as_us_f64(), "bdp_bytes": bdp.get() })
     })
 }

@@ -72,7 +72,7 @@ struct Kept {
 
 impl Kept {
     fn new(results: Results) -> Self {
-        let Results { summary, flows, ports, series, iterations, scenario, traces: _ } = results;
+        let Results { summary, flows, ports, series, iterations, scenario, .. } = results;
         let tables = [Table::of(&flows), Table::of(&ports), Table::of(&series), Table::of(&iterations)];
         Self { summary, scenario, tables }
     }

@@ -5,6 +5,7 @@ use toml::{Table, Value};
 
 /// Runs of one scenario.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Group {
     /// The scenario's name.
     pub name: String,
@@ -16,6 +17,7 @@ pub struct Group {
 
 /// Runs that differ in the seed alone.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Arm {
     /// The scheme; with the profile, then the folder, if that does not tell the arms apart.
     pub name: String,

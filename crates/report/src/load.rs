@@ -56,6 +56,7 @@ pub enum ReportError {
 
 /// A run, read back.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Run {
     /// Its folder.
     pub folder: PathBuf,

@@ -1,5 +1,11 @@
 //! What is wrong with a scenario, where it stands, and the cure.
 
+use crate::catalog::scheme::SchemeError;
+use crate::names::{self, UnknownName};
+use farspan_fabric::TopologyError;
+use farspan_fabric::topology::GraphError;
+use farspan_transport::ConfigError;
+use farspan_workload::{AssembleError, CollectiveError, ListError, PatternError, PoissonError, SizesError};
 use std::fmt;
 
 /// Where a value of a scenario was written.
@@ -30,16 +36,22 @@ impl fmt::Display for Place {
 }
 
 /// Bad input: the place, the key, what is wrong (with what was expected), and the cure.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub struct ScenarioError {
     /// Where it was written.
     pub place: Place,
     /// The key, as a dotted path; empty if none is concerned.
     pub path: String,
     /// What is wrong, and what was expected.
-    pub problem: String,
+    pub problem: Box<Problem>,
+}
+
+impl ScenarioError {
     /// What to do about it; empty if the problem says it.
-    pub cure: String,
+    #[must_use]
+    pub fn cure(&self) -> String {
+        self.problem.cure()
+    }
 }
 
 impl fmt::Display for ScenarioError {
@@ -48,33 +60,197 @@ impl fmt::Display for ScenarioError {
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
         }
-        f.write_str(&self.problem)?;
-        if !self.cure.is_empty() {
-            write!(f, "; {}", self.cure)?;
+        write!(f, "{}", self.problem)?;
+        match self.cure() {
+            cure if cure.is_empty() => Ok(()),
+            cure => write!(f, "; {cure}"),
         }
-        Ok(())
     }
 }
 
-/// A fault of a value, before it is known where the value was written.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Fault {
+/// What is wrong with a value of a scenario or of a topology file, with what could stand there instead.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The text is not TOML.
+    #[error("not TOML: {message}")]
+    Syntax {
+        /// What the reader of TOML says.
+        message: String,
+        /// What to do about it.
+        cure: &'static str,
+    },
+    /// A key that its table does not have.
+    #[error("unknown key {key:?}")]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The keys of its table.
+        known: Vec<String>,
+    },
+    /// A key that its table has, but not for what the table describes.
+    #[error("{kind} has no {key:?}")]
+    NotApplicable {
+        /// What the table describes.
+        kind: String,
+        /// The key.
+        key: String,
+        /// The keys that apply.
+        keys: Vec<String>,
+        /// Where others stand; empty if nowhere.
+        elsewhere: &'static str,
+    },
+    /// A name that is not among those there are.
+    #[error("{}", .0.problem())]
+    UnknownName(UnknownName),
+    /// A scheme whose name asks for what is not there.
+    #[error(transparent)]
+    Scheme(SchemeError),
+    /// A key without which its table says nothing.
+    #[error("missing")]
+    Missing {
+        /// What could stand there.
+        example: String,
+    },
+    /// A value of another type than its key's.
+    #[error("{found} does not fit here")]
+    WrongType {
+        /// What stands there.
+        found: String,
+        /// What belongs there.
+        expected: String,
+    },
+    /// A text that its type cannot read.
+    #[error("{message}")]
+    Unreadable {
+        /// What the type says, the cure included.
+        message: String,
+    },
+    /// A number or a quantity out of its range, both ends included.
+    #[error("{value} is out of range")]
+    OutOfRange {
+        /// What stands there.
+        value: String,
+        /// The smallest that could.
+        least: String,
+        /// The largest that could.
+        most: String,
+    },
+    /// A parameter of a control, a path selector or a coding.
+    #[error("{}", .0.problem())]
+    Parameter(ConfigError),
+    /// A parameter of a generated topology.
+    #[error("{} = {}: {}", .0.parameter, .0.value, .0.problem)]
+    Topology(TopologyError),
+    /// The graph of a topology file.
+    #[error("{}", .0.problem)]
+    Graph(GraphError),
+    /// A file that the scenario names, with a place of its own.
+    #[error(transparent)]
+    File(Box<ScenarioError>),
+    /// A pattern of flows.
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    /// Poisson arrivals.
+    #[error(transparent)]
+    Poisson(#[from] PoissonError),
+    /// A distribution of flow sizes.
+    #[error(transparent)]
+    Sizes(#[from] SizesError),
+    /// A list of flows.
+    #[error(transparent)]
+    List(#[from] ListError),
+    /// A collective.
+    #[error(transparent)]
+    Collective(#[from] CollectiveError),
+    /// The parts of the workload together.
+    #[error(transparent)]
+    Workload(#[from] AssembleError),
+    /// A rule of one key, or between keys, that does not hold.
+    #[error("{problem}")]
+    Rule {
+        /// What is wrong.
+        problem: String,
+        /// What to do about it.
+        cure: String,
+    },
+}
+
+impl Problem {
+    /// A rule that does not hold.
+    pub(crate) fn rule(problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::Rule { problem: problem.into(), cure: cure.into() }
+    }
+
+    /// What to do about it; empty if the problem says it.
+    #[must_use]
+    pub fn cure(&self) -> String {
+        match self {
+            Self::Syntax { cure, .. } => (*cure).to_owned(),
+            Self::UnknownKey { key, known } => {
+                format!(
+                    "{}Known here: {}",
+                    names::hint(key, known.iter().map(String::as_str)),
+                    known.join(", ")
+                )
+            }
+            Self::NotApplicable { keys, elsewhere, .. } => {
+                let separator = if elsewhere.is_empty() { "" } else { "; " };
+                format!("{elsewhere}{separator}it has: {}", keys.join(", "))
+            }
+            Self::UnknownName(name) => name.cure(),
+            Self::Scheme(error) => error.cure(),
+            Self::Missing { example } => format!("give {example}"),
+            Self::WrongType { expected, .. } => format!("give {expected}"),
+            Self::OutOfRange { least, most, .. } => format!("give from {least} to {most}"),
+            Self::Parameter(error) => error.cure(),
+            Self::Topology(error) => error.cure.clone(),
+            Self::Graph(error) => error.cure.clone(),
+            Self::Rule { cure, .. } => cure.clone(),
+            Self::Unreadable { .. }
+            | Self::File(_)
+            | Self::Pattern(_)
+            | Self::Poisson(_)
+            | Self::Sizes(_)
+            | Self::List(_)
+            | Self::Collective(_)
+            | Self::Workload(_) => String::new(),
+        }
+    }
+}
+
+/// A value that a scenario cannot have, before it is known where it was written.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ValueError {
     /// The key, as a dotted path.
     pub path: String,
-    /// What is wrong, and what was expected.
-    pub problem: String,
-    /// What to do about it.
-    pub cure: String,
+    /// What is wrong.
+    pub problem: Box<Problem>,
 }
 
-impl Fault {
-    /// A fault at `path`.
-    pub fn new(path: impl Into<String>, problem: impl Into<String>, cure: impl Into<String>) -> Self {
-        Self { path: path.into(), problem: problem.into(), cure: cure.into() }
+impl ValueError {
+    /// An error at `path`.
+    pub fn new(path: impl Into<String>, problem: impl Into<Problem>) -> Self {
+        Self { path: path.into(), problem: Box::new(problem.into()) }
     }
 
-    /// The fault with its place.
+    /// A rule that does not hold at `path`.
+    pub fn rule(path: impl Into<String>, problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self::new(path, Problem::rule(problem, cure))
+    }
+
+    /// Nothing stands at `path`, where an `example` could.
+    pub fn missing(path: impl Into<String>, example: impl Into<String>) -> Self {
+        Self::new(path, Problem::Missing { example: example.into() })
+    }
+
+    /// What stands at `path` is not one of the names of a `what`.
+    pub fn unknown(path: &str, what: &'static str, name: &str, available: &[&str], planned: &[&str]) -> Self {
+        Self::new(path, Problem::UnknownName(names::unknown(what, name, available, planned)))
+    }
+
+    /// The error with its place.
     pub fn at(self, place: Place) -> ScenarioError {
-        ScenarioError { place, path: self.path, problem: self.problem, cure: self.cure }
+        ScenarioError { place, path: self.path, problem: self.problem }
     }
 }

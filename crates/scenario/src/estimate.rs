@@ -7,6 +7,7 @@ use serde::Serialize;
 
 /// What a run will cost.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[non_exhaustive]
 pub struct Estimate {
     /// Flows.
     pub flows: u64,

@@ -3,43 +3,54 @@
 //! The way of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (every key
 //! that applies has a value; the constants come from `data/profiles.toml`) -> [`World`] (what the simulator runs) ->
 //! results. Every error names the place, what was expected, and the cure.
+//!
+//! ```
+//! use farspan_scenario::{EngineKind, Problem, Request, World, run};
+//!
+//! let set = |text: &str| Request { set: vec![text.to_owned()], ..Request::new("uno/incast-intra") };
+//! let resolved = set("workload.flow_size=64KiB").resolve()?;
+//! let world = World::build(&resolved)?;
+//! let results = run(&resolved, &world, EngineKind::Windowed, &mut |_progress| true);
+//! assert_eq!(results.summary.flows.finished, results.summary.flows.started);
+//!
+//! let error = set("topology.kk=4").resolve().unwrap_err();
+//! assert!(matches!(*error.problem, Problem::UnknownKey { .. }));
+//! # Ok::<(), farspan_scenario::ScenarioError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod build;
-mod builtin;
 pub mod catalog;
-mod document;
 mod error;
 mod estimate;
+mod limits;
 pub mod model;
 mod names;
-mod profile;
 pub mod reference;
 mod request;
 mod resolve;
 mod results;
-mod schema;
-mod scheme;
-mod source;
+mod text;
 pub mod topology;
-mod typed;
 pub mod value;
 
 pub use build::{CollectivePlan, PathFacts, SitePair, World};
-pub use builtin::{BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER};
-pub use error::{Place, ScenarioError};
+pub use catalog::builtin::{
+    BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
+};
+pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
+pub use error::{Place, Problem, ScenarioError};
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
 pub use farspan_workload::{import, list};
+pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::Resolved;
 pub use results::{Results, SaveError, Traces, clear, run, write};
-pub use schema::schema;
-pub use scheme::{SchemeEntry, available_schemes, built_in_schemes};
+pub use text::schema::schema;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]
 pub fn unknown_name(what: &str, text: &str, available: &[&str], planned: &[&str]) -> String {
-    let (problem, cure) = names::unknown(what, text, available, planned);
-    format!("{problem}; {cure}")
+    names::unknown(what, text, available, planned).to_string()
 }

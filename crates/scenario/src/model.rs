@@ -397,9 +397,9 @@ fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
 
 fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
     part_schema(
-        crate::scheme::RECOVERIES,
+        crate::catalog::scheme::RECOVERIES,
         &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
-            "name": { "type": "string", "enum": crate::scheme::RECOVERIES },
+            "name": { "type": "string", "enum": crate::catalog::scheme::RECOVERIES },
             "rto": { "type": "string", "description": "As transport.rto, for this class only." },
             "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
             "backoff": { "type": "boolean", "description": "Whether a packet's time-out doubles with each of its time-outs." },

@@ -29,17 +29,55 @@ pub(crate) fn hint<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> 
     nearest(text, known).map_or_else(String::new, |name| format!("did you mean {name:?}? "))
 }
 
-/// Why `text` is not one of the names of a `what`, and the cure.
+/// A name that is not among those there are.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{}; {}", self.problem(), self.cure())]
+pub struct UnknownName {
+    /// What has names.
+    pub what: String,
+    /// The name.
+    pub name: String,
+    /// The names there are.
+    pub available: Vec<String>,
+    /// Names that the interface has, but not this release.
+    pub planned: Vec<String>,
+}
+
+impl UnknownName {
+    fn is_planned(&self) -> bool {
+        self.planned.contains(&self.name)
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        let Self { what, name, .. } = self;
+        match self.is_planned() {
+            true => format!("{what} {name:?} is not in this release"),
+            false => format!("{name:?} is not a known {what}"),
+        }
+    }
+
+    /// The name that was probably meant, and all there are.
+    #[must_use]
+    pub fn cure(&self) -> String {
+        let known = self.available.iter().chain(&self.planned).map(String::as_str);
+        let near = if self.is_planned() { String::new() } else { hint(&self.name, known) };
+        format!("{near}available: {}", self.available.join(", "))
+    }
+}
+
+/// The error that `name` is not one of the names of a `what`.
 ///
 /// `planned` are names that exist in the interface but not in this release.
-pub(crate) fn unknown(what: &str, text: &str, available: &[&str], planned: &[&str]) -> (String, String) {
-    if planned.contains(&text) {
-        let problem = format!("{what} {text:?} is not in this release");
-        return (problem, format!("available: {}", available.join(", ")));
+pub(crate) fn unknown(what: &str, name: &str, available: &[&str], planned: &[&str]) -> UnknownName {
+    let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    UnknownName {
+        what: what.to_owned(),
+        name: name.to_owned(),
+        available: owned(available),
+        planned: owned(planned),
     }
-    let problem = format!("{text:?} is not a known {what}");
-    let near = hint(text, available.iter().chain(planned).copied());
-    (problem, format!("{near}available: {}", available.join(", ")))
 }
 
 /// The most names that a message lists.
@@ -105,9 +143,9 @@ mod tests {
     #[test]
     fn the_nearest_name_is_named() {
         assert_eq!(nearest("flow_sizes", ["flows", "flow_size", "sizes"]), Some("flow_size"));
-        let (problem, cure) = unknown("topology", "fat_treee", &["fat_tree", "star"], &["leaf_spine"]);
-        assert_eq!(problem, "\"fat_treee\" is not a known topology");
-        assert!(cure.starts_with("did you mean \"fat_tree\"?"), "{cure}");
+        let error = unknown("topology", "fat_treee", &["fat_tree", "star"], &["leaf_spine"]);
+        assert_eq!(error.problem(), "\"fat_treee\" is not a known topology");
+        assert!(error.cure().starts_with("did you mean \"fat_tree\"?"), "{error}");
     }
 
     #[test]
@@ -123,7 +161,7 @@ mod tests {
         ] {
             assert_eq!(nearest(text, ["uno", "gemini", "mprdma-bbr"]), near, "{text:?}");
         }
-        assert_eq!(unknown("scheme", "tcp", &["uno", "gemini"], &[]).1, "available: uno, gemini");
+        assert_eq!(unknown("scheme", "tcp", &["uno", "gemini"], &[]).cure(), "available: uno, gemini");
         assert_eq!(nearest("ms", ["us", "ps"]), None);
     }
 
@@ -142,9 +180,9 @@ mod tests {
 
     #[test]
     fn a_planned_name_says_what_there_is_instead() {
-        let (problem, cure) = unknown("topology", "leaf_spine", &["fat_tree", "star"], &["leaf_spine"]);
-        assert_eq!(problem, "topology \"leaf_spine\" is not in this release");
-        assert_eq!(cure, "available: fat_tree, star");
+        let error = unknown("topology", "leaf_spine", &["fat_tree", "star"], &["leaf_spine"]);
+        assert_eq!(error.problem(), "topology \"leaf_spine\" is not in this release");
+        assert_eq!(error.cure(), "available: fat_tree, star");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! What a command asks for: a scenario by name or file, and what its arguments change.
 
-use crate::builtin::{BUILT_IN, BuiltIn};
-use crate::error::{Fault, Place, ScenarioError};
+use crate::catalog::builtin::{BUILT_IN, BuiltIn};
+use crate::error::{Place, ScenarioError, ValueError};
 use crate::names;
 use crate::resolve::Resolved;
-use crate::source::Source;
+use crate::text::source::Source;
 use std::path::Path;
 
 /// What a command asks for.
@@ -44,7 +44,7 @@ impl Request {
         if let Some(seed) = self.seed {
             let argument = format!("--seed {seed}");
             let value = i64::try_from(seed).map_err(|_| {
-                Fault::new("seed", "too large", format!("give at most {}", i64::MAX))
+                ValueError::rule("seed", "too large", format!("give at most {}", i64::MAX))
                     .at(Place::Argument(argument.clone()))
             })?;
             source.set_value("seed", &value.into(), &argument)?;
@@ -61,8 +61,9 @@ fn open(scenario: &str) -> Result<Source, ScenarioError> {
         return Source::new(scenario, built_in.text, None);
     }
     let path = Path::new(scenario);
-    let fail =
-        |problem: String, cure: String| Fault::new("", problem, cure).at(Place::Whole(scenario.to_owned()));
+    let fail = |problem: String, cure: String| {
+        ValueError::rule("", problem, cure).at(Place::Whole(scenario.to_owned()))
+    };
     let text = std::fs::read(path).map_err(|error| {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
         let near = names::hint(scenario, known.iter().copied());

@@ -472,8 +472,11 @@ fn trimmed_packets_and_nacks_reach_every_result() {
     assert!(packets.trimmed > 0 && packets.dropped == 0 && recovery.timeouts == 0, "{packets:?}");
     assert_eq!(packets.sent, packets.delivered + packets.trimmed);
     assert_eq!(results.ports.iter().map(|port| port.trims).sum::<u64>(), packets.trimmed);
-    assert_eq!(results.flows.iter().map(|flow| flow.trimmed_packets).sum::<u64>(), packets.trimmed);
-    assert_eq!(results.flows.iter().map(|flow| flow.nacks).sum::<u64>(), recovery.nacks);
+    assert_eq!(
+        results.flows.iter().map(|flow| flow.outcome.receiver.trimmed_packets).sum::<u64>(),
+        packets.trimmed
+    );
+    assert_eq!(results.flows.iter().map(|flow| flow.outcome.sender.nacks).sum::<u64>(), recovery.nacks);
     assert_eq!((recovery.nacks, results.summary.flows.finished), (packets.trimmed, 8));
 }
 

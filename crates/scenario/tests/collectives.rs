@@ -59,22 +59,30 @@ fn every_message_starts_when_what_it_waits_for_has_come() {
         let (first, second) = results.flows.split_at(moves.len());
         for (each, flow) in moves.iter().zip(first).chain(moves.iter().zip(second)) {
             let base = flow.flow.index() / moves.len() * moves.len();
-            let came =
-                each.after.iter().map(|id| results.flows[base + *id as usize].delivered.unwrap()).max();
+            let came = each
+                .after
+                .iter()
+                .map(|id| results.flows[base + *id as usize].outcome.delivered.unwrap())
+                .max();
             let own = moves.iter().position(|first| first.src == each.src).unwrap();
-            let begun = results.flows[base + own].start;
+            let begun = results.flows[base + own].outcome.start;
             if base == 0 || came.is_some() {
                 held += usize::from(came.is_some_and(|came| came < begun));
                 let expected = came.unwrap_or(Time::ZERO).max(begun);
-                assert_eq!(flow.start, expected, "{algorithm} {}", flow.flow);
+                assert_eq!(flow.outcome.start, expected, "{algorithm} {}", flow.flow);
             }
         }
         for (each, flow) in moves.iter().zip(second).filter(|(each, _)| each.after.is_empty()) {
-            let received =
-                first.iter().filter(|flow| flow.dst == each.src).map(|flow| flow.delivered.unwrap());
-            let sent = first.iter().filter(|flow| flow.src == each.src).map(|flow| flow.finish.unwrap());
+            let received = first
+                .iter()
+                .filter(|flow| flow.outcome.dst == each.src)
+                .map(|flow| flow.outcome.delivered.unwrap());
+            let sent = first
+                .iter()
+                .filter(|flow| flow.outcome.src == each.src)
+                .map(|flow| flow.outcome.finish.unwrap());
             let free = received.chain(sent).max().unwrap();
-            assert_eq!(flow.start, free + Duration::from_us(30), "{algorithm} {}", flow.flow);
+            assert_eq!(flow.outcome.start, free + Duration::from_us(30), "{algorithm} {}", flow.flow);
         }
     }
     assert!(held > 0, "no rank was sent anything before it had computed");
@@ -87,10 +95,12 @@ fn a_barrier_holds_all_groups_together() {
     let moves = &world.collectives[0].moves;
     for (before, after) in [(0, 1), (1, 2)] {
         let flows = |iteration: usize| &results.flows[iteration * moves.len()..(iteration + 1) * moves.len()];
-        let ends = flows(before).iter().map(|flow| flow.finish.unwrap().max(flow.delivered.unwrap()));
+        let ends = flows(before)
+            .iter()
+            .map(|flow| flow.outcome.finish.unwrap().max(flow.outcome.delivered.unwrap()));
         let last = ends.max().unwrap();
         let starts = moves.iter().zip(flows(after)).filter(|(each, _)| each.after.is_empty());
-        let starts: Vec<Time> = starts.map(|(_, flow)| flow.start).collect();
+        let starts: Vec<Time> = starts.map(|(_, flow)| flow.outcome.start).collect();
         assert!(
             starts.iter().all(|start| *start == last || *start == last + Duration::from_us(2)),
             "{starts:?} {last}"

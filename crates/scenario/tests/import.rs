@@ -44,7 +44,7 @@ impl Drop for Folder {
 }
 
 fn starts(results: &Results) -> Vec<u64> {
-    results.flows.iter().map(|flow| flow.start.as_ps()).collect()
+    results.flows.iter().map(|flow| flow.outcome.start.as_ps()).collect()
 }
 
 /// Links have 100 Gb/s and 1 us: 80 ps a byte. The first packets (4,160 B) are at the switch after 1,332,800 ps. From then
@@ -59,9 +59,12 @@ fn the_waiting_flow_of_a_matrix_starts_to_the_picosecond() {
         let results = folder.run(&[], EngineKind::Windowed);
         // The shortest link carries the word to host 5: 1 us.
         assert_eq!(starts(&results), [0, 0, LAST_ACK + 1_000_000], "{format}");
-        assert!(results.flows.iter().all(|flow| flow.finish.is_some()));
-        let fct = results.flows[2].fct().unwrap();
-        assert!(fct >= results.flows[2].ideal_fct && results.flows[2].slowdown(fct) < 1.01, "{fct}");
+        assert!(results.flows.iter().all(|flow| flow.outcome.finish.is_some()));
+        let fct = results.flows[2].outcome.fct().unwrap();
+        assert!(
+            fct >= results.flows[2].outcome.ideal_fct && results.flows[2].outcome.slowdown(fct) < 1.01,
+            "{fct}"
+        );
         let oracle = folder.run(&[], EngineKind::Oracle);
         assert_eq!(oracle.summary.digest, results.summary.digest);
         let slow = folder.run(&["workload.trigger_delay=7us"], EngineKind::Windowed);

@@ -1,24 +1,54 @@
-//! Runs random small worlds under every engine and asks for equal outcomes: `equality FROM TO`, for long runs.
-//! Ends with 3 at the first inequality, and names its seed.
+//! Runs random small worlds under every engine and asks for equal outcomes, and for the digests of the committed list:
+//! `equality FROM TO`, for long runs. Ends with 3 at the first difference, and names its seed.
+//!
+//! `equality --list FROM TO` prints the lines of the list instead, by the windowed engine alone.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
 #[path = "../tests/common/random.rs"]
 mod random;
+#[path = "../tests/common/worlds.rs"]
+mod worlds;
 
+use farspan_sim::EngineKind;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let numbers: Option<Vec<u64>> = std::env::args().skip(1).map(|text| text.parse().ok()).collect();
-    let Some(&[from, to]) = numbers.as_deref() else {
-        eprintln!("usage: equality FROM TO (seeds FROM up to, but not including, TO)");
-        return ExitCode::from(2);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (list, numbers) = match words.split_first() {
+        Some((first, rest)) if first == "--list" => (true, rest),
+        _ => (false, &words[..]),
     };
+    let numbers: Option<Vec<u64>> = numbers.iter().map(|text| text.parse().ok()).collect();
+    match numbers.as_deref() {
+        Some(&[from, to]) if list => print_list(from..to),
+        Some(&[from, to]) => compare(from..to),
+        _ => {
+            eprintln!("usage: equality [--list] FROM TO (seeds FROM up to, but not including, TO)");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn print_list(seeds: Range<u64>) -> ExitCode {
+    for seed in seeds {
+        let outcome = farspan_sim::run(&random::random_spec(seed), EngineKind::Windowed, &mut |_| true);
+        println!("{}", worlds::line(&outcome));
+    }
+    ExitCode::SUCCESS
+}
+
+fn compare(seeds: Range<u64>) -> ExitCode {
     let (mut hops, mut seen) = (0, BTreeMap::<_, u64>::new());
-    for seed in from..to {
+    for seed in seeds.clone() {
         let spec = random::random_spec(seed);
-        match common::equal_under_all(&spec) {
+        let outcome = common::equal_under_all(&spec).and_then(|outcome| {
+            worlds::as_listed(seed, &outcome)?;
+            Ok(outcome)
+        });
+        match outcome {
             Ok(outcome) => {
                 hops += outcome.totals.packet_hops;
                 random::features(&spec, &outcome)
@@ -30,11 +60,12 @@ fn main() -> ExitCode {
                 return ExitCode::from(3);
             }
         }
-        if (seed - from) % 500 == 499 {
-            eprintln!("{} worlds, {hops} packet-hops each engine", seed - from + 1);
+        if (seed - seeds.start) % 500 == 499 {
+            eprintln!("{} worlds, {hops} packet-hops each engine", seed - seeds.start + 1);
         }
     }
-    println!("seeds {from}..{to}: equal; {hops} packet-hops under each engine");
+    let listed = seeds.end.min(worlds::count()).saturating_sub(seeds.start);
+    println!("seeds {seeds:?}: equal, {listed} of them as listed; {hops} packet-hops under each engine");
     seen.iter().for_each(|(name, count)| println!("{count:8} {name}"));
     ExitCode::SUCCESS
 }

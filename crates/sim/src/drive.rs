@@ -2,7 +2,7 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{
-    Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Packed, Parallel, Part, Pause,
+    Arriving, Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Parallel, Part, Pause,
     Payload, Turns, Window, Windowed,
 };
 use crate::host::Host;
@@ -60,7 +60,7 @@ impl Node for Place {
 
     fn is_held(&self) -> bool {
         match self {
-            Self::Host(_) => false,
+            Self::Host(host) => host.is_held(),
             Self::Switch(switch) => switch.fabric.is_held(),
         }
     }
@@ -86,7 +86,7 @@ pub(crate) struct Common {
     /// Room for the packets of the part.
     pub(crate) packets: Packets,
     /// Room to deal the packets of a window to ports in.
-    pub(crate) buckets: Buckets<Packed<PacketId>>,
+    pub(crate) buckets: Buckets<Arriving<PacketId>>,
     /// How much longer data packets took than through an empty network.
     pub(crate) delays: DelayHistogram,
 }
@@ -113,8 +113,8 @@ impl Cargo<PacketId> for Common {
     }
 
     #[inline(always)]
-    fn fetch(&self, id: PacketId) {
-        self.packets.fetch(id);
+    fn fetch(&self, number: u32) {
+        self.packets.fetch(number);
     }
 }
 

@@ -4,9 +4,9 @@ mod arrivals;
 mod counters;
 
 use crate::drive::Common;
-use crate::engine::{Channel, EventClass, Key, Outbox, Packed, Payload, Window};
+use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::nic::Nic;
-use crate::outcome::{FlowOutcome, Sample};
+use crate::outcome::Sample;
 use crate::plan::Plan;
 use crate::probe::{FlowSampler, Look, PORTS, PortSampler};
 use crate::record;
@@ -16,17 +16,23 @@ use crate::trace::FlowTracer;
 use crate::trigger::{End, Waiting};
 use crate::watch::{Holding, Watch};
 use counters::HostCounters;
-use farspan_fabric::{PacketId, Packets};
-use farspan_trace::{FlowEvent, PacketEvent};
+use farspan_fabric::switch::shared;
+use farspan_fabric::{Gate, PacketId, Packets};
+use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_transport::in_place::{DataPacket, InPlace as _, Take};
 use farspan_transport::wire;
-use farspan_transport::{Endpoint, EndpointConfig, Event};
+use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
 
 /// Kinds of a host's timer events.
 const TIMEOUT: u8 = 0;
 const PACER: u8 = 1;
+
+/// What the sender of a flow that has ended has sent: each byte once, parity, and what was sent again.
+fn sent_bytes(size: Bytes, counters: &SenderCounters) -> Bytes {
+    size + counters.parity_bytes + counters.retransmitted_bytes
+}
 
 /// A host: an endpoint behind a NIC.
 pub(crate) struct Host {
@@ -39,10 +45,8 @@ pub(crate) struct Host {
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
-    /// By flow that it sent and that has ended: flow, when, packets sent, payload sent again, time-outs, NACKs.
-    finished: Rows<6>,
-    /// By coded flow among them: flow, parity sent, blocks, blocks that lost more than they could spare.
-    coded: Rows<4>,
+    /// By flow that it sent and that has ended: flow, when, counters but for the payload sent, which follows from them.
+    finished: Rows<2, { SenderCounters::COUNT }>,
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
     pub(crate) waiting: Waiting,
@@ -88,7 +92,6 @@ impl Host {
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
             finished: Rows::default(),
-            coded: Rows::default(),
             delivered: Rows::default(),
             waiting: Waiting::new(id),
             flows: FlowSampler::default(),
@@ -108,7 +111,7 @@ impl Host {
         let now = key.at();
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(now, id, common),
-            (EventClass::Frame, _) => {}
+            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
             // The NIC is free.
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
@@ -116,14 +119,14 @@ impl Host {
             (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
         }
-        let may_send = self.nic.free_at() <= now && self.endpoint.next_transmit() <= now;
+        let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
         if may_send && self.transmit::<true>(now, &mut common.packets, out) {
             out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
         self.wake(TIMEOUT, self.timeout_at().max(now), out);
         if self.nic.free_at() <= now {
-            self.wake(PACER, self.endpoint.next_transmit(), out);
+            self.wake(PACER, self.next_transmit(), out);
         }
         self.speak(out);
     }
@@ -133,7 +136,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
-        if window.has_wakes() || self.watch.is_some() {
+        if window.has_wakes() || window.has_frames() || self.watch.is_some() {
             return self.run_asked(common, window);
         }
         self.run_through::<false>(common, window)
@@ -152,8 +155,8 @@ impl Host {
         common: &mut Common,
         window: &mut Window<'_, PacketId>,
     ) -> Time {
-        let mut messages: &[Packed<PacketId>] = if ASKED { &[] } else { window.take_packed() };
-        let ahead = |window: &Window<'_, PacketId>, messages: &[Packed<PacketId>]| match messages.first() {
+        let mut messages: &[Arriving<PacketId>] = if ASKED { &[] } else { window.take_packed() };
+        let ahead = |window: &Window<'_, PacketId>, messages: &[Arriving<PacketId>]| match messages.first() {
             Some(packed) => packed.at(window.start()),
             None if ASKED => window.next_at(),
             None => Time::MAX,
@@ -165,7 +168,7 @@ impl Host {
             let (free, timeout) = (self.nic.free_at(), self.timeout_at());
             // While the NIC is busy, only timers come between arrivals.
             if next >= free || next >= timeout {
-                let (transmit, timeout) = (self.endpoint.next_transmit().max(free), timeout.max(now));
+                let (transmit, timeout) = (self.next_transmit().max(free), timeout.max(now));
                 let first = next.min(timeout);
                 // After an event that gave the NIC something to do, and when it becomes free while a packet waits, it is its
                 // turn.
@@ -188,16 +191,14 @@ impl Host {
             }
             if let Some((&packed, others)) = messages.split_first() {
                 (now, messages) = (next, others);
-                if let Some(id) = packed.get() {
-                    self.receive_one(now, id, common);
-                }
+                self.receive_one(now, packed.get(), common);
             } else if ASKED && !self.asked(common, window) {
                 now = next;
             }
             next = ahead(window, messages);
         }
         self.speak(window);
-        self.endpoint.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
+        self.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
     /// The next event of those that arrive or were asked for; says whether it was only a look.
@@ -205,7 +206,7 @@ impl Host {
         let (key, payload) = window.next().expect("an event is there");
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(key.at(), id, common),
-            (EventClass::Frame, _) => {}
+            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
             (EventClass::Word, _) => self.heard(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {
@@ -279,28 +280,19 @@ impl Host {
                 self.counters.finished += 1;
                 let measured = self.plan.flows[report.flow.index()].flow.measured;
                 self.counters.measured_finished += u64::from(measured);
-                let c = report.counters;
+                let mut counters = report.counters;
                 debug_assert_eq!(
-                    c.sent_bytes,
-                    report.size + c.parity_bytes + c.retransmitted_bytes,
+                    counters.sent_bytes,
+                    sent_bytes(report.size, &counters),
                     "each byte is sent once, and then again"
                 );
-                let (flow, at) = (u64::from(report.flow.0), report.finished_at.as_ps());
-                self.finished.push([
-                    flow,
-                    at,
-                    c.sent_packets,
-                    c.retransmitted_bytes.get(),
-                    c.timeouts,
-                    c.nacks,
-                ]);
-                if c.blocks > 0 {
-                    self.coded.push([flow, c.parity_bytes.get(), c.blocks, c.blocks_undecodable]);
-                }
+                counters.sent_bytes = Bytes::ZERO;
+                let row = [u64::from(report.flow.0), report.finished_at.as_ps()];
+                self.finished.push(row, counters.to_row());
                 (report.flow, End::Finished)
             }
             Event::Delivered(report) => {
-                self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()]);
+                self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()], []);
                 (report.flow, End::Delivered)
             }
             event => unreachable!("no record has a place for {event:?}"),
@@ -327,6 +319,31 @@ impl Host {
         self.endpoint.next_timeout()
     }
 
+    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once, [`Time::MAX`], none
+    /// waits.
+    #[inline]
+    fn next_transmit(&self) -> Time {
+        if self.endpoint.has_replies() {
+            Time::ZERO
+        } else if self.nic.gate == Gate::Open {
+            self.endpoint.next_data()
+        } else {
+            Time::MAX
+        }
+    }
+
+    /// The switch says that data must wait, or may go on.
+    #[cold]
+    fn on_frame(&mut self, frame: Frame) {
+        self.nic.gate =
+            if shared::Frame(frame.0) == shared::Frame::PAUSE { Gate::Closed } else { Gate::Open };
+    }
+
+    /// Whether data waits that only a frame can release.
+    pub(crate) fn is_held(&self) -> bool {
+        self.nic.gate == Gate::Closed && self.endpoint.next_data() != Time::MAX
+    }
+
     /// The NIC, which is free, takes the endpoint's next packet; says whether there was one. `WATCHED`: whether the host may
     /// be watched.
     #[inline(always)]
@@ -349,6 +366,9 @@ impl Host {
         if let Some(id) = endpoint.poll_reply(|reply| packets.insert(record::reply(reply, from, header))) {
             nic.send(now, id, header, true, out);
             return true;
+        }
+        if nic.gate == Gate::Closed {
+            return false;
         }
         endpoint.poll_data(now, ToNic { now, from, header, nic, packets, out })
     }
@@ -401,26 +421,18 @@ impl Host {
 
     /// Adds what it knows of flows that have ended.
     pub(crate) fn complete(&self, flows: &mut [FlowOutcome]) {
-        for [flow, at] in self.waiting.started.iter() {
+        for ([flow, at], []) in self.waiting.started.iter() {
             let flow = &mut flows[flow as usize];
             (flow.started, flow.start) = (true, Time::from_ps(at));
         }
-        for [flow, at, sent_packets, retransmitted, timeouts, nacks] in self.finished.iter() {
+        for ([flow, at], counters) in self.finished.iter() {
             let flow = &mut flows[flow as usize];
             flow.started = true;
             flow.finish = Some(Time::from_ps(at));
-            flow.sent_packets = sent_packets;
-            flow.retransmitted_bytes = Bytes::new(retransmitted);
-            flow.sent_bytes = flow.size + flow.retransmitted_bytes;
-            (flow.timeouts, flow.nacks) = (timeouts, nacks);
+            flow.sender = SenderCounters::from_row(counters);
+            flow.sender.sent_bytes = sent_bytes(flow.size, &flow.sender);
         }
-        for [flow, parity, blocks, undecodable] in self.coded.iter() {
-            let flow = &mut flows[flow as usize];
-            flow.parity_bytes = Bytes::new(parity);
-            flow.sent_bytes += flow.parity_bytes;
-            (flow.blocks, flow.blocks_undecodable) = (blocks, undecodable);
-        }
-        for [flow, at] in self.delivered.iter() {
+        for ([flow, at], []) in self.delivered.iter() {
             flows[flow as usize].delivered = Some(Time::from_ps(at));
         }
     }

@@ -24,8 +24,9 @@ mod watch;
 mod world;
 
 pub use drive::{sides, threads};
-pub use outcome::{Amount, FlowOutcome, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
-pub use probe::Series;
-pub use spec::{ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Spec, Stop, Trigger};
-pub use trace::Trace;
+pub use farspan_trace::FlowOutcome;
+pub use outcome::{Amount, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
+pub use spec::{
+    ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Series, Spec, Stop, Trace, Trigger,
+};
 pub use world::run;

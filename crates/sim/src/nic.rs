@@ -3,7 +3,7 @@
 
 use crate::engine::{Channel, Outbox};
 use crate::outcome::Amount;
-use farspan_fabric::{Jitter, Link, PacketId, PortCounters};
+use farspan_fabric::{Gate, Jitter, Link, PacketId, PortCounters};
 use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// Packets of one size, taken one after the other: nearly all are full packets or ACKs.
@@ -29,6 +29,8 @@ impl Run {
 /// The uplink of a host.
 pub(crate) struct Nic {
     pub(crate) channel: Channel,
+    /// Whether it takes data; control packets it takes always.
+    pub(crate) gate: Gate,
     rate: Rate,
     delay: Duration,
     /// Largest jitter of data packets.
@@ -54,6 +56,7 @@ impl Nic {
     pub(crate) fn new(link: &Link, channel: Channel, jitter: Duration, seed: u64) -> Self {
         Self {
             channel,
+            gate: Gate::Open,
             rate: link.rate,
             delay: link.delay,
             max_jitter: jitter,

@@ -1,58 +1,7 @@
 //! What a run gives back.
 
-use farspan_trace::{FlowEvent, PacketEvent};
-use farspan_transport::Class;
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
-
-/// What became of a flow.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FlowOutcome {
-    /// Sending host.
-    pub src: HostId,
-    /// Receiving host.
-    pub dst: HostId,
-    /// Intra or inter.
-    pub class: Class,
-    /// Payload.
-    pub size: Bytes,
-    /// When the sender was handed the message; if it never was, the earliest time at which it could have been.
-    pub start: Time,
-    /// Whether it started before the run ended.
-    pub started: bool,
-    /// When the sender had the last ACK.
-    pub finish: Option<Time>,
-    /// When the receiver had the last byte.
-    pub delivered: Option<Time>,
-    /// Completion time in an empty network.
-    pub ideal_fct: Duration,
-    /// Payload sent, parity and retransmissions included.
-    pub sent_bytes: Bytes,
-    /// Of it, parity.
-    pub parity_bytes: Bytes,
-    /// Of it, retransmissions.
-    pub retransmitted_bytes: Bytes,
-    /// Data packets sent.
-    pub sent_packets: u64,
-    /// Data packets that reached the receiver whole, duplicates included.
-    pub arrived_packets: u64,
-    /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
-    /// arrived + trimmed + dropped + under way.
-    pub dropped_packets: u64,
-    /// Data packets that arrived whole and with a mark.
-    pub marked_packets: u64,
-    /// Data packets that arrived trimmed.
-    pub trimmed_packets: u64,
-    /// Time-outs.
-    pub timeouts: u64,
-    /// NACKs that the sender received.
-    pub nacks: u64,
-    /// Coded blocks of which a packet was sent.
-    pub blocks: u64,
-    /// Of them, decoded in the place of a piece that did not arrive before the end.
-    pub blocks_repaired: u64,
-    /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows.
-    pub blocks_undecodable: u64,
-}
+use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
+use farspan_units::{Bytes, Duration, FlowId, PortId, Time};
 
 /// What a port did.
 #[derive(Clone, PartialEq, Debug)]

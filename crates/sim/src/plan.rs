@@ -3,7 +3,6 @@
 use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
-use farspan_fabric::switch::shared;
 use farspan_fabric::{Fault, Network, Routes, Walk, fault};
 use farspan_transport::coding::Layout;
 use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
@@ -56,8 +55,6 @@ pub(crate) struct Plan {
     pub(crate) port_jitter: Duration,
     pub(crate) rate_interval: Option<Duration>,
     pub(crate) queue_interval: Option<Duration>,
-    /// Whether switches send frames.
-    pub(crate) has_frames: bool,
     pub(crate) faults: Arc<[Fault]>,
     /// When routes change, and to what.
     pub(crate) reroutes: Vec<(Time, Arc<Routes>)>,
@@ -88,7 +85,6 @@ impl Plan {
             port_jitter: spec.port_jitter,
             rate_interval: spec.probes.rate_interval,
             queue_interval: spec.probes.queue_interval,
-            has_frames: spec.shared != shared::Config::None,
             faults: spec.faults.as_slice().into(),
             reroutes: reroutes(spec, &routes),
             routes,

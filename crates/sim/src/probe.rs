@@ -3,7 +3,7 @@
 use crate::engine::{EventClass, Key};
 use crate::outcome::{ProbeKind, Sample, SampleId};
 use crate::plan::Plan;
-use crate::spec::Spec;
+use crate::spec::{Series, Spec};
 use farspan_fabric::Port;
 use farspan_transport::Endpoint;
 use farspan_units::{Bytes, Duration, FlowId, NodeId, PortId, Rate, Time};
@@ -13,33 +13,6 @@ use std::ops::Range;
 /// Kinds of a node's probe events: a look at flows, or at ports.
 pub(crate) const FLOWS: u8 = 0;
 pub(crate) const PORTS: u8 = 1;
-
-/// A choice of what is sampled; by default all of it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Series(u8);
-
-impl Series {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
-
-    /// With `probe`, too.
-    #[must_use]
-    pub const fn with(self, probe: ProbeKind) -> Self {
-        Self(self.0 | 1 << probe as u8)
-    }
-
-    /// Whether `probe` is sampled.
-    #[must_use]
-    pub const fn has(self, probe: ProbeKind) -> bool {
-        self.0 >> probe as u8 & 1 == 1
-    }
-}
-
-impl Default for Series {
-    fn default() -> Self {
-        Self(u8::MAX)
-    }
-}
 
 /// Who samples what.
 pub(crate) struct Samplers {

@@ -1,12 +1,12 @@
 //! What a run is given.
 
-use crate::probe::Series;
-use crate::trace::Trace;
+use crate::outcome::ProbeKind;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One message from one host to another. Its flow id is its position in [`Spec::flows`].
@@ -97,6 +97,33 @@ impl EngineKind {
     }
 }
 
+/// A choice of what is sampled; by default all of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Series(u8);
+
+impl Series {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+
+    /// With `probe`, too.
+    #[must_use]
+    pub const fn with(self, probe: ProbeKind) -> Self {
+        Self(self.0 | 1 << probe as u8)
+    }
+
+    /// Whether `probe` is sampled.
+    #[must_use]
+    pub const fn has(self, probe: ProbeKind) -> bool {
+        self.0 >> probe as u8 & 1 == 1
+    }
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self(u8::MAX)
+    }
+}
+
 /// When to look at the world; looking changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Probes {
@@ -112,6 +139,22 @@ pub struct Probes {
     pub links: Vec<PortId>,
     /// What is sampled of flows and of `queue_ports`.
     pub series: Series,
+}
+
+/// What is traced.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    /// Flows, both ends of each.
+    pub flows: Vec<FlowId>,
+    /// Ports.
+    pub ports: Vec<PortId>,
+}
+
+impl Trace {
+    /// The traced ports of a node.
+    pub(crate) fn ports_of(&self, ports: &Range<u32>) -> BTreeSet<PortId> {
+        self.ports.iter().copied().filter(|port| ports.contains(&port.0)).collect()
+    }
 }
 
 /// When a run ends. Without a condition it ends when nothing is left to happen.

@@ -1,11 +1,11 @@
 //! A switch of the fabric as a node of the engine.
 
-use crate::engine::{Channel, EventClass, Frame, Key, Outbox, Packed, Payload, Window};
+use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::outcome::Sample;
 use crate::plan::Plan;
 use crate::probe::{Look, PORTS, PortSampler};
 use crate::tap::PortTap;
-use farspan_fabric::switch::{Arrival, Buckets, PortEvent, Sink, Span};
+use farspan_fabric::switch::{Arrival, Buckets, PortEvent, Sink, Span, shared};
 use farspan_fabric::{PacketId, Packets};
 use farspan_trace::PacketEvent;
 use farspan_units::{Duration, NodeId, PortId, Time};
@@ -35,7 +35,18 @@ pub(crate) struct Switch {
     node: NodeId,
 }
 
-/// From the switch to the engine.
+impl Sink<Channel> for Window<'_, PacketId> {
+    #[inline(always)]
+    fn send(&mut self, channel: &Channel, at: Time, id: PacketId) {
+        Outbox::send(self, channel, at, id);
+    }
+
+    fn send_frame(&mut self, channel: &Channel, at: Time, frame: shared::Frame) {
+        Outbox::send_frame(self, channel, at, Frame(frame.0));
+    }
+}
+
+/// From a switch to the engine, for what looks at it and for engines that want more.
 struct ToEngine<'a, O> {
     out: &'a mut O,
     tap: Option<&'a mut PortTap>,
@@ -49,8 +60,8 @@ impl<O: Outbox<PacketId>> Sink<Channel> for ToEngine<'_, O> {
         self.out.send(channel, at, id);
     }
 
-    fn send_frame(&mut self, channel: &Channel, at: Time, frame: u32) {
-        self.out.send_frame(channel, at, Frame(frame));
+    fn send_frame(&mut self, channel: &Channel, at: Time, frame: shared::Frame) {
+        self.out.send_frame(channel, at, Frame(frame.0));
     }
 
     #[inline]
@@ -72,7 +83,7 @@ impl<O: Outbox<PacketId>> Sink<Channel> for ToEngine<'_, O> {
     }
 }
 
-impl Arrival for Packed<PacketId> {
+impl Arrival for Arriving<PacketId> {
     #[inline(always)]
     fn at(self, start: Time) -> Time {
         self.at(start)
@@ -80,7 +91,7 @@ impl Arrival for Packed<PacketId> {
 
     #[inline(always)]
     fn id(self) -> PacketId {
-        self.get().expect("a switch that frames come to takes events one by one")
+        self.get()
     }
 
     #[inline]
@@ -91,6 +102,11 @@ impl Arrival for Packed<PacketId> {
     #[inline(always)]
     fn order(self) -> u64 {
         self.order()
+    }
+
+    #[inline(always)]
+    fn is_after(self, other: Self) -> bool {
+        self.is_after(other)
     }
 }
 
@@ -134,7 +150,9 @@ impl Switch {
         let (now, id) = (key.at(), PortId(key.id()));
         match payload {
             Payload::Message(packet) => return fabric.arrive(now, id, packet, horizon, packets, sink),
-            Payload::Frame(Frame(frame)) => return fabric.on_frame(now, id, frame, packets, sink),
+            Payload::Frame(Frame(frame)) => {
+                return fabric.on_frame(now, id, shared::Frame(frame), packets, sink);
+            }
             Payload::None => {}
         }
         match (key.class(), key.kind()) {
@@ -159,15 +177,18 @@ impl Switch {
     pub(crate) fn run(
         &mut self,
         packets: &mut Packets,
-        buckets: &mut Buckets<Packed<PacketId>>,
+        buckets: &mut Buckets<Arriving<PacketId>>,
         window: &mut Window<'_, PacketId>,
     ) -> Time {
-        if window.has_wakes() || self.plan.has_frames {
+        if window.has_wakes() || window.has_frames() {
             return self.run_one_by_one(packets, window);
         }
         let (start, end, horizon) = (window.start(), window.end(), window.until());
         let arrivals = if self.fabric.wants_order() { window.take_sorted() } else { window.take_packed() };
         let span = Span { start, end, horizon, ingress: window.channels() };
+        if self.tap.is_none() {
+            return self.fabric.run(&span, arrivals, buckets, packets, window);
+        }
         let sink = &mut ToEngine { out: window, tap: self.tap.as_mut(), has_completions: false };
         self.fabric.run(&span, arrivals, buckets, packets, sink)
     }

@@ -8,26 +8,9 @@ use farspan_fabric::Packet;
 use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::wire::{Fate, Feedback, Header};
 use farspan_transport::{Endpoint, PacketState, SenderView};
-use farspan_units::{Duration, FlowId, HostId, NodeId, PortId, Time};
+use farspan_units::{Duration, FlowId, HostId, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::Arc;
-
-/// What is traced.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Trace {
-    /// Flows, both ends of each.
-    pub flows: Vec<FlowId>,
-    /// Ports.
-    pub ports: Vec<PortId>,
-}
-
-impl Trace {
-    /// The traced ports of a node.
-    pub(crate) fn ports_of(&self, ports: &Range<u32>) -> BTreeSet<PortId> {
-        self.ports.iter().copied().filter(|port| ports.contains(&port.0)).collect()
-    }
-}
 
 /// A traced flow at its sender.
 #[derive(Default)]
@@ -137,7 +120,7 @@ impl FlowTracer {
         let started = What::Started { local: of.dst, remote: of.src, size: None };
         let started = (!std::mem::replace(&mut receiving.has_started, true)).then_some(started);
         let view = endpoint.receiver(flow);
-        let repaired = view.map_or(0, |view| view.blocks_repaired);
+        let repaired = view.map_or(0, |view| view.counters.blocks_repaired);
         if std::mem::replace(&mut receiving.repaired, repaired) < repaired
             && let Some(layout) = self.plan.layout(flow)
         {

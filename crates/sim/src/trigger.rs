@@ -226,7 +226,7 @@ impl Waiting {
             self.ready.insert(flow);
             return false;
         }
-        self.started.push([flow.0.into(), now.as_ps()]);
+        self.started.push([flow.0.into(), now.as_ps()], []);
         true
     }
 
@@ -237,7 +237,7 @@ impl Waiting {
         }
         let ready = self.ready.remove(&flow);
         if ready {
-            self.started.push([flow.0.into(), now.as_ps()]);
+            self.started.push([flow.0.into(), now.as_ps()], []);
         }
         ready
     }

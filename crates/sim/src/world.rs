@@ -5,7 +5,7 @@ use crate::drive::{Drive, Engine, Place};
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::host::Host;
 use crate::nic::Nic;
-use crate::outcome::{Amount, FlowOutcome, Outcome, PortOutcome, Sample, Totals, Traced};
+use crate::outcome::{Amount, Outcome, PortOutcome, Sample, Totals, Traced};
 use crate::plan::Plan;
 use crate::probe::Samplers;
 use crate::spec::{EngineKind, Progress, Spec};
@@ -18,6 +18,7 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::{
     NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
 };
+use farspan_trace::FlowOutcome;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::sync::Arc;
@@ -216,7 +217,8 @@ impl World {
             ids.zip(&self.plan.flows).map(|(id, plan)| self.flow_under_way(id, plan, end)).collect();
         self.hosts().for_each(|host| host.complete(&mut flows));
         for flow in &mut flows {
-            flow.dropped_packets = flow.sent_packets - flow.arrived_packets - flow.trimmed_packets;
+            let (sent, received) = (flow.sender.sent_packets, flow.receiver);
+            flow.dropped_packets = sent - received.arrived_packets - received.trimmed_packets;
         }
         let data = |packet: &&Packet| !packet.control() || packet.trimmed();
         for packet in self.packets().flat_map(Packets::iter).filter(data) {
@@ -232,32 +234,15 @@ impl World {
             Place::Switch(_) => unreachable!("hosts come first"),
         };
         let flow = &plan.flow;
-        let sent = host(flow.src).endpoint.sender(id).map(|view| view.counters).unwrap_or_default();
-        let received = host(flow.dst).endpoint.receiver(id);
-        FlowOutcome {
-            src: flow.src,
-            dst: flow.dst,
-            class: self.plan.class_of(id),
-            size: flow.size,
-            start: flow.start,
-            started: flow.start < end && !self.plan.triggers.waits(id),
-            finish: None,
-            delivered: None,
-            ideal_fct: plan.ideal_fct,
-            sent_bytes: sent.sent_bytes,
-            parity_bytes: sent.parity_bytes,
-            retransmitted_bytes: sent.retransmitted_bytes,
-            sent_packets: sent.sent_packets,
-            arrived_packets: received.map_or(0, |r| r.arrived_packets),
-            dropped_packets: 0,
-            marked_packets: received.map_or(0, |r| r.marked_packets),
-            trimmed_packets: received.map_or(0, |r| r.trimmed_packets),
-            timeouts: sent.timeouts,
-            nacks: sent.nacks,
-            blocks: sent.blocks,
-            blocks_repaired: received.map_or(0, |r| r.blocks_repaired),
-            blocks_undecodable: sent.blocks_undecodable,
-        }
+        let mut outcome =
+            FlowOutcome::new(flow.src, flow.dst, self.plan.class_of(id), flow.size, plan.ideal_fct);
+        outcome.start = flow.start;
+        outcome.started = flow.start < end && !self.plan.triggers.waits(id);
+        let sender = host(flow.src).endpoint.sender(id);
+        outcome.sender = sender.map(|view| view.counters).unwrap_or_default();
+        let receiver = host(flow.dst).endpoint.receiver(id);
+        outcome.receiver = receiver.map(|view| view.counters).unwrap_or_default();
+        outcome
     }
 
     /// What the link behind each port has lost, by id.
@@ -447,17 +432,17 @@ fn digest(flows: &[FlowOutcome]) -> u64 {
             time(flow.finish),
             time(flow.delivered),
             flow.ideal_fct.as_ps(),
-            flow.sent_bytes.get(),
-            flow.retransmitted_bytes.get(),
-            flow.sent_packets,
-            flow.arrived_packets,
+            flow.sender.sent_bytes.get(),
+            flow.sender.retransmitted_bytes.get(),
+            flow.sender.sent_packets,
+            flow.receiver.arrived_packets,
             flow.dropped_packets,
-            flow.marked_packets,
-            flow.trimmed_packets,
-            flow.parity_bytes.get(),
-            flow.timeouts,
-            flow.nacks,
-            flow.blocks_undecodable,
+            flow.receiver.marked_packets,
+            flow.receiver.trimmed_packets,
+            flow.sender.parity_bytes.get(),
+            flow.sender.timeouts,
+            flow.sender.nacks,
+            flow.sender.blocks_undecodable,
         ]
         .into_iter()
         .fold(hash, |hash, x| mix(hash ^ x).wrapping_add(0x9e37_79b9_7f4a_7c15))

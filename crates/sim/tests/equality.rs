@@ -1,4 +1,4 @@
-//! The gate: random small worlds come out equal, field by field, under every engine.
+//! The gate: random small worlds come out equal, field by field, under every engine, and with the digests that are listed.
 //!
 //! A failure names the seed: `cargo run -p farspan-sim --example equality -- SEED SEED+1` runs it alone, and a longer range
 //! as well.
@@ -6,8 +6,11 @@
 mod common;
 #[path = "common/random.rs"]
 mod random;
+#[path = "common/worlds.rs"]
+mod worlds;
 
-use random::{FEATURES, features, random_spec};
+use farspan_fabric::switch::shared;
+use random::{FEATURES, features, random_spec, shared_spec};
 use std::collections::BTreeMap;
 
 /// Runs the worlds of a range of seeds and gives how often each feature was seen.
@@ -16,6 +19,7 @@ fn hold(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, u32> {
     for seed in seeds {
         let spec = random_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        worlds::as_listed(seed, &outcome).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         features(&spec, &outcome).into_iter().for_each(|name| *seen.entry(name).or_default() += 1);
     }
     seen
@@ -40,6 +44,22 @@ fn random_worlds_come_out_equal_under_every_engine_and_the_gate_sees_what_it_sho
 }
 
 #[test]
+fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
+    let (mut differ, mut worlds) = ([0; 2], [0; 2]);
+    for seed in 0..120 {
+        let spec = shared_spec(seed);
+        let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let without = farspan_sim::Spec { shared: shared::Config::None, ..spec.clone() };
+        let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        let kind = usize::from(matches!(spec.shared, shared::Config::Pause(_)));
+        worlds[kind] += 1;
+        differ[kind] += usize::from(outcome.packet_digest != without.packet_digest);
+    }
+    println!("of {worlds:?} worlds with pools and pause frames {differ:?} differ from those without");
+    assert!(differ.iter().all(|&count| count >= 15), "{differ:?}: the gate would not notice a fault there");
+}
+
+#[test]
 fn a_difference_is_named_by_its_field() {
     let spec = random_spec(0);
     let outcome = common::equal_under_all(&spec).expect("equal");
@@ -48,4 +68,14 @@ fn a_difference_is_named_by_its_field() {
     other.ports[1].marked_packets += 1;
     let what = common::difference(&outcome, &other).expect("different");
     assert!(what.starts_with("port 1") && what.contains("marked_packets"), "{what}");
+}
+
+#[test]
+fn a_digest_that_is_not_the_listed_one_is_named_with_both() {
+    let mut outcome = common::equal_under_all(&random_spec(7)).expect("equal");
+    assert_eq!(worlds::as_listed(7, &outcome), Ok(()));
+    assert_eq!(worlds::as_listed(worlds::count(), &outcome), Ok(()), "no line, no comparison");
+    outcome.packet_digest ^= 1 << 63;
+    let what = worlds::as_listed(7, &outcome).expect_err("another digest");
+    assert!(what.contains(&worlds::line(&outcome)), "{what}");
 }

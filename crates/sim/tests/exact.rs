@@ -51,11 +51,14 @@ fn every_flow_ends_everything_is_conserved_and_the_network_is_empty() {
                     flow.finish.is_some_and(|t| t.since(flow.start) >= flow.ideal_fct),
                     "{name}: {flow:?}"
                 );
-                assert_eq!(flow.sent_bytes - flow.retransmitted_bytes, flow.size);
+                assert_eq!(flow.sender.sent_bytes - flow.sender.retransmitted_bytes, flow.size);
             }
             let lost: u64 = outcome.flows.iter().map(|f| f.dropped_packets).sum();
             assert_eq!(lost, totals.dropped.packets, "only data is dropped, and each drop is some flow's");
-            assert_eq!(outcome.flows.iter().map(|f| f.marked_packets).sum::<u64>(), totals.ecn_marked);
+            assert_eq!(
+                outcome.flows.iter().map(|f| f.receiver.marked_packets).sum::<u64>(),
+                totals.ecn_marked
+            );
         }
     }
 }

@@ -72,13 +72,13 @@ fn a_black_hole_takes_data_and_control_of_one_direction_only() {
     let (spec, there) = over_the_middle(&[(0, 4), (5, 1)], 20, hole);
     let outcome = run(&spec);
     let [right, left] = &outcome.flows[..] else { panic!("two flows") };
-    assert_eq!((right.arrived_packets, right.delivered), (0, None));
+    assert_eq!((right.receiver.arrived_packets, right.delivered), (0, None));
     assert!(left.delivered.is_some() && left.finish.is_none(), "its data arrive, its ACKs do not");
     for (port, line) in outcome.ports.iter().enumerate() {
         let sent = if port == there.index() { line.sent_packets } else { 0 };
         assert_eq!((line.lost_packets, line.dropped_packets), (sent, sent), "{}", line.name);
     }
-    assert_eq!(right.dropped_packets, right.sent_packets);
+    assert_eq!(right.dropped_packets, right.sender.sent_packets);
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn a_black_hole_takes_what_leaves_after_its_begin_and_up_to_its_end() {
     let outcome = run(&spec);
     assert_eq!(outcome.ports[there.index()].lost_packets, 5);
     assert_eq!(outcome.flows[0].dropped_packets, 5);
-    assert!(outcome.flows[0].finish.is_some() && outcome.flows[0].timeouts > 0);
+    assert!(outcome.flows[0].finish.is_some() && outcome.flows[0].sender.timeouts > 0);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_link_that_is_down_loses_what_waits_and_what_comes_and_not_what_has_left() {
     let (mut spec, there) = over_the_middle(&[(0, 4), (1, 5)], 20, down);
     spec.stop.time = at(FIRST + PACKET * 30);
     let outcome = run(&spec);
-    let arrived: u64 = outcome.flows.iter().map(|flow| flow.arrived_packets).sum();
+    let arrived: u64 = outcome.flows.iter().map(|flow| flow.receiver.arrived_packets).sum();
     let port = &outcome.ports[there.index()];
     assert_eq!((arrived, port.sent_packets, port.lost_packets), (10, 10, 30));
     assert!(outcome.totals.conserved());
@@ -255,7 +255,8 @@ fn with_routes_withdrawn_flows_go_another_way_and_without_they_wait_for_the_link
     let stuck = run(&stuck);
     let open = |outcome: &Outcome| outcome.flows.iter().filter(|flow| flow.finish.is_none()).count();
     assert!((1..8).contains(&open(&stuck)), "{} flows of 8 cross the link", open(&stuck));
-    let timeouts = stuck.flows.iter().filter(|flow| flow.finish.is_none()).all(|flow| flow.timeouts > 0);
+    let timeouts =
+        stuck.flows.iter().filter(|flow| flow.finish.is_none()).all(|flow| flow.sender.timeouts > 0);
     assert!(timeouts, "what waits is sent again and again");
 
     let (withdrawn, _) = failing_wan(Some(Duration::from_us(100)));

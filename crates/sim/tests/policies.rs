@@ -9,6 +9,7 @@ use common::*;
 use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
 use farspan_sim::{Flow, Outcome, Spec};
+use farspan_trace::FlowOutcome;
 use farspan_transport::ack::{self, every_second};
 use farspan_transport::recovery::{Policy, Rto};
 use farspan_transport::{FlowProfile, Scheme};
@@ -98,11 +99,11 @@ fn a_lost_tail_comes_back_by_the_one_timer_which_acks_have_restarted() {
         let outcome = run(&spec);
         let flow = outcome.flows[0].clone();
         assert!(flow.dropped_packets > 1 && flow.dropped_packets < 30, "{flow:?}");
-        assert_eq!(flow.timeouts, flow.dropped_packets, "each lost packet is given up once");
+        assert_eq!(flow.sender.timeouts, flow.dropped_packets, "each lost packet is given up once");
         flow
     });
     assert_eq!(each.dropped_packets, one.dropped_packets);
-    let end = |flow: &farspan_sim::FlowOutcome| flow.finish.expect("it ends").since(Time::ZERO);
+    let end = |flow: &FlowOutcome| flow.finish.expect("it ends").since(Time::ZERO);
     // By itself the first lost packet times out 500 us after it left; the one timer runs from the last ACK, a round trip
     // later.
     let later = end(&one) - end(&each);
@@ -118,9 +119,9 @@ fn random_worlds_with_these_policies_come_out_equal_under_every_engine() {
         let totals = &outcome.totals;
         let arrived = totals.delivered.packets + totals.trimmed_delivered.packets;
         fewer += u32::from(totals.control_sent.packets * 10 < arrived * 9);
-        let by_one_timer = |flow: &&farspan_sim::FlowOutcome| {
+        let by_one_timer = |flow: &&FlowOutcome| {
             let recovery = &spec.scheme(flow.class).recovery;
-            recovery.policy == Policy::SingleTimer && flow.timeouts > 0 && flow.finish.is_some()
+            recovery.policy == Policy::SingleTimer && flow.sender.timeouts > 0 && flow.finish.is_some()
         };
         single += u32::from(outcome.flows.iter().any(|flow| by_one_timer(&flow)));
     }

@@ -41,13 +41,13 @@ fn the_log_of_a_flow_counts_what_its_ends_count() {
             let events: Vec<_> = outcome.trace.flows.iter().filter(|event| event.flow == id).collect();
             let at = |what: &str| format!("seed {seed}, flow {id}: {what}");
             let sent = |what: &What| matches!(what, What::Sent { header, .. } if is_data(header));
-            assert_eq!(count(&events, End::Sender, sent), flow.sent_packets, "{}", at("sent"));
+            assert_eq!(count(&events, End::Sender, sent), flow.sender.sent_packets, "{}", at("sent"));
             let arrived = |wanted| {
                 let is = move |what: &What| matches!(what, What::Arrived { header, trimmed, .. } if is_data(header) && *trimmed == wanted);
                 count(&events, End::Receiver, is)
             };
-            assert_eq!(arrived(false), flow.arrived_packets, "{}", at("arrived"));
-            assert_eq!(arrived(true), flow.trimmed_packets, "{}", at("trimmed"));
+            assert_eq!(arrived(false), flow.receiver.arrived_packets, "{}", at("arrived"));
+            assert_eq!(arrived(true), flow.receiver.trimmed_packets, "{}", at("trimmed"));
             let started = count(&events, End::Sender, |what| matches!(what, What::Started { .. }));
             assert_eq!(started, u64::from(flow.started), "{}", at("started"));
             let ended = |end| {

@@ -107,7 +107,7 @@ fn a_start_after_the_last_end_is_kept_and_an_equal_one_counts_once() {
         spec.flows[1].start = end + Duration::from_ps(ahead);
         let outcome = run(&spec);
         assert_eq!(outcome.flows[1].start, end + Duration::from_ps(ahead));
-        assert_eq!(outcome.flows[1].sent_bytes, Bytes::new(9000));
+        assert_eq!(outcome.flows[1].sender.sent_bytes, Bytes::new(9000));
     }
 }
 
@@ -164,7 +164,7 @@ fn a_run_ends_when_what_others_wait_for_does_not() {
     let outcome = run(&spec);
     let started: Vec<_> = outcome.flows.iter().map(|flow| flow.started).collect();
     assert_eq!(started, [true, false, false, false]);
-    assert!(outcome.flows[1..].iter().all(|flow| flow.finish.is_none() && flow.sent_packets == 0));
+    assert!(outcome.flows[1..].iter().all(|flow| flow.finish.is_none() && flow.sender.sent_packets == 0));
     assert_eq!(outcome.end, finish(&outcome, 0));
     // The same if time runs out first.
     spec.triggers = vec![trigger(Rule::All, &[0], &[], &[1, 2, 3])];

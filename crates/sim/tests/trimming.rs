@@ -34,14 +34,18 @@ fn check_books(outcome: &Outcome) {
     let totals = outcome.totals;
     assert!(totals.conserved() && totals.in_network.packets == 0, "{totals:?}");
     let sum = |of: fn(&farspan_sim::FlowOutcome) -> u64| outcome.flows.iter().map(of).sum::<u64>();
-    assert_eq!(sum(|f| f.trimmed_packets), totals.trimmed_delivered.packets);
+    assert_eq!(sum(|f| f.receiver.trimmed_packets), totals.trimmed_delivered.packets);
     assert_eq!(sum(|f| f.dropped_packets), totals.dropped.packets, "only data packets are dropped");
-    assert_eq!(sum(|f| f.nacks), totals.trimmed_delivered.packets, "a NACK for each, and none is lost");
+    assert_eq!(
+        sum(|f| f.sender.nacks),
+        totals.trimmed_delivered.packets,
+        "a NACK for each, and none is lost"
+    );
     assert_eq!(outcome.ports.iter().map(|port| port.trimmed_packets).sum::<u64>(), totals.trimmed);
     for flow in &outcome.flows {
-        let known = flow.arrived_packets + flow.trimmed_packets + flow.dropped_packets;
-        assert_eq!(flow.sent_packets, known, "{flow:?}");
-        assert_eq!(flow.sent_bytes - flow.retransmitted_bytes, flow.size);
+        let known = flow.receiver.arrived_packets + flow.receiver.trimmed_packets + flow.dropped_packets;
+        assert_eq!(flow.sender.sent_packets, known, "{flow:?}");
+        assert_eq!(flow.sender.sent_bytes - flow.sender.retransmitted_bytes, flow.size);
         assert!(flow.finish.is_some() && flow.delivered <= flow.finish, "{flow:?}");
     }
 }
@@ -59,9 +63,9 @@ fn an_incast_over_ports_that_trim_drops_nothing_and_nobody_times_out() {
             assert_eq!((totals.dropped.packets, totals.trimmed_delivered.packets), (0, totals.trimmed));
             assert_eq!(totals.trimmed_delivered.bytes, HEADER * totals.trimmed);
             for flow in &outcome.flows {
-                assert_eq!(flow.timeouts, 0, "{control}: {flow:?}");
-                assert_eq!(flow.arrived_packets, flow.size.pieces(MSS), "each piece once");
-                assert_eq!(flow.sent_packets, flow.arrived_packets + flow.nacks);
+                assert_eq!(flow.sender.timeouts, 0, "{control}: {flow:?}");
+                assert_eq!(flow.receiver.arrived_packets, flow.size.pieces(MSS), "each piece once");
+                assert_eq!(flow.sender.sent_packets, flow.receiver.arrived_packets + flow.sender.nacks);
             }
         }
     }
@@ -71,7 +75,7 @@ fn an_incast_over_ports_that_trim_drops_nothing_and_nobody_times_out() {
 fn without_trimming_the_same_incast_drops_and_waits_for_time_outs() {
     let dropping = run(&incast("fixed_window", "ecmp", ports(BUFFER, &[])));
     let trimming = run(&incast("fixed_window", "ecmp", trimming(Victim::Coin, Bytes::MAX)));
-    let timeouts = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.timeouts).sum::<u64>();
+    let timeouts = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.sender.timeouts).sum::<u64>();
     assert!(dropping.totals.dropped.packets > 100 && timeouts(&dropping) > 100);
     assert_eq!((dropping.totals.trimmed, timeouts(&trimming)), (0, 0));
     assert!(trimming.end < dropping.end, "{} against {}", trimming.end, dropping.end);
@@ -82,7 +86,7 @@ fn headers_beyond_their_limit_are_dropped_and_time_outs_make_up_for_them() {
     let outcome = run(&incast("fixed_window", "ecmp", trimming(Victim::Coin, HEADER)));
     check_books(&outcome);
     assert!(outcome.totals.dropped.packets > 0 && outcome.totals.trimmed > 0, "{:?}", outcome.totals);
-    assert!(outcome.flows.iter().any(|flow| flow.timeouts > 0));
+    assert!(outcome.flows.iter().any(|flow| flow.sender.timeouts > 0));
 }
 
 #[test]

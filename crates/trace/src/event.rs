@@ -27,6 +27,7 @@ pub struct FlowEvent {
 
 /// What happened at an end of a flow.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum What {
     /// The message was handed to the sender, or its first packet reached the receiver.
     Started {
@@ -107,6 +108,7 @@ pub enum What {
 
 /// Why a packet is held for lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Reason {
     /// Its time-out ran out.
     Timeout,
@@ -162,6 +164,7 @@ pub struct PacketEvent {
 
 /// What a port did to a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Remark {
     /// It found the buffer full, and did not leave.
     Dropped {

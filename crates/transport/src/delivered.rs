@@ -63,7 +63,8 @@ mod tests {
                 Data { flow, seq: 0, packets: flow.0, len: 1, sent_at: Time::ZERO, entropy: 0, profile: 0 };
             let tally = delivered.get_mut(flow).expect("it is there");
             assert_eq!(tally.on_duplicate(&data, false).is_some(), flow.0 > 0, "the record is this flow's");
-            let arrived = delivered.get(flow).expect("it is there").view(flow, true, 0, 0).arrived_packets;
+            let arrived =
+                delivered.get(flow).expect("it is there").view(flow, true, 0, 0).counters.arrived_packets;
             assert_eq!(arrived, u64::from(flow.0 > 0));
         }
         assert!(!delivered.contains(FlowId(1)));

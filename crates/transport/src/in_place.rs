@@ -4,7 +4,7 @@
 //! | verb | its parts |
 //! |---|---|
 //! | [`Endpoint::handle_packet`] | [`InPlace::handle_data`], [`InPlace::handle_coded`], [`InPlace::handle_feedback`] |
-//! | [`Endpoint::poll_transmit`] | [`InPlace::poll_reply`], then [`InPlace::poll_data`]; [`InPlace::next_transmit`] says when |
+//! | [`Endpoint::poll_transmit`] | [`InPlace::poll_reply`], then [`InPlace::poll_data`]; [`InPlace::has_replies`] and [`InPlace::next_data`] say when |
 //! | [`Endpoint::poll_timeout`] | [`InPlace::next_timeout`] |
 //! | [`Endpoint::poll_event`] | [`InPlace::has_events`] says whether |
 //!
@@ -35,9 +35,12 @@ pub trait InPlace {
     /// When there is no control packet: `to` takes the next data packet. Says whether there was one.
     fn poll_data(&mut self, now: Time, to: impl Take) -> bool;
 
-    /// No packet leaves before this time, unless something happens; [`Time::ZERO`]: one may leave at once,
+    /// Whether a control packet may leave.
+    fn has_replies(&self) -> bool;
+
+    /// No data packet leaves before this time, unless something happens; [`Time::ZERO`]: one may leave at once,
     /// [`Time::MAX`]: none waits.
-    fn next_transmit(&self) -> Time;
+    fn next_data(&self) -> Time;
 
     /// When [`Endpoint::handle_timeout`] is wanted; [`Time::MAX`]: never.
     fn next_timeout(&self) -> Time;
@@ -73,8 +76,13 @@ impl InPlace for Endpoint {
     }
 
     #[inline(always)]
-    fn next_transmit(&self) -> Time {
-        self.next_transmit()
+    fn has_replies(&self) -> bool {
+        self.has_replies()
+    }
+
+    #[inline(always)]
+    fn next_data(&self) -> Time {
+        self.next_data()
     }
 
     #[inline(always)]

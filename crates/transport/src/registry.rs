@@ -3,6 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 use core::ops::RangeInclusive;
+use farspan_units::Duration;
 
 /// One algorithm of a registry, as `list` shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,23 +17,70 @@ pub struct Entry {
     pub source: &'static str,
 }
 
-/// A parameter outside its range. The message names the algorithm, the parameter, its value and the cure.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{algorithm}: {parameter} = {value} {problem}; {cure}")]
+/// A parameter that an algorithm cannot have. The message names the algorithm, the parameter, its value and the cure.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{algorithm}: {}; {}", self.problem(), self.cure())]
 pub struct ConfigError {
-    /// The control or balancer, by its name in configurations.
+    /// The control, balancer or coding, by its name in configurations.
     pub algorithm: &'static str,
     /// The parameter, as a dotted path below the algorithm.
     pub parameter: &'static str,
     /// Its value.
     pub value: String,
-    /// What is wrong with the value.
-    pub problem: &'static str,
-    /// What to write instead.
-    pub cure: String,
+    /// What the value had to be.
+    pub expected: Requirement,
+}
+
+/// What a parameter's value has to be.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub enum Requirement {
+    /// A number in a range, both ends included.
+    InRange {
+        /// The smallest.
+        least: f64,
+        /// The largest.
+        most: f64,
+    },
+    /// A time of at most this.
+    AtMost {
+        /// The longest.
+        most: Duration,
+        /// What can be done instead of giving one.
+        otherwise: &'static str,
+    },
+    /// Anything but zero.
+    NotZero {
+        /// What zero would do.
+        effect: &'static str,
+        /// What to give.
+        give: &'static str,
+    },
 }
 
 impl ConfigError {
+    /// What is wrong: the parameter, its value, and why it cannot be.
+    #[must_use]
+    pub fn problem(&self) -> String {
+        let Self { parameter, value, expected, .. } = self;
+        match expected {
+            Requirement::InRange { .. } | Requirement::AtMost { .. } => {
+                format!("{parameter} = {value} is out of range")
+            }
+            Requirement::NotZero { effect, .. } => format!("{parameter} = {value} {effect}"),
+        }
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn cure(&self) -> String {
+        match &self.expected {
+            Requirement::InRange { least, most } => format!("give a number from {least} to {most}"),
+            Requirement::AtMost { most, otherwise } => format!("give at most {most}, or {otherwise}"),
+            Requirement::NotZero { give, .. } => format!("give {give}"),
+        }
+    }
+
     /// `Ok` if `value` lies in `range`, both ends included.
     pub(crate) fn unless_in(
         range: RangeInclusive<f64>,
@@ -40,31 +88,45 @@ impl ConfigError {
         parameter: &'static str,
         value: f64,
     ) -> Result<(), Self> {
-        if range.contains(&value) {
-            return Ok(());
-        }
-        Err(Self {
-            algorithm,
-            parameter,
-            value: value.to_string(),
-            problem: "is out of range",
-            cure: format!("give a number from {} to {}", range.start(), range.end()),
-        })
+        let expected = Requirement::InRange { least: *range.start(), most: *range.end() };
+        Self::unless(range.contains(&value), algorithm, parameter, &value, expected)
     }
 
-    /// `Ok` if `valid`.
-    pub(crate) fn unless(
+    /// `Ok` if `value` is at most `most`.
+    pub(crate) fn unless_at_most(
+        most: Duration,
+        algorithm: &'static str,
+        parameter: &'static str,
+        value: Duration,
+        otherwise: &'static str,
+    ) -> Result<(), Self> {
+        let expected = Requirement::AtMost { most, otherwise };
+        Self::unless(value <= most, algorithm, parameter, &value, expected)
+    }
+
+    /// `Err` if the value is zero.
+    pub(crate) fn if_zero(
+        is_zero: bool,
+        algorithm: &'static str,
+        parameter: &'static str,
+        value: &impl ToString,
+        effect: &'static str,
+        give: &'static str,
+    ) -> Result<(), Self> {
+        Self::unless(!is_zero, algorithm, parameter, value, Requirement::NotZero { effect, give })
+    }
+
+    fn unless(
         valid: bool,
         algorithm: &'static str,
         parameter: &'static str,
         value: &impl ToString,
-        problem: &'static str,
-        cure: &'static str,
+        expected: Requirement,
     ) -> Result<(), Self> {
         if valid {
             return Ok(());
         }
-        Err(Self { algorithm, parameter, value: value.to_string(), problem, cure: cure.to_string() })
+        Err(Self { algorithm, parameter, value: value.to_string(), expected })
     }
 }
 

@@ -316,7 +316,7 @@ impl Host {
             Event::Delivered(mut report) => {
                 let bytes = self.incoming.remove(&report.flow).map(Incoming::into_bytes).unwrap_or_default();
                 let view = self.endpoint.receiver(report.flow);
-                let blocks_repaired = view.map_or(0, |view| view.blocks_repaired);
+                let blocks_repaired = view.map_or(0, |view| view.counters.blocks_repaired);
                 report.flow = self.arrivals.theirs(report.flow);
                 let from = self.addresses[report.from.index()];
                 self.outcomes.push_back(Outcome::Received { from, report, blocks_repaired, bytes });

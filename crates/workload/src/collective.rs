@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 /// What the ranks have when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Operation {
     /// Everyone the sum of all buffers: a reduce-scatter, then an all-gather.
     Allreduce,
@@ -29,6 +30,7 @@ pub enum Operation {
 
 /// In what steps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Algorithm {
     /// n - 1 stages (an allreduce 2(n - 1)), in each of which a rank sends to one other: to its successor in the list, or,
     /// all to all, in stage s to the s-th after it (Thakur, Rabenseifner, Gropp, IJHPCA 2005, sections 4.1 and 4.3).
@@ -81,6 +83,7 @@ pub struct Move {
 
 /// Why there is no such collective.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CollectiveError {
     /// No group, or one of less than two ranks.
     #[error("a group of {ranks} ranks; give at least 2")]

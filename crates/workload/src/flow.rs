@@ -43,6 +43,7 @@ impl Part {
 
 /// All flows of a run; a flow's id is its position.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct Workload {
     /// By start, then part, then position in the part.
     pub flows: Vec<Flow>,
@@ -96,6 +97,7 @@ impl Workload {
 
 /// Why parts do not make a workload.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AssembleError {
     /// More flows than flow ids.
     #[error("the workload has {flows} flows, but flow ids end at {limit}: ask for fewer", limit = u32::MAX)]

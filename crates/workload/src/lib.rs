@@ -3,6 +3,20 @@
 //! Generators ([`poisson`], [`incast`], [`permutation`], [`Collective`], [`list::read`]) give the flows of one part of
 //! a workload; [`assemble`] merges the parts and thereby numbers the flows. Everything is drawn before the run and
 //! depends on (seed, part, source host) only: never on the scheme, the engine or on other sources.
+//!
+//! ```
+//! use farspan_units::{Bytes, HostId, Time};
+//! use farspan_workload::{Part, Sites, assemble, incast, permutation};
+//!
+//! let sites = Sites::new(vec![0..8, 8..16])?;
+//! let size = Bytes::new(1 << 20);
+//! let burst = incast(&sites, HostId(0), &[1, 2, 9].map(HostId), size, Time::ZERO)?;
+//! let background = permutation(&sites, size, Time::ZERO, 1, 42)?;
+//! let workload = assemble(vec![Part::new("incast", burst), Part::new("background", background)])?;
+//! assert_eq!(workload.flows.len(), 3 + 16);
+//! assert_eq!(workload.tags, ["incast", "background"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod collective;

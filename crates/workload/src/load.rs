@@ -5,6 +5,7 @@ use farspan_units::{Bytes, Duration, Rate};
 
 /// The load on the links from one site to another.
 #[derive(Clone, Copy, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Direction {
     /// The sending site, from 0.
     pub from: usize,
@@ -18,6 +19,7 @@ pub struct Direction {
 /// capacity of the tier in one direction. `None` where the tier is not there, or where all flows start at one instant:
 /// a burst has no rate.
 #[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
 pub struct OfferedLoad {
     /// All host NICs together, sending.
     pub host: Option<f64>,

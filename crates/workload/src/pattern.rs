@@ -6,6 +6,7 @@ use std::ops::Range;
 
 /// Why a pattern cannot be laid over the hosts.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PatternError {
     /// A flow of no bytes.
     #[error("flow_size is 0 B; give at least 1 B")]

@@ -11,6 +11,7 @@ use std::ops::Range;
 
 /// What a load is a share of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LoadReference {
     /// All host NICs together, one direction.
     Host,
@@ -110,6 +111,7 @@ pub struct Poisson {
 
 /// Why there are no such arrivals.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PoissonError {
     /// Not a load.
     #[error(

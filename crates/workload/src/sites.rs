@@ -5,6 +5,7 @@ use std::ops::Range;
 
 /// Why host ranges are no sites.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SitesError {
     /// There is no site, or a site without hosts.
     #[error("site {site} has no hosts; give every site at least one")]

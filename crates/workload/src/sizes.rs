@@ -6,6 +6,7 @@ use std::path::Path;
 
 /// Why a table is not a distribution of sizes. Every message names file and line.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SizesError {
     /// No built-in distribution has this name.
     #[error("no built-in size distribution is called {name:?}{}; there are {known}, or give the path of a CSV",

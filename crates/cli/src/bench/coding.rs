@@ -4,7 +4,7 @@
 use super::{load, rounds};
 use crate::args::BenchCodingArgs;
 use crate::format::{Table, bytes};
-use crate::{Failure, output, progress};
+use crate::{Failure, clock, output};
 use farspan_scenario::unknown_name;
 use farspan_transport::coding::{Code, gf256::Kernel};
 use farspan_units::{Purpose, Random};
@@ -215,11 +215,11 @@ impl<'a> Lossy<'a> {
 fn rate<B>(benchmark: &Benchmark, blocks: &mut [B], mut work: impl FnMut(&mut B)) -> f64 {
     blocks.iter_mut().for_each(&mut work);
     let passes = (BATCH / blocks.len()).max(1);
-    let began = progress::now();
+    let began = clock::now();
     let mut rates = Vec::new();
     while began.elapsed() < TIME {
         for batch in blocks.chunks_mut(BATCH) {
-            let batch_began = progress::now();
+            let batch_began = clock::now();
             (0..passes).for_each(|_| batch.iter_mut().for_each(&mut work));
             let bytes = passes * batch.len() * benchmark.code.data() * SHARD;
             rates.push(bytes as f64 / batch_began.elapsed().as_secs_f64());

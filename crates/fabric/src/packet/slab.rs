@@ -14,9 +14,6 @@ use farspan_units::{Bytes, FlowId, HostId, PortId};
 pub struct PacketId(u32);
 
 impl PacketId {
-    /// Bits of [`Self::number`]: a driver may pack it beside other things.
-    pub const BITS: u32 = 31;
-
     /// No packet: the end of a list.
     pub(crate) const NONE: Self = Self(u32::MAX);
 
@@ -25,7 +22,7 @@ impl PacketId {
         self.0 == Self::NONE.0
     }
 
-    /// The place as a number below 2^31 - 1.
+    /// The place as a number below 2^32 - 1.
     #[must_use]
     #[inline(always)]
     pub const fn number(self) -> u32 {
@@ -95,23 +92,24 @@ impl Packets {
         unsafe { self.slab.get_unchecked_mut(id.0 as usize) }
     }
 
-    /// The packet is about to be looked at: begins to bring its record into the cache, where the machine can be asked to.
+    /// The packet with this [number](PacketId::number) is about to be looked at: begins to bring its record into the cache,
+    /// where the machine can be asked to. A number that no packet has does no harm.
     #[inline(always)]
-    pub fn fetch(&self, id: PacketId) {
+    pub fn fetch(&self, number: u32) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: nothing is read; the instruction is part of every x86-64.
+        // SAFETY: nothing is read, whatever the address; the instruction is part of every x86-64.
         unsafe {
             use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(core::ptr::from_ref(self.get(id)).cast());
+            _mm_prefetch::<_MM_HINT_T0>(self.slab.as_ptr().wrapping_add(number as usize).cast());
         }
         #[cfg(not(target_arch = "x86_64"))]
-        let _ = id;
+        let _ = number;
     }
 
     /// Takes a packet in.
     ///
     /// # Panics
-    /// If 2^31 - 1 packets are in flight.
+    /// If 2^32 - 1 packets are in flight.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet) -> PacketId {
         if self.free == PacketId::NONE {
@@ -127,9 +125,10 @@ impl Packets {
     /// Adds a free record. No packet goes this way, so that the one to be taken in need not lie in memory.
     #[cold]
     fn grow(&mut self) {
-        let largest = (1 << PacketId::BITS) - 1;
-        let id =
-            u32::try_from(self.slab.len()).ok().filter(|&id| id < largest).expect("fewer than 2^31 packets");
+        let id = u32::try_from(self.slab.len())
+            .ok()
+            .filter(|&id| id != u32::MAX)
+            .expect("fewer than 2^32 packets");
         if self.slab.len() == self.slab.capacity() {
             // Twice as much room, as a vector takes, could double what a packet costs.
             self.slab.reserve_exact(self.slab.len() / 8 + 64);

@@ -45,7 +45,7 @@ impl List {
         } else {
             self.head = packet.next;
             // Its record was last looked at when it came, and its turn is next.
-            packets.fetch(packet.next);
+            packets.fetch(packet.next.number());
         }
         (id, packet)
     }

@@ -161,18 +161,49 @@ impl Port {
         }
     }
 
-    /// A packet arrives that cannot be [forwarded](Self::forward). Everything due at or before `now` must have been done.
+    /// A packet arrives whose departure nothing can change any more: gives when its last bit leaves, and the port is done with
+    /// it. `None` if it must be [queued](Self::enqueue): what comes later may go before it, something waits, there is no room,
+    /// or it would not leave before `horizon`, when someone may look at the counters.
+    ///
+    /// At [FIFO](PortModel::is_fifo) ports that is so of every packet; at others of control packets that go first, once
+    /// everything due at or before `now` has been done.
     #[inline(always)]
+    pub fn forward(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+        if self.model.fifo {
+            self.forward_in_turn(now, packet, horizon)
+        } else {
+            self.pass(now, packet, horizon)
+        }
+    }
+
+    /// A packet arrives, to be queued or refused. Everything due at or before `now` must have been done.
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
+        self.enqueue_as::<false>(now, id, packets, gate)
+    }
+
+    /// [`Self::enqueue`] of data at a port that is not [FIFO](PortModel::is_fifo).
+    #[inline(always)]
+    pub fn enqueue_data(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
+        debug_assert!(!self.model.fifo && !packets[id].control(), "data at a port that is not FIFO");
+        self.enqueue_as::<true>(now, id, packets, gate)
+    }
+
+    /// `DATA`: whether it is known to be data, at a port that is not FIFO.
+    #[inline(always)]
+    fn enqueue_as<const DATA: bool>(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets,
+        gate: Gate,
+    ) -> Admission {
         debug_assert!(self.next_at > now, "something is overdue");
         let packet = &mut packets[id];
-        let (size, control) = (packet.size(), packet.control());
-        let in_data = !(self.model.fifo || control && self.model.control_priority);
-        let is_in = if self.model.fifo {
-            self.keep(now, packet)
-        } else {
-            !in_data || self.admit(now, packet, size, control)
-        };
+        let (size, control) = (packet.size(), !DATA && packet.control());
+        let is_fifo = !DATA && self.model.fifo;
+        let in_data = DATA || !(is_fifo || control && self.model.control_priority);
+        let is_in =
+            if is_fifo { self.keep(now, packet) } else { !in_data || self.admit(now, packet, size, control) };
         if !is_in {
             return self.overflow(now, id, packets, gate);
         }
@@ -188,24 +219,9 @@ impl Port {
         Admission::Queued
     }
 
-    /// A packet arrives whose departure nothing can change any more: gives when its last bit leaves, and the port is done with
-    /// it. `None` if it must be [queued](Self::enqueue): what comes later may go before it, something waits or there is no
-    /// room, or it would not have left before `horizon`, when someone may look at the counters.
-    ///
-    /// Of ports that send in order of arrival ([`PortModel::is_fifo`]) that is so of every packet; of others it is so of
-    /// control packets that go first, once everything due at or before `now` has been done.
+    /// [`Self::forward`] at a port that is not FIFO: a control packet goes before all that waits.
     #[inline(always)]
-    pub fn forward(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
-        if self.model.fifo {
-            self.forward_in_turn(now, packet, horizon)
-        } else {
-            self.pass(now, packet, horizon)
-        }
-    }
-
-    /// [`Self::forward`] where control packets go first.
-    #[inline(always)]
-    fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
+    pub(crate) fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.next_at > now, "something is overdue");
         if !(packet.control() && self.model.control_priority && self.control.is_empty()) {
             return None;
@@ -286,11 +302,6 @@ impl Port {
             state.trimmed += 1;
             state.cut_bytes += cut;
         }
-        self.enqueue_again(now, id, packets, gate)
-    }
-
-    #[inline(never)]
-    fn enqueue_again(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
         self.enqueue(now, id, packets, gate)
     }
 

@@ -1,75 +1,155 @@
-//! Packets of a window by the port that they leave from: a counting sort, then each port's packets in order.
+//! Packets of a window by the port that they leave from, each port's in order.
+#![allow(unsafe_code, reason = "places follow from the layout of the buckets; a debug build checks them")]
 
 use super::Arrival;
-use super::bits::ones;
 use alloc::vec::Vec;
+
+/// Knows the port that a packet leaves from, counted from the switch's first.
+pub(super) trait EgressOf<A> {
+    /// The packet's port. Part of the loop over all packets.
+    fn of(&self, packet: A) -> usize;
+}
 
 /// Room to deal packets to ports. Nothing stays in it between windows, so that switches can share it and it stays in cache.
 #[derive(Debug)]
 pub struct Buckets<A> {
-    /// The port of each packet, in the order of arrival.
-    ports: Vec<u32>,
-    /// By port: where its packets begin and end. Both zero: it has none.
-    ranges: Vec<[u32; 2]>,
-    /// One bit a port that has packets.
-    hit: Vec<u64>,
-    /// Port after port.
+    /// Packets that have been dealt and not taken.
+    held: usize,
+    /// By port: where its next packet goes.
+    next: Vec<u32>,
+    /// Port after port, each with room for [`Self::ROOM`] packets.
     packets: Vec<A>,
 }
 
 impl<A> Default for Buckets<A> {
     fn default() -> Self {
-        Self { ports: Vec::new(), ranges: Vec::new(), hit: Vec::new(), packets: Vec::new() }
+        Self { held: 0, next: Vec::new(), packets: Vec::new() }
     }
 }
 
 impl<A: Arrival> Buckets<A> {
-    /// Deals packets to `ports` ports; sets the bits of those that get any in `busy`. What was dealt before has been taken.
+    /// The most packets that are dealt at once, a power of two. Hardly any window has more.
+    pub(super) const ROOM: usize = 256;
+
+    /// Deals packets, one or more and up to [`Self::ROOM`], to `ports` ports, and sets the bits of those that get any in `hit`. What was dealt
+    /// before has been taken. A function of its own: its loop needs all registers.
+    #[inline(never)]
+    pub(super) fn deal(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
+        assert!(
+            from.len() <= Self::ROOM && self.held == 0,
+            "what was dealt before has been taken, and this finds room"
+        );
+        self.held = from.len();
+        if self.next.len() < ports {
+            self.grow(ports, from);
+        }
+        if let [hit] = hit {
+            let mut bits = *hit;
+            self.fill(from, egress, |port| bits |= 1 << (port % 64));
+            *hit = bits;
+        } else {
+            self.fill(from, egress, |port| hit[port / 64] |= 1 << (port % 64));
+        }
+    }
+
     #[inline(always)]
-    pub(super) fn deal(&mut self, ports: usize, from: &[A], busy: &mut [u64], port: impl Fn(A) -> usize) {
-        if self.ranges.len() < ports {
-            self.ranges.resize(ports, [0; 2]);
-            self.hit.resize(ports.div_ceil(64), 0);
-        }
-        if self.packets.len() < from.len()
-            && let Some(&any) = from.first()
-        {
-            self.packets.resize(from.len(), any);
-            self.ports.resize(from.len(), 0);
-        }
+    fn fill(&mut self, from: &[A], egress: &impl EgressOf<A>, mut note: impl FnMut(usize)) {
+        let (next, packets) = (&mut self.next[..], &mut self.packets[..]);
         // The lookups of this loop do not wait for each other.
-        for (&packet, place) in from.iter().zip(&mut self.ports) {
-            let port = port(packet);
-            *place = port as u32;
-            self.ranges[port][1] += 1;
-            self.hit[port / 64] |= 1 << (port % 64);
-        }
-        let mut start = 0;
-        for (word, hit) in self.hit.iter_mut().enumerate() {
-            if *hit == 0 {
-                continue;
-            }
-            busy[word] |= *hit;
-            for port in ones(word, core::mem::take(hit)) {
-                let range = &mut self.ranges[port];
-                let count = range[1];
-                *range = [start; 2];
-                start += count;
+        for &packet in from {
+            let port = egress.of(packet);
+            note(port);
+            let mut place = next[port] as usize;
+            next[port] += 1;
+            debug_assert!(place < packets.len(), "a bucket has room for all packets");
+            // SAFETY: all buckets were empty, and each has room for as many packets as are dealt. The place falls no further
+            // than to where its bucket begins.
+            unsafe {
+                while !place.is_multiple_of(Self::ROOM) && packets.get_unchecked(place - 1).is_after(packet) {
+                    *packets.get_unchecked_mut(place) = *packets.get_unchecked(place - 1);
+                    place -= 1;
+                }
+                *packets.get_unchecked_mut(place) = packet;
             }
         }
-        for (&packet, &port) in from.iter().zip(&self.ports) {
-            let end = &mut self.ranges[port as usize][1];
-            self.packets[*end as usize] = packet;
-            *end += 1;
-        }
+    }
+
+    #[cold]
+    fn grow(&mut self, ports: usize, from: &[A]) {
+        let any = *from.first().expect("a packet is dealt");
+        self.next = (0..ports).map(|port| (port * Self::ROOM) as u32).collect();
+        self.packets.resize(ports * Self::ROOM, any);
     }
 
     /// Takes the packets of a port, in order.
     #[inline(always)]
     pub(super) fn take(&mut self, port: usize) -> &[A] {
-        let [start, end] = core::mem::take(&mut self.ranges[port]);
-        let packets = &mut self.packets[start as usize..end as usize];
-        packets.sort_by_key(|packet| packet.order());
-        packets
+        let start = port * Self::ROOM;
+        let end = core::mem::replace(&mut self.next[port], start as u32) as usize;
+        self.held -= end - start;
+        &self.packets[start..end]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::PacketId;
+    use alloc::vec;
+    use farspan_units::{Purpose, Random, Time};
+
+    /// Its time, port and number.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    struct Numbered(u64, usize, u32);
+
+    impl Arrival for Numbered {
+        fn at(self, start: Time) -> Time {
+            Time::from_ps(start.as_ps() + self.0)
+        }
+
+        fn id(self) -> PacketId {
+            unreachable!("nobody asks")
+        }
+
+        fn rank(self) -> usize {
+            0
+        }
+
+        fn order(self) -> u64 {
+            self.0
+        }
+
+        fn is_after(self, other: Self) -> bool {
+            self.0 > other.0
+        }
+    }
+
+    struct Own;
+
+    impl EgressOf<Numbered> for Own {
+        fn of(&self, packet: Numbered) -> usize {
+            packet.1
+        }
+    }
+
+    #[test]
+    fn each_port_gets_its_packets_in_order_and_equal_ones_as_they_came() {
+        let mut random = Random::new(1, Purpose::Test, 0);
+        let mut buckets = Buckets::default();
+        for round in 0..300 {
+            let (ports, count) =
+                (1 + random.below(40) as usize, 1 + random.below(Buckets::<Numbered>::ROOM as u64));
+            let mut draw = |n| Numbered(random.below(50), random.below(ports as u64) as usize, n as u32);
+            let packets: Vec<_> = (0..count).map(&mut draw).collect();
+            let mut hit = vec![0; 1 + round % 2];
+            buckets.deal(ports, &packets, &Own, &mut hit);
+            for port in 0..ports {
+                let mut expected: Vec<_> =
+                    packets.iter().filter(|packet| packet.1 == port).copied().collect();
+                expected.sort_by_key(|packet| packet.0);
+                assert_eq!(buckets.take(port), expected, "round {round}, port {port}");
+                assert_eq!(hit[0] >> port & 1 == 1, !expected.is_empty());
+            }
+        }
     }
 }

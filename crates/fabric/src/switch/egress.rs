@@ -1,6 +1,6 @@
 //! A port of a switch, and the link behind it.
 
-use super::{Context, Sink};
+use super::Sink;
 use crate::jitter::Jitter;
 use crate::packet::{PacketId, Packets};
 use crate::queue::port::{Admission, Gate, Port, Service, Step};
@@ -21,73 +21,122 @@ impl<L> Egress<L> {
         Self { port, link, jitter, arrival: Time::MAX }
     }
 
-    /// Independent mode: a packet arrives; first what is due is done.
+    /// Independent mode: a packet arrives at a port that is not FIFO; first what is due is done. `jitter`: the largest of the switch's ports; `horizon`:
+    /// see [`super::Span::horizon`].
     #[inline(always)]
-    pub(super) fn arrive(&mut self, now: Time, id: PacketId, with: &mut Context<'_, impl Sink<L>>) {
-        let is_fifo = self.port.model().is_fifo();
-        if !is_fifo {
-            self.advance(now, with);
-        } else if !with.jitter.is_zero() {
-            // When it arrives depends on what it leaves behind when its service begins.
-            return self.wait(now, id, with);
-        }
-        match self.port.forward(now, &mut with.packets[id], with.horizon) {
-            Some(ends) => {
-                let arrival = self.jitter.arrival(ends + self.port.model().delay(), with.jitter, false);
-                with.sink.send(&self.link, arrival, id);
-            }
-            None if is_fifo => self.wait(now, id, with),
-            None => drop(self.enqueue(now, id, with.packets, with.jitter, Gate::Open)),
-        }
-    }
-
-    /// Independent mode: a packet arrives that a FIFO port keeps or refuses, unless it waits only for others that can leave.
-    #[cold]
-    #[inline(never)]
-    fn wait(&mut self, now: Time, id: PacketId, with: &mut Context<'_, impl Sink<L>>) {
-        if !with.jitter.is_zero() {
-            self.advance(now, with);
-        } else if self.port.next_at() < with.horizon {
-            // Nothing that comes later matters to what the port holds.
-            self.advance(with.horizon - Duration::from_ps(1), with);
-            return self.arrive_alone(now, id, with);
-        }
-        let _ = self.enqueue(now, id, with.packets, with.jitter, Gate::Open);
-    }
-
-    /// [`Self::arrive`] in one place for those who need it seldom.
-    #[inline(never)]
-    pub(super) fn arrive_alone(&mut self, now: Time, id: PacketId, with: &mut Context<'_, impl Sink<L>>) {
-        self.arrive(now, id, with);
-    }
-
-    /// Independent mode: does all that is due up to `until`.
-    #[inline(always)]
-    pub(super) fn advance(&mut self, until: Time, with: &mut Context<'_, impl Sink<L>>) {
-        while self.port.next_at() <= until {
-            if let Some((id, arrival)) = self.step(until, with.packets, with.jitter, Gate::Open) {
-                with.sink.send(&self.link, arrival, id);
-            }
-        }
-    }
-
-    /// Queues a packet, or refuses it and takes it out. What is due has been done.
-    #[inline(always)]
-    pub(super) fn enqueue(
+    pub(super) fn arrive(
         &mut self,
         now: Time,
         id: PacketId,
-        packets: &mut Packets,
         jitter: Duration,
-        gate: Gate,
-    ) -> Admission {
-        let admission = self.port.enqueue(now, id, packets, gate);
+        horizon: Time,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        self.advance(now, jitter, packets, sink);
+        if !packets[id].control() {
+            let admission = self.port.enqueue_data(now, id, packets, Gate::Open);
+            return self.admitted(admission, id, jitter, packets);
+        }
+        match self.port.pass(now, &packets[id], horizon) {
+            Some(ends) => {
+                let arrival = self.jitter.arrival(ends + self.port.model().delay(), jitter, false);
+                sink.send(&self.link, arrival, id);
+            }
+            None => self.enqueue(now, id, jitter, packets),
+        }
+    }
+
+    /// A packet arrives at a FIFO port without jitter.
+    #[inline(always)]
+    pub(super) fn arrive_in_turn(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        horizon: Time,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        match self.port.forward_in_turn(now, &mut packets[id], horizon) {
+            Some(ends) => sink.send(&self.link, ends + self.port.model().delay(), id),
+            None => self.wait(now, id, horizon, packets, sink),
+        }
+    }
+
+    /// A packet arrives at a FIFO port among others that are not.
+    #[inline(never)]
+    pub(super) fn arrive_anew(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        jitter: Duration,
+        horizon: Time,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        if jitter.is_zero() {
+            return self.arrive_in_turn(now, id, horizon, packets, sink);
+        }
+        // When a packet arrives depends on what it leaves behind when its service begins.
+        self.advance(now, jitter, packets, sink);
+        self.enqueue(now, id, jitter, packets);
+    }
+
+    /// A packet arrives that a FIFO port keeps or refuses, unless it waits only for others that can leave.
+    #[cold]
+    #[inline(never)]
+    fn wait(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        horizon: Time,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        if self.port.next_at() < horizon {
+            // Nothing that comes later matters to what the port holds.
+            self.advance(horizon - Duration::from_ps(1), Duration::ZERO, packets, sink);
+            return self.arrive_anew(now, id, Duration::ZERO, horizon, packets, sink);
+        }
+        self.enqueue(now, id, Duration::ZERO, packets);
+    }
+
+    #[inline(never)]
+    fn enqueue(&mut self, now: Time, id: PacketId, jitter: Duration, packets: &mut Packets) {
+        let admission = self.port.enqueue(now, id, packets, Gate::Open);
+        self.admitted(admission, id, jitter, packets);
+    }
+
+    /// A packet was queued, or is refused.
+    #[inline(always)]
+    pub(super) fn admitted(
+        &mut self,
+        admission: Admission,
+        id: PacketId,
+        jitter: Duration,
+        packets: &mut Packets,
+    ) {
         match admission {
             Admission::Started(service) => self.begin(service, jitter),
             Admission::Dropped => drop(packets.remove(id)),
             Admission::Queued => {}
         }
-        admission
+    }
+
+    /// Independent mode: does all that is due up to `until`.
+    #[inline(always)]
+    pub(super) fn advance(
+        &mut self,
+        until: Time,
+        jitter: Duration,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        while self.port.next_at() <= until {
+            if let Some((id, arrival)) = self.step(until, jitter, packets, Gate::Open) {
+                sink.send(&self.link, arrival, id);
+            }
+        }
     }
 
     /// Does what is due first, given that nothing arrives up to `until` any more: gives the packet that leaves, and when it
@@ -96,8 +145,8 @@ impl<L> Egress<L> {
     pub(super) fn step(
         &mut self,
         until: Time,
-        packets: &mut Packets,
         jitter: Duration,
+        packets: &mut Packets,
         gate: Gate,
     ) -> Option<(PacketId, Time)> {
         let Step { left, began } = self.port.advance(until, packets, gate);

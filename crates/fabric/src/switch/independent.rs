@@ -4,8 +4,10 @@
 //! in the window delivers after it, so none is late.
 
 use super::bits::ones;
-use super::{Arrival, Buckets, Context, Egress, Lookup, Sink, Span};
-use crate::packet::PacketId;
+use super::buckets::EgressOf;
+use super::{Arrival, Buckets, Core, Egress, Lookup, Sink, Span, egress_of};
+use crate::packet::{PacketId, Packets};
+use crate::routing::RouteTable;
 use alloc::vec::Vec;
 use farspan_units::{Duration, Time};
 
@@ -16,6 +18,21 @@ pub(super) struct Independent {
     busy: Vec<u64>,
     /// Whether all ports are FIFO and without jitter: hardly anything waits for a window's end.
     pub(super) is_fifo: bool,
+}
+
+/// The ports of packets in a slab.
+struct Of<'a> {
+    routes: &'a RouteTable,
+    leaf_of: &'a [u32],
+    first_port: u32,
+    packets: &'a Packets,
+}
+
+impl<A: Arrival> EgressOf<A> for Of<'_> {
+    #[inline(always)]
+    fn of(&self, arrival: A) -> usize {
+        egress_of(self.routes, self.leaf_of, self.first_port, &self.packets[arrival.id()])
+    }
 }
 
 /// When something is due next at a port that has had its turn; one that waits for nothing is no longer busy.
@@ -34,19 +51,30 @@ impl Independent {
     }
 
     /// A packet arrives; first what is due at its port is done.
-    #[inline(always)]
     pub(super) fn arrive<L>(
         &mut self,
         now: Time,
         id: PacketId,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        horizon: Time,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        let port = lookup.egress(&with.packets[id]);
-        let egress = &mut ports[port];
-        egress.arrive(now, id, with);
-        self.busy[port / 64] |= u64::from(egress.port.next_at() != Time::MAX) << (port % 64);
+        let port = core.lookup.egress(&packets[id]);
+        let egress = &mut core.ports[port];
+        if egress.port.model().is_fifo() {
+            egress.arrive_anew(now, id, core.jitter, horizon, packets, sink);
+        } else {
+            egress.arrive(now, id, core.jitter, horizon, packets, sink);
+        }
+        self.note(port, egress);
+    }
+
+    #[inline(always)]
+    fn note<L>(&mut self, port: usize, egress: &Egress<L>) {
+        if egress.port.next_at() != Time::MAX {
+            self.busy[port / 64] |= 1 << (port % 64);
+        }
     }
 
     /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
@@ -54,14 +82,15 @@ impl Independent {
     pub(super) fn advance<L>(
         &mut self,
         until: Time,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) -> Time {
         let mut next = Time::MAX;
         for (word, busy) in self.busy.iter_mut().enumerate() {
             for port in ones(word, *busy) {
-                let egress = &mut ports[port];
-                egress.advance(until, with);
+                let egress = &mut core.ports[port];
+                egress.advance(until, core.jitter, packets, sink);
                 next = next.min(leave(port, egress, busy));
             }
         }
@@ -74,48 +103,103 @@ impl Independent {
     pub(super) fn run<L, A: Arrival>(
         &mut self,
         span: &Span<'_>,
-        arrivals: &[A],
+        arrivals: &mut [A],
         buckets: &mut Buckets<A>,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) -> Time {
+        let (start, horizon, last) = (span.start, span.horizon, span.end - Duration::from_ps(1));
         if !self.is_fifo {
-            return self.run_by_port(span, arrivals, buckets, lookup, ports, with);
+            if arrivals.is_empty() {
+                return self.advance(last, core, packets, sink);
+            }
+            if arrivals.len() > Buckets::<A>::ROOM {
+                return self.run_in_parts(span, arrivals, buckets, core, packets, sink);
+            }
+            return self.run_by_port(span, last, arrivals, buckets, core, packets, sink);
         }
-        for &arrival in arrivals {
-            self.arrive(arrival.at(span.start), arrival.id(), lookup, ports, with);
+        for &mut arrival in arrivals {
+            let id = arrival.id();
+            let port = core.lookup.egress(&packets[id]);
+            let egress = &mut core.ports[port];
+            egress.arrive_in_turn(arrival.at(start), id, horizon, packets, sink);
+            self.note(port, egress);
         }
         if self.busy.iter().all(|&busy| busy == 0) {
             return Time::MAX;
         }
-        self.advance(span.end - Duration::from_ps(1), ports, with)
+        self.advance(last, core, packets, sink)
     }
 
-    /// Deals packets to their ports, and gives each port its turn.
+    /// More packets arrive than can be dealt at once.
+    #[cold]
+    #[inline(never)]
+    fn run_in_parts<L, A: Arrival>(
+        &mut self,
+        span: &Span<'_>,
+        arrivals: &mut [A],
+        buckets: &mut Buckets<A>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) -> Time {
+        arrivals.sort_by_key(|arrival| arrival.order());
+        for part in arrivals.chunks(Buckets::<A>::ROOM) {
+            self.run_by_port(span, Time::ZERO, part, buckets, core, packets, sink);
+        }
+        self.advance(span.end - Duration::from_ps(1), core, packets, sink)
+    }
+
+    /// Deals packets to their ports, and gives each port its turn: its packets, and what is due up to `until`.
     #[inline(always)]
+    #[expect(clippy::too_many_arguments, reason = "what `run` was given, and how far")]
     fn run_by_port<L, A: Arrival>(
         &mut self,
         span: &Span<'_>,
+        until: Time,
         arrivals: &[A],
         buckets: &mut Buckets<A>,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) -> Time {
-        let packets = &*with.packets;
-        buckets.deal(ports.len(), arrivals, &mut self.busy, |arrival| lookup.egress(&packets[arrival.id()]));
-        let (last, mut next) = (span.end - Duration::from_ps(1), Time::MAX);
+        let Lookup { routes, leaf_of, first_port } = &core.lookup;
+        let egress = Of { routes, leaf_of, first_port: *first_port, packets };
+        buckets.deal(core.ports.len(), arrivals, &egress, &mut self.busy);
+        let mut next = Time::MAX;
         for (word, busy) in self.busy.iter_mut().enumerate() {
             for port in ones(word, *busy) {
-                let egress = &mut ports[port];
-                for &arrival in buckets.take(port) {
-                    egress.arrive(arrival.at(span.start), arrival.id(), with);
-                }
-                egress.advance(last, with);
+                let (arrivals, egress) = (buckets.take(port), &mut core.ports[port]);
+                serve(egress, span, until, arrivals, core.jitter, packets, sink);
                 next = next.min(leave(port, egress, busy));
             }
         }
         next
     }
+}
+
+/// A port takes all its packets of a window, and does what is due up to `until`. A function of its own, so that what it needs
+/// stays in registers.
+#[inline(never)]
+fn serve<L, A: Arrival>(
+    egress: &mut Egress<L>,
+    span: &Span<'_>,
+    until: Time,
+    arrivals: &[A],
+    jitter: Duration,
+    packets: &mut Packets,
+    sink: &mut impl Sink<L>,
+) {
+    let (start, horizon) = (span.start, span.horizon);
+    if egress.port.model().is_fifo() {
+        for &arrival in arrivals {
+            egress.arrive_anew(arrival.at(start), arrival.id(), jitter, horizon, packets, sink);
+        }
+    } else {
+        for &arrival in arrivals {
+            egress.arrive(arrival.at(start), arrival.id(), jitter, horizon, packets, sink);
+        }
+    }
+    egress.advance(until, jitter, packets, sink);
 }

@@ -27,7 +27,7 @@ use egress::Egress;
 use farspan_units::{Duration, PortId, Rate, Time};
 use independent::Independent;
 use ordered::Ordered;
-use shared::Shared;
+use shared::{Frame, Shared};
 
 /// A packet that arrives in a window, as the driver keeps it.
 pub trait Arrival: Copy {
@@ -42,6 +42,9 @@ pub trait Arrival: Copy {
 
     /// A number that orders packets of a window by time, then link.
     fn order(self) -> u64;
+
+    /// Whether it comes after another packet in this order.
+    fn is_after(self, other: Self) -> bool;
 }
 
 /// A window of time in which a switch runs.
@@ -87,7 +90,7 @@ pub trait Sink<L> {
     fn send(&mut self, link: &L, at: Time, id: PacketId);
 
     /// A frame of switches' own is on its way.
-    fn send_frame(&mut self, link: &L, at: Time, frame: u32);
+    fn send_frame(&mut self, link: &L, at: Time, frame: Frame);
 
     /// Ordered mode: something is due at the port of `link` at `at`. For drivers that keep an event for each completion.
     fn due(&mut self, _link: &L, _at: Time) {}
@@ -99,16 +102,6 @@ pub trait Sink<L> {
 
     /// Ordered mode: something has become of a packet at a port.
     fn observe(&mut self, _now: Time, _port: PortId, _event: PortEvent<'_>) {}
-}
-
-/// What a packet needs on its way through a switch.
-struct Context<'a, S> {
-    packets: &'a mut Packets,
-    sink: &'a mut S,
-    /// Largest jitter of the switch's ports.
-    jitter: Duration,
-    /// See [`Span::horizon`].
-    horizon: Time,
 }
 
 /// Which port a packet leaves from.
@@ -124,9 +117,7 @@ impl Lookup {
     /// The packet's port, counted from the switch's first.
     #[inline(always)]
     fn egress(&self, packet: &Packet) -> usize {
-        let leaf = self.leaf_of[packet.to().index()];
-        let port = self.routes.port(packet.to(), leaf, packet.flow, packet.entropy);
-        (port.expect("the topologies are connected").0 - self.first_port) as usize
+        egress_of(&self.routes, &self.leaf_of, self.first_port, packet)
     }
 
     const fn port(&self, egress: usize) -> PortId {
@@ -136,6 +127,14 @@ impl Lookup {
     const fn place(&self, port: PortId) -> usize {
         (port.0 - self.first_port) as usize
     }
+}
+
+/// The port that a packet leaves from, counted from `first_port`.
+#[inline(always)]
+fn egress_of(routes: &RouteTable, leaf_of: &[u32], first_port: u32, packet: &Packet) -> usize {
+    let leaf = leaf_of[packet.to().index()];
+    let port = routes.port(packet.to(), leaf, packet.flow, packet.entropy);
+    (port.expect("the topologies are connected").0 - first_port) as usize
 }
 
 /// How the ports of a switch are served.
@@ -166,12 +165,19 @@ pub struct SwitchConfig {
     pub is_ordered: bool,
 }
 
+/// What both modes work on.
+#[derive(Debug)]
+struct Core<L> {
+    lookup: Lookup,
+    ports: Vec<Egress<L>>,
+    /// Largest jitter of the ports.
+    jitter: Duration,
+}
+
 /// A switch whose ports lead to links of `L`.
 #[derive(Debug)]
 pub struct Switch<L> {
-    lookup: Lookup,
-    jitter: Duration,
-    ports: Vec<Egress<L>>,
+    core: Core<L>,
     mode: Mode,
 }
 
@@ -190,7 +196,8 @@ impl<L> Switch<L> {
             let is_fifo = jitter.is_zero() && ports.iter().all(|egress| egress.port.model().is_fifo());
             Mode::Independent(Independent::new(ports.len(), is_fifo))
         };
-        Self { lookup: Lookup { routes, leaf_of, first_port: first_port.0 }, jitter, ports, mode }
+        let lookup = Lookup { routes, leaf_of, first_port: first_port.0 };
+        Self { core: Core { lookup, ports, jitter }, mode }
     }
 
     /// A packet arrives over link `ingress`; first what is due is done.
@@ -203,21 +210,19 @@ impl<L> Switch<L> {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        let Self { lookup, jitter, ports, mode } = self;
-        let with = &mut Context { packets, sink, jitter: *jitter, horizon };
+        let Self { core, mode } = self;
         match mode {
-            Mode::Independent(mode) => mode.arrive(now, id, lookup, ports, with),
-            Mode::Ordered(mode) => mode.arrive(now, ingress, id, lookup, ports, with),
+            Mode::Independent(mode) => mode.arrive(now, id, core, horizon, packets, sink),
+            Mode::Ordered(mode) => mode.arrive(now, ingress, id, core, packets, sink),
         }
     }
 
     /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
     pub fn advance(&mut self, until: Time, packets: &mut Packets, sink: &mut impl Sink<L>) -> Time {
-        let Self { lookup, jitter, ports, mode } = self;
-        let with = &mut Context { packets, sink, jitter: *jitter, horizon: until };
+        let Self { core, mode } = self;
         match mode {
-            Mode::Independent(mode) => mode.advance(until, ports, with),
-            Mode::Ordered(mode) => mode.advance(until, lookup, ports, with),
+            Mode::Independent(mode) => mode.advance(until, core, packets, sink),
+            Mode::Ordered(mode) => mode.advance(until, core, packets, sink),
         }
     }
 
@@ -226,22 +231,15 @@ impl<L> Switch<L> {
     pub fn run<A: Arrival>(
         &mut self,
         span: &Span<'_>,
-        arrivals: &[A],
+        arrivals: &mut [A],
         buckets: &mut Buckets<A>,
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) -> Time {
-        let Self { lookup, jitter, ports, mode } = self;
-        let with = &mut Context { packets, sink, jitter: *jitter, horizon: span.horizon };
+        let Self { core, mode } = self;
         match mode {
-            Mode::Independent(mode) => mode.run(span, arrivals, buckets, lookup, ports, with),
-            Mode::Ordered(mode) => {
-                for &arrival in arrivals {
-                    let ingress = PortId(span.ingress[arrival.rank()]);
-                    mode.arrive(arrival.at(span.start), ingress, arrival.id(), lookup, ports, with);
-                }
-                mode.advance(span.end - Duration::from_ps(1), lookup, ports, with)
-            }
+            Mode::Independent(mode) => mode.run(span, arrivals, buckets, core, packets, sink),
+            Mode::Ordered(mode) => mode.run(span, arrivals, core, packets, sink),
         }
     }
 
@@ -258,14 +256,13 @@ impl<L> Switch<L> {
     /// Ordered mode: the packet in service at `port` has left, if it is due at `now`. For drivers that keep an event for each
     /// completion.
     pub fn complete(&mut self, now: Time, port: PortId, packets: &mut Packets, sink: &mut impl Sink<L>) {
-        let Self { lookup, jitter, ports, mode } = self;
-        let with = &mut Context { packets, sink, jitter: *jitter, horizon: now };
-        let place = lookup.place(port);
+        let Self { core, mode } = self;
+        let place = core.lookup.place(port);
         // A port that stopped no longer completes what it was sending.
         if let Mode::Ordered(mode) = mode
-            && ports[place].port.next_at() == now
+            && core.ports[place].port.next_at() == now
         {
-            mode.complete(place, lookup, ports, with);
+            mode.complete_one(place, core, packets, sink);
         }
     }
 
@@ -274,14 +271,13 @@ impl<L> Switch<L> {
         &mut self,
         now: Time,
         ingress: PortId,
-        frame: u32,
+        frame: Frame,
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        let Self { lookup, jitter, ports, mode } = self;
-        let with = &mut Context { packets, sink, jitter: *jitter, horizon: now };
+        let Self { core, mode } = self;
         if let Mode::Ordered(mode) = mode {
-            mode.on_frame(now, ingress, frame, lookup, ports, with);
+            mode.on_frame(now, ingress, frame, core, packets, sink);
         }
     }
 
@@ -294,27 +290,26 @@ impl<L> Switch<L> {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        let Self { lookup, jitter, ports, mode } = self;
-        let with = &mut Context { packets, sink, jitter: *jitter, horizon: now };
+        let Self { core, mode } = self;
         if let Mode::Ordered(mode) = mode {
-            mode.on_fault(now, port, own, lookup, ports, with);
+            mode.on_fault(now, port, own, core, packets, sink);
         }
     }
 
     /// Packets that arrive from now on take these routes.
     pub fn set_routes(&mut self, routes: RouteTable) {
-        self.lookup.routes = routes;
+        self.core.lookup.routes = routes;
     }
 
     /// Its ports, in order of their ids.
     pub fn ports(&self) -> impl ExactSizeIterator<Item = &Port> {
-        self.ports.iter().map(|egress| &egress.port)
+        self.core.ports.iter().map(|egress| &egress.port)
     }
 
     /// A port.
     #[must_use]
     pub fn port(&self, port: PortId) -> &Port {
-        &self.ports[self.lookup.place(port)].port
+        &self.core.ports[self.core.lookup.place(port)].port
     }
 
     /// Faults of its links, if they have any.

@@ -1,20 +1,22 @@
 //! Ordered mode: everything happens in order of (time, port) over all ports, so that state across ports is met in its time.
 
 use super::agenda::Agenda;
-use super::shared::{Crossing, Effect, Effects, Shared};
-use super::{Context, Egress, Lookup, PortEvent, Sink};
+use super::shared::{Crossing, Effect, Effects, Frame, Shared};
+use super::{Arrival, Core, PortEvent, Sink, Span};
 use crate::fault::{Lost, NodeFaults};
 use crate::packet::{PacketId, Packets};
 use crate::queue::port::{Admission, Gate};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use farspan_units::{Bytes, PortId, Rate, Time};
+use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 
 /// What a switch keeps in this mode.
 #[derive(Debug)]
 pub(super) struct Ordered {
     agenda: Agenda,
+    /// Whether it has faults or shared state.
+    is_watched: bool,
     pub(super) faults: Option<NodeFaults>,
     shared: Option<SharedState>,
 }
@@ -63,7 +65,8 @@ impl Ordered {
             reverse,
             effects: Effects::default(),
         });
-        Self { agenda: Agenda::new(ports), faults, shared }
+        let is_watched = faults.is_some() || shared.is_some();
+        Self { agenda: Agenda::new(ports), is_watched, faults, shared }
     }
 
     pub(super) const fn has_shared(&self) -> bool {
@@ -85,26 +88,67 @@ impl Ordered {
         }
     }
 
+    /// All packets of a window arrive, in order, and everything due before its end is done.
+    #[inline(never)]
+    pub(super) fn run<L, A: Arrival>(
+        &mut self,
+        span: &Span<'_>,
+        arrivals: &[A],
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) -> Time {
+        let last = span.end - Duration::from_ps(1);
+        let mut arrivals = arrivals.iter();
+        loop {
+            // One place for both, so that all of it lies in one loop.
+            let arrival = arrivals.next();
+            let until = arrival.map_or(last, |arrival| arrival.at(span.start));
+            let next = self.advance(until, core, packets, sink);
+            let Some(arrival) = arrival else { return next };
+            self.enqueue(until, PortId(span.ingress[arrival.rank()]), arrival.id(), core, packets, sink);
+        }
+    }
+
     /// A packet arrives over link `ingress`; first what is due is done.
-    #[inline(always)]
     pub(super) fn arrive<L>(
         &mut self,
         now: Time,
         ingress: PortId,
         id: PacketId,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        self.advance(now, lookup, ports, with);
-        let place = lookup.egress(&with.packets[id]);
-        if self.faults.is_some() || self.shared.is_some() || with.sink.observes() {
-            return self.arrive_watched(now, ingress, id, place, lookup, ports, with);
+        self.advance(now, core, packets, sink);
+        self.enqueue(now, ingress, id, core, packets, sink);
+    }
+
+    /// A packet arrives over link `ingress`, and what is due has been done.
+    #[inline(always)]
+    fn enqueue<L>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PacketId,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        let place = core.lookup.egress(&packets[id]);
+        if self.is_watched || sink.observes() {
+            return self.arrive_watched(now, ingress, id, place, core, packets, sink);
         }
-        let egress = &mut ports[place];
-        if let Admission::Started(service) = egress.enqueue(now, id, with.packets, with.jitter, Gate::Open) {
-            self.agenda.set(place, service.ends);
-            with.sink.due(&egress.link, service.ends);
+        let egress = &mut core.ports[place];
+        let admission = if packets[id].control() || egress.port.model().is_fifo() {
+            egress.port.enqueue(now, id, packets, Gate::Open)
+        } else {
+            egress.port.enqueue_data(now, id, packets, Gate::Open)
+        };
+        egress.admitted(admission, id, core.jitter, packets);
+        if let Admission::Started(service) = admission {
+            self.agenda.push(place, service.ends);
+            sink.due(&egress.link, service.ends);
         }
     }
 
@@ -118,41 +162,53 @@ impl Ordered {
         ingress: PortId,
         id: PacketId,
         place: usize,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        let (port, before) = (lookup.port(place), with.packets[id]);
+        let (port, before) = (core.lookup.port(place), packets[id]);
         if self.is_down(port, now) {
             let mut lost = Lost::default();
-            lost.add(with.packets.remove(id).size());
+            lost.add(packets.remove(id).size());
             self.count_lost(port, lost);
-            return with.sink.observe(now, port, PortEvent::Refused(&before));
+            return sink.observe(now, port, PortEvent::Refused(&before));
         }
         let crossing = Crossing { ingress, egress: port };
-        let has_room =
-            self.shared.as_mut().is_none_or(|shared| shared.admits(now, crossing, id, with.packets));
-        let (gate, egress) = (self.gate(place), &mut ports[place]);
+        let has_room = self.shared.as_mut().is_none_or(|shared| shared.admits(now, crossing, id, packets));
+        let (gate, egress) = (self.gate(place), &mut core.ports[place]);
         let admission = if has_room {
-            egress.enqueue(now, id, with.packets, with.jitter, gate)
+            egress.port.enqueue(now, id, packets, gate)
         } else {
-            with.packets.remove(id);
             egress.port.refuse(before.size())
         };
         if admission == Admission::Dropped {
             if has_room && let Some(shared) = &mut self.shared {
                 shared.model.released(now, crossing, before.size(), &mut shared.effects);
             }
-            with.sink.observe(now, port, PortEvent::Dropped(&before, &egress.port));
+            sink.observe(now, port, PortEvent::Dropped(&before, &egress.port));
         } else {
-            let after = &with.packets[id];
-            with.sink.observe(now, port, PortEvent::Queued { before: &before, after, port: &egress.port });
+            let after = &packets[id];
+            sink.observe(now, port, PortEvent::Queued { before: &before, after, port: &egress.port });
         }
+        let egress = &mut core.ports[place];
+        egress.admitted(admission, id, core.jitter, packets);
         if let Admission::Started(service) = admission {
-            self.agenda.set(place, service.ends);
-            with.sink.due(&egress.link, service.ends);
+            self.agenda.push(place, service.ends);
+            sink.due(&egress.link, service.ends);
         }
-        self.take_effect(now, lookup, ports, with);
+        self.take_effect(now, core, packets, sink);
+    }
+
+    /// Does what is due at port `place`, out of turn.
+    pub(super) fn complete_one<L>(
+        &mut self,
+        place: usize,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        self.agenda.remove(place);
+        self.complete(place, core, packets, sink);
     }
 
     /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
@@ -160,38 +216,39 @@ impl Ordered {
     pub(super) fn advance<L>(
         &mut self,
         until: Time,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) -> Time {
-        while let Some(place) = self.agenda.first(until) {
-            self.complete(place, lookup, ports, with);
+        while let Some(place) = self.agenda.pop(until) {
+            self.complete(place, core, packets, sink);
         }
         self.agenda.next_at()
     }
 
-    /// Does what is due at port `place`.
-    #[inline]
-    pub(super) fn complete<L>(
+    /// Does what is due at port `place`, which the agenda no longer holds.
+    #[inline(always)]
+    fn complete<L>(
         &mut self,
         place: usize,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        let (gate, egress) = (self.gate(place), &mut ports[place]);
+        let gate = if self.is_watched { self.gate(place) } else { Gate::Open };
+        let egress = &mut core.ports[place];
         let now = egress.port.next_at();
-        let left = egress.step(now, with.packets, with.jitter, gate);
+        let left = egress.step(now, core.jitter, packets, gate);
         let next = egress.port.next_at();
-        self.agenda.set(place, next);
         if next != Time::MAX {
-            with.sink.due(&egress.link, next);
+            self.agenda.push(place, next);
+            sink.due(&egress.link, next);
         }
         let Some((id, arrival)) = left else { return };
-        if self.faults.is_some() || self.shared.is_some() || with.sink.observes() {
-            return self.leave_watched(now, (id, arrival), place, lookup, ports, with);
+        if self.is_watched || sink.observes() {
+            return self.leave_watched(now, (id, arrival), place, core, packets, sink);
         }
-        with.sink.send(&egress.link, arrival, id);
+        sink.send(&egress.link, arrival, id);
     }
 
     /// A packet leaves port `place` of a switch that has more to do than to send it.
@@ -202,23 +259,23 @@ impl Ordered {
         now: Time,
         (id, arrival): (PacketId, Time),
         place: usize,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        let (port, egress) = (lookup.port(place), &ports[place]);
-        with.sink.observe(now, port, PortEvent::Served(&with.packets[id], &egress.port));
-        let lost = self.faults.as_mut().is_some_and(|faults| faults.loses(port, now, &with.packets[id]));
-        with.sink.observe(now, port, PortEvent::Left(&with.packets[id], lost));
+        let (port, egress) = (core.lookup.port(place), &core.ports[place]);
+        sink.observe(now, port, PortEvent::Served(&packets[id], &egress.port));
+        let lost = self.faults.as_mut().is_some_and(|faults| faults.loses(port, now, &packets[id]));
+        sink.observe(now, port, PortEvent::Left(&packets[id], lost));
         if let Some(shared) = &mut self.shared {
-            shared.release(now, port, id, with.packets);
+            shared.release(now, port, id, packets);
         }
         if lost {
-            with.packets.remove(id);
+            packets.remove(id);
         } else {
-            with.sink.send(&egress.link, arrival, id);
+            sink.send(&egress.link, arrival, id);
         }
-        self.take_effect(now, lookup, ports, with);
+        self.take_effect(now, core, packets, sink);
     }
 
     /// A frame arrives over link `ingress`; first what is due is done.
@@ -226,43 +283,43 @@ impl Ordered {
         &mut self,
         now: Time,
         ingress: PortId,
-        frame: u32,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        frame: Frame,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        self.advance(now, lookup, ports, with);
+        self.advance(now, core, packets, sink);
         if let Some(shared) = &mut self.shared {
             shared.model.on_frame(now, ingress, frame, &mut shared.effects);
         }
-        self.take_effect(now, lookup, ports, with);
+        self.take_effect(now, core, packets, sink);
     }
 
     /// Does what the shared state has asked for.
     fn take_effect<L>(
         &mut self,
         now: Time,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
         let Some(shared) = &mut self.shared else { return };
         for effect in shared.effects.take() {
             // The port that leads back to where the link comes from.
-            let place = lookup.place(shared.reverse[effect.ingress().index()]);
-            let egress = &mut ports[place];
+            let place = core.lookup.place(shared.reverse[effect.ingress().index()]);
+            let egress = &mut core.ports[place];
             match effect {
                 Effect::Send { frame, .. } => {
-                    with.sink.send_frame(&egress.link, now + egress.port.model().delay(), frame);
+                    sink.send_frame(&egress.link, now + egress.port.model().delay(), frame);
                 }
                 Effect::SetGate { gate, .. } => {
                     shared.gates[place] = gate;
                     if gate == Gate::Open
-                        && let Some(service) = egress.port.resume(now, with.packets)
+                        && let Some(service) = egress.port.resume(now, packets)
                     {
-                        egress.begin(service, with.jitter);
-                        self.agenda.set(place, service.ends);
-                        with.sink.due(&egress.link, service.ends);
+                        egress.begin(service, core.jitter);
+                        self.agenda.push(place, service.ends);
+                        sink.due(&egress.link, service.ends);
                     }
                 }
             }
@@ -275,24 +332,24 @@ impl Ordered {
         now: Time,
         port: PortId,
         own: Rate,
-        lookup: &Lookup,
-        ports: &mut [Egress<L>],
-        with: &mut Context<'_, impl Sink<L>>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
     ) {
-        self.advance(now, lookup, ports, with);
-        let place = lookup.place(port);
-        let egress = &mut ports[place];
+        self.advance(now, core, packets, sink);
+        let place = core.lookup.place(port);
+        let egress = &mut core.ports[place];
         if self.is_down(port, now) {
             let shared = &mut self.shared;
-            let lost = egress.port.flush(now, with.packets, |id, packets| {
+            let lost = egress.port.flush(now, packets, |id, packets| {
                 shared.iter_mut().for_each(|shared| shared.release(now, port, id, packets));
             });
-            self.agenda.set(place, Time::MAX);
+            self.agenda.remove(place);
             self.count_lost(port, lost);
-            with.sink.observe(now, port, PortEvent::Flushed);
+            sink.observe(now, port, PortEvent::Flushed);
         }
         let rate = self.faults.as_ref().and_then(|faults| faults.rate(port, now)).unwrap_or(own);
-        ports[place].port.set_rate(rate);
-        self.take_effect(now, lookup, ports, with);
+        core.ports[place].port.set_rate(rate);
+        self.take_effect(now, core, packets, sink);
     }
 }

@@ -18,7 +18,7 @@ const PACKET: Duration = Duration::from_ns(80);
 #[derive(Default)]
 struct Seen {
     packets: Vec<(Time, u32, PacketId)>,
-    frames: Vec<(Time, u32, u32)>,
+    frames: Vec<(Time, u32, Frame)>,
     drops: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ impl Sink<u32> for Seen {
         self.packets.push((at, *link, id));
     }
 
-    fn send_frame(&mut self, link: &u32, at: Time, frame: u32) {
+    fn send_frame(&mut self, link: &u32, at: Time, frame: Frame) {
         self.frames.push((at, *link, frame));
     }
 
@@ -82,7 +82,7 @@ impl World {
         self.switch.advance(at(ns), &mut self.packets, &mut self.seen)
     }
 
-    fn frame(&mut self, ns: u64, from: u32, frame: u32) {
+    fn frame(&mut self, ns: u64, from: u32, frame: Frame) {
         self.switch.on_frame(at(ns), PortId(from), frame, &mut self.packets, &mut self.seen);
     }
 }
@@ -126,9 +126,9 @@ fn a_switch_that_holds_much_from_a_neighbour_tells_it_to_wait_and_later_to_go_on
     let mut world = World::new(&drop_tail(), Config::Pause(pause));
     (0..4).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 2, 3);
-    assert_eq!(world.seen.frames, [(at(1000), 4, 1)], "once, and only to host 0");
+    assert_eq!(world.seen.frames, [(at(1000), 4, Frame::PAUSE)], "once, and only to host 0");
     world.advance(10_000);
-    assert_eq!(world.seen.frames[1..], [(at(240) + DELAY, 4, 0)], "when a third one has left");
+    assert_eq!(world.seen.frames[1..], [(at(240) + DELAY, 4, Frame::RESUME)], "when a third one has left");
 }
 
 #[test]
@@ -137,13 +137,13 @@ fn a_closed_gate_holds_data_back_and_what_it_held_goes_when_it_opens() {
     let mut world = World::new(&drop_tail(), Config::Pause(pause));
     world.arrive(0, 0, 1);
     world.arrive(0, 0, 1);
-    world.frame(40, 1, 1);
+    world.frame(40, 1, Frame::PAUSE);
     assert_eq!(world.advance(500), Time::MAX, "nothing is due");
     assert_eq!(world.seen.packets.len(), 1, "the packet in service leaves");
     assert!(world.switch.is_held(), "and yet it is not idle");
     world.arrive(500, 0, 1);
     world.arrive(500, 0, 2);
-    world.frame(600, 1, 0);
+    world.frame(600, 1, Frame::RESUME);
     world.advance(10_000);
     let arrivals: Vec<_> = world.seen.packets[1..].iter().map(|&(time, link, _)| (time, link)).collect();
     let expected = [(at(580) + DELAY, 6), (at(680) + DELAY, 5), (at(760) + DELAY, 5)];
@@ -157,8 +157,8 @@ fn a_gate_that_opens_while_a_packet_is_in_service_changes_nothing() {
     let mut world = World::new(&drop_tail(), Config::Pause(pause));
     world.arrive(0, 0, 1);
     world.arrive(0, 0, 1);
-    world.frame(20, 1, 1);
-    world.frame(40, 1, 0);
+    world.frame(20, 1, Frame::PAUSE);
+    world.frame(40, 1, Frame::RESUME);
     world.advance(10_000);
     let arrivals: Vec<_> = world.seen.packets.iter().map(|&(time, ..)| time).collect();
     assert_eq!(arrivals, [at(80) + DELAY, at(160) + DELAY]);

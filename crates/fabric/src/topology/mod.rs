@@ -136,7 +136,7 @@ fn hosts_in_range(parameter: &'static str, per_switch: u32, switches: u32) -> Re
 }
 
 impl FatTree {
-    /// The largest k that keeps host numbers within a packet's 24 bits.
+    /// The largest k: 524,288 hosts a site.
     const MAX_K: u32 = 128;
 
     /// Checks the parameters.
@@ -144,12 +144,21 @@ impl FatTree {
     /// # Errors
     /// If k is odd, too small or too large, a rate is zero, or the oversubscription does not divide the uplinks.
     pub fn check(&self) -> Result<(), TopologyError> {
-        if self.k < 2 || !self.k.is_multiple_of(2) || self.k > Self::MAX_K {
+        if self.k < 2 || !self.k.is_multiple_of(2) {
             return Err(TopologyError::new(
                 "k",
                 self.k,
                 "a fat tree's switches have an even number of ports",
                 format_args!("give an even k from 2 to {}, such as 8", Self::MAX_K),
+            ));
+        }
+        if self.k > Self::MAX_K {
+            let hosts = |k: u32| u64::from(k).pow(3) / 4;
+            return Err(TopologyError::new(
+                "k",
+                self.k,
+                format_args!("a site of {} hosts is too large", hosts(self.k)),
+                format_args!("give at most {}, which makes {} hosts", Self::MAX_K, hosts(Self::MAX_K)),
             ));
         }
         positive_rate("link_rate", self.link_rate)?;

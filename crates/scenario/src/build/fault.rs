@@ -1,7 +1,7 @@
 //! Faults: names and patterns to links.
 
 use super::given;
-use crate::error;
+use crate::error::ValueError;
 use crate::model::{LinkFault, Scenario};
 use crate::names;
 use crate::value::{self, LossPackets, LossPer};
@@ -11,7 +11,7 @@ use farspan_units::{PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All faults of a scenario.
-pub(super) fn faults(scenario: &Scenario, network: &Network) -> Result<Vec<Fault>, error::Fault> {
+pub(super) fn faults(scenario: &Scenario, network: &Network) -> Result<Vec<Fault>, ValueError> {
     if scenario.fault.is_empty() {
         return Ok(Vec::new());
     }
@@ -58,13 +58,13 @@ fn links(
     fault: &LinkFault,
     network: &Network,
     names: &[String],
-) -> Result<Vec<PortId>, error::Fault> {
+) -> Result<Vec<PortId>, ValueError> {
     let pattern = given(fault.link.as_deref());
     let named = |(_, name): &(u32, &String)| names::matches(pattern, name);
     let mut ports: BTreeSet<_> = (0..).zip(names).filter(named).map(|(port, _)| PortId(port)).collect();
     if ports.is_empty() {
         let problem = format!("no link is named {pattern:?}");
-        return Err(error::Fault::new(path, problem, names::port_cure(pattern, names)));
+        return Err(ValueError::rule(path, problem, names::port_cure(pattern, names)));
     }
     if given(fault.both_directions) {
         let ends = network.links.iter().map(|link| (link.from, link.to, link.index));

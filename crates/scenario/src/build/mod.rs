@@ -9,9 +9,10 @@ mod traffic;
 
 pub use collectives::CollectivePlan;
 
-use crate::error::{Fault, ScenarioError};
+use crate::error::{ScenarioError, ValueError};
 use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
+use crate::text::typed;
 use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Network, Routes};
@@ -30,6 +31,7 @@ const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
 
 /// A world, ready to run, and what the results need beside it.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct World {
     /// What the simulator runs.
     pub spec: Spec,
@@ -51,6 +53,7 @@ pub struct World {
 
 /// The farthest hosts of two sites.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SitePair {
     /// The one site, from 0.
     pub from: usize,
@@ -62,6 +65,7 @@ pub struct SitePair {
 
 /// What a path adds up to in an empty network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PathFacts {
     /// Links from sender to receiver.
     pub hops: usize,
@@ -77,10 +81,10 @@ impl World {
     /// # Errors
     /// If a value is out of range where only the whole shows it: the topology, a host, a file, a size distribution.
     pub fn build(resolved: &Resolved) -> Result<Self, ScenarioError> {
-        Self::try_build(resolved).map_err(|fault| resolved.error(fault))
+        Self::try_build(resolved).map_err(|error| resolved.error(error))
     }
 
-    fn try_build(resolved: &Resolved) -> Result<Self, Fault> {
+    fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {
         let scenario = resolved.scenario();
         let sizes = Sizes::of(scenario);
         let network = network::build(&scenario.topology, sizes)?;
@@ -256,19 +260,17 @@ fn shortest_link(network: &Network) -> Duration {
     network.links.iter().map(|link| link.delay).min().unwrap_or_default()
 }
 
-fn typed<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, Fault> {
+fn component<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, ValueError> {
     let table = part.map(|part| part.0.clone()).unwrap_or_default();
-    toml::Value::Table(table)
-        .try_into()
-        .map_err(|error: toml::de::Error| Fault::new(path, error.message(), ""))
+    toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| typed::error(path, error.message()))
 }
 
-fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, Fault> {
+fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
     Ok(Scheme {
-        congestion: typed(&format!("{path}.congestion"), class.congestion.as_ref())?,
-        balance: typed(&format!("{path}.balance"), class.balance.as_ref())?,
+        congestion: component(&format!("{path}.congestion"), class.congestion.as_ref())?,
+        balance: component(&format!("{path}.balance"), class.balance.as_ref())?,
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
-        coding: typed(&format!("{path}.coding"), class.coding.as_ref())?,
+        coding: component(&format!("{path}.coding"), class.coding.as_ref())?,
         window_check: given(class.window_check),
         profile: FlowProfile::default(),
     })
@@ -281,9 +283,9 @@ fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
 }
 
 /// The class's own time-out, or the scenario's.
-fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Recovery, Fault> {
+fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Recovery, ValueError> {
     let read = |key: &str, error: String| {
-        Fault::new(
+        ValueError::rule(
             format!("{path}.{key}"),
             error,
             "write it as under [transport], such as \"path\" or \"10ms\"",
@@ -319,7 +321,11 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
         Some(toml::Value::Boolean(backoff)) => *backoff,
         Some(other) => {
             let problem = format!("{other} is not true or false");
-            return Err(Fault::new(format!("{path}.backoff"), problem, "write backoff = true or false"));
+            return Err(ValueError::rule(
+                format!("{path}.backoff"),
+                problem,
+                "write backoff = true or false",
+            ));
         }
     };
     Ok(Recovery { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })

@@ -1,7 +1,7 @@
 //! Topologies: parameters to nodes and links, and the delay between the sites that gives the base RTT asked for.
 
 use super::{Sizes, given};
-use crate::error::Fault;
+use crate::error::{Problem, ValueError};
 use crate::model::Topology;
 use crate::topology::{self, Base};
 use crate::value::{Oversubscription, TopologyKind};
@@ -12,7 +12,7 @@ use farspan_workload::{self as workload, Capacity, WanLinks};
 use std::collections::BTreeMap;
 
 /// Builds the network; the delay between sites follows from `topology.wan.rtt`.
-pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault> {
+pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, ValueError> {
     let mut network = match given(topology.kind) {
         TopologyKind::FatTree => fat_tree(topology).build(),
         TopologyKind::DualFatTree => dual_fat_tree(topology).build(),
@@ -23,7 +23,7 @@ pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault>
         TopologyKind::Star => star(topology).build(),
         TopologyKind::FromFile => Ok(from_file(topology, sizes)?),
     }
-    .map_err(fault)?;
+    .map_err(invalid)?;
     let buffers = [
         ("topology.buffer", topology.buffer),
         ("topology.core_border_buffer", topology.core_border_buffer),
@@ -32,7 +32,7 @@ pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, Fault>
     for (path, buffer) in buffers {
         if buffer.is_some_and(|buffer| buffer < sizes.mtu()) {
             let problem = format!("a buffer of {} holds no packet of {}", given(buffer), sizes.mtu());
-            return Err(Fault::new(path, problem, "give more, such as \"1MiB\""));
+            return Err(ValueError::rule(path, problem, "give more, such as \"1MiB\""));
         }
     }
     if let Some(rtt) = topology.wan.as_ref().and_then(|wan| wan.rtt) {
@@ -123,44 +123,45 @@ fn star(topology: &Topology) -> Star {
     Star { switch_delay: given(topology.switch_delay), hosts }
 }
 
-fn from_file(topology: &Topology, sizes: Sizes) -> Result<Network, Fault> {
+fn from_file(topology: &Topology, sizes: Sizes) -> Result<Network, ValueError> {
     let base = Base {
         rate: given(topology.link_rate),
         delay: given(topology.link_delay),
         switch_delay: given(topology.switch_delay),
     };
-    let fail = |error: String| Fault::new("topology.file", error, "");
+    let key = "topology.file";
     let file = topology::Topology::open(given(topology.file.as_deref()));
-    let network = file.and_then(|file| file.network(&base)).map_err(|error| fail(error.to_string()))?;
+    let network = file.and_then(|file| file.network(&base));
+    let network = network.map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
     let small = |link: &&farspan_fabric::Link| link.buffer.is_some_and(|buffer| buffer < sizes.mtu());
     if let Some(link) = network.links.iter().find(small) {
         let [from, to] = [link.from, link.to].map(|node| &network.nodes[node.index()].name);
         let (buffer, mtu) = (given(link.buffer), sizes.mtu());
-        return Err(fail(format!(
-            "a buffer of {buffer} from {from} to {to} holds no packet of {mtu}; give more"
-        )));
+        let problem = format!("a buffer of {buffer} from {from} to {to} holds no packet of {mtu}");
+        return Err(ValueError::rule(key, problem, "give more"));
     }
     Ok(network)
 }
 
 /// The generators' parameters, as keys of a scenario.
-fn fault(error: TopologyError) -> Fault {
-    let key = match error.parameter {
+fn invalid(error: TopologyError) -> ValueError {
+    let parameter = match error.parameter {
         "hosts_per_side" | "hosts_per_leaf" | "hosts_per_switch" => "hosts",
         "wan.link_rate" => "wan.rate",
         key => key,
     };
-    Fault::new(format!("topology.{key}"), format!("{} = {}: {}", key, error.value, error.problem), error.cure)
+    let error = TopologyError { parameter, ..error };
+    ValueError::new(format!("topology.{parameter}"), Problem::Topology(error))
 }
 
 /// Delays the links between the sites so that the base RTT between hosts of two sites is `rtt`.
-fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), Fault> {
+fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), ValueError> {
     let last = HostId(network.hosts - 1);
     let walk = Routes::new(network, 0).walk(network, HostId(0), last);
     let without = walk.one_way(network, sizes.mtu()) + walk.one_way(network, sizes.header);
     if rtt < without {
         let problem = format!("{rtt} is less than the {without} that the links inside the sites take");
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             "topology.wan.rtt",
             problem,
             "give a longer base RTT, or shorten topology.link_delay",

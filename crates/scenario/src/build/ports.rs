@@ -1,7 +1,7 @@
 //! Ports: what a scheme asks of them, tier by tier.
 
 use super::{PathFacts, given};
-use crate::error::Fault;
+use crate::error::ValueError;
 use crate::model::{Ports, Scenario};
 use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TopologyKind, TrimVictim};
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
@@ -15,7 +15,7 @@ pub(super) fn by_tier(
     scenario: &Scenario,
     intra: Option<PathFacts>,
     inter: Option<PathFacts>,
-) -> Result<ByTier, Fault> {
+) -> Result<ByTier, ValueError> {
     let port = |tier: Tier| {
         let (buffer, rate) = usual(scenario, tier);
         config(scenario, tier, buffer, rate, (intra, inter))
@@ -30,7 +30,7 @@ pub(super) fn own(
     network: &Network,
     intra: Option<PathFacts>,
     inter: Option<PathFacts>,
-) -> Result<BTreeMap<PortId, Arc<PortConfig>>, Fault> {
+) -> Result<BTreeMap<PortId, Arc<PortConfig>>, ValueError> {
     let mut own = BTreeMap::new();
     if given(scenario.topology.kind) != TopologyKind::FromFile {
         return Ok(own);
@@ -83,7 +83,7 @@ fn config(
     buffer: Bytes,
     rate: Rate,
     (intra, inter): (Option<PathFacts>, Option<PathFacts>),
-) -> Result<PortConfig, Fault> {
+) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
     let overflow = overflow(scenario, buffer)?;
     let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };
@@ -94,13 +94,13 @@ fn config(
 /// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).
 const HEADER_BUFFERS: u64 = 2;
 
-fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, Fault> {
+fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, ValueError> {
     let (ports, transport) = (&scenario.scheme.ports, &scenario.transport);
     if given(ports.overflow) == value::Overflow::Drop {
         return Ok(Overflow::Drop);
     }
     if !given(transport.ack_priority) {
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             "scheme.ports.overflow",
             "trimmed packets travel in the priority queue, which transport.ack_priority = false turns off",
             "write transport.ack_priority = true, or overflow = \"drop\"",
@@ -135,7 +135,7 @@ fn marked(
     rate: Rate,
     intra: Option<PathFacts>,
     inter: Option<PathFacts>,
-) -> Result<PortConfig, Fault> {
+) -> Result<PortConfig, ValueError> {
     let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| Red {
         min: size.mul_f64(given(min)),
         max: size.mul_f64(given(max)),
@@ -164,7 +164,7 @@ fn marked(
             PhantomSize::Value(bytes) => bytes,
         };
         if size.is_zero() {
-            return Err(Fault::new(
+            return Err(ValueError::rule(
                 "scheme.ports.phantom.size",
                 "a phantom queue of no bytes",
                 "give a size",

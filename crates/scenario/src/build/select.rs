@@ -1,7 +1,7 @@
 //! Which flows and which ports: by id, name, tag, class and pattern.
 
 use super::{World, given};
-use crate::error::{Fault, Place, ScenarioError};
+use crate::error::{Place, Problem, ScenarioError, ValueError};
 use crate::model::Scenario;
 use crate::names::{self, matches};
 use crate::value::{FlowChoice, PortChoice};
@@ -49,11 +49,11 @@ impl World {
         let (mut traced, mut tapped) = (BTreeSet::new(), BTreeSet::new());
         for word in flows {
             let found = self::flows("", std::slice::from_ref(word), network, workload);
-            traced.extend(found.map_err(|fault| fault.at(at("--trace", word)))?);
+            traced.extend(found.map_err(|error| error.at(at("--trace", word)))?);
         }
         for word in ports {
             let found = self::ports("", std::slice::from_ref(word), network);
-            tapped.extend(found.map_err(|fault| fault.at(at("--pcap", word)))?);
+            tapped.extend(found.map_err(|error| error.at(at("--pcap", word)))?);
         }
         self.spec.trace = Trace { flows: traced.into_iter().collect(), ports: tapped.into_iter().collect() };
         Ok(())
@@ -61,7 +61,11 @@ impl World {
 }
 
 /// What the probes of a scenario look at.
-pub(super) fn probes(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Probes, Fault> {
+pub(super) fn probes(
+    scenario: &Scenario,
+    network: &Network,
+    workload: &Workload,
+) -> Result<Probes, ValueError> {
     let probes = &scenario.probes;
     let rate_interval = given(probes.rate_interval).get();
     let queue_interval = given(probes.queue_interval).get();
@@ -73,7 +77,7 @@ pub(super) fn probes(scenario: &Scenario, network: &Network, workload: &Workload
     let links = ports("probes.links", &probes.links)?;
     if !links.is_empty() && queue_interval.is_none() {
         let cure = "give probes.queue_interval, such as \"100us\", or leave the links out";
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             "probes.links",
             "links are sampled at probes.queue_interval, which is off",
             cure,
@@ -91,14 +95,17 @@ pub(super) fn probes(scenario: &Scenario, network: &Network, workload: &Workload
 }
 
 /// The flows whose rates, windows and RTTs are sampled.
-fn sampled_flows(scenario: &Scenario, network: &Network, workload: &Workload) -> Result<Vec<FlowId>, Fault> {
+fn sampled_flows(
+    scenario: &Scenario,
+    network: &Network,
+    workload: &Workload,
+) -> Result<Vec<FlowId>, ValueError> {
     let group = scenario.measure.fairness_group.as_deref();
     let tag = match group {
         None => None,
         Some(group) => Some(workload.tags.iter().position(|tag| tag == group).ok_or_else(|| {
             let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
-            let (problem, cure) = names::unknown("tag", group, &tags, &[]);
-            Fault::new("measure.fairness_group", problem, cure)
+            ValueError::unknown("measure.fairness_group", "tag", group, &tags, &[])
         })? as u32),
     };
     let all = (0..).map(FlowId).zip(&workload.flows);
@@ -110,14 +117,13 @@ fn sampled_flows(scenario: &Scenario, network: &Network, workload: &Workload) ->
 }
 
 /// The series that the patterns choose.
-fn series(patterns: &[String]) -> Result<Series, Fault> {
+fn series(patterns: &[String]) -> Result<Series, ValueError> {
     let mut chosen = Series::NONE;
     for pattern in patterns {
         let mut found = PROBES.into_iter().filter(|kind| matches(pattern, probe(*kind).name())).peekable();
         if found.peek().is_none() {
             let known: Vec<_> = PROBES.into_iter().map(|kind| probe(kind).name()).collect();
-            let (problem, cure) = names::unknown("series", pattern, &known, &[]);
-            return Err(Fault::new("probes.series", problem, cure));
+            return Err(ValueError::unknown("probes.series", "series", pattern, &known, &[]));
         }
         chosen = found.fold(chosen, Series::with);
     }
@@ -127,8 +133,8 @@ fn series(patterns: &[String]) -> Result<Series, Fault> {
 /// The ports with these names, or that these patterns match, in order of their ids.
 ///
 /// # Errors
-/// If one of them names no port; the fault stands at `key`.
-pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<Vec<PortId>, Fault> {
+/// If one of them names no port; the error stands at `key`.
+pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<Vec<PortId>, ValueError> {
     if wanted.is_empty() {
         return Ok(Vec::new());
     }
@@ -139,7 +145,7 @@ pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<V
         let matching: Vec<_> = matching.map(|(port, _)| port).collect();
         if matching.is_empty() {
             let problem = format!("there is no port {pattern:?}");
-            return Err(Fault::new(key, problem, names::port_cure(pattern, &all)));
+            return Err(ValueError::rule(key, problem, names::port_cure(pattern, &all)));
         }
         chosen.extend(matching);
     }
@@ -150,20 +156,20 @@ pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<V
 /// `class=inter`.
 ///
 /// # Errors
-/// If one of them selects no flow; the fault stands at `key`.
+/// If one of them selects no flow; the error stands at `key`.
 pub(crate) fn flows(
     key: &str,
     selectors: &[String],
     network: &Network,
     workload: &Workload,
-) -> Result<Vec<FlowId>, Fault> {
+) -> Result<Vec<FlowId>, ValueError> {
     let mut chosen = BTreeSet::new();
     for selector in selectors {
         let selected = selected(selector, network, workload);
-        let selected = selected.map_err(|(problem, cure)| Fault::new(key, problem, cure))?;
+        let selected = selected.map_err(|problem| ValueError::new(key, problem))?;
         if selected.is_empty() {
             let cure = format!("leave it out, or select some of {}", there(network, workload));
-            return Err(Fault::new(key, format!("{selector:?} selects none of the flows"), cure));
+            return Err(ValueError::rule(key, format!("{selector:?} selects none of the flows"), cure));
         }
         chosen.extend(selected);
     }
@@ -185,11 +191,8 @@ fn is_inter(network: &Network, flow: &farspan_workload::Flow) -> bool {
     network.site(flow.src) != network.site(flow.dst)
 }
 
-/// What is wrong, and the cure.
-type Wrong = (String, String);
-
 /// The ids of the flows that one selector selects.
-fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Vec<u32>, Wrong> {
+fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Vec<u32>, Problem> {
     let flows = || (0..).zip(&workload.flows);
     let (what, value) = selector.split_once('=').unwrap_or(("", selector));
     match (what, value) {
@@ -201,7 +204,7 @@ fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Ve
         ("tag", _) => {
             let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
             if !tags.iter().any(|tag| matches(value, tag)) {
-                return Err(names::unknown("tag", value, &tags, &[]));
+                return Err(Problem::UnknownName(names::unknown("tag", value, &tags, &[])));
             }
             let matching = flows().filter(|(_, flow)| matches(value, tags[flow.tag as usize]));
             Ok(matching.map(|(id, _)| id).collect())
@@ -210,35 +213,33 @@ fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Ve
             let of_class = flows().filter(|(_, flow)| is_inter(network, flow) == (value == "inter"));
             Ok(of_class.map(|(id, _)| id).collect())
         }
-        ("class", _) => Err(names::unknown("class", value, &["intra", "inter"], &[])),
+        ("class", _) => Err(Problem::UnknownName(names::unknown("class", value, &["intra", "inter"], &[]))),
         _ => {
             let cure =
                 "write flow=17,18 or flow=10..19, tag=NAME (* stands for any text), or class=intra|inter";
-            Err((format!("{selector:?} selects no flows"), cure.to_owned()))
+            Err(Problem::rule(format!("{selector:?} selects no flows"), cure))
         }
     }
 }
 
 /// The flow ids of `17` or of `20..29`, of `count` flows.
-fn ids(word: &str, count: usize) -> Result<std::ops::RangeInclusive<u32>, Wrong> {
+fn ids(word: &str, count: usize) -> Result<std::ops::RangeInclusive<u32>, Problem> {
     let number = |text: &str| {
         text.trim().parse::<u32>().map_err(|_| {
             let cure = "write flow=17, flow=17,18 or flow=10..19 (both ends included)";
-            (format!("{text:?} is not a flow id"), cure.to_owned())
+            Problem::rule(format!("{text:?} is not a flow id"), cure)
         })
     };
     let (first, last) = word.split_once("..").unwrap_or((word, word));
     let (first, last) = (number(first)?, number(last)?);
     if first > last {
-        return Err((
-            format!("no flow id lies between {first} and {last}"),
-            "write the smaller one first".to_owned(),
-        ));
+        let problem = format!("no flow id lies between {first} and {last}");
+        return Err(Problem::rule(problem, "write the smaller one first"));
     }
     if last as usize >= count {
         let nearest = count.saturating_sub(1);
         let cure = format!("the nearest is {nearest}; give numbers from 0 to {nearest}");
-        return Err((format!("there is no flow {last}"), cure));
+        return Err(Problem::rule(format!("there is no flow {last}"), cure));
     }
     Ok(first..=last)
 }

@@ -1,7 +1,7 @@
 //! Traffic: the parts of a workload to flows.
 
 use super::given;
-use crate::error::Fault;
+use crate::error::ValueError;
 use crate::model::{Scenario, Workload as Part};
 use crate::resolve::Resolved;
 use crate::value::{
@@ -17,17 +17,17 @@ use farspan_workload::{
 };
 
 /// Draws all flows of a scenario.
-pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> Result<Workload, Fault> {
+pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> Result<Workload, ValueError> {
     let scenario = resolved.scenario();
     let draw = Draw { resolved, scenario, sites, capacity };
     let parts = (0..).zip(&scenario.workload).map(|(number, part)| draw.part(number, part));
     let parts = parts.collect::<Result<Vec<_>, _>>()?;
-    let mut all = workload::assemble(parts)
-        .map_err(|error: AssembleError| Fault::new("workload", error.to_string(), ""))?;
+    let mut all =
+        workload::assemble(parts).map_err(|error: AssembleError| ValueError::new("workload", error))?;
     all.exclude_warmup(Time::ZERO + given(scenario.measure.warmup));
     all.leave_out_after(Time::ZERO + given(scenario.stop.time));
     if all.flows.is_empty() {
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             "workload",
             "no flow starts before stop.time",
             "raise stop.time, load or flows",
@@ -41,7 +41,7 @@ pub(super) fn too_large(
     all: &Workload,
     scenario: &Scenario,
     shape: impl Fn(&Flow) -> Option<Shape>,
-) -> Result<(), Fault> {
+) -> Result<(), ValueError> {
     let payload = given(scenario.transport.payload);
     let most = |flow: &Flow| {
         let most = u64::from(u32::MAX - 1);
@@ -57,7 +57,7 @@ pub(super) fn too_large(
             WorkloadKind::Flows => "file",
             _ => "flow_size",
         };
-        Err(Fault::new(
+        Err(ValueError::rule(
             format!("workload[{}].{key}", flow.part),
             problem,
             format!("give at most {most} a flow"),
@@ -73,7 +73,7 @@ struct Draw<'a> {
 }
 
 impl Draw<'_> {
-    fn part(&self, number: u32, part: &Part) -> Result<workload::Part, Fault> {
+    fn part(&self, number: u32, part: &Part) -> Result<workload::Part, ValueError> {
         let path = format!("workload[{number}]");
         let tag = part.tag.clone().unwrap_or_default();
         let start = Time::ZERO + given(part.start);
@@ -83,13 +83,13 @@ impl Draw<'_> {
                 let senders = hosts(given(part.senders.as_deref()));
                 let receiver = HostId(given(part.receiver));
                 workload::incast(self.sites, receiver, &senders, given(part.flow_size), start)
-                    .map_err(|error| incast_fault(&path, receiver, &error))?
+                    .map_err(|error| incast_error(&path, receiver, error))?
             }
             WorkloadKind::Permutation => {
                 let pattern =
                     if part.class.is_some() { workload::site_permutations } else { workload::permutation };
                 pattern(self.sites, given(part.flow_size), start, number, seed)
-                    .map_err(|error| pattern_fault(&path, "flow_size", &error))?
+                    .map_err(|error| pattern_error(&path, "flow_size", error))?
             }
             WorkloadKind::Pairs => {
                 let pair = |pair: &Vec<u32>| [pair[0], pair[1]].map(HostId);
@@ -97,13 +97,13 @@ impl Draw<'_> {
                 let gap = given(part.gap);
                 workload::pairs(self.sites, &pairs, given(part.flow_size), start, gap).map_err(|error| {
                     let key = if error == PatternError::ZeroSize { "flow_size" } else { "pairs" };
-                    pattern_fault(&path, key, &error)
+                    pattern_error(&path, key, error)
                 })?
             }
             WorkloadKind::Poisson => {
                 let poisson = self.poisson(&path, number, part, start)?;
                 workload::poisson(&poisson, self.sites, self.capacity, seed)
-                    .map_err(|error| poisson_fault(&path, &error))?
+                    .map_err(|error| poisson_error(&path, error))?
             }
             WorkloadKind::Flows => return self.list(&path, number, part, &tag, start),
             WorkloadKind::Allreduce
@@ -112,7 +112,7 @@ impl Draw<'_> {
             | WorkloadKind::AllToAll => {
                 return collective(part)
                     .part(&tag, number, start, self.sites)
-                    .map_err(|error| collective_fault(&path, part, &error));
+                    .map_err(|error| collective_error(&path, part, error));
             }
         };
         Ok(by_size(part, workload::Part::new(tag, flows)))
@@ -125,18 +125,18 @@ impl Draw<'_> {
         part: &Part,
         tag: &str,
         start: Time,
-    ) -> Result<workload::Part, Fault> {
+    ) -> Result<workload::Part, ValueError> {
         let key = format!("{path}.file");
         let file = self.resolved.file(&key, given(part.file.as_deref()));
-        let fault = |error: ListError| Fault::new(key.clone(), error.to_string(), "");
-        let mut list = workload::list::read(&file, self.sites, number, tag).map_err(fault)?;
+        let invalid = |error: ListError| ValueError::new(key.clone(), error);
+        let mut list = workload::list::read(&file, self.sites, number, tag).map_err(invalid)?;
         for flow in &mut list.flows {
             flow.start = flow.start.saturating_add(start - Time::ZERO);
         }
         Ok(list)
     }
 
-    fn poisson(&self, path: &str, number: u32, part: &Part, start: Time) -> Result<Poisson, Fault> {
+    fn poisson(&self, path: &str, number: u32, part: &Part, start: Time) -> Result<Poisson, ValueError> {
         let (intra, inter) = self.distributions(path, part)?;
         let warmup = given(self.scenario.measure.warmup);
         // With a warm-up, arrivals go on until the last measured flow has ended.
@@ -159,7 +159,11 @@ impl Draw<'_> {
         })
     }
 
-    fn distributions(&self, path: &str, part: &Part) -> Result<(SizeDistribution, SizeDistribution), Fault> {
+    fn distributions(
+        &self,
+        path: &str,
+        part: &Part,
+    ) -> Result<(SizeDistribution, SizeDistribution), ValueError> {
         let key = format!("{path}.sizes");
         let (intra, inter) = match (&part.sizes, part.mix.and_then(Mix::sizes)) {
             (Some(SizeNames::Both(name)), _) => ((key.clone(), name.as_str()), (key, name.as_str())),
@@ -169,20 +173,20 @@ impl Draw<'_> {
             ),
             (None, Some((intra, inter))) => ((key.clone(), intra), (key, inter)),
             (None, None) => {
-                return Err(Fault::new(key, "missing", "give a distribution, such as \"websearch\""));
+                return Err(ValueError::missing(key, "a distribution, such as \"websearch\""));
             }
         };
         Ok((self.distribution(intra)?, self.distribution(inter)?))
     }
 
     /// A built-in distribution, or a CSV file.
-    fn distribution(&self, (path, name): (String, &str)) -> Result<SizeDistribution, Fault> {
+    fn distribution(&self, (path, name): (String, &str)) -> Result<SizeDistribution, ValueError> {
         let distribution = if name.ends_with(".csv") {
             SizeDistribution::from_csv(&self.resolved.file(&path, name))
         } else {
             SizeDistribution::built_in(name)
         };
-        distribution.map_err(|error: SizesError| Fault::new(path, error.to_string(), ""))
+        distribution.map_err(|error: SizesError| ValueError::new(path, error))
     }
 }
 
@@ -208,11 +212,11 @@ fn load(part: &Part) -> Load {
     }
 }
 
-fn arrivals(path: &str, part: &Part) -> Result<Arrivals, Fault> {
+fn arrivals(path: &str, part: &Part) -> Result<Arrivals, ValueError> {
     match (part.flows, part.duration) {
         (Some(flows), _) => u32::try_from(flows).map(Arrivals::Flows).map_err(|_| {
             let problem = format!("{flows} flows, but flow ids end at {}", u32::MAX);
-            Fault::new(format!("{path}.flows"), problem, "ask for fewer")
+            ValueError::rule(format!("{path}.flows"), problem, "ask for fewer")
         }),
         (None, duration) => Ok(Arrivals::For(given(duration))),
     }
@@ -257,7 +261,7 @@ pub(super) fn collective(part: &Part) -> Collective {
     }
 }
 
-fn collective_fault(path: &str, part: &Part, error: &CollectiveError) -> Fault {
+fn collective_error(path: &str, part: &Part, error: CollectiveError) -> ValueError {
     let key = match error {
         CollectiveError::TooSmall { .. } => "flow_size",
         CollectiveError::NoIterations | CollectiveError::TooMany { .. } => "iterations",
@@ -265,30 +269,30 @@ fn collective_fault(path: &str, part: &Part, error: &CollectiveError) -> Fault {
         _ if part.ranks.is_some() => "ranks",
         _ => "groups",
     };
-    Fault::new(format!("{path}.{key}"), error.to_string(), "")
+    ValueError::new(format!("{path}.{key}"), error)
 }
 
-fn incast_fault(path: &str, receiver: HostId, error: &PatternError) -> Fault {
+fn incast_error(path: &str, receiver: HostId, error: PatternError) -> ValueError {
     let key = match error {
-        PatternError::NoSuchHost { host, .. } if *host == receiver => "receiver",
+        PatternError::NoSuchHost { host, .. } if host == receiver => "receiver",
         PatternError::ZeroSize => "flow_size",
         _ => "senders",
     };
-    pattern_fault(path, key, error)
+    pattern_error(path, key, error)
 }
 
-fn pattern_fault(path: &str, key: &str, error: &PatternError) -> Fault {
-    Fault::new(format!("{path}.{key}"), error.to_string(), "")
+fn pattern_error(path: &str, key: &str, error: PatternError) -> ValueError {
+    ValueError::new(format!("{path}.{key}"), error)
 }
 
-fn poisson_fault(path: &str, error: &PoissonError) -> Fault {
+fn poisson_error(path: &str, error: PoissonError) -> ValueError {
     let key = match error {
-        PoissonError::Load { .. } | PoissonError::TooLate => "load",
         PoissonError::NoReference { .. } | PoissonError::NoneCounted { .. } => "load_reference",
         PoissonError::Nothing { what: "duration" } => "duration",
         PoissonError::Nothing { .. } | PoissonError::TooMany { .. } => "flows",
         PoissonError::Mix { .. } | PoissonError::Alone { .. } => "mix",
         PoissonError::NoSuchHost { .. } | PoissonError::NoReceiver => "receivers",
+        _ => "load",
     };
-    Fault::new(format!("{path}.{key}"), error.to_string(), "")
+    ValueError::new(format!("{path}.{key}"), error)
 }

@@ -1,8 +1,8 @@
 //! The constants of a control, a path selector or a coding in both profiles, with the sources that the data file names.
 
-use crate::profile::DATA;
+use crate::catalog::profile::DATA;
 use crate::resolve::Resolved;
-use crate::source::Source;
+use crate::text::source::Source;
 use farspan_transport::{balance, coding, congestion};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -120,7 +120,7 @@ fn values(name: &str, profile: &str) -> Vec<(String, String)> {
 /// A table's values by dotted key, as TOML.
 fn flatten(prefix: &str, table: &Table) -> Vec<(String, String)> {
     let one = |(key, value): (&String, &Value)| {
-        let key = crate::document::join(prefix, key);
+        let key = crate::text::join(prefix, key);
         match value {
             Value::Table(inner) => flatten(&key, inner),
             Value::Array(items) => {

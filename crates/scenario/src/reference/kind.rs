@@ -133,9 +133,9 @@ mod tests {
     use serde_json::json;
 
     fn of(node: &Value) -> Kind {
-        let root = crate::schema::schema();
+        let root = crate::text::schema::schema();
         let mut nodes = Vec::new();
-        crate::schema::flatten(&root, node, &mut nodes);
+        crate::text::schema::flatten(&root, node, &mut nodes);
         kind(&root, node, &nodes)
     }
 

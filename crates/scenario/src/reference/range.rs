@@ -1,8 +1,10 @@
 //! Ranges of values: what the checks say of a value that is surely out of range.
 
 use super::kind::Kind;
+use crate::error::Problem;
 use crate::resolve::Resolved;
-use crate::source::Source;
+use crate::text::source::Source;
+use farspan_transport::Requirement;
 
 /// Scenarios in which, together, every key applies.
 const SCENARIOS: &[&str] = &[
@@ -39,7 +41,7 @@ fn ask(text: &str, first: Option<&str>, path: &str, kind: &Kind) -> Option<Strin
             .and_then(|()| source.set(&format!("{path}={value}")));
         let Err(error) = set.and_then(|()| Resolved::new(source)) else { continue };
         if error.path == path
-            && let Some(range) = range(&error.cure)
+            && let Some(range) = range(&error.problem)
         {
             return Some(range);
         }
@@ -47,16 +49,17 @@ fn ask(text: &str, first: Option<&str>, path: &str, kind: &Kind) -> Option<Strin
     None
 }
 
-/// The range that a cure names: "give ... from A to B" or "give at most B".
-fn range(cure: &str) -> Option<String> {
-    let words = cure.strip_prefix("give ")?;
-    let end = |text: &str| text.split([',', ';', ' ']).next().unwrap_or_default().to_owned();
-    if let Some(most) = words.strip_prefix("at most ") {
-        return Some(format!("at most {}", end(most)));
+/// The range that a value is out of.
+fn range(problem: &Problem) -> Option<String> {
+    match problem {
+        Problem::OutOfRange { least, most, .. } => Some(format!("{least} to {most}")),
+        Problem::Parameter(error) => match &error.expected {
+            Requirement::InRange { least, most } => Some(format!("{least} to {most}")),
+            Requirement::AtMost { most, .. } => Some(format!("at most {most}")),
+            _ => None,
+        },
+        _ => None,
     }
-    let (_, range) = format!(" {words}").split_once(" from ").map(|(a, b)| (a.to_owned(), b.to_owned()))?;
-    let (least, most) = range.split_once(" to ")?;
-    Some(format!("{least} to {}", end(most)))
 }
 
 /// Values that no range holds, of this type.

@@ -1,8 +1,8 @@
 //! Faults of links: which keys each kind needs, their defaults and ranges.
 
 use super::Context;
-use super::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
-use crate::error::Fault;
+use crate::error::ValueError;
+use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
 use crate::model::LinkFault;
 use crate::value::{FaultKind, LossPackets};
 use farspan_fabric::fault::LossProcess;
@@ -23,32 +23,29 @@ const fn keys(kind: FaultKind) -> &'static [&'static str] {
 }
 
 impl Context<'_> {
-    pub(super) fn faults(&self, written: Vec<LinkFault>) -> Result<Vec<LinkFault>, Fault> {
+    pub(super) fn faults(&self, written: Vec<LinkFault>) -> Result<Vec<LinkFault>, ValueError> {
         (0..).zip(written).map(|(n, fault)| self.fault(&format!("fault[{n}]"), fault)).collect()
     }
 
-    fn fault(&self, path: &str, written: LinkFault) -> Result<LinkFault, Fault> {
-        let missing = |key: &str, cure: String| Fault::new(format!("{path}.{key}"), "missing", cure);
+    fn fault(&self, path: &str, written: LinkFault) -> Result<LinkFault, ValueError> {
+        let missing = |key: &str, example: &str| ValueError::missing(format!("{path}.{key}"), example);
         let names = FaultKind::NAMES.join(", ");
-        let kind = written.kind.ok_or_else(|| missing("kind", format!("give one of {names}")))?;
-        self.only(path, kind.name(), &[COMMON, keys(kind)].concat())?;
+        let kind = written.kind.ok_or_else(|| missing("kind", &format!("one of {names}")))?;
+        self.only(path, kind.name(), &[COMMON, keys(kind)].concat(), "")?;
         if written.link.is_none() {
-            let cure =
-                "give a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"";
-            return Err(missing("link", cure.to_owned()));
+            let example =
+                "a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"";
+            return Err(missing("link", example));
         }
         let mut fault = times(path, written)?;
         match kind {
             FaultKind::LinkDown | FaultKind::BlackHole => {}
             FaultKind::Rate if fault.rate.is_none() => {
-                return Err(missing("rate", "give the rate meanwhile, such as \"10Gbps\"".to_owned()));
+                return Err(missing("rate", "the rate meanwhile, such as \"10Gbps\""));
             }
             FaultKind::Rate => within(&format!("{path}.rate"), fault.rate, SLOWEST, FASTEST)?,
             FaultKind::Loss if fault.probability.is_none() => {
-                return Err(missing(
-                    "probability",
-                    "give the share of packets lost, such as 1e-4".to_owned(),
-                ));
+                return Err(missing("probability", "the share of packets lost, such as 1e-4"));
             }
             FaultKind::Loss => {
                 within(&format!("{path}.probability"), fault.probability, 0.0, 1.0)?;
@@ -59,7 +56,7 @@ impl Context<'_> {
         Ok(fault)
     }
 
-    fn blocks(&self, path: &str, fault: &mut LinkFault) -> Result<(), Fault> {
+    fn blocks(&self, path: &str, fault: &mut LinkFault) -> Result<(), ValueError> {
         let mut constants = self.constants("block_loss");
         fault.block = fault.block.or_else(|| constant(&mut constants, "block"));
         fault.probabilities =
@@ -74,12 +71,16 @@ impl Context<'_> {
         if !(1..=block as usize).contains(&count) {
             let problem = format!("{count} probabilities for a block of {block}");
             let cure = "give those of losing 1, 2, ... packets, up to the whole block";
-            return Err(Fault::new(key, problem, cure));
+            return Err(ValueError::rule(key, problem, cure));
         }
         let sum: f64 = probabilities.iter().sum();
         if sum > 1.0 {
             let problem = format!("together {sum}");
-            return Err(Fault::new(key, problem, "give at most 1 together; the rest is that of no loss"));
+            return Err(ValueError::rule(
+                key,
+                problem,
+                "give at most 1 together; the rest is that of no loss",
+            ));
         }
         Ok(())
     }
@@ -90,13 +91,13 @@ fn constant<T: DeserializeOwned>(constants: &mut toml::Table, key: &str) -> Opti
 }
 
 /// When it begins, ends, and routes change.
-fn times(path: &str, written: LinkFault) -> Result<LinkFault, Fault> {
+fn times(path: &str, written: LinkFault) -> Result<LinkFault, ValueError> {
     let at = written.at.unwrap_or(Duration::ZERO);
     within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
     within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
     if let Some(until) = written.until.filter(|until| *until <= at) {
         let problem = format!("{until}, but it begins at {at}");
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             format!("{path}.until"),
             problem,
             "give a later time, or leave it out: for ever",
@@ -105,7 +106,7 @@ fn times(path: &str, written: LinkFault) -> Result<LinkFault, Fault> {
     let withdraws = written.withdraw_routes.unwrap_or(false);
     if written.withdraw_delay.is_some() && !withdraws {
         let cure = "write withdraw_routes = true, or remove it";
-        return Err(Fault::new(format!("{path}.withdraw_delay"), "no routes are withdrawn", cure));
+        return Err(ValueError::rule(format!("{path}.withdraw_delay"), "no routes are withdrawn", cure));
     }
     within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
     Ok(LinkFault {

@@ -1,9 +1,9 @@
 //! The files that a scenario reads: their digests tell scenarios apart that name the same files with other contents.
 
-use crate::builtin::BuiltInTopology;
-use crate::document::join;
-use crate::error::Fault;
+use crate::catalog::builtin::BuiltInTopology;
+use crate::error::ValueError;
 use crate::model::{Topology, Workload};
+use crate::text::join;
 use crate::value::{ClassSizes, Sizes};
 use farspan_units::random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub(super) fn digests(
     topology: &Topology,
     workload: &[Workload],
     written: &BTreeMap<String, String>,
-) -> Result<BTreeMap<String, String>, Fault> {
+) -> Result<BTreeMap<String, String>, ValueError> {
     let network = topology.file.as_deref().filter(|file| BuiltInTopology::named(file).is_none());
     let of_parts = workload.iter().flat_map(|part| part.file.as_deref().into_iter().chain(sizes(part)));
     let files: BTreeSet<&str> = network.into_iter().chain(of_parts).collect();
@@ -28,7 +28,7 @@ pub(super) fn digests(
         if let Some(before) = written.get(file).filter(|before| **before != digest) {
             let problem = format!("the file has changed: its digest is {digest}, and was {before}");
             let cure = "remove this line (or --set files={}) to take the file as it is now, or bring back the one that it was";
-            return Err(Fault::new(join("files", file), problem, cure));
+            return Err(ValueError::rule(join("files", file), problem, cure));
         }
         digests.insert(file.to_owned(), digest);
     }

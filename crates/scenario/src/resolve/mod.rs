@@ -2,15 +2,15 @@
 
 mod fault;
 mod files;
-pub(crate) mod limits;
 mod scheme;
 mod topology;
 mod workload;
 
-use crate::error::{Fault, ScenarioError};
+use crate::catalog::profile::Profiles;
+use crate::error::{ScenarioError, ValueError};
+use crate::limits;
 use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
-use crate::profile::Profiles;
-use crate::source::Source;
+use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
 
@@ -30,9 +30,9 @@ impl Resolved {
         let world = Profiles::get().constants(profile, &name, "world");
         let scenario = source.scenario(&world)?;
         let context = Context { source: &source, name: &name, profile };
-        let scenario = context.fill(scenario).map_err(|fault| {
-            let place = source.place(&fault.path);
-            fault.at(place)
+        let scenario = context.fill(scenario).map_err(|error| {
+            let place = source.place(&error.path);
+            error.at(place)
         })?;
         Ok(Self { scenario, source })
     }
@@ -82,9 +82,9 @@ impl Resolved {
     }
 
     /// The error for a value that turns out wrong while the world is built.
-    pub(crate) fn error(&self, fault: Fault) -> ScenarioError {
-        let place = self.source.place(&fault.path);
-        fault.at(place)
+    pub(crate) fn error(&self, error: ValueError) -> ScenarioError {
+        let place = self.source.place(&error.path);
+        error.at(place)
     }
 
     /// A file named at `path`.
@@ -101,7 +101,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn fill(&self, written: Scenario) -> Result<Scenario, Fault> {
+    fn fill(&self, written: Scenario) -> Result<Scenario, ValueError> {
         let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
         let (topology, sites) = self.topology(written.topology, jitter)?;
         let transport = transport(written.transport)?;
@@ -136,12 +136,12 @@ impl Context<'_> {
     }
 }
 
-fn transport(written: Transport) -> Result<Transport, Fault> {
+fn transport(written: Transport) -> Result<Transport, ValueError> {
     let payload = written.payload.unwrap_or(Bytes::new(4096));
     let header = written.header.unwrap_or(Bytes::new(64));
     let start = written.start.unwrap_or(FirstWindow::Bdp);
     if start == FirstWindow::Value(Bytes::ZERO) {
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             "transport.start",
             "a first window of nothing",
             "give \"bdp\", \"iw10\" or a size",
@@ -149,7 +149,7 @@ fn transport(written: Transport) -> Result<Transport, Fault> {
     }
     let rto = written.rto.unwrap_or(RtoRule::Path);
     if rto == RtoRule::Value(Duration::ZERO) {
-        return Err(Fault::new(
+        return Err(ValueError::rule(
             "transport.rto",
             "a time-out of nothing",
             "give \"path\", \"rfc6298\" or a time",
@@ -158,7 +158,7 @@ fn transport(written: Transport) -> Result<Transport, Fault> {
     let balance = written.balance.unwrap_or_else(|| Part::named("scheme"));
     if balance.name().is_none() {
         let cure = "give \"scheme\", a path selector, or { name = ..., ... }";
-        return Err(Fault::new("transport.balance", "no name", cure));
+        return Err(ValueError::rule("transport.balance", "no name", cure));
     }
     Ok(Transport {
         payload: Some(payload),
@@ -172,11 +172,11 @@ fn transport(written: Transport) -> Result<Transport, Fault> {
     })
 }
 
-fn probes(written: Probes) -> Result<Probes, Fault> {
+fn probes(written: Probes) -> Result<Probes, ValueError> {
     let interval = |path: &str, written: Option<Interval>| {
         let interval = written.unwrap_or(Interval::Off);
         if interval == Interval::Value(Duration::ZERO) {
-            return Err(Fault::new(
+            return Err(ValueError::rule(
                 path,
                 "samples without an interval",
                 "give a time, such as \"2ms\", or \"off\"",

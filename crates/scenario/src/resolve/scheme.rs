@@ -1,13 +1,13 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
 use super::Context;
-use crate::error::Fault;
+use crate::catalog::scheme::{self, RECOVERIES, Stack};
+use crate::error::{Problem, ValueError};
 use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
-use crate::names;
-use crate::profile::overlay;
-use crate::schema::Keys;
-use crate::scheme::{self, RECOVERIES, Stack};
-use crate::typed;
+use crate::names::UnknownName;
+use crate::text::overlay;
+use crate::text::schema::Keys;
+use crate::text::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
 use farspan_transport::ConfigError;
 use farspan_transport::{WindowCheck, balance, coding, congestion};
@@ -18,9 +18,11 @@ use toml::{Table, Value};
 const DEFAULT: &str = "uno";
 
 impl Context<'_> {
-    pub(super) fn scheme(&self, written: Scheme, transport: &Transport) -> Result<Scheme, Fault> {
+    pub(super) fn scheme(&self, written: Scheme, transport: &Transport) -> Result<Scheme, ValueError> {
         let name = written.name.unwrap_or_else(|| DEFAULT.to_owned());
-        let (intra, inter) = scheme::parse(&name)?;
+        let stacks = scheme::parse(&name);
+        let (intra, inter) =
+            stacks.map_err(|error| ValueError::new("scheme.name", Problem::Scheme(error)))?;
         let intra = self.class("scheme.intra", intra, written.intra, transport)?;
         let inter = self.class("scheme.inter", inter, written.inter, transport)?;
         let ports = self.ports(&intra, &inter, &written.ports)?;
@@ -34,10 +36,10 @@ impl Context<'_> {
         stack: Stack,
         written: SchemeClass,
         transport: &Transport,
-    ) -> Result<SchemeClass, Fault> {
+    ) -> Result<SchemeClass, ValueError> {
         let control_path = format!("{path}.congestion");
         let control = match written.congestion.as_ref().and_then(Part::name) {
-            Some(name) => scheme::control_name(&control_path, name)?,
+            Some(name) => named(&control_path, scheme::control_name(name))?,
             None => stack.control,
         };
         let constants = self.constants(control);
@@ -63,14 +65,14 @@ impl Context<'_> {
         stack: Stack,
         own: Option<Part>,
         transport: &Transport,
-    ) -> Result<balance::Config, Fault> {
+    ) -> Result<balance::Config, ValueError> {
         let shared = transport.balance.clone().filter(|part| part.name() != Some("scheme"));
         let (path, written) = match shared {
             Some(shared) => ("transport.balance", Some(shared)),
             None => (path, own),
         };
         let name = match written.as_ref().and_then(Part::name) {
-            Some(name) => scheme::balance_name(path, name)?,
+            Some(name) => named(path, scheme::balance_name(name))?,
             None => stack.balance,
         };
         let balance = part(&self.constants(name), "balance", name, written);
@@ -80,14 +82,14 @@ impl Context<'_> {
     }
 
     /// The coding: the class's own, else what the constants say of the scheme by its name, else the scheme's.
-    fn coding(&self, path: &str, stack: Stack, own: Option<Part>) -> Result<coding::Config, Fault> {
+    fn coding(&self, path: &str, stack: Stack, own: Option<Part>) -> Result<coding::Config, ValueError> {
         let of_scheme = stack.alias.and_then(|alias| self.constants(alias).remove("coding"));
         let of_scheme = of_scheme.and_then(|coding| coding.as_table().cloned().map(Part));
-        let named = |part: &Option<Part>| part.as_ref().and_then(Part::name).map(str::to_owned);
-        let name = match named(&own) {
-            Some(name) => scheme::coding_name(path, &name)?,
-            None => match named(&of_scheme).filter(|_| stack.coding != "none") {
-                Some(name) => scheme::coding_name(path, &name)?,
+        let name_of = |part: &Option<Part>| part.as_ref().and_then(Part::name).map(str::to_owned);
+        let name = match name_of(&own) {
+            Some(name) => named(path, scheme::coding_name(&name))?,
+            None => match name_of(&of_scheme).filter(|_| stack.coding != "none") {
+                Some(name) => named(path, scheme::coding_name(&name))?,
                 None => stack.coding,
             },
         };
@@ -105,7 +107,7 @@ impl Context<'_> {
 
     /// What the controls of both classes ask of the ports: every marker that either asks for, and trimming if either
     /// does. Where both set a constant, that of intra-DC flows stands.
-    fn ports(&self, intra: &SchemeClass, inter: &SchemeClass, written: &Ports) -> Result<Ports, Fault> {
+    fn ports(&self, intra: &SchemeClass, inter: &SchemeClass, written: &Ports) -> Result<Ports, ValueError> {
         let asked = |class: &SchemeClass| {
             let control = class.congestion.as_ref().and_then(Part::name).unwrap_or_default();
             let mut table = self.constants("ports");
@@ -140,7 +142,7 @@ fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Tab
 }
 
 /// A component from its table; unknown keys name the nearest known one.
-fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, Fault> {
+fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
     let steps = path.rsplit('.');
     let nested =
         steps.fold(table.clone(), |inner, step| Table::from_iter([(step.to_owned(), Value::Table(inner))]));
@@ -148,11 +150,13 @@ fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, Fault> {
     typed::component(path, table)
 }
 
-fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), Fault> {
-    check.map_err(|error| {
-        let problem = format!("{} = {} {}", error.parameter, error.value, error.problem);
-        Fault::new(format!("{path}.{}", error.parameter), problem, error.cure)
-    })
+fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), ValueError> {
+    check.map_err(|error| ValueError::new(format!("{path}.{}", error.parameter), Problem::Parameter(error)))
+}
+
+/// Puts the error of a name at its path.
+fn named(path: &str, name: Result<&'static str, UnknownName>) -> Result<&'static str, ValueError> {
+    name.map_err(|error| ValueError::new(path, Problem::UnknownName(error)))
 }
 
 fn to_part<T: Serialize>(component: &T) -> Part {
@@ -162,14 +166,13 @@ fn to_part<T: Serialize>(component: &T) -> Part {
     }
 }
 
-fn known_recovery(path: &str, table: Table) -> Result<Part, Fault> {
+fn known_recovery(path: &str, table: Table) -> Result<Part, ValueError> {
     let part = Part(table);
     let name = part.name().unwrap_or_default();
     if RECOVERIES.contains(&name) {
         return Ok(part);
     }
-    let (problem, cure) = names::unknown("loss recovery", name, RECOVERIES, &[]);
-    Err(Fault::new(path, problem, cure))
+    Err(ValueError::unknown(path, "loss recovery", name, RECOVERIES, &[]))
 }
 
 fn union(ours: Option<Vec<PortTier>>, theirs: Option<Vec<PortTier>>) -> Vec<PortTier> {
@@ -180,7 +183,12 @@ fn union(ours: Option<Vec<PortTier>>, theirs: Option<Vec<PortTier>>) -> Vec<Port
     tiers
 }
 
-fn fill_ports(written: &Ports, base: &Ports, marking: Marking, tiers: Vec<PortTier>) -> Result<Ports, Fault> {
+fn fill_ports(
+    written: &Ports,
+    base: &Ports,
+    marking: Marking,
+    tiers: Vec<PortTier>,
+) -> Result<Ports, ValueError> {
     let marking = written.marking.unwrap_or(marking);
     let red = marking.red.then(|| fill_red(written.red.as_ref(), base.red.as_ref())).transpose()?;
     let phantom =
@@ -199,14 +207,14 @@ fn fill_ports(written: &Ports, base: &Ports, marking: Marking, tiers: Vec<PortTi
     })
 }
 
-fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, Fault> {
+fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError> {
     let value = |get: fn(&Red) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
     let red = Red { min: value(|red| red.min), max: value(|red| red.max) };
     thresholds("scheme.ports.red", red.min, red.max)?;
     Ok(red)
 }
 
-fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Phantom, Fault> {
+fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Phantom, ValueError> {
     let value = |get: fn(&Phantom) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
     let phantom = Phantom {
         size: written.and_then(|p| p.size).or_else(|| base.and_then(|p| p.size)),
@@ -218,13 +226,16 @@ fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Pha
     thresholds("scheme.ports.phantom", phantom.min, phantom.max)?;
     let drain = phantom.drain.unwrap_or_default();
     if !(0.001..=1.0).contains(&drain) {
-        let cure = "give a fraction of the link's rate from 0.001 to 1, such as 0.9";
-        return Err(Fault::new("scheme.ports.phantom.drain", format!("a drain rate of {drain}"), cure));
+        let [value, least, most] = [format!("a drain rate of {drain}"), "0.001".to_owned(), "1".to_owned()];
+        return Err(ValueError::new(
+            "scheme.ports.phantom.drain",
+            Problem::OutOfRange { value, least, most },
+        ));
     }
     Ok(phantom)
 }
 
-fn thresholds(path: &str, min: Option<f64>, max: Option<f64>) -> Result<(), Fault> {
+fn thresholds(path: &str, min: Option<f64>, max: Option<f64>) -> Result<(), ValueError> {
     let (min, max) = (min.unwrap_or_default(), max.unwrap_or_default());
     let cure = "give fractions of the queue with 0 <= min <= max <= 1, such as { min = 0.25, max = 0.75 }";
     let key = match () {
@@ -232,5 +243,5 @@ fn thresholds(path: &str, min: Option<f64>, max: Option<f64>) -> Result<(), Faul
         () if !(0.0..=1.0).contains(&max) || max < min => "max",
         () => return Ok(()),
     };
-    Err(Fault::new(format!("{path}.{key}"), format!("thresholds from {min} to {max}"), cure))
+    Err(ValueError::rule(format!("{path}.{key}"), format!("thresholds from {min} to {max}"), cure))
 }

@@ -1,9 +1,9 @@
 //! Topology: which keys apply to which kind, and their defaults. Ranges are the generators' business.
 
 use super::Context;
-use super::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
-use crate::builtin::BuiltInTopology;
-use crate::error::Fault;
+use crate::catalog::builtin::BuiltInTopology;
+use crate::error::{Problem, ValueError};
+use crate::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
 use crate::model::{Topology, Wan};
 use crate::topology::{self, Defaults};
 use crate::value::{Jitter, Oversubscription, TopologyKind};
@@ -39,15 +39,18 @@ const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
 
 impl Context<'_> {
     /// Every key that applies, and how many sites there are.
-    pub(super) fn topology(&self, mut written: Topology, jitter: Jitter) -> Result<(Topology, usize), Fault> {
+    pub(super) fn topology(
+        &self,
+        mut written: Topology,
+        jitter: Jitter,
+    ) -> Result<(Topology, usize), ValueError> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
         let own = own_keys(kind);
-        self.only("topology", kind.name(), &[own, COMMON].concat()).map_err(|fault| match kind {
-            TopologyKind::FromFile => {
-                Fault { cure: format!("sites, nodes and links stand in its file; {}", fault.cure), ..fault }
-            }
-            _ => fault,
-        })?;
+        let elsewhere = match kind {
+            TopologyKind::FromFile => "sites, nodes and links stand in its file",
+            _ => "",
+        };
+        self.only("topology", kind.name(), &[own, COMMON].concat(), elsewhere)?;
         let mut sites = 1;
         if kind == TopologyKind::FromFile {
             sites = self.defaults_of_file(&mut written)?;
@@ -61,7 +64,11 @@ impl Context<'_> {
         let wan = wan.map(|wan| fill_wan(&wan, link_rate, buffer, two_sites)).transpose()?;
         if has("two_sites") && !two_sites && self.source.has("topology.wan") {
             let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
-            return Err(Fault::new("topology.wan", "the two sides of this dumbbell are one site", cure));
+            return Err(ValueError::rule(
+                "topology.wan",
+                "the two sides of this dumbbell are one site",
+                cure,
+            ));
         }
         let delays = written.host_delays.as_ref().map(|delays| delays.len() as u32);
         let hosts = if kind == TopologyKind::ParkingLot { 2 } else { 8 };
@@ -105,15 +112,14 @@ impl Context<'_> {
     }
 
     /// Puts what a topology file says of all links where the scenario says nothing; gives the number of sites.
-    fn defaults_of_file(&self, written: &mut Topology) -> Result<usize, Fault> {
+    fn defaults_of_file(&self, written: &mut Topology) -> Result<usize, ValueError> {
         let key = "topology.file";
         let Some(file) = written.file.take() else {
-            let cure = "give a topology file; `farspan new --topology` writes one";
-            return Err(Fault::new(key, "missing", cure));
+            return Err(ValueError::missing(key, "a topology file; `farspan new --topology` writes one"));
         };
         let file = if BuiltInTopology::named(&file).is_some() { file } else { self.absolute(key, &file) };
-        let topology =
-            topology::Topology::open(&file).map_err(|error| Fault::new(key, error.to_string(), ""))?;
+        let topology = topology::Topology::open(&file)
+            .map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
         let Defaults { rate, delay, buffer, switch_delay } = topology.file().defaults;
         written.file = Some(file);
         written.link_rate = written.link_rate.or(rate);
@@ -125,13 +131,20 @@ impl Context<'_> {
         Ok(topology.sites())
     }
 
-    /// Refuses keys of a table that do not apply to its kind.
-    pub(super) fn only(&self, path: &str, kind: &str, keys: &[&str]) -> Result<(), Fault> {
+    /// Refuses keys of a table that do not apply to its kind; `elsewhere`: where others stand, if anywhere.
+    pub(super) fn only(
+        &self,
+        path: &str,
+        kind: &str,
+        keys: &[&str],
+        elsewhere: &'static str,
+    ) -> Result<(), ValueError> {
         let stray =
             self.source.keys(path).into_iter().find(|key| key != "kind" && !keys.contains(&key.as_str()));
         stray.map_or(Ok(()), |key| {
-            let problem = format!("{kind} has no {key:?}");
-            Err(Fault::new(format!("{path}.{key}"), problem, format!("it has: {}", keys.join(", "))))
+            let keys = keys.iter().map(|key| (*key).to_owned()).collect();
+            let path = format!("{path}.{key}");
+            Err(ValueError::new(path, Problem::NotApplicable { kind: kind.to_owned(), key, keys, elsewhere }))
         })
     }
 }
@@ -143,7 +156,7 @@ fn uplinks(
     hosts: u32,
     link_rate: Rate,
     uplink_rate: Rate,
-) -> Result<(u32, Option<Oversubscription>), Fault> {
+) -> Result<(u32, Option<Oversubscription>), ValueError> {
     within("topology.link_rate", Some(link_rate), SLOWEST, FASTEST)?;
     within("topology.uplink_rate", Some(uplink_rate), SLOWEST, FASTEST)?;
     let down = u128::from(hosts) * u128::from(link_rate.as_bps());
@@ -152,7 +165,7 @@ fn uplinks(
     let asked = written.oversubscription;
     if let Some(Oversubscription { tor, agg }) = asked.filter(|ratio| ratio.agg != 1) {
         let problem = format!("[{tor}, {agg}], but a leaf-spine is oversubscribed at its leaves only");
-        return Err(Fault::new(key, problem, "give one number, such as 2"));
+        return Err(ValueError::rule(key, problem, "give one number, such as 2"));
     }
     let Some(spines) = written.spines else {
         let tor = asked.map_or(1, |ratio| ratio.tor);
@@ -163,7 +176,7 @@ fn uplinks(
                 "at {tor}:1, {hosts} hosts of {link_rate} a leaf need no whole number of uplinks of {uplink_rate}"
             );
             let cure = "give another oversubscription, hosts or uplink_rate, or give topology.spines";
-            return Err(Fault::new(key, problem, cure));
+            return Err(ValueError::rule(key, problem, cure));
         }
         return Ok(((down / all) as u32, Some(Oversubscription { tor, agg: 1 })));
     };
@@ -176,12 +189,12 @@ fn uplinks(
             asked.tor,
             down as f64 / all as f64
         );
-        return Err(Fault::new(key, problem, "leave out topology.spines, or the oversubscription"));
+        return Err(ValueError::rule(key, problem, "leave out topology.spines, or the oversubscription"));
     }
     Ok((spines, ratio))
 }
 
-fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool) -> Result<Wan, Fault> {
+fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool) -> Result<Wan, ValueError> {
     let rtt = written.rtt.unwrap_or(Duration::from_ms(2));
     if two_sites {
         return Ok(Wan { rtt: Some(rtt), buffer: Some(written.buffer.unwrap_or(buffer)), ..Wan::default() });
@@ -194,10 +207,14 @@ fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool) -> R
     })
 }
 
-fn star_delays(delays: Vec<Duration>, hosts: u32) -> Result<Vec<Duration>, Fault> {
+fn star_delays(delays: Vec<Duration>, hosts: u32) -> Result<Vec<Duration>, ValueError> {
     if delays.len() == hosts as usize {
         return Ok(delays);
     }
     let problem = format!("{} delays for {hosts} hosts", delays.len());
-    Err(Fault::new("topology.host_delays", problem, "give one for each host, or leave out topology.hosts"))
+    Err(ValueError::rule(
+        "topology.host_delays",
+        problem,
+        "give one for each host, or leave out topology.hosts",
+    ))
 }

@@ -1,9 +1,9 @@
 //! Parts of the workload: which keys each kind needs, and their defaults.
 
 use super::Context;
-use crate::error::Fault;
+use crate::error::ValueError;
 use crate::model::Workload;
-use crate::source::knobs;
+use crate::text::source::knobs;
 use crate::value::{
     ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TriggerDelay, WorkloadKind,
 };
@@ -15,10 +15,10 @@ impl Context<'_> {
         &self,
         written: Vec<Workload>,
         several_sites: bool,
-    ) -> Result<Vec<Workload>, Fault> {
+    ) -> Result<Vec<Workload>, ValueError> {
         if written.is_empty() {
             let cure = "add a [[workload]] with a kind, such as \"incast\" (see `farspan new`)";
-            return Err(Fault::new("workload", "nothing to send", cure));
+            return Err(ValueError::rule("workload", "nothing to send", cure));
         }
         (0..)
             .zip(written)
@@ -26,15 +26,11 @@ impl Context<'_> {
             .collect()
     }
 
-    fn part(&self, path: &str, written: Workload, several_sites: bool) -> Result<Workload, Fault> {
+    fn part(&self, path: &str, written: Workload, several_sites: bool) -> Result<Workload, ValueError> {
         let kind = written.kind.ok_or_else(|| {
-            Fault::new(
-                format!("{path}.kind"),
-                "missing",
-                format!("give one of {}", WorkloadKind::NAMES.join(", ")),
-            )
+            ValueError::missing(format!("{path}.kind"), format!("one of {}", WorkloadKind::NAMES.join(", ")))
         })?;
-        self.only(path, kind.name(), knobs(kind))?;
+        self.only(path, kind.name(), knobs(kind), "")?;
         let part = Workload {
             kind: Some(kind),
             tag: Some(written.tag.clone().unwrap_or_else(|| kind.name().to_owned())),
@@ -52,7 +48,11 @@ impl Context<'_> {
                 need(path, "flow_size", "a size, such as \"1MB\"", part.flow_size.is_some())?;
                 if part.class == Some(Class::Inter) {
                     let cure = "give \"intra\", or leave class out for a permutation of all hosts";
-                    return Err(Fault::new(format!("{path}.class"), "a permutation between the sites", cure));
+                    return Err(ValueError::rule(
+                        format!("{path}.class"),
+                        "a permutation between the sites",
+                        cure,
+                    ));
                 }
                 Ok(part)
             }
@@ -68,7 +68,7 @@ impl Context<'_> {
                 let odd = part.pairs.iter().flatten().position(|pair| pair.len() != 2);
                 if let Some(odd) = odd {
                     let cure = "give a sender and a receiver, such as [0, 129]";
-                    return Err(Fault::new(format!("{path}.pairs[{odd}]"), "not two hosts", cure));
+                    return Err(ValueError::rule(format!("{path}.pairs[{odd}]"), "not two hosts", cure));
                 }
                 Ok(part)
             }
@@ -89,16 +89,16 @@ impl Context<'_> {
         }
     }
 
-    fn poisson(&self, path: &str, part: Workload, several_sites: bool) -> Result<Workload, Fault> {
+    fn poisson(&self, path: &str, part: Workload, several_sites: bool) -> Result<Workload, ValueError> {
         let load = part.load.unwrap_or_default();
         need(path, "load", "a share of load_reference, such as 0.4", part.load.is_some())?;
         if !(load > 0.0 && load.is_finite()) {
             let cure = "give a share of capacity above 0, such as 0.4 for 40%";
-            return Err(Fault::new(format!("{path}.load"), format!("a load of {load}"), cure));
+            return Err(ValueError::rule(format!("{path}.load"), format!("a load of {load}"), cure));
         }
         if part.flows.is_some() == part.duration.is_some() {
             let problem = "either flows or duration says how many flows arrive";
-            return Err(Fault::new(
+            return Err(ValueError::rule(
                 format!("{path}.flows"),
                 problem,
                 "give one of the two, such as flows = 5000",
@@ -115,11 +115,11 @@ impl Context<'_> {
         };
         if part.receivers.as_ref().is_some_and(Vec::is_empty) {
             let cure = "list hosts, such as [240], or leave receivers out for all";
-            return Err(Fault::new(format!("{path}.receivers"), "nobody receives", cure));
+            return Err(ValueError::rule(format!("{path}.receivers"), "nobody receives", cure));
         }
         if part.receivers.is_some() && part.class.is_none() {
             let cure = "say whether their flows come from the same site: class = \"intra\" or \"inter\"";
-            return Err(Fault::new(format!("{path}.receivers"), "receivers without a class", cure));
+            return Err(ValueError::rule(format!("{path}.receivers"), "receivers without a class", cure));
         }
         Ok(Workload {
             sizes,
@@ -154,12 +154,13 @@ impl Context<'_> {
     }
 
     /// The mix, which must agree with sizes, class and sites.
-    fn mix(&self, path: &str, part: &Workload, several_sites: bool) -> Result<Option<Mix>, Fault> {
-        let fault = |key: &str, problem: &str, cure: &str| Fault::new(format!("{path}.{key}"), problem, cure);
+    fn mix(&self, path: &str, part: &Workload, several_sites: bool) -> Result<Option<Mix>, ValueError> {
+        let error =
+            |key: &str, problem: &str, cure: &str| ValueError::rule(format!("{path}.{key}"), problem, cure);
         let named = part.mix.is_some_and(|mix| mix.sizes().is_some());
         if named && part.sizes.is_some() {
             let problem = "a named mix brings its sizes";
-            return Err(fault(
+            return Err(error(
                 "sizes",
                 problem,
                 "remove sizes, or write the mix as intra : inter, such as \"4:1\"",
@@ -175,7 +176,7 @@ impl Context<'_> {
         }
         if part.class.is_some() && part.mix.is_some() && !named {
             let problem = "flows of one class have no mix of two";
-            return Err(fault("mix", problem, "remove class or mix"));
+            return Err(error("mix", problem, "remove class or mix"));
         }
         let inter = match (part.class, part.mix) {
             (Some(class), _) => class == Class::Inter,
@@ -184,7 +185,7 @@ impl Context<'_> {
         };
         if inter && !several_sites {
             let key = if part.class.is_some() { "class" } else { "mix" };
-            return Err(fault(
+            return Err(error(
                 key,
                 "inter-DC flows need two sites",
                 "take a topology with two sites, or mix = \"1:0\"",
@@ -196,11 +197,11 @@ impl Context<'_> {
 }
 
 /// A collective: who takes part, and the defaults.
-fn collective(path: &str, part: Workload) -> Result<Workload, Fault> {
+fn collective(path: &str, part: Workload) -> Result<Workload, ValueError> {
     if part.ranks.is_some() == part.groups.is_some() {
         let problem = "either ranks or groups says who takes part";
         let cure = "give one of the two, such as ranks = [0, 1, 2, 3] or groups = [[0, 128], [1, 129]]";
-        return Err(Fault::new(format!("{path}.ranks"), problem, cure));
+        return Err(ValueError::rule(format!("{path}.ranks"), problem, cure));
     }
     need(path, "flow_size", "a size, such as \"64MiB\"", part.flow_size.is_some())?;
     let all_to_all = part.kind == Some(WorkloadKind::AllToAll);
@@ -215,9 +216,9 @@ fn collective(path: &str, part: Workload) -> Result<Workload, Fault> {
     })
 }
 
-fn need(path: &str, key: &str, what: &str, given: bool) -> Result<(), Fault> {
+fn need(path: &str, key: &str, what: &str, given: bool) -> Result<(), ValueError> {
     if given {
         return Ok(());
     }
-    Err(Fault::new(format!("{path}.{key}"), "missing", format!("give {what}")))
+    Err(ValueError::missing(format!("{path}.{key}"), what))
 }

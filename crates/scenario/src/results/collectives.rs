@@ -24,8 +24,9 @@ pub(super) fn iterations(
         for group in 0..plan.groups {
             let moves = || plan.moves.iter().zip(flows).filter(|(each, _)| each.group == group);
             let first = moves().filter(|(each, _)| each.after.is_empty());
-            let start = first.map(|(_, flow)| flow.started.then_some(flow.start)).collect::<Option<Vec<_>>>();
-            let end = moves().map(|(_, flow)| flow.delivered).collect::<Option<Vec<_>>>();
+            let start = first.map(|(_, flow)| flow.outcome.started.then_some(flow.outcome.start));
+            let start = start.collect::<Option<Vec<_>>>();
+            let end = moves().map(|(_, flow)| flow.outcome.delivered).collect::<Option<Vec<_>>>();
             let last = |times: Option<Vec<Time>>| times.and_then(|times| times.into_iter().max());
             let start = last(start);
             rows.push(IterationRecord {

@@ -2,7 +2,7 @@
 
 use super::range::{expand, is_name};
 use super::{Base, TopologyFile};
-use crate::error::Fault;
+use crate::error::{Problem, ValueError};
 use crate::names;
 use crate::value::{Names, NodeType, Wiring};
 use farspan_fabric::topology::{Graph, GraphError, GraphGroup, GraphLink, GraphNode, GraphPart};
@@ -28,7 +28,7 @@ pub(super) struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    pub(super) fn new(file: &'a TopologyFile, base: &Base) -> Result<Self, Fault> {
+    pub(super) fn new(file: &'a TopologyFile, base: &Base) -> Result<Self, ValueError> {
         let mut parts = Self {
             graph: Graph { sites: file.site.len().max(1) as u32, ..Graph::default() },
             file,
@@ -46,8 +46,8 @@ impl<'a> Parts<'a> {
         Ok(parts)
     }
 
-    /// A fault of the graph at the entry that it comes from.
-    pub(super) fn fault(&self, error: GraphError) -> Fault {
+    /// An error of the graph at the entry that it comes from.
+    pub(super) fn error(&self, error: GraphError) -> ValueError {
         let path = match error.part {
             GraphPart::Whole => "node".to_owned(),
             GraphPart::Site(site) => format!("site[{site}]"),
@@ -55,58 +55,59 @@ impl<'a> Parts<'a> {
             GraphPart::Link(l) => format!("link[{}]", self.link_entries[l]),
             GraphPart::Group(g) => format!("ecmp[{}]", self.group_entries[g]),
         };
-        Fault::new(path, error.problem, error.cure)
+        ValueError::new(path, Problem::Graph(error))
     }
 
-    fn add_sites(&mut self) -> Result<(), Fault> {
+    fn add_sites(&mut self) -> Result<(), ValueError> {
         for (s, site) in self.file.site.iter().enumerate() {
             let path = format!("site[{s}].name");
             let Some(name) = site.name.as_deref() else {
-                return Err(Fault::new(path, "missing", "give the site a name, such as \"west\""));
+                return Err(ValueError::missing(path, "the site a name, such as \"west\""));
             };
             check_name(&path, name)?;
             if self.sites.insert(name, s as u32).is_some() {
                 let problem = format!("there is more than one site {name:?}");
-                return Err(Fault::new(path, problem, "give each a name of its own"));
+                return Err(ValueError::rule(path, problem, "give each a name of its own"));
             }
         }
         Ok(())
     }
 
-    fn site(&self, path: &str, name: Option<&str>) -> Result<u32, Fault> {
+    fn site(&self, path: &str, name: Option<&str>) -> Result<u32, ValueError> {
         match name {
             Some(name) => self.sites.get(name).copied().ok_or_else(|| {
                 let known: Vec<_> = self.sites.keys().copied().collect();
-                let (problem, cure) = names::unknown("site", name, &known, &[]);
-                let none = "add [[site]] with this name, or remove the key: there is one site then";
-                Fault::new(path, problem, if known.is_empty() { none.to_owned() } else { cure })
+                if known.is_empty() {
+                    let cure = "add [[site]] with this name, or remove the key: there is one site then";
+                    return ValueError::rule(path, format!("{name:?} is not a known site"), cure);
+                }
+                ValueError::unknown(path, "site", name, &known, &[])
             }),
             None if self.sites.len() > 1 => {
                 let known: Vec<_> = self.sites.keys().copied().collect();
-                Err(Fault::new(path, "missing", format!("give one of {}", known.join(", "))))
+                Err(ValueError::missing(path, format!("one of {}", known.join(", "))))
             }
             None => Ok(0),
         }
     }
 
-    fn add_nodes(&mut self, n: usize) -> Result<(), Fault> {
+    fn add_nodes(&mut self, n: usize) -> Result<(), ValueError> {
         let (node, path) = (&self.file.node[n], |key: &str| format!("node[{n}].{key}"));
-        let kind =
-            node.kind.ok_or_else(|| Fault::new(path("kind"), "missing", "give \"host\" or \"switch\""))?;
+        let kind = node.kind.ok_or_else(|| ValueError::missing(path("kind"), "\"host\" or \"switch\""))?;
         let site = self.site(&path("site"), node.site.as_deref())?;
         if kind == NodeType::Host && node.switch_delay.is_some() {
-            return Err(Fault::new(path("switch_delay"), "hosts have none", "remove it"));
+            return Err(ValueError::rule(path("switch_delay"), "hosts have none", "remove it"));
         }
         for name in
             expand_all(&path("name"), node.name.as_ref(), "a name, such as \"leaf0\" or \"host[0..15]\"")?
         {
             check_name(&path("name"), &name)?;
-            let fault = |problem| Err(Fault::new(path("name"), problem, "give each a name of its own"));
+            let twice = |problem| Err(ValueError::rule(path("name"), problem, "give each a name of its own"));
             if self.sites.contains_key(name.as_str()) {
-                return fault(format!("{name:?} is a site, too"));
+                return twice(format!("{name:?} is a site, too"));
             }
             if self.nodes.insert(name.clone(), self.graph.nodes.len()).is_some() {
-                return fault(format!("there is more than one node {name:?}"));
+                return twice(format!("there is more than one node {name:?}"));
             }
             let switch_delay = match kind {
                 NodeType::Host => Duration::ZERO,
@@ -119,23 +120,23 @@ impl<'a> Parts<'a> {
         self.not_too_many("node", self.graph.nodes.len())
     }
 
-    fn not_too_many(&self, what: &str, count: usize) -> Result<(), Fault> {
+    fn not_too_many(&self, what: &str, count: usize) -> Result<(), ValueError> {
         if count <= MOST {
             return Ok(());
         }
-        Err(Fault::new(what, format!("{count} of them are too many"), format!("give at most {MOST}")))
+        Err(ValueError::rule(what, format!("{count} of them are too many"), format!("give at most {MOST}")))
     }
 
-    fn node(&self, path: &str, name: &str) -> Result<usize, Fault> {
+    fn node(&self, path: &str, name: &str) -> Result<usize, ValueError> {
         self.nodes.get(name).copied().ok_or_else(|| {
             let known = || self.nodes.keys().map(String::as_str);
             let (near, all) = (names::hint(name, known()), names::ranges(known()));
             let cure = format!("{near}Nodes stand in [[node]]; there are: {all}");
-            Fault::new(path, format!("there is no node {name:?}"), cure)
+            ValueError::rule(path, format!("there is no node {name:?}"), cure)
         })
     }
 
-    fn add_links(&mut self, l: usize) -> Result<(), Fault> {
+    fn add_links(&mut self, l: usize) -> Result<(), ValueError> {
         let link = &self.file.link[l];
         let ends = |key: &str, names: Option<&Names>| {
             let path = format!("link[{l}].{key}");
@@ -152,7 +153,7 @@ impl<'a> Parts<'a> {
             Wiring::Blocks => blocks(&a, &b).ok_or_else(|| {
                 let problem = format!("{} and {} nodes make no equal blocks", a.len(), b.len());
                 let cure = "one number must divide the other; wiring = \"all\" links each with each";
-                Fault::new(format!("link[{l}].wiring"), problem, cure)
+                ValueError::rule(format!("link[{l}].wiring"), problem, cure)
             })?,
         };
         let link = GraphLink {
@@ -168,7 +169,7 @@ impl<'a> Parts<'a> {
         self.not_too_many("link", self.graph.links.len())
     }
 
-    fn add_groups(&mut self, g: usize) -> Result<(), Fault> {
+    fn add_groups(&mut self, g: usize) -> Result<(), ValueError> {
         let (group, path) = (&self.file.ecmp[g], |key: &str| format!("ecmp[{g}].{key}"));
         let switches = expand_all(&path("switch"), group.switch.as_ref(), "a switch, such as \"leaf0\"")?;
         let mut leaves = Vec::new();
@@ -191,7 +192,11 @@ impl<'a> Parts<'a> {
             let number = index.map(|index| {
                 index.parse::<u32>().map_err(|_| {
                     let problem = format!("{index:?} is no number of a parallel link");
-                    Fault::new(path("via"), problem, "write a switch, or a switch and a number: \"spine0#1\"")
+                    ValueError::rule(
+                        path("via"),
+                        problem,
+                        "write a switch, or a switch and a number: \"spine0#1\"",
+                    )
                 })
             });
             via.push((self.node(&path("via"), name)?, number.transpose()?));
@@ -200,7 +205,7 @@ impl<'a> Parts<'a> {
             let switch = self.node(&path("switch"), &name)?;
             if self.graph.nodes[switch].is_host {
                 let problem = format!("{name} is a host, which has one link");
-                return Err(Fault::new(path("switch"), problem, "name switches"));
+                return Err(ValueError::rule(path("switch"), problem, "name switches"));
             }
             self.graph.groups.push(GraphGroup { switch, leaves: leaves.clone(), via: via.clone() });
             self.group_entries.push(g);
@@ -217,7 +222,7 @@ impl<'a> Parts<'a> {
             .collect()
     }
 
-    fn leaf(&self, path: &str, name: &str) -> Result<usize, Fault> {
+    fn leaf(&self, path: &str, name: &str) -> Result<usize, ValueError> {
         let node = self.node(path, name)?;
         if !self.graph.nodes[node].is_host {
             return Ok(node);
@@ -226,28 +231,28 @@ impl<'a> Parts<'a> {
         let leaf = link.map(|link| if link.ends[0] == node { link.ends[1] } else { link.ends[0] });
         let leaf = leaf.map_or("", |leaf| self.graph.nodes[leaf].name.as_str());
         let problem = format!("{name} is a host, but ports are chosen by the switch that a packet goes to");
-        Err(Fault::new(path, problem, format!("name its switch, {leaf:?}")))
+        Err(ValueError::rule(path, problem, format!("name its switch, {leaf:?}")))
     }
 }
 
 /// Names of a key, ranges written out.
-fn expand_all(path: &str, names: Option<&Names>, what: &str) -> Result<Vec<String>, Fault> {
+fn expand_all(path: &str, names: Option<&Names>, what: &str) -> Result<Vec<String>, ValueError> {
     let Some(names) = names.filter(|names| !names.0.is_empty()) else {
-        return Err(Fault::new(path, "missing", format!("give {what}")));
+        return Err(ValueError::missing(path, what));
     };
     let mut all = Vec::new();
     for text in &names.0 {
-        all.extend(expand(text).map_err(|(problem, cure)| Fault::new(path, problem, cure))?);
+        all.extend(expand(text).map_err(|problem| ValueError::new(path, problem))?);
     }
     Ok(all)
 }
 
-fn check_name(path: &str, name: &str) -> Result<(), Fault> {
+fn check_name(path: &str, name: &str) -> Result<(), ValueError> {
     if is_name(name) {
         return Ok(());
     }
     let cure = "begin with a letter, and use letters, digits, _, - and . only";
-    Err(Fault::new(path, format!("{name:?} is no name"), cure))
+    Err(ValueError::rule(path, format!("{name:?} is no name"), cure))
 }
 
 /// The longer list dealt to the shorter one in equal blocks.

@@ -10,11 +10,11 @@ mod range;
 
 pub use model::{Defaults, Ecmp, Link, Node, Site, TopologyFile};
 
-use crate::builtin::BuiltInTopology;
-use crate::document::Document;
-use crate::error::{Fault, Place, ScenarioError};
-use crate::resolve::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
-use crate::schema::Keys;
+use crate::catalog::builtin::BuiltInTopology;
+use crate::error::{Place, ScenarioError, ValueError};
+use crate::limits::{FASTEST, LARGEST_BUFFER, LONGEST_DELAY, SLOWEST, within};
+use crate::text::document::Document;
+use crate::text::schema::Keys;
 use farspan_fabric::Network;
 use farspan_units::{Bytes, Duration, Rate};
 use std::path::Path;
@@ -61,7 +61,8 @@ impl Topology {
     /// If it cannot be read, is not TOML, or has unknown keys or values of the wrong type or out of range.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let fail = |problem: String, cure: &str| Fault::new("", problem, cure).at(Place::Whole(name.clone()));
+        let fail =
+            |problem: String, cure: &str| ValueError::rule("", problem, cure).at(Place::Whole(name.clone()));
         let text = std::fs::read(path).map_err(|error| {
             fail(
                 format!("cannot be read ({error})"),
@@ -82,7 +83,7 @@ impl Topology {
         document.check_keys(&Keys::of(schema()))?;
         let file: TopologyFile = document.typed()?;
         let topology = Self { document, file };
-        topology.check_ranges().map_err(|fault| topology.error(fault))?;
+        topology.check_ranges().map_err(|error| topology.error(error))?;
         Ok(topology)
     }
 
@@ -103,20 +104,20 @@ impl Topology {
     /// # Errors
     /// If names are unknown, given twice or no names, or the graph is no network.
     pub fn network(&self, base: &Base) -> Result<Network, ScenarioError> {
-        self.build(base).map_err(|fault| self.error(fault))
+        self.build(base).map_err(|error| self.error(error))
     }
 
-    fn build(&self, base: &Base) -> Result<Network, Fault> {
+    fn build(&self, base: &Base) -> Result<Network, ValueError> {
         let graph = graph::Parts::new(&self.file, base)?;
-        graph.graph.build().map_err(|error| graph.fault(error))
+        graph.graph.build().map_err(|error| graph.error(error))
     }
 
-    fn error(&self, fault: Fault) -> ScenarioError {
-        let place = self.document.nearest_place(&fault.path);
-        fault.at(place)
+    fn error(&self, error: ValueError) -> ScenarioError {
+        let place = self.document.nearest_place(&error.path);
+        error.at(place)
     }
 
-    fn check_ranges(&self) -> Result<(), Fault> {
+    fn check_ranges(&self) -> Result<(), ValueError> {
         let one = Bytes::new(1);
         let Defaults { rate, delay, buffer, switch_delay } = self.file.defaults;
         within("defaults.rate", rate, SLOWEST, FASTEST)?;

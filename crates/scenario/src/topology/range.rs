@@ -1,5 +1,7 @@
 //! Ranges of names: `host[0..15]`, `core[1..15 step 4]`.
 
+use crate::error::Problem;
+
 /// The most names of one range.
 const MOST: u64 = 1 << 20;
 
@@ -9,9 +11,9 @@ const CURE: &str = "write a range such as host[0..15] (both ends included) or co
 /// The names that a text stands for: itself, or those of its range.
 ///
 /// # Errors
-/// The problem and the cure, if it has a bracket that is no range, or a range of too many names.
-pub(super) fn expand(text: &str) -> Result<Vec<String>, (String, String)> {
-    let fail = |what: &str| Err((format!("{text:?}: {what}"), CURE.to_owned()));
+/// If it has a bracket that is no range, or a range of too many names.
+pub(super) fn expand(text: &str) -> Result<Vec<String>, Problem> {
+    let fail = |what: &str| Err(Problem::rule(format!("{text:?}: {what}"), CURE));
     let Some((before, rest)) = text.split_once('[') else {
         return if text.contains(']') { fail("\"]\" without \"[\"") } else { Ok(vec![text.to_owned()]) };
     };
@@ -30,7 +32,8 @@ pub(super) fn expand(text: &str) -> Result<Vec<String>, (String, String)> {
         return fail("the range begins after its end");
     }
     if (to - from) / step >= MOST {
-        return Err((format!("{text:?}: too many names"), format!("give at most {MOST} in one range")));
+        let cure = format!("give at most {MOST} in one range");
+        return Err(Problem::rule(format!("{text:?}: too many names"), cure));
     }
     Ok((from..=to).step_by(step as usize).map(|n| format!("{before}{n}{after}")).collect())
 }
@@ -46,7 +49,7 @@ mod tests {
     use super::*;
 
     fn all(text: &str) -> String {
-        expand(text).map_or_else(|(problem, _)| problem, |names| names.join(" "))
+        expand(text).map_or_else(|problem| problem.to_string(), |names| names.join(" "))
     }
 
     #[test]

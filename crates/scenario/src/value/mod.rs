@@ -32,6 +32,7 @@ macro_rules! word_or_quantity {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
             /// A value.
@@ -250,8 +251,7 @@ impl FromStr for Marking {
                 "step" => marking.step = true,
                 _ => {
                     let known = ["red", "phantom", "step", "red+phantom", "none"];
-                    let (problem, cure) = names::unknown("marking", word, &known, &[]);
-                    return Err(format!("{problem}; {cure}"));
+                    return Err(names::unknown("marking", word, &known, &[]).to_string());
                 }
             }
         }
@@ -291,7 +291,7 @@ mod tests {
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
-        assert!("rescaled".parse::<Profile>().unwrap_err().contains("not in this release"));
+        assert!("rescaled".parse::<Profile>().unwrap_err().problem().contains("not in this release"));
     }
 
     proptest! {

@@ -9,6 +9,7 @@ use std::fmt;
 
 /// Which ports a probe looks at.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PortChoice {
     /// The last links to the receivers with most traffic, and the links between the sites.
     Bottlenecks,
@@ -20,6 +21,7 @@ pub enum PortChoice {
 
 /// Which flows a probe looks at.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum FlowChoice {
     /// Every flow.
     All,
@@ -288,6 +290,7 @@ impl JsonSchema for Buffers {
 
 /// A flow-size distribution: one for all, or one for each class.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Sizes {
     /// The same for both classes.
     Both(String),

@@ -1,6 +1,6 @@
 //! Closed sets of words.
 
-use crate::names;
+use crate::names::{self, UnknownName};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -17,6 +17,7 @@ macro_rules! words {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
         }
@@ -41,15 +42,12 @@ macro_rules! words {
         }
 
         impl FromStr for $name {
-            type Err = String;
+            type Err = UnknownName;
 
-            fn from_str(text: &str) -> Result<Self, String> {
+            fn from_str(text: &str) -> Result<Self, UnknownName> {
                 match text {
                     $($word => Ok(Self::$variant),)*
-                    _ => {
-                        let (problem, cure) = names::unknown($what, text, Self::NAMES, &[$($planned),*]);
-                        Err(format!("{problem}; {cure}"))
-                    }
+                    _ => Err(names::unknown($what, text, Self::NAMES, &[$($planned),*])),
                 }
             }
         }

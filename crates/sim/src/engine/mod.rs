@@ -20,7 +20,7 @@ mod window;
 mod windowed;
 
 pub(crate) use oracle::Oracle;
-pub(crate) use packed::{MAX_LINKS, MAX_WINDOW, Message, Packed};
+pub(crate) use packed::{Arriving, MAX_LINKS, MAX_WINDOW, Message};
 pub(crate) use parallel::{Parallel, Part};
 pub(crate) use turns::Turns;
 pub(crate) use window::Window;
@@ -88,7 +88,7 @@ impl Key {
     }
 }
 
-/// A value that travels over a channel by itself, ahead of messages of the same instant: a pause, say. Below 2^31.
+/// A value that travels over a channel by itself, ahead of messages of the same instant: a pause, say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Frame(pub(crate) u32);
 
@@ -113,7 +113,7 @@ pub(crate) struct Channel {
     place: u32,
     /// The part of the world that the node belongs to: what one thread runs.
     part: u16,
-    /// Place among the channels that end at the node, in order of their ids.
+    /// Place among the channels that end at the node, in order of their ids; with the bit that tells messages from frames.
     rank: u16,
 }
 
@@ -153,7 +153,7 @@ impl Map {
             let is_next = turns.sides == 1 || side(start) != side(end);
             let place = if part == part_of[start as usize] && is_next { node } else { Channel::AWAY };
             // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
-            Channel { id, place, part, rank: (*degree - 1) as u16 }
+            Channel { id, place, part, rank: (*degree - 1) as u16 | packed::IS_MESSAGE }
         };
         let ends = channels.iter().map(|&(_, end)| places[end as usize].1).collect();
         let channels = (0..).zip(channels).map(channel).collect();
@@ -191,8 +191,9 @@ pub(crate) trait Cargo<M> {
     /// Puts a message in.
     fn unpack(&mut self, parcel: Self::Parcel) -> M;
 
-    /// A message is about to be handled: what it names may be brought into the cache.
-    fn fetch(&self, msg: M);
+    /// The message with this number is about to be handled: what it names may be brought into the cache. Numbers of no
+    /// message mean nothing.
+    fn fetch(&self, number: u32);
 }
 
 /// A part of the world that owns its state.

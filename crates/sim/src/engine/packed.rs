@@ -5,7 +5,7 @@ use super::{EventClass, Frame, Payload};
 use farspan_units::{Duration, Time};
 use std::marker::PhantomData;
 
-/// What travels between nodes, as a number below 2^31 - 1.
+/// What travels between nodes, as a number below 2^32 - 1.
 pub(crate) trait Message: Copy {
     /// The number.
     fn number(self) -> u32;
@@ -18,15 +18,15 @@ pub(crate) trait Message: Copy {
 }
 
 /// Bits of a message in a packed key.
-const MSG_BITS: u32 = 31;
+const MSG_BITS: u32 = 32;
 /// Bits of the channel's rank among those that end at a node.
-const RANK_BITS: u32 = 11;
+const RANK_BITS: u32 = 10;
 /// Below the time: class, rank, message.
 const TIME_SHIFT: u32 = MSG_BITS + RANK_BITS + 1;
 /// Bits of the picoseconds into a window.
 pub(super) const WINDOW_BITS: u32 = 64 - TIME_SHIFT;
-/// Set for what is not a [`Frame`]: at one instant frames come first.
-const IS_MESSAGE: u64 = 1 << (MSG_BITS + RANK_BITS);
+/// Set beside the rank of what is not a [`Frame`]: at one instant frames come first.
+pub(super) const IS_MESSAGE: u16 = 1 << RANK_BITS;
 /// Links that can end at one node.
 pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
 /// The longest window.
@@ -50,11 +50,12 @@ impl<M> Copy for Packed<M> {}
 impl<M: Message> Packed<M> {
     #[inline(always)]
     pub(super) fn message(offset: u64, rank: u16, msg: M) -> Self {
-        let key = offset << TIME_SHIFT | IS_MESSAGE | u64::from(rank) << MSG_BITS | u64::from(msg.number());
-        Self(key, PhantomData)
+        debug_assert!(rank & IS_MESSAGE != 0, "a rank as a channel has it");
+        Self(offset << TIME_SHIFT | u64::from(rank) << MSG_BITS | u64::from(msg.number()), PhantomData)
     }
 
     pub(super) const fn frame(offset: u64, rank: u16, frame: Frame) -> Self {
+        let rank = rank & !IS_MESSAGE;
         Self(offset << TIME_SHIFT | (rank as u64) << MSG_BITS | frame.0 as u64, PhantomData)
     }
 
@@ -71,23 +72,19 @@ impl<M: Message> Packed<M> {
         (self.0 >> MSG_BITS) as usize & (MAX_LINKS - 1)
     }
 
-    /// The message; `None` if it is a [`Frame`].
-    #[inline(always)]
-    pub(crate) fn get(self) -> Option<M> {
-        // SAFETY: the number was packed in `message`, and what a calendar keeps is under way.
-        (self.0 & IS_MESSAGE != 0).then(|| unsafe { M::from_number(self.low()) })
-    }
-
     /// What came, with the class of its event.
     pub(crate) fn payload(self) -> (EventClass, Payload<M>) {
-        match self.get() {
-            Some(msg) => (EventClass::Arrival, Payload::Message(msg)),
-            None => (EventClass::Frame, Payload::Frame(Frame(self.low()))),
+        if (self.0 >> MSG_BITS) as u16 & IS_MESSAGE == 0 {
+            return (EventClass::Frame, Payload::Frame(Frame(self.low())));
         }
+        // SAFETY: the number was packed in `message`, and what a calendar keeps is under way.
+        (EventClass::Arrival, Payload::Message(unsafe { M::from_number(self.low()) }))
     }
 
-    const fn low(self) -> u32 {
-        self.0 as u32 & ((1 << MSG_BITS) - 1)
+    /// The message's number, or the frame's value.
+    #[inline(always)]
+    pub(super) const fn low(self) -> u32 {
+        self.0 as u32
     }
 
     /// Whether it comes after another one, and not just was sent after it.
@@ -98,15 +95,20 @@ impl<M: Message> Packed<M> {
 
     /// What it is ordered by: time, class, rank.
     #[inline(always)]
-    pub(crate) const fn order(self) -> u64 {
+    pub(super) const fn order(self) -> u64 {
         self.0 >> MSG_BITS
     }
 
-    /// Which of `1 << bits` equal stretches of a window of `length` ps it arrives in.
-    #[inline(always)]
-    pub(super) const fn stretch(self, length: u64, bits: u32) -> usize {
+    /// How far to [shift](Self::stretch) where a window of `length` ps is cut into up to `1 << bits` stretches.
+    pub(super) const fn shift(length: u64, bits: u32) -> u32 {
         let width = u64::BITS - (length - 1).leading_zeros();
-        (self.0 >> (TIME_SHIFT + width.saturating_sub(bits))) as usize & ((1 << bits) - 1)
+        TIME_SHIFT + width.saturating_sub(bits)
+    }
+
+    /// Which stretch of the window it arrives in, modulo a number that is at least their number.
+    #[inline(always)]
+    pub(super) const fn stretch(self, shift: u32) -> usize {
+        (self.0 >> shift) as usize
     }
 
     /// Whether it arrives before `offset` ps into the window.
@@ -132,5 +134,60 @@ impl<M: Message> Packed<M> {
     pub(super) const unsafe fn of_bits(bits: &[u64]) -> &[Self] {
         // SAFETY: the type is transparent.
         unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) }
+    }
+}
+
+/// A packed message that is known not to be a frame.
+#[repr(transparent)]
+pub(crate) struct Arriving<M>(Packed<M>);
+
+impl<M> Clone for Arriving<M> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Arriving<M> {}
+
+impl<M: Message> Arriving<M> {
+    /// Messages, none of which is a frame.
+    ///
+    /// # Safety
+    /// No frame is among them.
+    pub(super) const unsafe fn all(messages: &mut [Packed<M>]) -> &mut [Self] {
+        // SAFETY: the type is transparent.
+        unsafe { std::slice::from_raw_parts_mut(messages.as_mut_ptr().cast(), messages.len()) }
+    }
+
+    /// The message.
+    #[inline(always)]
+    pub(crate) fn get(self) -> M {
+        // SAFETY: the number was packed in `Packed::message`, and what a calendar keeps is under way.
+        unsafe { M::from_number(self.0.low()) }
+    }
+
+    /// See [`Packed::at`].
+    #[inline(always)]
+    pub(crate) const fn at(self, start: Time) -> Time {
+        self.0.at(start)
+    }
+
+    /// See [`Packed::rank`].
+    #[inline]
+    pub(crate) const fn rank(self) -> usize {
+        self.0.rank()
+    }
+
+    /// See [`Packed::order`].
+    #[inline(always)]
+    pub(crate) const fn order(self) -> u64 {
+        self.0.order()
+    }
+
+    /// See [`Packed::is_after`].
+    #[inline(always)]
+    pub(crate) const fn is_after(self, other: Self) -> bool {
+        self.0.is_after(other.0)
     }
 }

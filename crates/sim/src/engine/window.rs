@@ -2,7 +2,7 @@
 
 use super::calendar::Calendar;
 use super::order::Order;
-use super::packed::{Message, Packed};
+use super::packed::{Arriving, Message, Packed};
 use super::wakes::Wakes;
 use super::windowed::Remote;
 use super::{Channel, Frame, Key, Outbox, Payload};
@@ -82,19 +82,35 @@ impl<'a, M: Message> Window<'a, M> {
         self.keys.sort_by_key(|key| key.order());
     }
 
+    /// Whether frames may be among the messages: then only [`Self::next`] hands them out.
+    pub(crate) const fn has_frames(&self) -> bool {
+        self.calendar.has_frames
+    }
+
     /// All messages, in order. The node handles them.
     #[inline]
-    pub(crate) fn take_sorted(&mut self) -> &'a [Packed<M>] {
-        let keys = self.take_packed();
+    pub(crate) fn take_sorted(&mut self) -> &'a mut [Arriving<M>] {
         let order = self.order.take().expect("a node asks once a window");
-        order.sort(keys, self.calendar.length)
+        let keys = std::mem::take(&mut self.keys);
+        self.taken = keys.len();
+        let keys = order.sort(keys, self.calendar.length);
+        self.arriving(keys)
     }
 
     /// All messages, those of one channel in the order in which they were sent. The node handles them.
     #[inline]
-    pub(crate) fn take_packed(&mut self) -> &'a mut [Packed<M>] {
-        self.taken = self.keys.len();
-        std::mem::take(&mut self.keys)
+    pub(crate) fn take_packed(&mut self) -> &'a mut [Arriving<M>] {
+        let keys = std::mem::take(&mut self.keys);
+        self.taken = keys.len();
+        self.arriving(keys)
+    }
+
+    #[inline(always)]
+    #[allow(unsafe_code, reason = "where no frame was ever filed, none is among the messages")]
+    fn arriving(&self, keys: &'a mut [Packed<M>]) -> &'a mut [Arriving<M>] {
+        assert!(!self.calendar.has_frames, "a node that frames come to takes them one by one");
+        // SAFETY: no frame was ever filed here.
+        unsafe { Arriving::all(keys) }
     }
 
     /// When the next message arrives; [`Time::MAX`] if none is left in the window.
@@ -178,6 +194,7 @@ impl<M: Message> Outbox<M> for Window<'_, M> {
         if channel.part != self.part {
             return self.remote.frames.push((*channel, at, frame));
         }
+        self.calendar.has_frames = true;
         self.file(channel, at, |offset| Packed::frame(offset, channel.rank, frame));
     }
 

@@ -111,6 +111,7 @@ impl<M: Message> Windowed<M> {
 
     /// Takes a frame from another part.
     pub(super) fn deliver_frame(&mut self, channel: Channel, at: Time, frame: Frame) {
+        self.calendar.has_frames = true;
         self.file(channel, at, |offset| Packed::frame(offset, channel.rank, frame));
     }
 
@@ -245,8 +246,8 @@ impl<M: Message> Windowed<M> {
             due = self.keep_back(due, node, bounds);
         }
         // One after the other, they would each wait for memory: where a packet goes decides what is looked at next.
-        for msg in self.keys[..due].iter().filter_map(|key| key.get()) {
-            shared.fetch(msg);
+        for key in &self.keys[..due] {
+            shared.fetch(key.low());
         }
         let wakes = &mut self.wakes[node as usize];
         let was_waiting = wakes.is_waiting();

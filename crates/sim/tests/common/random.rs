@@ -84,6 +84,23 @@ pub fn policy_spec(seed: u64) -> Spec {
     spec
 }
 
+/// The world of a seed with switches whose ports share state.
+pub fn shared_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
+    let mut spec = random_spec(seed);
+    let mtu = spec.mss + spec.header;
+    spec.shared = if draw.one_in(2) {
+        shared::Config::Pool(shared::pool::Config { size: mtu * draw.spread(2, 60) })
+    } else {
+        let pause_above = mtu * draw.spread(1, 20);
+        let resume_at = Bytes::new(draw.below(pause_above.get()));
+        shared::Config::Pause(shared::pause::Config { pause_above, resume_at })
+    };
+    // A pause may last for ever where packets wait for each other in a ring.
+    spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
+    spec
+}
+
 /// Draws of one world.
 struct Draw(Random);
 
@@ -754,7 +771,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let marked_by = |is: fn(&Marker) -> bool| configs.clone().any(|config| config.markers.iter().all(is));
     let cut = |at: Duration| !at.as_ps().is_multiple_of(window.as_ps());
     let exact = |rate: Rate| 8_000_000_000_000_u64.is_multiple_of(rate.as_bps());
-    let both = |class| flows.iter().any(|flow| flow.class == class && flow.arrived_packets > 0);
+    let both = |class| flows.iter().any(|flow| flow.class == class && flow.receiver.arrived_packets > 0);
     let at_once = most_at_once(spec);
     let cuts = farspan_sim::threads(spec, EngineKind::Threads(2)) == 2;
     let two_sites = spec.network.nodes.iter().any(|node| node.site > 0);
@@ -769,13 +786,14 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
     let trimmed_by = |victim| trimming.clone().any(|(link, _)| trim(config(link)) == Some(victim));
     let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
-    let coded = || flows.iter().filter(|flow| flow.blocks > 0);
+    let coded = || flows.iter().filter(|flow| flow.sender.blocks > 0);
     let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
         coding::Config::Mds(mds) => mds.shape().expect("the ranges hold"),
         coding::Config::None(_) => unreachable!("a flow with blocks is coded"),
     };
     // Parity of a lone last piece is shorter: by less than one packet's worth of each.
-    let all_parity = |flow: &FlowOutcome| spec.mss * u64::from(shape(flow).parity()) * (flow.blocks - 1);
+    let all_parity =
+        |flow: &FlowOutcome| spec.mss * u64::from(shape(flow).parity()) * (flow.sender.blocks - 1);
     let headers_refused = trimming.clone().any(|(_, port)| port.dropped_packets > 0);
     let has = [
         lost > 0,
@@ -785,11 +803,13 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         marked_by(|marker| matches!(marker, Marker::Phantom(_))),
         marked_by(|marker| matches!(marker, Marker::Step(_))),
         marked_by(|marker| matches!(marker, Marker::Queue(_))),
-        flows.iter().any(|flow| flow.timeouts > 0),
-        flows
-            .iter()
-            .any(|flow| flow.blocks == 0 && flow.timeouts == 0 && !flow.retransmitted_bytes.is_zero()),
-        flows.iter().any(|flow| flow.blocks == 0 && flow.arrived_packets > flow.size.pieces(spec.mss)),
+        flows.iter().any(|flow| flow.sender.timeouts > 0),
+        flows.iter().any(|flow| {
+            flow.sender.blocks == 0 && flow.sender.timeouts == 0 && !flow.sender.retransmitted_bytes.is_zero()
+        }),
+        flows.iter().any(|flow| {
+            flow.sender.blocks == 0 && flow.receiver.arrived_packets > flow.size.pieces(spec.mss)
+        }),
         spec.jitter.is_zero() && spec.port_jitter.is_zero(),
         crossed.clone().any(|(link, _)| !exact(link.rate)),
         at_once > 1,
@@ -835,11 +855,11 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         coded().any(|flow| {
             flow.finish.is_some() && flow.size.pieces(spec.mss) % u64::from(shape(flow).data()) > 0
         }),
-        coded().any(|flow| flow.blocks_repaired > 0),
-        coded().any(|flow| flow.blocks_undecodable > 0),
-        coded().any(|flow| flow.nacks > flow.trimmed_packets),
-        coded().any(|flow| flow.trimmed_packets > 0),
-        coded().any(|flow| flow.finish.is_some() && flow.parity_bytes < all_parity(flow)),
+        coded().any(|flow| flow.receiver.blocks_repaired > 0),
+        coded().any(|flow| flow.sender.blocks_undecodable > 0),
+        coded().any(|flow| flow.sender.nacks > flow.receiver.trimmed_packets),
+        coded().any(|flow| flow.receiver.trimmed_packets > 0),
+        coded().any(|flow| flow.finish.is_some() && flow.sender.parity_bytes < all_parity(flow)),
         crossed.clone().any(|(link, _)| !std::ptr::eq(config(link), spec.ports.of(link.tier))),
         !spec.network.groups.is_empty(),
         both(farspan_transport::Class::Inter) && spec.network.nodes.iter().any(|node| node.site > 1),
@@ -937,6 +957,6 @@ fn waits_for_a_flow(outcome: &Outcome, near: Duration) -> bool {
     outcome.flows.iter().any(|flow| {
         let before = || outcome.flows.iter().filter(|other| other.start < flow.start);
         let ended = before().all(|other| other.finish.is_some_and(|at| at + near < flow.start));
-        flow.arrived_packets > 0 && before().next().is_some() && ended
+        flow.receiver.arrived_packets > 0 && before().next().is_some() && ended
     })
 }

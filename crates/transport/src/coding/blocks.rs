@@ -78,8 +78,8 @@ impl Config {
         let most = f64::from(255 - self.data);
         ConfigError::unless_in(1.0..=most, "mds", "parity", f64::from(self.parity))?;
         let timer = self.timer.unwrap_or_default();
-        let cure = "give at most 4s, or leave it out to wait as long as full buffers can hold a packet";
-        ConfigError::unless(timer <= LONGEST_TIMER, "mds", "timer", &timer, "is out of range", cure)
+        let otherwise = "leave it out to wait as long as full buffers can hold a packet";
+        ConfigError::unless_at_most(LONGEST_TIMER, "mds", "timer", timer, otherwise)
     }
 
     /// The shape of a full block; `None` if the ranges do not hold.

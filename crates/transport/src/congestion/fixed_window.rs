@@ -29,9 +29,9 @@ impl Config {
     pub fn check(&self) -> Result<(), ConfigError> {
         let name = "fixed_window";
         let cwnd = self.cwnd.unwrap_or(Bytes::MAX);
-        ConfigError::unless(!cwnd.is_zero(), name, "cwnd", &cwnd, "lets nothing leave", "give a size")?;
+        ConfigError::if_zero(cwnd.is_zero(), name, "cwnd", &cwnd, "lets nothing leave", "a size")?;
         let rate = self.pacing_rate.unwrap_or(Rate::from_bps(1));
-        ConfigError::unless(!rate.is_zero(), name, "pacing_rate", &rate, "lets nothing leave", "give a rate")
+        ConfigError::if_zero(rate.is_zero(), name, "pacing_rate", &rate, "lets nothing leave", "a rate")
     }
 }
 

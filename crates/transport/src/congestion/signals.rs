@@ -54,8 +54,8 @@ impl Threshold {
             Self::Scaled { per_gbps } => per_gbps,
             Self::Constant(bytes) => bytes,
         };
-        let problem = "would never cut the window";
-        ConfigError::unless(!size.is_zero(), algorithm, "k", &size, problem, "give a size or \"bdp_over_7\"")
+        let effect = "would never cut the window";
+        ConfigError::if_zero(size.is_zero(), algorithm, "k", &size, effect, "a size or \"bdp_over_7\"")
     }
 }
 

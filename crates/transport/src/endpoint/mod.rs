@@ -261,10 +261,16 @@ impl Endpoint {
         false
     }
 
-    /// No packet leaves before this time; [`Time::ZERO`]: one may leave at once, [`Time::MAX`]: none waits.
+    /// Whether a control packet may leave.
     #[inline]
-    pub(crate) fn next_transmit(&self) -> Time {
-        if self.replies.is_empty() { self.schedule.first() } else { Time::ZERO }
+    pub(crate) const fn has_replies(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// No data packet leaves before this time; [`Time::ZERO`]: one may leave at once, [`Time::MAX`]: none waits.
+    #[inline]
+    pub(crate) fn next_data(&self) -> Time {
+        self.schedule.first()
     }
 
     /// When [`Self::handle_timeout`] is wanted; it may turn out that nothing was due. Pacing is not in it:

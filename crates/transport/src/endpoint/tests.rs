@@ -123,7 +123,7 @@ fn a_complete_message_is_reported_once_and_its_duplicates_still_acknowledged() {
     assert!(acks.iter().all(|packet| packet.control && packet.to == PEER) && acks.len() == 2);
     assert_eq!(acks[1].entropy, (acks[0].entropy + 1) % 256, "the round of entropies goes on");
     let view = endpoint.receiver(FlowId(9)).unwrap();
-    assert_eq!((view.is_complete, view.arrived_packets), (true, 2));
+    assert_eq!((view.is_complete, view.counters.arrived_packets), (true, 2));
 }
 
 fn trimmed(seq: u32, packets: u32, len: u16) -> Incoming {
@@ -152,12 +152,12 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
     assert_eq!(nacks(&answers), [(1, 0), (1, 1)]);
     assert!(answers.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
     let view = endpoint.receiver(FlowId(9)).unwrap();
-    assert_eq!((view.arrived_packets, view.trimmed_packets), (1, 2));
+    assert_eq!((view.counters.arrived_packets, view.counters.trimmed_packets), (1, 2));
     assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));
     assert!(endpoint.handle_packet(us(4), &data(1, 2, 100)).is_some());
     assert_eq!(endpoint.handle_packet(us(5), &trimmed(0, 2, 4096)), None);
     assert_eq!(nacks(&send_all(&mut endpoint, us(5))), [(0, 2)], "the message is complete");
-    assert_eq!(endpoint.receiver(FlowId(9)).unwrap().trimmed_packets, 3);
+    assert_eq!(endpoint.receiver(FlowId(9)).unwrap().counters.trimmed_packets, 3);
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_block_that_waits_too_long_is_asked_for_once_and_again_after_another_packet(
 fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     let mut endpoint = endpoint();
     take_all(&mut endpoint, us(1), [0, 1, 2, 6, 7, 10]);
-    let repaired = |endpoint: &Endpoint| endpoint.receiver(FlowId(9)).unwrap().blocks_repaired;
+    let repaired = |endpoint: &Endpoint| endpoint.receiver(FlowId(9)).unwrap().counters.blocks_repaired;
     let received = endpoint.handle_packet(us(2), &coded(5)).unwrap();
     assert!(matches!(received.payload, Payload::Parity { index: 1, .. }));
     let block = received.decodable.unwrap();
@@ -257,7 +257,10 @@ fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     assert_eq!(endpoint.handle_packet(us(4), &coded(3)), None);
     assert_eq!(repaired(&endpoint), 1, "piece 3 was only late");
     take_all(&mut endpoint, us(5), [4, 8, 9]);
-    assert_eq!((repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().arrived_packets), (0, 12));
+    assert_eq!(
+        (repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().counters.arrived_packets),
+        (0, 12)
+    );
 }
 
 #[test]

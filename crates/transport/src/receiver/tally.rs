@@ -1,6 +1,7 @@
 //! A receiver's counters, and its answers.
 
 use crate::balance::Entropy;
+use crate::counters::ReceiverCounters;
 use crate::wire::{self, Echo, Fate, Feedback};
 use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
 
@@ -28,14 +29,8 @@ pub struct ReceiverView {
     pub flow: FlowId,
     /// Payload that arrived for the first time.
     pub goodput: Bytes,
-    /// Packets that arrived whole, duplicates included.
-    pub arrived_packets: u64,
-    /// Of these, packets with a congestion mark.
-    pub marked_packets: u64,
-    /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
-    pub trimmed_packets: u64,
-    /// Coded blocks that were decoded in the place of a piece that has not arrived.
-    pub blocks_repaired: u64,
+    /// Counters so far.
+    pub counters: ReceiverCounters,
     /// Whether the whole message has arrived.
     pub is_complete: bool,
 }
@@ -118,10 +113,12 @@ impl Tally {
         ReceiverView {
             flow,
             goodput: self.goodput,
-            arrived_packets: u64::from(self.arrived),
-            marked_packets: u64::from(self.marked),
-            trimmed_packets: u64::from(trimmed),
-            blocks_repaired: repaired,
+            counters: ReceiverCounters {
+                arrived_packets: u64::from(self.arrived),
+                marked_packets: u64::from(self.marked),
+                trimmed_packets: u64::from(trimmed),
+                blocks_repaired: repaired,
+            },
             is_complete,
         }
     }

@@ -42,7 +42,10 @@ fn a_duplicate_is_counted_but_gives_no_goodput() {
     assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
     assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
     let view = receiver.tally().view(FlowId(7), false, 0, 0);
-    assert_eq!((view.goodput, view.arrived_packets, view.marked_packets), (Bytes::new(100), 2, 1));
+    assert_eq!(
+        (view.goodput, view.counters.arrived_packets, view.counters.marked_packets),
+        (Bytes::new(100), 2, 1)
+    );
 }
 
 #[test]
@@ -61,7 +64,7 @@ fn a_packet_of_another_message_or_out_of_reach_is_not_taken_in() {
     assert!(receiver.on_data(&data(0, 9), false).is_none());
     assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
     assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
-    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).arrived_packets, 0);
+    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 0);
 }
 
 #[test]
@@ -76,7 +79,7 @@ fn a_complete_message_goes_on_acknowledging_what_belongs_to_it() {
     assert!(matches!(ack.fate, Fate::Arrived { ecn_ce: true, .. }));
     assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
     assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
-    assert_eq!(tally.view(FlowId(7), true, 0, 0).arrived_packets, 3);
+    assert_eq!(tally.view(FlowId(7), true, 0, 0).counters.arrived_packets, 3);
 }
 
 #[test]
@@ -89,7 +92,10 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
     assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
     assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
     let view = live.tally().view(FlowId(7), false, 1, 0);
-    assert_eq!((view.goodput, view.arrived_packets, view.trimmed_packets), (Bytes::new(100), 1, 1));
+    assert_eq!(
+        (view.goodput, view.counters.arrived_packets, view.counters.trimmed_packets),
+        (Bytes::new(100), 1, 1)
+    );
     assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
     live.on_data(&data(1, 3), false);
     let nack = live.tally().on_trimmed_duplicate(&data(2, 3)).unwrap();
@@ -159,7 +165,7 @@ fn pieces_are_delivered_as_they_come_and_the_missing_ones_when_the_block_is_comp
     assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(300), Some(0)), "3, and 0 and 2");
     assert_eq!((arrival.feedback.cumulative, completes_block(&arrival.feedback)), (6, true));
     assert_eq!(take(&mut receiver, 2), (false, 0, true), "it is here already");
-    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).arrived_packets, 6);
+    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 6);
 }
 
 #[test]

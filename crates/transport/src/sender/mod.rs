@@ -26,7 +26,7 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time
 pub use packet::{DataPacket, Take};
 use packet::{InBlocks, Wants};
 use records::Records;
-pub use report::{SenderCounters, SenderReport, SenderView};
+pub use report::{SenderReport, SenderView};
 
 /// No NIC is faster.
 const UNPACED: Rate = Rate::from_bps(u64::MAX);

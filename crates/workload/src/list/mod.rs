@@ -28,6 +28,7 @@ const REQUIRED: usize = 4;
 
 /// Why a file is no flow list. Every message names the file, and the line (CSV) or the row from 0 (Parquet).
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ListError {
     /// The file cannot be read.
     #[error("{file}: cannot be read ({reason}); give a flow list in CSV or Parquet")]

@@ -7,7 +7,7 @@ use farspan_units::{Duration, Time};
 impl Port {
     /// [`Port::forward`] at a [FIFO](super::PortModel::is_fifo) port.
     #[inline(always)]
-    pub(super) fn forward_in_turn(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+    pub(crate) fn forward_in_turn(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
         let (model, size) = (&*self.model, packet.size());
         let (time, starts) = (Duration::from_ps(model.byte_time * size.get()), self.free_at.max(now));
         let (at, backlog) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));

@@ -22,11 +22,22 @@ pub struct Crossing {
     pub egress: PortId,
 }
 
+/// What switches tell each other and their hosts beside packets: a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Frame(pub u32);
+
+impl Frame {
+    /// Data may be sent to me again.
+    pub const RESUME: Self = Self(0);
+    /// Data to me must wait. A packet that has begun to leave still comes.
+    pub const PAUSE: Self = Self(1);
+}
+
 /// What shared state asks of its switch. A neighbour is named by the link that comes from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
     /// A frame leaves for the neighbour.
-    Send { ingress: PortId, frame: u32 },
+    Send { ingress: PortId, frame: Frame },
     /// Data to the neighbour waits from now on, or no longer.
     SetGate { ingress: PortId, gate: Gate },
 }
@@ -44,9 +55,9 @@ impl Effect {
 pub struct Effects(Vec<Effect>);
 
 impl Effects {
-    /// A frame, a value below 2^31, leaves at once for where link `ingress` comes from. At one instant frames arrive before
+    /// A frame leaves at once for where link `ingress` comes from. At one instant frames arrive before
     /// packets.
-    pub fn send(&mut self, ingress: PortId, frame: u32) {
+    pub fn send(&mut self, ingress: PortId, frame: Frame) {
         self.0.push(Effect::Send { ingress, frame });
     }
 
@@ -77,7 +88,7 @@ pub trait Shared: Send + Debug {
     fn released(&mut self, now: Time, crossing: Crossing, size: Bytes, effects: &mut Effects);
 
     /// A frame has arrived over link `ingress`.
-    fn on_frame(&mut self, now: Time, ingress: PortId, frame: u32, effects: &mut Effects);
+    fn on_frame(&mut self, now: Time, ingress: PortId, frame: Frame, effects: &mut Effects);
 }
 
 /// Generates [`Config`].

@@ -1,13 +1,9 @@
 //! Pause frames: a switch that holds much from one neighbour tells it to wait, and to go on when little is left.
 
-use super::{Crossing, Effects, Shared};
+use super::{Crossing, Effects, Frame, Shared};
 use crate::queue::port::Gate;
 use alloc::collections::BTreeMap;
 use farspan_units::{Bytes, PortId, Time};
-
-/// The frames.
-const RESUME: u32 = 0;
-const PAUSE: u32 = 1;
 
 /// When to pause and when to resume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +32,7 @@ impl Shared for Pause {
         let (held, is_paused) = self.held.entry(crossing.ingress).or_default();
         *held += size;
         if *held > self.config.pause_above && !core::mem::replace(is_paused, true) {
-            effects.send(crossing.ingress, PAUSE);
+            effects.send(crossing.ingress, Frame::PAUSE);
         }
         true
     }
@@ -45,11 +41,11 @@ impl Shared for Pause {
         let (held, is_paused) = self.held.entry(crossing.ingress).or_default();
         *held -= size;
         if *held <= self.config.resume_at && core::mem::take(is_paused) {
-            effects.send(crossing.ingress, RESUME);
+            effects.send(crossing.ingress, Frame::RESUME);
         }
     }
 
-    fn on_frame(&mut self, _: Time, ingress: PortId, frame: u32, effects: &mut Effects) {
-        effects.set_gate(ingress, if frame == PAUSE { Gate::Closed } else { Gate::Open });
+    fn on_frame(&mut self, _: Time, ingress: PortId, frame: Frame, effects: &mut Effects) {
+        effects.set_gate(ingress, if frame == Frame::PAUSE { Gate::Closed } else { Gate::Open });
     }
 }

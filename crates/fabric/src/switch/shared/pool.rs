@@ -1,6 +1,6 @@
 //! A pool of buffer that all ports of a switch share: a full one drops wherever the next packet is to leave.
 
-use super::{Crossing, Effects, Shared};
+use super::{Crossing, Effects, Frame, Shared};
 use farspan_units::{Bytes, PortId, Time};
 
 /// How large the pool is.
@@ -36,5 +36,5 @@ impl Shared for Pool {
         self.used -= size;
     }
 
-    fn on_frame(&mut self, _: Time, _: PortId, _: u32, _: &mut Effects) {}
+    fn on_frame(&mut self, _: Time, _: PortId, _: Frame, _: &mut Effects) {}
 }

@@ -96,8 +96,7 @@ pub fn read(path: &Path) -> Result<Imported, TopoError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(file: &str, text: &str) -> Result<Imported, TopoError> {
-    let place =
-        |(line, problem, cure): parse::Fault| TopoError { file: file.to_owned(), line, problem, cure };
+    let place = |(line, problem, cure): parse::Flaw| TopoError { file: file.to_owned(), line, problem, cure };
     let (tree, mut warnings) = parse::parse(text).map_err(place)?;
     let shape = shape::Shape::of(&tree).map_err(place)?;
     warnings.extend(shape.odd(&tree));

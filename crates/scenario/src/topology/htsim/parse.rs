@@ -4,7 +4,7 @@ use crate::names;
 use std::collections::BTreeMap;
 
 /// A line (from 1; none: the whole file), what is wrong, what to do.
-pub(super) type Fault = (Option<usize>, String, String);
+pub(super) type Flaw = (Option<usize>, String, String);
 
 /// A number, and the line that says it.
 pub(super) type Said = (u64, usize);
@@ -65,12 +65,12 @@ const LOWER: &[&str] = &[
 ];
 const HEADER: &[&str] = &["nodes", "tiers", "podsize"];
 
-fn fault<T>(line: usize, problem: impl Into<String>, cure: impl Into<String>) -> Result<T, Fault> {
+fn flaw<T>(line: usize, problem: impl Into<String>, cure: impl Into<String>) -> Result<T, Flaw> {
     Err((Some(line), problem.into(), cure.into()))
 }
 
 /// What the text says, and what is odd.
-pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Fault> {
+pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Flaw> {
     let mut header: BTreeMap<&str, Said> = BTreeMap::new();
     let mut tiers: BTreeMap<u64, Tier> = BTreeMap::new();
     let mut current = None;
@@ -84,7 +84,7 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Fault> {
             let tier = Tier { line: n, values: BTreeMap::new() };
             if let Some(before) = tiers.insert(number, tier) {
                 let problem = format!("tier {number} was begun on line {}", before.line);
-                return fault(n, problem, "write each tier once");
+                return flaw(n, problem, "write each tier once");
             }
             current = Some(number);
         } else if let Some(number) = current {
@@ -94,7 +94,7 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Fault> {
             let most = if *key == "tiers" { 3 } else { MOST_HOSTS };
             let value = self::number(n, first, &tokens, 1, most)?;
             if let Some((_, before)) = header.insert(key, (value, n)) {
-                return fault(n, format!("{first} was given on line {before}"), "write it once");
+                return flaw(n, format!("{first} was given on line {before}"), "write it once");
             }
         } else {
             let near = names::hint(first, ["Nodes", "Tiers", "Podsize"]);
@@ -112,7 +112,7 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Fault> {
 /// More hosts than any network here can have.
 const MOST_HOSTS: u64 = 1 << 20;
 
-fn tree(header: &BTreeMap<&str, Said>, mut tiers: BTreeMap<u64, Tier>) -> Result<Tree, Fault> {
+fn tree(header: &BTreeMap<&str, Said>, mut tiers: BTreeMap<u64, Tier>) -> Result<Tree, Flaw> {
     let said = |key: &str, written: &str, example: &str| {
         header.get(key).copied().ok_or_else(|| {
             (
@@ -126,10 +126,10 @@ fn tree(header: &BTreeMap<&str, Said>, mut tiers: BTreeMap<u64, Tier>) -> Result
     let (count, tiers_line) = said("tiers", "Tiers", "3")?;
     let (pod_size, pod_line) = said("podsize", "Podsize", "16")?;
     if count < 2 {
-        return fault(tiers_line, "Tiers 1: htsim has two or three", "write Tiers 2 or Tiers 3");
+        return flaw(tiers_line, "Tiers 1: htsim has two or three", "write Tiers 2 or Tiers 3");
     }
     if let Some(tier) = (count..=2).find_map(|tier| tiers.get(&tier)) {
-        return fault(
+        return flaw(
             tier.line,
             format!("there are {count} tiers, from 0"),
             "remove this one, or raise Tiers",
@@ -138,7 +138,7 @@ fn tree(header: &BTreeMap<&str, Said>, mut tiers: BTreeMap<u64, Tier>) -> Result
     let mut all = Vec::new();
     for number in 0..count {
         let Some(tier) = tiers.remove(&number) else {
-            return fault(
+            return flaw(
                 tiers_line,
                 format!("tier {number} of {count} is missing"),
                 format!("add a block Tier {number}"),
@@ -155,14 +155,14 @@ fn attribute(
     keyword: &str,
     tokens: &[&str],
     (number, tier): (u64, &mut Tier),
-) -> Result<(), Fault> {
+) -> Result<(), Flaw> {
     let Some(key) = LOWER.iter().copied().find(|key| *key == keyword) else {
         if HEADER.contains(&keyword) {
-            return fault(n, format!("{first} after the first Tier line"), "move it to the top");
+            return flaw(n, format!("{first} after the first Tier line"), "move it to the top");
         }
         let near = names::hint(first, KEYS.iter().copied());
         let cure = format!("{near}Known: {}", KEYS.join(", "));
-        return fault(n, format!("{first:?} is no keyword of a tier"), cure);
+        return flaw(n, format!("{first:?} is no keyword of a tier"), cure);
     };
     let (least, most) = match key {
         "downlink_speed_gbps" => (1, 100_000),
@@ -173,35 +173,35 @@ fn attribute(
     let value = self::number(n, first, tokens, least, most)?;
     match (key, number, value) {
         ("radix_up" | "queue_up", 2, _) => {
-            return fault(n, format!("{first} in tier 2, above which there is nothing"), "remove it");
+            return flaw(n, format!("{first} in tier 2, above which there is nothing"), "remove it");
         }
         ("bundle", 0, 2..) => {
-            return fault(n, "a host has one link", "write Bundle 1 in tier 0, or leave it out");
+            return flaw(n, "a host has one link", "write Bundle 1 in tier 0, or leave it out");
         }
         _ => {}
     }
     if let Some((_, before)) = tier.values.insert(key, (value, n)) {
-        return fault(n, format!("{first} was given for this tier on line {before}"), "write it once");
+        return flaw(n, format!("{first} was given for this tier on line {before}"), "write it once");
     }
     Ok(())
 }
 
 /// The one number behind a keyword.
-fn number(n: usize, keyword: &str, tokens: &[&str], least: u64, most: u64) -> Result<u64, Fault> {
+fn number(n: usize, keyword: &str, tokens: &[&str], least: u64, most: u64) -> Result<u64, Flaw> {
     let cure = format!("write one whole number from {least} to {most} behind {keyword}");
     match tokens {
-        [_] => fault(n, format!("{keyword} has no value"), cure),
+        [_] => flaw(n, format!("{keyword} has no value"), cure),
         [_, text] => match text.parse::<u64>() {
             Ok(value) if (least..=most).contains(&value) => Ok(value),
-            Ok(value) => fault(n, format!("{keyword} {value} is out of range"), cure),
+            Ok(value) => flaw(n, format!("{keyword} {value} is out of range"), cure),
             Err(_) if text.parse::<f64>().is_ok_and(|x| x.fract() != 0.0) => {
                 let problem = format!("{text:?} is not a whole number: htsim would cut its fraction off");
-                fault(n, problem, cure)
+                flaw(n, problem, cure)
             }
-            Err(_) => fault(n, format!("{text:?} is not a whole number"), cure),
+            Err(_) => flaw(n, format!("{text:?} is not a whole number"), cure),
         },
         [_, _, more, ..] if more.starts_with('#') => number(n, keyword, &tokens[..2], least, most),
-        [_, _, more, ..] => fault(n, format!("{more:?} behind the value of {keyword}"), cure),
+        [_, _, more, ..] => flaw(n, format!("{more:?} behind the value of {keyword}"), cure),
         [] => unreachable!("a line has a keyword"),
     }
 }

@@ -1,6 +1,6 @@
 //! The shape: what htsim derives from the numbers of a file, checked on the way.
 
-use super::parse::{Fault, Tree};
+use super::parse::{Flaw, Tree};
 
 /// How many switches there are, and where.
 pub(super) struct Shape {
@@ -35,7 +35,7 @@ impl Shape {
     }
 
     /// What htsim derives, checked on the way.
-    pub(super) fn of(tree: &Tree) -> Result<Self, Fault> {
+    pub(super) fn of(tree: &Tree) -> Result<Self, Flaw> {
         required(tree)?;
         one_pod_and_two_hosts(tree)?;
         let size = format!("Podsize {}", tree.pod_size);
@@ -76,7 +76,7 @@ fn radix(tree: &Tree, tier: usize) -> String {
     format!("Radix_Down {} of tier {tier}", down(tree, tier))
 }
 
-fn one_pod_and_two_hosts(tree: &Tree) -> Result<(), Fault> {
+fn one_pod_and_two_hosts(tree: &Tree) -> Result<(), Flaw> {
     if tree.tiers.len() == 2 && tree.pod_size != tree.nodes {
         let problem = format!("Podsize {} with two tiers, which make one pod of all hosts", tree.pod_size);
         return Err((Some(tree.pod_line), problem, format!("write Podsize {}", tree.nodes)));
@@ -88,7 +88,7 @@ fn one_pod_and_two_hosts(tree: &Tree) -> Result<(), Fault> {
     Ok(())
 }
 
-fn oversubscribed_as_wired(tree: &Tree) -> Result<(), Fault> {
+fn oversubscribed_as_wired(tree: &Tree) -> Result<(), Flaw> {
     let (over, down, up) = (get(tree, 0, "oversubscribed"), down(tree, 0), get(tree, 0, "radix_up"));
     if down / up == over {
         return Ok(());
@@ -97,7 +97,7 @@ fn oversubscribed_as_wired(tree: &Tree) -> Result<(), Fault> {
     Err((line(tree, 0, "oversubscribed"), problem, format!("write Oversubscribed {}", down / up)))
 }
 
-fn bundles_divide(tree: &Tree) -> Result<(), Fault> {
+fn bundles_divide(tree: &Tree) -> Result<(), Flaw> {
     for tier in 1..tree.tiers.len() {
         let bundle = get(tree, tier, "bundle");
         for (of, radix) in [(tier, down(tree, tier)), (tier - 1, get(tree, tier - 1, "radix_up"))] {
@@ -112,7 +112,7 @@ fn bundles_divide(tree: &Tree) -> Result<(), Fault> {
 }
 
 /// How many links lead up from a tier, of `links` that lead up to it.
-fn uplinks(tree: &Tree, tier: usize, (links, name): (u64, &str)) -> Result<u64, Fault> {
+fn uplinks(tree: &Tree, tier: usize, (links, name): (u64, &str)) -> Result<u64, Flaw> {
     let below = tier - 1;
     let names = [format!("{name} x speed"), format!("speed of tier {tier} x Oversubscribed of tier {below}")];
     let (rate, share) = (links * speed(tree, below), speed(tree, tier) * get(tree, below, "oversubscribed"));
@@ -120,7 +120,7 @@ fn uplinks(tree: &Tree, tier: usize, (links, name): (u64, &str)) -> Result<u64, 
 }
 
 /// The links up from all ToRs, and the switches above them in each pod.
-fn second_tier(tree: &Tree, pods: u64) -> Result<(u64, u64), Fault> {
+fn second_tier(tree: &Tree, pods: u64) -> Result<(u64, u64), Flaw> {
     let uplinks = uplinks(tree, 1, (tree.nodes, &nodes(tree)))?;
     let names = [format!("{uplinks} uplinks of ToRs"), format!("{pods} pods x {}", radix(tree, 1))];
     let aggs_per_pod = whole(uplinks, pods * down(tree, 1), line(tree, 1, "radix_down"), &names)?;
@@ -129,7 +129,7 @@ fn second_tier(tree: &Tree, pods: u64) -> Result<(u64, u64), Fault> {
 }
 
 /// The cores.
-fn third_tier(tree: &Tree, below: u64, aggs_per_pod: u64) -> Result<u64, Fault> {
+fn third_tier(tree: &Tree, below: u64, aggs_per_pod: u64) -> Result<u64, Flaw> {
     let uplinks = uplinks(tree, 2, (below, &format!("{below} uplinks")))?;
     let names = [format!("{uplinks} uplinks"), radix(tree, 2)];
     let cores = whole(uplinks, down(tree, 2), line(tree, 2, "radix_down"), &names)?;
@@ -140,7 +140,7 @@ fn third_tier(tree: &Tree, below: u64, aggs_per_pod: u64) -> Result<u64, Fault> 
 }
 
 /// Whether a tier has as many links up as the other numbers make.
-fn leads_up(tree: &Tree, tier: usize, found: u64, to: &str) -> Result<(), Fault> {
+fn leads_up(tree: &Tree, tier: usize, found: u64, to: &str) -> Result<(), Flaw> {
     let up = get(tree, tier, "radix_up");
     if found == up {
         return Ok(());
@@ -151,7 +151,7 @@ fn leads_up(tree: &Tree, tier: usize, found: u64, to: &str) -> Result<(), Fault>
 }
 
 /// What each tier must have.
-fn required(tree: &Tree) -> Result<(), Fault> {
+fn required(tree: &Tree) -> Result<(), Flaw> {
     let top = tree.tiers.len() - 1;
     for (number, tier) in tree.tiers.iter().enumerate() {
         let keys = [
@@ -182,7 +182,7 @@ fn required(tree: &Tree) -> Result<(), Fault> {
 }
 
 /// A quotient without remainder, and not 0.
-fn whole(a: u64, b: u64, line: Option<usize>, names: &[String; 2]) -> Result<u64, Fault> {
+fn whole(a: u64, b: u64, line: Option<usize>, names: &[String; 2]) -> Result<u64, Flaw> {
     match a.checked_div(b).filter(|quotient| quotient * b == a && *quotient > 0) {
         Some(quotient) => Ok(quotient),
         None => {

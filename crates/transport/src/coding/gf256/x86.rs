@@ -22,6 +22,9 @@ pub(super) struct Features {
 impl Features {
     /// Asks the CPU (CPUID, Intel SDM volume 2A). `std` has a macro for this, `core` has not.
     pub(super) fn detect() -> Self {
+        if cfg!(miri) {
+            return Self::of_target();
+        }
         let bit = |register: u32, n: u32| register >> n & 1 == 1;
         let [leaf1, leaf7] = [1, 7].map(cpuid);
         // The operating system must keep the wide registers: YMM (XCR0 bits 1, 2), and masks and ZMM (bits 5 to 7).
@@ -32,6 +35,14 @@ impl Features {
         let avx512 = kept & 0xe6 == 0xe6 && avx2 && bit(leaf7.ebx, 16);
         let gfni = bit(leaf7.ecx, 8);
         Self { ssse3: bit(leaf1.ecx, 9), avx2, gfni256: avx2 && gfni, gfni512: avx512 && gfni }
+    }
+
+    /// Features that the compiler may use without asking: Miri has no CPUID.
+    const fn of_target() -> Self {
+        let avx2 = cfg!(target_feature = "avx2");
+        let gfni = cfg!(target_feature = "gfni");
+        let avx512 = avx2 && cfg!(target_feature = "avx512f");
+        Self { ssse3: cfg!(target_feature = "ssse3"), avx2, gfni256: avx2 && gfni, gfni512: avx512 && gfni }
     }
 }
 

@@ -121,7 +121,7 @@ impl Config {
             ConfigError::unless_in(range, "bbr", parameter, value)?;
         }
         let window = &self.rtprop_window;
-        let problem = "would look for the smallest round trip for ever";
-        ConfigError::unless(!window.is_zero(), "bbr", "rtprop_window", window, problem, "give a time")
+        let effect = "would look for the smallest round trip for ever";
+        ConfigError::if_zero(window.is_zero(), "bbr", "rtprop_window", window, effect, "a time")
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// What is wrong with a connection matrix, and where.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub struct CmError {
     /// The file.
     pub file: String,
@@ -26,6 +27,7 @@ impl fmt::Display for CmError {
 
 /// What is wrong.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum Problem {
     /// The file cannot be read.
     #[error("cannot be read ({0}); give a connection matrix of htsim (.cm or .tm)")]

@@ -1,35 +1,34 @@
 //! What is wrong with a value of another type than its key's, in words.
 
-use crate::document::join;
-use crate::error::Fault;
+use crate::error::{Problem, ValueError};
 use crate::names;
+use crate::text::join;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-/// The fault of a value, from what the reader of TOML says of it.
-pub(crate) fn fault(path: &str, message: &str) -> Fault {
+/// The error of a value, from what the reader of TOML says of it.
+pub(crate) fn error(path: &str, message: &str) -> ValueError {
     let message = message.trim().replace('\n', ", ");
-    let (problem, cure) = explain(&message).unwrap_or((message, String::new()));
-    Fault::new(path, problem, cure)
+    ValueError::new(path, explain(&message).unwrap_or(Problem::Unreadable { message }))
 }
 
-/// Problem and cure; `None` if the message is of no known form.
-fn explain(message: &str) -> Option<(String, String)> {
+/// `None` if the message is of no known form.
+fn explain(message: &str) -> Option<Problem> {
     let invalid = message.strip_prefix("invalid type: ").or_else(|| message.strip_prefix("invalid value: "));
     if let Some((found, expected)) = invalid.and_then(|rest| rest.split_once(", expected ")) {
         let found = found.replace('`', "");
         let (kind, value) = found.split_once(' ').unwrap_or((&found, ""));
-        let value = if value.is_empty() { format!("a {kind}") } else { value.to_owned() };
-        return Some((format!("{value} does not fit here"), format!("give {}", plain(expected))));
+        let found = if value.is_empty() { format!("a {kind}") } else { value.to_owned() };
+        return Some(Problem::WrongType { found, expected: plain(expected) });
     }
     if let Some((found, rest)) =
         message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
     {
         let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
-        return Some(names::unknown("word for this key", found, &known, &[]));
+        return Some(Problem::UnknownName(names::unknown("word for this key", found, &known, &[])));
     }
     let missing = message.strip_prefix("missing field `")?.split('`').next()?;
-    Some((format!("{missing} is missing"), format!("add {missing} = ... to it")))
+    Some(Problem::rule(format!("{missing} is missing"), format!("add {missing} = ... to it")))
 }
 
 /// What is expected, without the names of types.
@@ -47,18 +46,18 @@ fn plain(expected: &str) -> String {
     words.to_owned()
 }
 
-/// A component from its table at `path`; a fault names the parameter that does not fit.
-pub(crate) fn component<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, Fault> {
+/// A component from its table at `path`; an error names the parameter that does not fit.
+pub(crate) fn component<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
     let read = |table: &Table| Value::Table(table.clone()).try_into::<T>();
-    read(table).map_err(|error| {
+    read(table).map_err(|whole| {
         let alone = |(key, single): (String, Table)| read(&single).err().map(|error| (key, error));
         let named = singles("", table).into_iter().find_map(|(key, mut single)| {
             single.extend(table.get("name").map(|name| ("name".to_owned(), name.clone())));
             alone((key, single))
         });
         match named {
-            Some((key, error)) => fault(&format!("{path}.{key}"), error.message()),
-            None => fault(path, error.message()),
+            Some((key, wrong)) => error(&format!("{path}.{key}"), wrong.message()),
+            None => error(path, whole.message()),
         }
     })
 }
@@ -87,8 +86,8 @@ mod tests {
     use farspan_transport::{balance, coding, congestion};
 
     fn said<T: DeserializeOwned>(text: &str) -> String {
-        let fault = component::<T>("here", &text.parse().unwrap()).map(|_| ()).unwrap_err();
-        format!("{}: {}; {}", fault.path, fault.problem, fault.cure)
+        let error = component::<T>("here", &text.parse().unwrap()).map(|_| ()).unwrap_err();
+        format!("{}: {}; {}", error.path, error.problem, error.problem.cure())
     }
 
     #[test]
@@ -112,10 +111,13 @@ mod tests {
 
     #[test]
     fn types_have_words() {
-        let cure = |message: &str| explain(message).unwrap().1;
+        let cure = |message: &str| explain(message).unwrap().cure();
         assert_eq!(cure("invalid type: integer `1`, expected a boolean"), "give true or false");
         assert_eq!(cure("invalid type: map, expected a string"), "give text in quotes");
-        assert_eq!(explain("invalid type: map, expected f64").unwrap().0, "a map does not fit here");
+        assert_eq!(
+            explain("invalid type: map, expected f64").unwrap().to_string(),
+            "a map does not fit here"
+        );
         assert_eq!(cure("missing field `per_gbps`"), "add per_gbps = ... to it");
         assert_eq!(explain("something else"), None);
     }

@@ -1,7 +1,6 @@
 //! The names of schemes: built-in ones, `CC+LB`, `CC+LB+CODING`, and `A/B` for intra and inter.
 
-use crate::error::Fault;
-use crate::names;
+use crate::names::{self, UnknownName};
 use farspan_transport::coding::Shape;
 use farspan_transport::{balance, coding, congestion};
 
@@ -127,8 +126,8 @@ enum Missing {
 ///
 /// # Errors
 /// If the name, or a part of it, is unknown or not in this release.
-pub(crate) fn parse(name: &str) -> Result<(Stack, Stack), Fault> {
-    stacks(name).map_err(|missing| fault(name, missing))
+pub(crate) fn parse(name: &str) -> Result<(Stack, Stack), SchemeError> {
+    stacks(name).map_err(|missing| SchemeError::of(name, missing))
 }
 
 fn stacks(name: &str) -> Result<(Stack, Stack), Missing> {
@@ -177,37 +176,89 @@ fn coding_of(text: &str) -> Result<(&'static str, Option<Shape>), Missing> {
     if *name == "none" && shape.is_some() { Err(missing()) } else { Ok((name, shape)) }
 }
 
-fn fault(scheme: &str, missing: Missing) -> Fault {
-    let available = available_schemes().join(", ");
-    let fault = |problem, cure| Fault::new("scheme.name", problem, cure);
-    match missing {
-        Missing::Coding(asked) => {
-            let name = asked.split('(').next().unwrap_or_default();
-            let (problem, cure) = match coding::NAMES.contains(&name) {
-                true => (format!("{asked:?} is no coding"), CODINGS.to_owned()),
-                false => names::unknown("coding", name, coding::NAMES, &[]),
-            };
-            fault(format!("scheme {scheme:?}: {problem}"), cure)
+/// Why a scheme's name does not name a scheme.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SchemeError {
+    /// No scheme and no control has this name.
+    #[error("{}", .0.problem())]
+    Unknown(UnknownName),
+    /// A part of it has no name that is known.
+    #[error("scheme {scheme:?}: {}", .part.problem())]
+    UnknownPart {
+        /// The scheme.
+        scheme: String,
+        /// The part.
+        part: UnknownName,
+    },
+    /// A coding with numbers that it cannot have.
+    #[error("scheme {scheme:?}: {coding:?} is no coding")]
+    Coding {
+        /// The scheme.
+        scheme: String,
+        /// The coding, as written.
+        coding: String,
+    },
+    /// It needs a control that a later release brings.
+    #[error("scheme {scheme:?} needs {control}, which is not in this release")]
+    Planned {
+        /// The scheme.
+        scheme: String,
+        /// The control.
+        control: String,
+    },
+    /// A whole scheme stands where a control belongs.
+    #[error("scheme {scheme:?}: {whole:?} is a whole scheme, and a + follows a congestion control")]
+    Whole {
+        /// The scheme.
+        scheme: String,
+        /// The whole scheme in it.
+        whole: &'static str,
+        /// The control of that scheme.
+        control: &'static str,
+    },
+}
+
+impl SchemeError {
+    fn of(scheme: &str, missing: Missing) -> Self {
+        let scheme = scheme.to_owned();
+        match missing {
+            Missing::Coding(coding) => match coding.split('(').next().unwrap_or_default() {
+                name if coding::NAMES.contains(&name) => Self::Coding { scheme, coding },
+                name => {
+                    Self::UnknownPart { scheme, part: names::unknown("coding", name, coding::NAMES, &[]) }
+                }
+            },
+            Missing::Planned(control) => Self::Planned { scheme, control },
+            Missing::Unknown(name) => {
+                let entries = built_in_schemes();
+                let (there, later): (Vec<_>, Vec<_>) = entries.iter().partition(|scheme| scheme.available);
+                let there: Vec<_> = there.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
+                let later: Vec<_> = later.iter().map(|entry| entry.name.as_str()).collect();
+                Self::Unknown(names::unknown("scheme", &name, &there, &later))
+            }
+            Missing::Whole(whole, control) => Self::Whole { scheme, whole, control },
+            Missing::Balance(name) => {
+                let part = names::unknown("path selector", &name, balance::NAMES, PLANNED_BALANCES);
+                Self::UnknownPart { scheme, part }
+            }
         }
-        Missing::Planned(control) => fault(
-            format!("scheme {scheme:?} needs {control}, which is not in this release"),
-            format!("available: {available}"),
-        ),
-        Missing::Unknown(name) => {
-            let entries = built_in_schemes();
-            let (there, later): (Vec<_>, Vec<_>) = entries.iter().partition(|scheme| scheme.available);
-            let there: Vec<_> = there.iter().map(|entry| entry.name.as_str()).chain(["unocc"]).collect();
-            let later: Vec<_> = later.iter().map(|entry| entry.name.as_str()).collect();
-            let (problem, cure) = names::unknown("scheme", &name, &there, &later);
-            fault(problem, format!("{cure}, any CC+LB such as unocc+rps, and A/B for intra and inter"))
-        }
-        Missing::Whole(whole, control) => fault(
-            format!("scheme {scheme:?}: {whole:?} is a whole scheme, and a + follows a congestion control"),
-            format!("{whole} has {control:?}; write CC+LB with CC one of {}", congestion::NAMES.join(", ")),
-        ),
-        Missing::Balance(name) => {
-            let (problem, cure) = names::unknown("path selector", &name, balance::NAMES, PLANNED_BALANCES);
-            fault(format!("scheme {scheme:?}: {problem}"), cure)
+    }
+
+    /// What to write instead.
+    #[must_use]
+    pub fn cure(&self) -> String {
+        match self {
+            Self::Unknown(name) => {
+                format!("{}, any CC+LB such as unocc+rps, and A/B for intra and inter", name.cure())
+            }
+            Self::UnknownPart { part, .. } => part.cure(),
+            Self::Coding { .. } => CODINGS.to_owned(),
+            Self::Planned { .. } => format!("available: {}", available_schemes().join(", ")),
+            Self::Whole { whole, control, .. } => {
+                let controls = congestion::NAMES.join(", ");
+                format!("{whole} has {control:?}; write CC+LB with CC one of {controls}")
+            }
         }
     }
 }
@@ -216,33 +267,34 @@ fn fault(scheme: &str, missing: Missing) -> Fault {
 ///
 /// # Errors
 /// If it is unknown or not in this release.
-pub(crate) fn balance_name(path: &str, name: &str) -> Result<&'static str, Fault> {
-    balance::NAMES.iter().find(|known| **known == name).copied().ok_or_else(|| {
-        let (problem, cure) = names::unknown("path selector", name, balance::NAMES, PLANNED_BALANCES);
-        Fault::new(path, problem, cure)
-    })
+pub(crate) fn balance_name(name: &str) -> Result<&'static str, UnknownName> {
+    known("path selector", name, balance::NAMES, PLANNED_BALANCES)
 }
 
 /// A coding's name.
 ///
 /// # Errors
 /// If it is unknown.
-pub(crate) fn coding_name(path: &str, name: &str) -> Result<&'static str, Fault> {
-    coding::NAMES.iter().find(|known| **known == name).copied().ok_or_else(|| {
-        let (problem, cure) = names::unknown("coding", name, coding::NAMES, &[]);
-        Fault::new(path, problem, cure)
-    })
+pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
+    known("coding", name, coding::NAMES, &[])
 }
 
 /// A control's name.
 ///
 /// # Errors
 /// If it is unknown or not in this release.
-pub(crate) fn control_name(path: &str, name: &str) -> Result<&'static str, Fault> {
-    congestion::NAMES.iter().find(|known| **known == name).copied().ok_or_else(|| {
-        let (problem, cure) = names::unknown("congestion control", name, congestion::NAMES, PLANNED_CONTROLS);
-        Fault::new(path, problem, cure)
-    })
+pub(crate) fn control_name(name: &str) -> Result<&'static str, UnknownName> {
+    known("congestion control", name, congestion::NAMES, PLANNED_CONTROLS)
+}
+
+fn known(
+    what: &str,
+    name: &str,
+    available: &[&'static str],
+    planned: &[&str],
+) -> Result<&'static str, UnknownName> {
+    let found = available.iter().find(|known| **known == name).copied();
+    found.ok_or_else(|| names::unknown(what, name, available, planned))
 }
 
 #[cfg(test)]
@@ -261,8 +313,8 @@ mod tests {
     }
 
     fn said(name: &str) -> String {
-        let fault = parse(name).unwrap_err();
-        format!("{}; {}", fault.problem, fault.cure)
+        let error = parse(name).unwrap_err();
+        format!("{error}; {}", error.cure())
     }
 
     #[test]

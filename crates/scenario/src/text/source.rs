@@ -1,11 +1,12 @@
 //! Layers of a scenario: its text, and on top of it what the command's arguments change.
 
-use crate::document::{Document, join};
-use crate::error::{Fault, Place, ScenarioError};
+use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::Scenario;
-use crate::profile::overlay;
-use crate::schema::{Keys, unknown_key};
-use crate::typed;
+use crate::text::document::Document;
+use crate::text::join;
+use crate::text::overlay;
+use crate::text::schema::{Keys, unknown_key};
+use crate::text::typed;
 use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -36,7 +37,7 @@ impl Source {
     pub fn scenario(&self, base: &Table) -> Result<Scenario, ScenarioError> {
         let mut table = base.clone();
         overlay(&mut table, &self.table);
-        Scenario::deserialize_from("", table).map_err(|fault| fault.at(self.whole()))
+        Scenario::deserialize_from("", table).map_err(|error| error.at(self.whole()))
     }
 
     /// The name of the file, without folder and extension.
@@ -118,9 +119,9 @@ impl Source {
     pub fn set(&mut self, assignment: &str) -> Result<(), ScenarioError> {
         let argument = format!("--set {assignment}");
         let Some((path, value)) = assignment.split_once('=') else {
-            let fault =
-                Fault::new("", "no \"=\" in it", "write --set PATH=VALUE, such as --set topology.k=4");
-            return Err(fault.at(Place::Argument(argument)));
+            let error =
+                ValueError::rule("", "no \"=\" in it", "write --set PATH=VALUE, such as --set topology.k=4");
+            return Err(error.at(Place::Argument(argument)));
         };
         let value = value.trim();
         let parsed =
@@ -131,19 +132,19 @@ impl Source {
     /// Puts a value at a path; `argument` is what the user wrote.
     pub fn set_value(&mut self, path: &str, value: &Value, argument: &str) -> Result<(), ScenarioError> {
         let place = || Place::Argument(argument.to_owned());
-        let steps = steps(path).map_err(|fault| fault.at(place()))?;
-        check_path(path, &steps).map_err(|fault| fault.at(place()))?;
-        for target in self.targets(path, &steps).map_err(|fault| fault.at(place()))? {
-            put(&mut self.table, &target, value.clone()).map_err(|fault| fault.at(place()))?;
+        let steps = steps(path).map_err(|error| error.at(place()))?;
+        check_path(path, &steps).map_err(|error| error.at(place()))?;
+        for target in self.targets(path, &steps).map_err(|error| error.at(place()))? {
+            put(&mut self.table, &target, value.clone()).map_err(|error| error.at(place()))?;
             replace_rivals(&mut self.table, &target);
             self.arguments.push((render(&target), argument.to_owned()));
         }
-        Keys::new().check(&self.table).map_err(|fault| fault.at(place()))?;
-        Scenario::deserialize_from(path, self.table.clone()).map(|_| ()).map_err(|fault| fault.at(place()))
+        Keys::new().check(&self.table).map_err(|error| error.at(place()))?;
+        Scenario::deserialize_from(path, self.table.clone()).map(|_| ()).map_err(|error| error.at(place()))
     }
 
     /// The places that a path means: `workload.X` is every part that has such a knob.
-    fn targets(&self, path: &str, steps: &[Step]) -> Result<Vec<Vec<Step>>, Fault> {
+    fn targets(&self, path: &str, steps: &[Step]) -> Result<Vec<Vec<Step>>, ValueError> {
         let [Step { key, index: None }, knob, ..] = steps else { return Ok(vec![steps.to_vec()]) };
         if key != "workload" {
             return Ok(vec![steps.to_vec()]);
@@ -168,7 +169,7 @@ impl Source {
             } else {
                 format!("its parts have: {}", known.join(", "))
             };
-            return Err(Fault::new(path, format!("no part of the workload has {:?}", knob.key), cure));
+            return Err(ValueError::rule(path, format!("no part of the workload has {:?}", knob.key), cure));
         }
         Ok(targets)
     }
@@ -217,8 +218,8 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
 
 impl Scenario {
     /// From values whose places are known elsewhere.
-    fn deserialize_from(path: &str, table: Table) -> Result<Self, Fault> {
-        Value::Table(table).try_into().map_err(|error: toml::de::Error| typed::fault(path, error.message()))
+    fn deserialize_from(path: &str, table: Table) -> Result<Self, ValueError> {
+        Value::Table(table).try_into().map_err(|error: toml::de::Error| typed::error(path, error.message()))
     }
 }
 
@@ -230,7 +231,7 @@ struct Step {
 }
 
 /// The steps of `workload[1].load`.
-fn steps(path: &str) -> Result<Vec<Step>, Fault> {
+fn steps(path: &str) -> Result<Vec<Step>, ValueError> {
     let step = |text: &str| {
         let (key, index) = match text.split_once('[') {
             None => (text, None),
@@ -239,7 +240,7 @@ fn steps(path: &str) -> Result<Vec<Step>, Fault> {
         (!key.is_empty()).then(|| Step { key: key.to_owned(), index })
     };
     path.split('.').map(step).collect::<Option<Vec<_>>>().ok_or_else(|| {
-        Fault::new(
+        ValueError::rule(
             path,
             "not a path",
             "write keys joined by dots, such as topology.wan.rtt or workload[1].load",
@@ -259,7 +260,7 @@ fn render(steps: &[Step]) -> String {
 }
 
 /// Checks that a scenario can have this path; the keys inside a component are checked with its values.
-fn check_path(path: &str, steps: &[Step]) -> Result<(), Fault> {
+fn check_path(path: &str, steps: &[Step]) -> Result<(), ValueError> {
     let keys = Keys::new();
     let mut above: Vec<&str> = Vec::new();
     for step in steps {
@@ -274,7 +275,7 @@ fn check_path(path: &str, steps: &[Step]) -> Result<(), Fault> {
 }
 
 /// Puts a value at a path, making the tables on the way; a component's bare name becomes a table with that name.
-fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), Fault> {
+fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), ValueError> {
     let [step, rest @ ..] = steps else { return Ok(()) };
     let path = || render(steps);
     let entry = table.entry(step.key.clone()).or_insert_with(|| Value::Table(Table::new()));
@@ -284,7 +285,7 @@ fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), Fault> {
             let items = entry.as_array_mut().map_or(&mut [][..], Vec::as_mut_slice);
             let count = items.len();
             items.get_mut(index).ok_or_else(|| {
-                Fault::new(
+                ValueError::rule(
                     path(),
                     format!("there is no {}[{index}]", step.key),
                     format!("there are {count}, from 0"),
@@ -301,7 +302,7 @@ fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), Fault> {
     }
     match entry {
         Value::Table(inner) => put(inner, rest, value),
-        _ => Err(Fault::new(
+        _ => Err(ValueError::rule(
             path(),
             format!("{} is not a table", step.key),
             "set one of its elements by position",

@@ -1,8 +1,9 @@
 //! A scenario's text with the place of every key in it.
 
-use crate::error::{Place, ScenarioError};
-use crate::schema::Keys;
-use crate::typed;
+use crate::error::{Place, Problem, ScenarioError};
+use crate::text::join;
+use crate::text::schema::Keys;
+use crate::text::typed;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -43,8 +44,10 @@ impl Document {
             ScenarioError {
                 place: Place::Text { name: name.to_owned(), line, column },
                 path: String::new(),
-                problem: format!("not TOML: {}", error.message().replace('\n', ", ")),
-                cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()).to_owned(),
+                problem: Box::new(Problem::Syntax {
+                    message: error.message().replace('\n', ", "),
+                    cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()),
+                }),
             }
         };
         let tree = DeTable::parse(text).map_err(|error| place(&error))?;
@@ -83,9 +86,9 @@ impl Document {
     /// # Errors
     /// The first key that is not known, with its place.
     pub fn check_keys(&self, keys: &Keys) -> Result<(), ScenarioError> {
-        keys.check(&self.table).map_err(|fault| {
-            let place = self.key_place(&fault.path).unwrap_or_else(|| self.place(0));
-            fault.at(place)
+        keys.check(&self.table).map_err(|error| {
+            let place = self.key_place(&error.path).unwrap_or_else(|| self.place(0));
+            error.at(place)
         })
     }
 
@@ -96,7 +99,7 @@ impl Document {
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         toml::from_str(&self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
-            typed::fault(self.path_at(offset), error.message()).at(self.place(offset))
+            typed::error(self.path_at(offset), error.message()).at(self.place(offset))
         })
     }
 
@@ -114,11 +117,6 @@ impl Document {
         let (line, column) = line_and_column(&self.text, offset);
         Place::Text { name: self.name.clone(), line, column }
     }
-}
-
-/// The dotted path of `key` in the table at `parent`.
-pub(crate) fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
 }
 
 fn record_table(path: &str, table: &DeTable<'_>, spans: &mut BTreeMap<String, (Range<usize>, Range<usize>)>) {

@@ -13,7 +13,7 @@ macro_rules! built_in {
     ($($name:literal),* $(,)?) => {
         /// Every scenario that comes with the program.
         pub const BUILT_IN: &[BuiltIn] =
-            &[$(BuiltIn { name: $name, text: include_str!(concat!("../scenarios/", $name, ".toml")) }),*];
+            &[$(BuiltIn { name: $name, text: include_str!(concat!("../../scenarios/", $name, ".toml")) }),*];
     };
 }
 
@@ -43,7 +43,7 @@ built_in!(
 pub const TOPOLOGY_STARTER: &str = BUILT_IN_TOPOLOGIES[0].text;
 
 /// The starter that `farspan new` writes: a small scenario with a comment on every key it uses.
-pub const STARTER: &str = include_str!("../data/starter.toml");
+pub const STARTER: &str = include_str!("../../data/starter.toml");
 
 /// A topology file that comes with the program.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ pub struct BuiltInTopology {
 
 /// Every topology file that comes with the program.
 pub const BUILT_IN_TOPOLOGIES: &[BuiltInTopology] =
-    &[BuiltInTopology { name: "three-sites", text: include_str!("../data/three-sites.toml") }];
+    &[BuiltInTopology { name: "three-sites", text: include_str!("../../data/three-sites.toml") }];
 
 impl BuiltInTopology {
     /// The built-in topology file of this name.

@@ -1,10 +1,11 @@
 //! The constants of schemes and scenarios, by profile: one data file, read by everyone.
 
+use crate::text::overlay;
 use crate::value::Profile;
 use std::sync::OnceLock;
 
 /// The data file's text.
-pub(crate) const DATA: &str = include_str!("../data/profiles.toml");
+pub(crate) const DATA: &str = include_str!("../../data/profiles.toml");
 
 /// Constants by profile, component and scenario.
 #[derive(Debug)]
@@ -45,16 +46,4 @@ fn table<'a>(parent: &'a toml::Table, key: &str) -> Option<&'a toml::Table> {
 /// Whether a scenario has this name; a trailing `*` stands for anything.
 fn matches(pattern: &str, scenario: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == scenario, |prefix| scenario.starts_with(prefix))
-}
-
-/// Puts the values of `top` over those of `base`, table by table.
-pub(crate) fn overlay(base: &mut toml::Table, top: &toml::Table) {
-    for (key, value) in top {
-        match (base.get_mut(key), value) {
-            (Some(toml::Value::Table(below)), toml::Value::Table(above)) => overlay(below, above),
-            _ => {
-                base.insert(key.clone(), value.clone());
-            }
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Ranges outside which sums of times overflow, packet records are too narrow, or memory runs out.
 
-use crate::error::Fault;
+use crate::error::{Problem, ValueError};
 use crate::model::{Scenario, Topology, Transport};
 use crate::value::{Jitter, TriggerDelay};
 use farspan_units::{Bytes, Duration, Rate};
@@ -27,16 +27,17 @@ pub(crate) fn within<T: Copy + PartialOrd + Display>(
     value: Option<T>,
     least: T,
     most: T,
-) -> Result<(), Fault> {
+) -> Result<(), ValueError> {
     let Some(value) = value else { return Ok(()) };
     if value >= least && value <= most {
         return Ok(());
     }
-    Err(Fault::new(path, format!("{value} is out of range"), format!("give from {least} to {most}")))
+    let [value, least, most] = [value, least, most].map(|value| value.to_string());
+    Err(ValueError::new(path, Problem::OutOfRange { value, least, most }))
 }
 
 /// Checks a resolved scenario against the ranges that the simulator needs.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
+pub(crate) fn check(scenario: &Scenario) -> Result<(), ValueError> {
     topology(&scenario.topology)?;
     transport(&scenario.transport)?;
     let jitters = [("host.jitter", scenario.host.jitter), ("topology.jitter", scenario.topology.jitter)];
@@ -54,7 +55,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Fault> {
     within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)
 }
 
-fn topology(topology: &Topology) -> Result<(), Fault> {
+fn topology(topology: &Topology) -> Result<(), ValueError> {
     let wan = topology.wan.clone().unwrap_or_default();
     let delays = [
         ("topology.link_delay", topology.link_delay),
@@ -86,7 +87,7 @@ fn topology(topology: &Topology) -> Result<(), Fault> {
     within("topology.wan.links", wan.links, 1, MOST_LINKS)
 }
 
-fn transport(transport: &Transport) -> Result<(), Fault> {
+fn transport(transport: &Transport) -> Result<(), ValueError> {
     let (payload, header) = (transport.payload.unwrap_or_default(), transport.header.unwrap_or_default());
     within("transport.header", Some(header), Bytes::new(1), LARGEST_PACKET)?;
     within("transport.payload", Some(payload), Bytes::new(1), LARGEST_PACKET.saturating_sub(header))

@@ -9,12 +9,11 @@ use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_fabric::{Link, Network};
 use farspan_metrics::{
-    ByteSums, Class, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
+    ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
     IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Queues, Recovery, SeriesId,
     SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Sample, SampleId};
-use farspan_transport::Class as PathClass;
 use farspan_units::{Bytes, FlowId, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -24,6 +23,7 @@ pub use trace::Traces;
 
 /// What a run leaves.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub struct Results {
     /// The document of `farspan run --json`. What only the caller knows (commit, wall time, memory) is empty.
     pub summary: Summary,
@@ -43,6 +43,7 @@ pub struct Results {
 
 /// Why results cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SaveError {
     /// The file system refuses.
     #[error("{}: cannot be written ({source}); choose another --out, or make room", path.display())]
@@ -66,7 +67,7 @@ pub fn run(
     progress: &mut dyn FnMut(&Progress) -> bool,
 ) -> Results {
     let mut outcome = farspan_sim::run(&world.spec, engine, progress);
-    let flows = flow_records(resolved, world, &outcome);
+    let flows = flow_records(resolved, world, std::mem::take(&mut outcome.flows));
     let network = &world.spec.network;
     let ports: Vec<_> = network
         .links
@@ -116,39 +117,20 @@ pub fn write(path: &Path, text: &str) -> Result<(), SaveError> {
     written.map_err(|source| SaveError::Io { path: path.to_owned(), source })
 }
 
-fn flow_records(resolved: &Resolved, world: &World, outcome: &Outcome) -> Vec<FlowRecord> {
+/// The flows of the workload with what became of them.
+fn flow_records(resolved: &Resolved, world: &World, outcomes: Vec<FlowOutcome>) -> Vec<FlowRecord> {
     let tags: Vec<Arc<str>> = world.workload.tags.iter().map(|tag| tag.as_str().into()).collect();
     let parts = &resolved.scenario().workload;
     let poisson = |part: u32| parts[part as usize].kind == Some(WorkloadKind::Poisson);
     let warmup = Time::ZERO + resolved.scenario().measure.warmup.unwrap_or_default();
-    let flows = (0..).zip(world.workload.flows.iter().zip(&outcome.flows));
-    let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, &FlowOutcome))| FlowRecord {
+    let flows = (0..).zip(world.workload.flows.iter().zip(outcomes));
+    let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, FlowOutcome))| FlowRecord {
         flow: FlowId(id),
-        src: outcome.src,
-        dst: outcome.dst,
-        class: match outcome.class {
-            PathClass::Intra => Class::Intra,
-            PathClass::Inter => Class::Inter,
-        },
         tag: Arc::clone(&tags[flow.tag as usize]),
         poisson: poisson(flow.part),
         // When a flow that waits for others starts shows only now.
         measured: flow.measured && (!outcome.started || outcome.start >= warmup),
-        started: outcome.started,
-        size: outcome.size,
-        start: outcome.start,
-        finish: outcome.finish,
-        delivered: outcome.delivered,
-        ideal_fct: outcome.ideal_fct,
-        sent_bytes: outcome.sent_bytes,
-        parity_bytes: outcome.parity_bytes,
-        retransmitted_bytes: outcome.retransmitted_bytes,
-        marked_packets: outcome.marked_packets,
-        trimmed_packets: outcome.trimmed_packets,
-        dropped_packets: outcome.dropped_packets,
-        timeouts: outcome.timeouts,
-        nacks: outcome.nacks,
-        blocks_undecodable: outcome.blocks_undecodable,
+        outcome,
     };
     flows.map(record).collect()
 }
@@ -223,7 +205,7 @@ fn summary(
             trimmed: totals.trimmed,
             ecn_marked: totals.ecn_marked,
         },
-        recovery: recovery(flows, outcome),
+        recovery: Recovery::of(flows),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
         slowdown_by_size: SizeBins::of(
@@ -235,11 +217,6 @@ fn summary(
         collectives: Vec::new(),
         warnings: world.warnings.clone(),
     }
-}
-
-fn recovery(flows: &[FlowRecord], outcome: &Outcome) -> Recovery {
-    let sum = |of: fn(&FlowOutcome) -> u64| outcome.flows.iter().map(of).sum();
-    Recovery::of(flows, sum(|flow| flow.blocks), sum(|flow| flow.blocks_repaired))
 }
 
 /// The offered load as the document names it: `wan_0_to_1`.
@@ -255,8 +232,8 @@ fn fairness(resolved: &Resolved, flows: &[FlowRecord], series: &[SeriesRecord]) 
     let interval = scenario.probes.rate_interval.and_then(crate::value::Interval::get);
     let of_group = |flow: &&FlowRecord| group == Some(&*flow.tag);
     let member = |flow: &FlowRecord| {
-        let start = if flow.started { flow.start } else { Time::MAX };
-        Member { flow: flow.flow, start, delivered: flow.delivered }
+        let FlowOutcome { started, start, delivered, .. } = flow.outcome;
+        Member { flow: flow.flow, start: if started { start } else { Time::MAX }, delivered }
     };
     let members: Vec<_> = flows.iter().filter(of_group).map(member).collect();
     Fairness::of(group, interval.filter(|_| group.is_some()), &members, series)

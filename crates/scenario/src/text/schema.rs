@@ -2,10 +2,9 @@
 //!
 //! The schema is generated from the types, so that the key check, `--set` and the published schema cannot differ.
 
-use crate::document::join;
-use crate::error::Fault;
+use crate::error::{Problem, ValueError};
 use crate::model::Scenario;
-use crate::names;
+use crate::text::join;
 use serde_json::Value;
 
 /// The JSON Schema (2020-12) of a scenario.
@@ -30,7 +29,7 @@ impl Keys {
     }
 
     /// Checks every key of `table` against the schema.
-    pub fn check(&self, table: &toml::Table) -> Result<(), Fault> {
+    pub fn check(&self, table: &toml::Table) -> Result<(), ValueError> {
         self.check_table("", table, &[&self.root])
     }
 
@@ -60,7 +59,7 @@ impl Keys {
         nodes.iter().copied().filter(|node| fits(node)).collect()
     }
 
-    fn check_table(&self, path: &str, table: &toml::Table, schema: &[&Value]) -> Result<(), Fault> {
+    fn check_table(&self, path: &str, table: &toml::Table, schema: &[&Value]) -> Result<(), ValueError> {
         let mut nodes = Vec::new();
         schema.iter().for_each(|node| self.flatten(node, &mut nodes));
         let nodes = self.of_name(&nodes, table);
@@ -81,7 +80,7 @@ impl Keys {
     }
 
     /// Checks that what is a table stands as one, and what is a list of tables as a list.
-    fn check_header(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), Fault> {
+    fn check_header(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), ValueError> {
         let is_table = |nodes: &[&Value]| nodes.iter().any(|node| node.get("properties").is_some());
         let of_tables = |items: &Value| {
             let mut nodes = Vec::new();
@@ -101,10 +100,10 @@ impl Keys {
             }
             _ => return Ok(()),
         };
-        Err(Fault::new(path, problem, cure))
+        Err(ValueError::rule(path, problem, cure))
     }
 
-    fn check_value(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), Fault> {
+    fn check_value(&self, path: &str, value: &toml::Value, nodes: &[&Value]) -> Result<(), ValueError> {
         match value {
             toml::Value::Table(table) => self.check_table(path, table, nodes),
             toml::Value::Array(items) => {
@@ -163,17 +162,17 @@ fn header(path: &str) -> String {
     path.split('[').map(|piece| piece.split_once(']').map_or(piece, |(_, rest)| rest)).collect()
 }
 
-/// The fault of a key that is not among `known`.
-pub(crate) fn unknown_key(path: &str, key: &str, known: &[&str]) -> Fault {
-    let near = names::hint(key, known.iter().copied());
-    Fault::new(path, format!("unknown key {key:?}"), format!("{near}Known here: {}", known.join(", ")))
+/// The error that a key is not among `known`.
+pub(crate) fn unknown_key(path: &str, key: &str, known: &[&str]) -> ValueError {
+    let known = known.iter().map(|key| (*key).to_owned()).collect();
+    ValueError::new(path, Problem::UnknownKey { key: key.to_owned(), known })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(text: &str) -> Result<(), Fault> {
+    fn check(text: &str) -> Result<(), ValueError> {
         Keys::new().check(&toml::from_str(text).unwrap())
     }
 
@@ -196,9 +195,9 @@ mod tests {
                 "cwnd",
             ),
         ] {
-            let fault = check(text).unwrap_err();
-            assert_eq!(fault.path, path);
-            assert!(fault.cure.starts_with(&format!("did you mean {nearest:?}?")), "{fault:?}");
+            let error = check(text).unwrap_err();
+            assert_eq!(error.path, path);
+            assert!(error.problem.cure().starts_with(&format!("did you mean {nearest:?}?")), "{error:?}");
         }
     }
 

@@ -1,10 +1,14 @@
 //! What there is, by kind: `farspan list`.
 
-use crate::builtin::BUILT_IN;
+pub(crate) mod builtin;
+pub(crate) mod profile;
+pub(crate) mod scheme;
+
 use crate::names;
-use crate::scheme::built_in_schemes;
+use builtin::BUILT_IN;
 use farspan_transport::{balance, coding, congestion};
 use farspan_workload::{SizeDistribution, sizes};
+use scheme::built_in_schemes;
 use serde::Serialize;
 
 /// The kinds of things that can be listed.
@@ -52,10 +56,7 @@ pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
         "workloads" => Ok(workloads()),
         "scenarios" => Ok(BUILT_IN.iter().map(|s| item(s.name, &s.description(), "")).collect()),
         "figures" => Ok(Vec::new()),
-        _ => {
-            let (problem, cure) = names::unknown("kind of list", kind, KINDS, &[]);
-            Err(format!("{problem}; {cure}"))
-        }
+        _ => Err(names::unknown("kind of list", kind, KINDS, &[]).to_string()),
     }
 }
 

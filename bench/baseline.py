@@ -1,0 +1,131 @@
+"""Runs every built-in scenario under every scheme and profile, seed 1, and compares each result with a committed list
+(bench/baseline/runs.tsv): digests and other single values in the clear, a hash of each object of the document that
+`farspan run --json` prints. Ends with 3 at a difference, and names its run and section.
+
+usage: baseline.py BINARY [--only PATTERN]... [--engine NAME] [--threads N] [--jobs N] [--write]
+
+PATTERN is matched against "SCENARIO SCHEME PROFILE": 'uno/incast-* uno paper', or any part of it. The list holds runs of
+the windowed engine on one thread; any other engine or number of threads must give the same. `--write` renews the list (with
+`--only`, those rows) where a change of results is meant, and prints which sections changed in how many runs.
+"""
+import argparse
+import collections
+import concurrent.futures
+import fnmatch
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+LIST = pathlib.Path(__file__).resolve().parent / "baseline/runs.tsv"
+RUN = ("scenario", "scheme", "profile", "set")
+PROFILES = ("paper", "artifact")
+# Sizes at which all runs together take minutes.
+SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB"}
+# Of the build, the machine or the command, not of the result.
+APART = {"farspan_version", "commit", "wall_time_s", "setup_time_s", "peak_rss_bytes"}
+COMMAND = ("scenario", "scheme", "profile", "engine", "seed", "threads")
+MOST_SHOWN = 40
+
+
+def cell(value):
+    """A single value in the clear, anything else by its hash."""
+    if not isinstance(value, (dict, list)):
+        return json.dumps(value).strip('"')
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def result(binary, run, engine, threads):
+    """The sections of one run; of one that fails its exit code and a hash of its message."""
+    scenario, scheme, profile, changes = run
+    command = [binary, "run", scenario, "--scheme", scheme, "--profile", profile, "--seed", "1", "--engine", engine]
+    command += ["--threads", str(threads)] if threads > 1 else []
+    command += [word for change in changes.split() for word in ("--set", change)]
+    done = subprocess.run([*command, "--json", "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return {"exit": str(done.returncode), "message": cell([done.stderr])}
+    document = json.loads(done.stdout)
+    asked = dict(zip(COMMAND, (scenario, scheme, profile, engine, 1, threads)))
+    answered = {key: document.get(key) for key in COMMAND}
+    wrong = {key: f"{answered[key]} for {asked[key]}" for key in COMMAND if answered[key] != asked[key]}
+    return {"exit": "0"} | {key: cell(document[key]) for key in document if key not in {*APART, *COMMAND}} | wrong
+
+
+def read():
+    """The list: sections by run."""
+    lines = [line for line in LIST.read_text().splitlines() if not line.startswith("#")] if LIST.exists() else []
+    rows = [line.split("\t") for line in lines]
+    cells = [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+    return {tuple(row.pop(key) for key in RUN): {k: v for k, v in row.items() if v != "-"} for row in cells}
+
+
+def write(runs, commit):
+    sections = list(dict.fromkeys(key for row in runs.values() for key in row))
+    lines = ["\t".join([*run, *(row.get(key, "-") for key in sections)]) for run, row in sorted(runs.items())]
+    head = f"# Made by bench/baseline.py --write with a binary of commit {commit}."
+    LIST.write_text("\n".join([head, "\t".join([*RUN, *sections]), *lines, ""]))
+
+
+def offered(binary):
+    """Every run that the binary offers."""
+    def available(kind):
+        listed = subprocess.run([binary, "list", kind, "--json"], check=True, capture_output=True, text=True).stdout
+        return [item["name"] for item in json.loads(listed) if item["available"]]
+
+    def changes(scenario):
+        return next((change for pattern, change in SETS.items() if fnmatch.fnmatch(scenario, pattern)), "")
+
+    schemes = available("schemes")
+    return [(scenario, scheme, profile, changes(scenario)) for scenario in available("scenarios") for scheme in schemes for profile in PROFILES]
+
+
+def commit(binary):
+    command = [binary, "run", "topology/parking-lot", "--json", "--quiet"]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["commit"]
+
+
+def differences(listed, found):
+    """(section, value of the list, value found)"""
+    keys = dict.fromkeys([*listed, *found])
+    return [(key, listed.get(key, "nothing"), found.get(key, "nothing")) for key in keys if listed.get(key) != found.get(key)]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("binary")
+    p.add_argument("--only", action="append", default=[], metavar="PATTERN")
+    p.add_argument("--engine", default="windowed")
+    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--write", action="store_true")
+    a = p.parse_args()
+    listed, all_runs = read(), offered(a.binary)
+    wanted = lambda run: not a.only or any(fnmatch.fnmatch(" ".join(run[:3]), f"*{pattern}*") for pattern in a.only)
+    runs = [run for run in (all_runs if a.write else listed) if wanted(run)]
+    if not runs:
+        p.error(f"no run matches {a.only}")
+    with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
+        found = dict(zip(runs, pool.map(lambda run: result(a.binary, run, a.engine, a.threads), runs)))
+    changed = {run: differences(listed.get(run, {}), row) for run, row in found.items()}
+    changed = {run: what for run, what in changed.items() if what}
+    for run, what in [*changed.items()][:MOST_SHOWN]:
+        print(f"{' '.join(run).strip()}: " + "; ".join(f"{key}: {now}, listed {before}" for key, before, now in what))
+    if len(changed) > MOST_SHOWN:
+        print(f"and {len(changed) - MOST_SHOWN} runs more")
+    sections = collections.Counter(key for what in changed.values() for key, _, _ in what)
+    counts = ", ".join(f"{key} in {count}" for key, count in sections.most_common())
+    failed = sum(row["exit"] != "0" for row in found.values())
+    print(f"{len(runs)} runs, {failed} of them failing: {len(runs) - len(changed)} as listed, {len(changed)} not{': ' * bool(counts)}{counts}")
+    unlisted = [run for run in all_runs if run not in listed and wanted(run)]
+    if a.write:
+        kept = {run: row for run, row in listed.items() if a.only and run not in found}
+        write(kept | found, commit(a.binary))
+    elif unlisted:
+        print(f"{len(unlisted)} runs are not in the list, {' '.join(unlisted[0]).strip()} the first of them; --write adds them")
+    sys.exit(3 if changed and not a.write else 0)
+
+
+main()

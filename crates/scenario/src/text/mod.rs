@@ -1,0 +1,12 @@
+//! The text of a scenario, or of a topology file: parsed, its keys checked, every value with its place.
+//!
+//! [`document`] has a text with the place of every key, [`source`] the layers over it that arguments make, [`schema`] the
+//! keys there are.
+
+pub(crate) mod document;
+pub(crate) mod schema;
+pub(crate) mod source;
+mod table;
+pub(crate) mod typed;
+
+pub(crate) use table::{join, overlay};

@@ -1,0 +1,68 @@
+//! What becomes of a flow, from its sender to the table of results.
+
+use farspan_transport::{Class, ReceiverCounters, SenderCounters};
+use farspan_units::{Bytes, Duration, HostId, Time};
+
+/// What became of a flow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FlowOutcome {
+    /// Sending host.
+    pub src: HostId,
+    /// Receiving host.
+    pub dst: HostId,
+    /// Intra or inter.
+    pub class: Class,
+    /// Payload.
+    pub size: Bytes,
+    /// When the sender was handed the message; if it never was, the earliest time at which it could have been.
+    pub start: Time,
+    /// Whether it started before the run ended.
+    pub started: bool,
+    /// When the sender had the last ACK.
+    pub finish: Option<Time>,
+    /// When the receiver had the last byte.
+    pub delivered: Option<Time>,
+    /// Completion time in an empty network.
+    pub ideal_fct: Duration,
+    /// What the sender counted.
+    pub sender: SenderCounters,
+    /// What the receiver counted.
+    pub receiver: ReceiverCounters,
+    /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
+    /// arrived + trimmed + dropped + under way.
+    pub dropped_packets: u64,
+}
+
+impl FlowOutcome {
+    /// A flow of which nothing has happened.
+    #[must_use]
+    pub fn new(src: HostId, dst: HostId, class: Class, size: Bytes, ideal_fct: Duration) -> Self {
+        Self {
+            src,
+            dst,
+            class,
+            size,
+            start: Time::ZERO,
+            started: false,
+            finish: None,
+            delivered: None,
+            ideal_fct,
+            sender: SenderCounters::default(),
+            receiver: ReceiverCounters::default(),
+            dropped_packets: 0,
+        }
+    }
+
+    /// Flow completion time at the sender: last ACK minus start.
+    #[must_use]
+    pub fn fct(&self) -> Option<Duration> {
+        self.finish.map(|t| t.since(self.start))
+    }
+
+    /// `duration` over [`FlowOutcome::ideal_fct`].
+    #[must_use]
+    pub fn slowdown(&self, duration: Duration) -> f64 {
+        duration / self.ideal_fct
+    }
+}

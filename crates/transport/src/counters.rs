@@ -1,0 +1,121 @@
+//! What the two ends of a flow count. Each list stands here once: whatever stores or writes counters takes them as a row
+//! of numbers, so that a new one needs a line here, its source, and a column where it is to be seen.
+
+use farspan_units::Bytes;
+
+/// A number of a row.
+trait Number {
+    fn number(self) -> u64;
+    fn from_number(number: u64) -> Self;
+}
+
+impl Number for u64 {
+    fn number(self) -> u64 {
+        self
+    }
+    fn from_number(number: u64) -> Self {
+        number
+    }
+}
+
+impl Number for Bytes {
+    fn number(self) -> u64 {
+        self.get()
+    }
+    fn from_number(number: u64) -> Self {
+        Self::new(number)
+    }
+}
+
+macro_rules! counters {
+    (
+        $(#[$doc:meta])* $name:ident {
+            $($(#[$field_doc:meta])* $field:ident: $kind:ty,)*
+        }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(#[$field_doc])* pub $field: $kind,)*
+        }
+
+        impl $name {
+            /// How many counters there are.
+            pub const COUNT: usize = [$(stringify!($field)),*].len();
+
+            /// The counters as numbers, in order of definition: those that are seldom more than zero come last.
+            #[must_use]
+            pub fn to_row(self) -> [u64; Self::COUNT] {
+                [$(self.$field.number()),*]
+            }
+
+            /// The counters from their numbers, the inverse of `to_row`.
+            #[must_use]
+            pub fn from_row([$($field),*]: [u64; Self::COUNT]) -> Self {
+                Self { $($field: Number::from_number($field)),* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// What a sender has counted.
+    SenderCounters {
+        /// Data packets sent, retransmissions included.
+        sent_packets: u64,
+        /// Payload sent, parity and retransmissions included.
+        sent_bytes: Bytes,
+        /// Of it, parity, retransmissions not included.
+        parity_bytes: Bytes,
+        /// Data packets sent again.
+        retransmitted_packets: u64,
+        /// Payload, and parity, sent again.
+        retransmitted_bytes: Bytes,
+        /// Packets whose time-out ran out, each time it did.
+        timeouts: u64,
+        /// NACKs received.
+        nacks: u64,
+        /// Packets found lost from the ACKs of later ones.
+        losses: u64,
+        /// Packets that arrived after they were held for lost.
+        spurious: u64,
+        /// Coded blocks of which a packet was sent.
+        blocks: u64,
+        /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows: NACKs,
+        /// time-outs and the detection of losses say what is lost.
+        blocks_undecodable: u64,
+    }
+}
+
+counters! {
+    /// What a receiver has counted.
+    ReceiverCounters {
+        /// Packets that arrived whole, duplicates included.
+        arrived_packets: u64,
+        /// Of these, packets with a congestion mark.
+        marked_packets: u64,
+        /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
+        trimmed_packets: u64,
+        /// Coded blocks that were decoded in the place of a piece that has not arrived.
+        blocks_repaired: u64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_come_back_from_their_row() {
+        let row = core::array::from_fn(|place| place as u64 + 1);
+        let sender = SenderCounters::from_row(row);
+        assert_eq!(
+            (sender.sent_packets, sender.sent_bytes, sender.blocks_undecodable),
+            (1, Bytes::new(2), 11)
+        );
+        assert_eq!(sender.to_row(), row);
+        assert_eq!(SenderCounters::default().to_row(), [0; SenderCounters::COUNT]);
+        assert_eq!(ReceiverCounters::from_row([1, 2, 3, 4]).to_row(), [1, 2, 3, 4]);
+    }
+}

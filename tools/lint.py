@@ -1,0 +1,128 @@
+"""Lints that clippy and rustfmt have no rule for. Prints FILE:LINE for each finding; ends with 1 if there is one.
+
+usage: lint.py [sizes] [words] [jargon] [comments]     all four where none is named
+
+sizes      a file of more than 500 lines before its tests, a function of more than 80 lines (Rust and Python, without
+           tests and docstrings)
+words      a name that tools/words.toml refuses
+jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
+comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
+"""
+import ast
+import fnmatch
+import pathlib
+import re
+import subprocess
+import sys
+import tomllib
+
+import rust_source
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 500, 80
+WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
+NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
+
+
+def is_test(path):
+    parts = pathlib.PurePath(path).parts
+    return "tests" in parts or parts[-1] in ("tests.rs", "conftest.py") or parts[-1].startswith("test_")
+
+
+def rust_sizes(path, source):
+    before = rust_source.before_tests(source)
+    if before > MOST_LINES_OF_A_FILE:
+        yield before, f"a file of {before} lines before tests"
+    for name, line, lines in rust_source.functions(rust_source.blanked(source)):
+        if lines > MOST_LINES_OF_A_FUNCTION and line <= before:
+            yield line, f"{name}: a function of {lines} lines"
+
+
+def python_sizes(path, source):
+    lines = source.count("\n")
+    if lines > MOST_LINES_OF_A_FILE:
+        yield lines, f"a file of {lines} lines"
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            text = node.body[0] if ast.get_docstring(node) else None
+            lines = node.end_lineno - node.lineno + 1 - (text.end_lineno - text.lineno + 1 if text else 0)
+            if lines > MOST_LINES_OF_A_FUNCTION:
+                yield node.lineno, f"{node.name}: a function of {lines} lines"
+
+
+def sizes(path, source):
+    if is_test(path):
+        return
+    kinds = {".rs": rust_sizes, ".py": python_sizes}
+    yield from kinds.get(pathlib.PurePath(path).suffix, lambda *_: ())(path, source)
+
+
+def parts(name):
+    """`run_inTurn` is `_run_in_turn_`."""
+    return "_" + "_".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)).lower() + "_"
+
+
+def refused(path, name):
+    """The entry of the list that refuses a name in a file."""
+    for entry in WORDS["word"]:
+        hit = any(parts(name) == f"_{now[1:]}_" if now[0] == "=" else f"_{now}_" in parts(name) for now in entry["now"])
+        here = any(fnmatch.fnmatch(path, only) for only in entry.get("only", ["*"]))
+        if hit and here and not any(fnmatch.fnmatch(f"{path}:{name}", other) for other in entry.get("except", [])):
+            return entry
+    return None
+
+
+def words(path, source):
+    if not path.endswith(".rs"):
+        return
+    stem = pathlib.PurePath(path).stem
+    if entry := refused(path, stem):
+        yield 1, f"module {stem}: {entry['field']}"
+    for kind, name, line in rust_source.declarations(rust_source.blanked(source)):
+        if kind != "mod" and (entry := refused(path, name)):
+            yield line, f"{kind} {name}: {entry['field']}"
+
+
+def jargon(path, source):
+    if path.endswith(".rs"):
+        text = rust_source.comments(source)
+    elif path.endswith(".md") and not path.endswith("CHANGELOG.md"):
+        text = source
+    else:
+        return
+    for n, line in enumerate(text.splitlines(), 1):
+        for entry in WORDS["jargon"]:
+            if found := re.search(entry["now"], line):
+                yield n, f"{found[0]}: {entry['field']}"
+
+
+def comments(path, source):
+    if not path.endswith(".rs"):
+        return
+    above = ""
+    for n, line in enumerate(source.splitlines(), 1):
+        if NO_DOCUMENTATION.match(line) and not re.match(r"\s*//[/!]\s*\S", above):
+            yield n, line.strip()
+        above = line
+
+
+LINTS = {lint.__name__: lint for lint in (sizes, words, jargon, comments)}
+
+
+def main(*names):
+    if unknown := set(names) - set(LINTS):
+        sys.exit(f"no lint is called {', '.join(sorted(unknown))}; there are {', '.join(LINTS)}")
+    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    count = 0
+    for path in sorted(path for path in listed.stdout.split() if (ROOT / path).is_file()):
+        source = (ROOT / path).read_text()
+        for name in names or LINTS:
+            for line, what in LINTS[name](path, source):
+                print(f"{path}:{line}: {name}: {what}")
+                count += 1
+    if count:
+        sys.exit(f"{count} findings")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

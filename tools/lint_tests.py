@@ -1,0 +1,78 @@
+"""Each lint finds what it is there for, and lets pass what looks like it."""
+import unittest
+
+import lint
+import rust_source
+
+
+def found(check, path, source):
+    return [(line, what.split(":")[0]) for line, what in check(path, source)]
+
+
+class Sizes(unittest.TestCase):
+    def test_a_long_function_is_found_and_one_of_eighty_lines_is_not(self):
+        for lines, findings in ((80, []), (81, [(2, "long")])):
+            source = "// a file\nfn long() {\n" + "    step();\n" * (lines - 2) + "}\n"
+            self.assertEqual(found(lint.sizes, "crates/a/src/b.rs", source), findings)
+            source = "# a file\ndef long():\n" + "    step()\n" * (lines - 1)
+            self.assertEqual(found(lint.sizes, "tools/b.py", source), findings)
+
+    def test_a_docstring_is_not_counted(self):
+        source = 'def long():\n    """Text.\n' + "    more\n" * 90 + '    """\n    step()\n'
+        self.assertEqual(found(lint.sizes, "tools/b.py", source), [])
+
+    def test_lines_count_up_to_the_tests(self):
+        source = "// a line\n" * 500 + "#[cfg(test)]\nmod tests {\n" + "// a line\n" * 100 + "}\n"
+        self.assertEqual(found(lint.sizes, "crates/a/src/b.rs", source), [])
+        self.assertEqual(found(lint.sizes, "crates/a/src/b.rs", "// a line\n" + source), [(501, "a file of 501 lines before tests")])
+        self.assertEqual(found(lint.sizes, "crates/a/tests/b.rs", "// a line\n" * 501), [])
+
+    def test_braces_in_text_and_comments_do_not_count(self):
+        source = 'fn short() {\n    say("{", \'{\', r#"{""#); // {\n}\n' + "// a line\n" * 90
+        self.assertEqual(found(lint.sizes, "crates/a/src/b.rs", source), [])
+
+
+class Words(unittest.TestCase):
+    def names(self, path, source):
+        return [what for _, what in found(lint.words, path, source)]
+
+    def test_types_functions_fields_variants_and_modules_are_looked_at(self):
+        source = "struct FluidPort { pub(crate) fluid_rate: u32, other: Vec<u8> }\nenum Kind { Fluid(u32), Other }\nconst fn run_fluid() {}\nmod fluid;"
+        names = ["struct FluidPort", "field fluid_rate", "variant Fluid", "fn run_fluid"]
+        self.assertEqual(self.names("crates/sim/src/b.rs", source), names)
+        self.assertEqual(self.names("crates/sim/src/fluid.rs", ""), ["module fluid"])
+
+    def test_tests_text_comments_and_parts_of_words_pass(self):
+        source = '#[test]\nfn a_fluid_port_is_quick() {}\n// fluid\nconst TEXT: &str = "fn fluid() {}";\nfn fluidity() { let fluid = 1; }'
+        self.assertEqual(self.names("crates/sim/src/b.rs", source), [])
+
+    def test_a_word_is_refused_only_where_it_has_the_sense_of_the_list(self):
+        self.assertEqual(self.names("crates/sim/src/b.rs", "struct Turns;"), ["struct Turns"])
+        self.assertEqual(self.names("crates/workload/src/b.rs", "struct Turns;"), [])
+        self.assertEqual(self.names("crates/transport/src/receiver.rs", "struct Bitmap { words: Vec<u64> }"), [])
+
+    def test_every_entry_of_the_list_refuses_its_words(self):
+        for entry in lint.WORDS["word"]:
+            for now in entry["now"]:
+                path = entry.get("only", ["crates/a/src/*"])[0].replace("*", "/b.rs")
+                self.assertIsNotNone(lint.refused(path, now.lstrip("=")), now)
+
+
+class Text(unittest.TestCase):
+    def test_jargon_is_found_in_pages_and_comments_and_not_in_code(self):
+        self.assertEqual(found(lint.jargon, "docs/src/a.md", "one\na fluid port"), [(2, "fluid")])
+        self.assertEqual(found(lint.jargon, "crates/a/src/b.rs", "let fluid = 1; // a calm port"), [(1, "calm")])
+        self.assertEqual(found(lint.jargon, "README.md", "`cargo test`, Cargo.toml, fluidity"), [])
+
+    def test_a_doc_comment_stands_alone(self):
+        source = "/// The same as above.\nfn a() {}\n//! What is here.\n/// A sum.\n/// What else it is.\n// What a plain comment says.\n"
+        self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3])
+
+
+class Source(unittest.TestCase):
+    def test_lifetimes_are_no_characters_and_comments_may_hold_quotes(self):
+        code = rust_source.blanked("fn a<'a>(x: &'a str) -> &'a str { x } // it's\nfn b() {}")
+        self.assertEqual([name for _, name, _ in rust_source.declarations(code)], ["a", "b"])
+
+
+unittest.main()

@@ -1,0 +1,90 @@
+"""As much of Rust as the lints need: source without comments and text, and the names that it declares."""
+import re
+
+# Longest first: a raw string may hold quotes, a lifetime is no character.
+TOKENS = re.compile(
+    r'//[^\n]*|/\*.*?\*/|b?r(#*)".*?"\1|b?"(?:[^"\\]|\\.)*"|b?\'(?:[^\'\\\n]|\\(?:x..|u\{[^}]*\}|.))\'', re.S
+)
+DECLARED = re.compile(r"\b(fn|struct|enum|union|trait|type|mod|const|static)\s+(?!fn\b|unsafe\b)(?:mut\s+)?(?:r#)?([A-Za-z_]\w*)")
+FIELD = re.compile(r"(?:^|[{,\]])\s*(?:pub(?:\([^)]*\))?\s+)?([a-z_]\w*)\s*:(?!:)")
+VARIANT = re.compile(r"(?:^|[{,\]])\s*([A-Z]\w*)")
+
+
+def blanked(source):
+    """The source with comments, text and characters as blanks: every other character where it was."""
+    return TOKENS.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), source)
+
+
+def comments(source):
+    """The source with everything but its comments as blanks."""
+    kept = list(re.sub(r"[^\n]", " ", source))
+    for found in TOKENS.finditer(source):
+        if found[0].startswith(("//", "/*")):
+            kept[found.start() : found.end()] = found[0]
+    return "".join(kept)
+
+
+def closing(code, start):
+    """Index after the brace that closes the one at `start`."""
+    depth = 0
+    for found in re.compile(r"[{}]").finditer(code, start):
+        depth += 1 if found[0] == "{" else -1
+        if depth == 0:
+            return found.end()
+    return len(code)
+
+
+def line_of(code, index):
+    return code.count("\n", 0, index) + 1
+
+
+def body(code, start):
+    """The braces of a declaration that begins at `start`, as (from, to); None where it has none."""
+    depth = 0
+    for found in re.compile(r"[()\[\]{;]").finditer(code, start):
+        if found[0] in "([":
+            depth += 1
+        elif found[0] in ")]":
+            depth -= 1
+        elif depth == 0:
+            return (found.start(), closing(code, found.start())) if found[0] == "{" else None
+    return None
+
+
+def shallow(code, start, end):
+    """The text between two braces with everything nested in it blanked: generics stay."""
+    depth, out = 0, []
+    for c in code[start + 1 : end - 1]:
+        depth -= c in ")]}"
+        out.append(c if depth == 0 or c == "\n" else " ")
+        depth += c in "([{"
+    return "".join(out)
+
+
+def declarations(code):
+    """(kind, name, line) of every function, type, field, variant, module and constant of blanked code."""
+    for found in DECLARED.finditer(code):
+        kind, name = found.groups()
+        if kind == "fn" and re.search(r"#\[(?:\w+::)?test\]\s*(?:#\[[^\]]*\]\s*)*$", code[: found.start()]):
+            continue
+        yield kind, name, line_of(code, found.start())
+        span = body(code, found.end()) if kind in ("struct", "enum", "union") else None
+        if span:
+            inner, member = shallow(code, *span), VARIANT if kind == "enum" else FIELD
+            for part in member.finditer(inner):
+                yield "variant" if kind == "enum" else "field", part[1], line_of(code, span[0] + 1 + part.start(1))
+
+
+def functions(code):
+    """(name, first line, number of lines) of every function with a body."""
+    for found in re.finditer(r"\bfn\s+(?:r#)?([A-Za-z_]\w*)", code):
+        span = body(code, found.end())
+        if span:
+            first = line_of(code, found.start())
+            yield found[1], first, line_of(code, span[1] - 1) - first + 1
+
+
+def before_tests(source):
+    """The number of lines before a file's own tests."""
+    found = re.search(r"^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*mod \w+ ?[{;]", source, re.M)
+    return line_of(source, found.start()) - 1 if found else source.count("\n")
