@@ -15,6 +15,7 @@ local f = {
   kind = ProtoField.uint8("farspan.kind", "Kind", base.DEC, KINDS, 0x0f),
   ecn_ce = ProtoField.bool("farspan.ecn_ce", "Congestion mark echoed", 8, nil, 0x01),
   block_complete = ProtoField.bool("farspan.block_complete", "Block complete", 8, nil, 0x02),
+  profile = ProtoField.uint8("farspan.profile", "Profile of the flow"),
   entropy = ProtoField.uint16("farspan.entropy", "Entropy"),
   flow = ProtoField.uint32("farspan.flow", "Flow"),
   sent_at = ProtoField.uint64("farspan.sent_at", "Send time (ps)"),
@@ -36,6 +37,7 @@ local short = ProtoExpert.new("farspan.short", "Shorter than a header", expert.g
 farspan.experts = { short }
 
 local function data_fields(buffer, tree, kind)
+  tree:add(f.profile, buffer(1, 1))
   tree:add(f.entropy, buffer(2, 2))
   tree:add(f.flow, buffer(4, 4))
   tree:add(f.sent_at, buffer(8, 8))

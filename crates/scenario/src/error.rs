@@ -4,7 +4,7 @@ use crate::catalog::scheme::SchemeError;
 use crate::names::{self, UnknownName};
 use farspan_fabric::TopologyError;
 use farspan_fabric::topology::GraphError;
-use farspan_transport::congestion::ConfigError;
+use farspan_transport::ConfigError;
 use farspan_workload::{AssembleError, CollectiveError, ListError, PatternError, PoissonError, SizesError};
 use std::fmt;
 

@@ -19,8 +19,9 @@ use counters::HostCounters;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Gate, PacketId, Packets};
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
+use farspan_transport::in_place::{DataPacket, InPlace as _, Take};
 use farspan_transport::wire;
-use farspan_transport::{DataPacket, Endpoint, EndpointConfig, Event, Queue, SenderCounters, Take};
+use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
 
@@ -39,8 +40,6 @@ pub(crate) struct Host {
     id: HostId,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Nic,
-    /// Control packets that wait for the NIC, in the slab already: an ACK takes the place of the packet that it answers.
-    pub(crate) replies: Queue<PacketId>,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
     /// When a packet last reached this host.
@@ -60,6 +59,7 @@ pub(crate) struct Host {
 /// The way of a data packet from the endpoint to the NIC.
 struct ToNic<'a, O> {
     now: Time,
+    from: HostId,
     /// Size of a header.
     header: Bytes,
     nic: &'a mut Nic,
@@ -70,10 +70,14 @@ struct ToNic<'a, O> {
 impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
     #[inline(always)]
     fn take(self, data: DataPacket) {
-        let wire::Data { len, entropy, .. } = data.header;
-        let size = Bytes::new(u64::from(len)) + self.header;
-        let packet = record::pack(&data.header(), data.to, size, entropy);
-        self.nic.send(self.now, packet, false, self.packets, self.out);
+        let Self { now, from, header, nic, packets, out } = self;
+        let wire::Data { len, entropy, profile, .. } = data.header;
+        let size = Bytes::new(u64::from(len)) + header;
+        let id = packets.insert(record::pack(&data.header(), from, data.to, size, entropy));
+        if data.is_coded() {
+            packets.side_mut(id).word = record::sender(from, profile);
+        }
+        nic.send(now, id, size, false, out);
     }
 }
 
@@ -82,9 +86,8 @@ impl Host {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
-            endpoint: Endpoint::new(config),
+            endpoint: Endpoint::new(config).with_profiles(&plan.profiles),
             nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
-            replies: Queue::default(),
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
@@ -113,7 +116,7 @@ impl Host {
             (EventClass::Completion, _) => {}
             (EventClass::Word, _) => self.heard(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
-            (EventClass::Timer, _) => self.timer(now, key.kind(), &mut common.packets),
+            (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
         }
         let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
@@ -182,7 +185,7 @@ impl Host {
                 }
                 if next > first {
                     now = first;
-                    self.timer(now, TIMEOUT, &mut common.packets);
+                    self.timer(now, TIMEOUT);
                     continue;
                 }
             }
@@ -292,18 +295,18 @@ impl Host {
                 self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()], []);
                 (report.flow, End::Delivered)
             }
+            event => unreachable!("no record has a place for {event:?}"),
         };
         self.ended(now, flow, end);
     }
 
-    fn timer(&mut self, now: Time, kind: u8, packets: &mut Packets) {
+    fn timer(&mut self, now: Time, kind: u8) {
         let wake = &mut self.wakes[kind as usize];
         if *wake <= now {
             *wake = Time::MAX;
         }
         if kind == TIMEOUT && self.timeout_at() <= now {
             self.endpoint.handle_timeout(now);
-            self.take_replies(packets);
             if let Some((flows, endpoint)) = self.tracer() {
                 flows.timed_out(now, endpoint);
             }
@@ -316,15 +319,11 @@ impl Host {
         self.endpoint.next_timeout()
     }
 
-    /// No packet leaves before this time, unless something happens; see [`Endpoint::next_transmit`].
+    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once, [`Time::MAX`], none
+    /// waits.
     #[inline]
     fn next_transmit(&self) -> Time {
-        debug_assert_eq!(
-            self.endpoint.next_transmit(),
-            self.endpoint.next_data(),
-            "its control packets wait here"
-        );
-        if !self.replies.is_empty() {
+        if self.endpoint.has_replies() {
             Time::ZERO
         } else if self.nic.gate == Gate::Open {
             self.endpoint.next_data()
@@ -362,17 +361,16 @@ impl Host {
 
     #[inline(always)]
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        if !self.replies.is_empty()
-            && let Some(id) = self.replies.pop()
-        {
-            self.nic.send_one(now, id, self.plan.header, true, out);
+        let Self { endpoint, nic, plan, id: from, .. } = self;
+        let (from, header) = (*from, plan.header);
+        if let Some(id) = endpoint.poll_reply(|reply| packets.insert(record::reply(reply, from, header))) {
+            nic.send(now, id, header, true, out);
             return true;
         }
-        if self.nic.gate == Gate::Closed {
+        if nic.gate == Gate::Closed {
             return false;
         }
-        let Self { endpoint, nic, plan, .. } = self;
-        endpoint.poll_data(now, ToNic { now, header: plan.header, nic, packets, out })
+        endpoint.poll_data(now, ToNic { now, from, header, nic, packets, out })
     }
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.

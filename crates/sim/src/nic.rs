@@ -3,7 +3,7 @@
 
 use crate::engine::{Channel, Outbox};
 use crate::outcome::Amount;
-use farspan_fabric::{Gate, Jitter, Link, Packet, PacketId, Packets, PortCounters};
+use farspan_fabric::{Gate, Jitter, Link, PacketId, PortCounters};
 use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// Packets of one size, taken one after the other: nearly all are full packets or ACKs.
@@ -77,24 +77,9 @@ impl Nic {
         self.free_at
     }
 
-    /// Takes a packet; it must be free. `control`: whether it is a control packet.
+    /// Takes a packet of this size; it must be free. `control`: whether it is a control packet.
     #[inline(always)]
     pub(crate) fn send(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        control: bool,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) {
-        debug_assert_eq!(packet.control(), control, "the packet says the same");
-        let size = packet.size();
-        self.send_one(now, packets.insert(packet), size, control, out);
-    }
-
-    /// The same of a packet that is in the slab.
-    #[inline(always)]
-    pub(crate) fn send_one(
         &mut self,
         now: Time,
         id: PacketId,

@@ -1,10 +1,11 @@
 //! What is fixed before a run: who sends what to whom, over which path. Read by every node, written by none.
 
+use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
 use farspan_fabric::{Fault, Network, Routes, Walk, fault};
 use farspan_transport::coding::Layout;
-use farspan_transport::{Class, Message, Path, Route, Scheme};
+use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
-    pub(crate) class: Class,
     /// What its sender shares with others, of [`Plan`]'s.
     route: u32,
+    /// How many packets its message has, parity included.
+    packets: u32,
     /// Completion time in an empty network.
     pub(crate) ideal_fct: Duration,
     /// Propagation and processing, one way.
@@ -25,6 +27,12 @@ pub(crate) struct FlowPlan {
 }
 
 impl FlowPlan {
+    /// How many packets its message has, parity included.
+    #[inline]
+    pub(crate) const fn packets(&self) -> u32 {
+        self.packets
+    }
+
     /// One-way delay of a packet of `size` through an empty network.
     pub(crate) fn one_way(&self, size: Bytes) -> Duration {
         self.propagation + Duration::from_ps((self.byte_time * size.get()) >> 16)
@@ -38,6 +46,8 @@ pub(crate) struct Plan {
     pub(crate) leaf_of: Arc<[u32]>,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) triggers: Triggers,
+    /// The profiles of flows, which both ends know.
+    pub(crate) profiles: Profiles,
     pub(crate) mss: Bytes,
     pub(crate) header: Bytes,
     pub(crate) seed: u64,
@@ -67,6 +77,7 @@ impl Plan {
             leaf_of: routes.leaf_of.as_slice().into(),
             flows: Vec::new(),
             triggers: Triggers::new(&spec.triggers, &spec.flows),
+            profiles: Profiles::new([spec.intra.profile.clone(), spec.inter.profile.clone()]),
             mss: spec.mss,
             header: spec.header,
             seed: spec.seed,
@@ -144,7 +155,7 @@ impl Plan {
         });
         FlowPlan {
             flow: *flow,
-            class: path.class,
+            packets: self.shared[route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
             route,
             ideal_fct: message + self.ack_time(&walk),
             propagation: walk.delay(&self.network),
@@ -175,6 +186,16 @@ impl Plan {
             mss: self.mss,
             header: self.header,
         }
+    }
+
+    /// Whether the hosts of flow `id` share a site.
+    pub(crate) fn class_of(&self, id: FlowId) -> Class {
+        self.shared[self.flows[id.index()].route as usize].path().class
+    }
+
+    /// The facts that all packets of flow `id` share.
+    pub(crate) fn message_facts(&self, id: FlowId) -> MessageFacts {
+        MessageFacts { packets: self.flows[id.index()].packets, layout: self.layout(id) }
     }
 
     /// How the packets of flow `id` make blocks, if it is coded.

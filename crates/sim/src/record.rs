@@ -1,106 +1,102 @@
 //! Headers in packet records: the words that the fabric leaves to the driver.
 //!
-//! Of a coded packet the record keeps what differs from packet to packet; what all packets of a message say alike stands in
-//! the plan.
+//! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded, they stand
+//! beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from packet to packet; what all
+//! packets of a message say alike, the plan does ([`MessageFacts`]).
+//!
+//! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the flow's sender by
+//! its flow.
 
 use farspan_fabric::Packet;
-use farspan_transport::Reply;
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
-use farspan_transport::wire::{Ack, BlockNack, Coded, Data, Header, Nack};
+use farspan_transport::in_place::Reply;
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
-/// What a record is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    Data,
-    Coded,
-    Ack,
-    Nack,
-    BlockNack,
-}
-
+// What a record is.
 pub(crate) const DATA: u8 = 0;
-const ACK: u8 = 1;
-const ACK_ECN: u8 = 2;
+pub(crate) const ACK: u8 = 1;
 const NACK: u8 = 3;
-/// Of a packet whose block is complete.
-const LAST_ACK: u8 = 5;
-const LAST_ACK_ECN: u8 = 6;
 const BLOCK_NACK: u8 = 7;
 pub(crate) const CODED: u8 = 8;
 
-/// Send times travel in 48 bits of picoseconds: exact while a packet is under way for less than 281 s.
-const TIME_BITS: u32 = 48;
+/// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less than 70 s.
+const TIME_BITS: u32 = 46;
+/// Bits of a host's number in a record ([`Packet::MAX_HOSTS`]); the profile stands above.
+const HOST_BITS: u32 = Packet::MAX_HOSTS.trailing_zeros();
+/// Flags of an ACK, above the send time in the upper bits of a half.
+const ECN_ECHO: u16 = 1 << 14;
+const BLOCK_COMPLETE: u16 = 1 << 15;
 
-/// Packs a header into the record of a packet for `to`.
+/// Facts that all packets of a message share: no record repeats them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MessageFacts {
+    /// How many packets it has.
+    pub packets: u32,
+    /// How they make blocks, if it is coded.
+    pub layout: Option<Layout>,
+}
+
+/// Who sent a data packet, and its flow's profile, in a word.
+#[inline]
+pub(crate) const fn sender(from: HostId, profile: u8) -> u32 {
+    from.0 | (profile as u32) << HOST_BITS
+}
+
+/// Takes apart the word that [`sender`] made.
+#[inline]
+const fn host_and_profile(word: u32) -> (HostId, u8) {
+    (HostId(word & ((1 << HOST_BITS) - 1)), (word >> HOST_BITS) as u8)
+}
+
+/// Packs a header into the record of a packet from `from` to `to`.
 #[inline(always)]
-pub(crate) fn pack(header: &Header, to: HostId, size: Bytes, entropy: Entropy) -> Packet {
-    let record = |kind, control, flow, words: [u32; 2], sent_at: Time, half| {
+pub(crate) fn pack(header: &Header, from: HostId, to: HostId, size: Bytes, entropy: Entropy) -> Packet {
+    let record = |kind, control, flow, words: [u32; 2], sent_at: Time, flags: u16, half| {
         let mut packet = Packet::new(flow, to, size, entropy, control, kind);
-        packet.words = [words[0], words[1], sent_at.as_ps() as u32];
-        packet.halves = [(sent_at.as_ps() >> 32) as u16, half];
+        let ps = sent_at.as_ps();
+        packet.words = [words[0], words[1], ps as u32];
+        packet.halves = [(ps >> 32) as u16 & (ECN_ECHO - 1) | flags, half];
         packet
     };
     match *header {
         // A port that trims changes the size alone: the length travels apart.
-        Header::Data(Data { flow, seq, packets, len, sent_at, .. }) => {
-            record(DATA, false, flow, [seq, packets], sent_at, len)
+        Header::Data(Data { flow, seq, len, sent_at, profile, .. }) => {
+            record(DATA, false, flow, [seq, sender(from, profile)], sent_at, 0, len)
         }
         Header::Coded(Coded { data: Data { flow, seq, len, sent_at, .. }, block_wait_ns, .. }) => {
-            record(CODED, false, flow, [seq, block_wait_ns], sent_at, len)
+            record(CODED, false, flow, [seq, block_wait_ns], sent_at, 0, len)
         }
-        Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete }) => {
-            record(kind_of_ack(ecn_ce, block_complete), true, flow, [seq, cumulative], sent_at, entropy)
-        }
-        Header::BlockNack(BlockNack { flow, first, missing, cumulative }) => {
-            record(BLOCK_NACK, true, flow, [first, missing], Time::from_ps(u64::from(cumulative)), 0)
-        }
-        Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy }) => {
-            record(NACK, true, flow, [seq, cumulative], sent_at, entropy)
-        }
+        Header::Feedback(Feedback { flow, seq, cumulative, fate }) => match fate {
+            Fate::Arrived { echo: Echo { sent_at, entropy }, ecn_ce, block_complete } => {
+                let flags =
+                    if ecn_ce { ECN_ECHO } else { 0 } | if block_complete { BLOCK_COMPLETE } else { 0 };
+                record(ACK, true, flow, [seq, cumulative], sent_at, flags, entropy)
+            }
+            Fate::Trimmed { echo: Echo { sent_at, entropy } } => {
+                record(NACK, true, flow, [seq, cumulative], sent_at, 0, entropy)
+            }
+            Fate::Missing { packets } => {
+                record(BLOCK_NACK, true, flow, [seq, packets], Time::from_ps(u64::from(cumulative)), 0, 0)
+            }
+            fate => unreachable!("no record has room for {fate:?}"),
+        },
+        header => unreachable!("no record has room for {header:?}"),
     }
 }
 
-const fn kind_of_ack(ecn_ce: bool, block_complete: bool) -> u8 {
-    match (block_complete, ecn_ce) {
-        (false, false) => ACK,
-        (false, true) => ACK_ECN,
-        (true, false) => LAST_ACK,
-        (true, true) => LAST_ACK_ECN,
-    }
-}
-
-/// Makes the record of a data packet that of its ACK, as [`pack`] would: number and send time stand there already.
+/// The record of a control packet of host `from`; `size`: of a header.
 #[inline(always)]
-pub(crate) fn acknowledge(packet: &mut Packet, ack: &Ack, to: HostId, size: Bytes, entropy: Entropy) {
-    debug_assert_eq!((packet.flow, packet.words[0]), (ack.flow, ack.seq), "it is the packet's ACK");
-    packet.renew(ack.flow, to, size, entropy, true, kind_of_ack(ack.ecn_ce, ack.block_complete));
-    (packet.words[1], packet.halves[1]) = (ack.cumulative, ack.entropy);
+pub(crate) fn reply(reply: &Reply, from: HostId, size: Bytes) -> Packet {
+    pack(&Header::Feedback(reply.feedback), from, reply.to, size, reply.entropy)
 }
 
-/// The record of a control packet; `size`: of a header.
+/// The kind of an ACK as `packet_digest` has it: its flags make four kinds of one.
 #[inline(always)]
-pub(crate) fn reply(reply: &Reply, size: Bytes) -> Packet {
-    pack(&reply.header(), reply.to, size, reply.entropy)
-}
-
-/// What a record is.
-#[inline]
-const fn kind(packet: &Packet) -> Kind {
-    match packet.kind() {
-        DATA => Kind::Data,
-        NACK => Kind::Nack,
-        CODED => Kind::Coded,
-        BLOCK_NACK => Kind::BlockNack,
-        _ => Kind::Ack,
-    }
-}
-
-/// Whether it is an ACK.
-#[inline(always)]
-pub(crate) const fn is_ack(packet: &Packet) -> bool {
-    (1 << ACK | 1 << ACK_ECN | 1 << LAST_ACK | 1 << LAST_ACK_ECN) >> packet.kind() & 1 == 1
+pub(crate) fn digest_kind_of_ack(packet: &Packet) -> u64 {
+    let flags = u64::from(packet.halves[0] >> 14);
+    u64::from(ACK) + (flags & 1) + (flags >> 1) * 4
 }
 
 /// Whether it is a data packet of that kind, with its payload.
@@ -109,46 +105,59 @@ pub(crate) const fn is_whole(packet: &Packet, kind: u8) -> bool {
     packet.kind() == kind && !packet.trimmed()
 }
 
-/// Unpacks a header at `now`; `layout`: how the packets of its message make blocks, if it is coded.
-pub(crate) fn unpack(packet: &Packet, now: Time, layout: Option<Layout>) -> Header {
-    match kind(packet) {
-        Kind::Data => Header::Data(data(packet, now)),
-        Kind::Coded => Header::Coded(coded(packet, now, layout)),
-        Kind::BlockNack => {
-            let Packet { flow, words: [first, missing, cumulative], .. } = *packet;
-            Header::BlockNack(BlockNack { flow, first, missing, cumulative })
-        }
-        Kind::Ack => Header::Ack(ack(packet, now)),
-        Kind::Nack => {
-            let Ack { flow, seq, cumulative, sent_at, entropy, .. } = ack(packet, now);
-            Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy })
-        }
+/// Unpacks a header at `now`; `message`: what its packets say alike. Of a coded packet the profile is not in it.
+pub(crate) fn unpack(packet: &Packet, now: Time, message: MessageFacts) -> Header {
+    match packet.kind() {
+        DATA => Header::Data(data(packet, now, message.packets).1),
+        CODED => Header::Coded(coded(packet, 0, now, message).1),
+        _ => Header::Feedback(feedback(packet, now)),
     }
 }
 
-/// Unpacks the header of a data packet at `now`.
+/// Unpacks a data packet of a message of so many packets at `now`: its sender, and its header.
 #[inline]
-pub(crate) fn data(packet: &Packet, now: Time) -> Data {
-    let Packet { flow, words: [seq, packets, _], halves: [_, len], entropy, .. } = *packet;
-    Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy }
+pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
+    let Packet { flow, words: [seq, sender, _], halves: [_, len], entropy, .. } = *packet;
+    let (from, profile) = host_and_profile(sender);
+    (from, Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile })
 }
 
-/// Unpacks the header of a packet of a coded message at `now`.
+/// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: what stands beside the record.
 #[inline]
-pub(crate) fn coded(packet: &Packet, now: Time, layout: Option<Layout>) -> Coded {
-    let layout = layout.expect("a message whose packets are coded has a layout");
-    let Data { packets: block_wait_ns, .. } = data(packet, now);
-    let data = Data { packets: layout.packets(), ..data(packet, now) };
-    Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns }
+pub(crate) fn coded(packet: &Packet, side: u32, now: Time, message: MessageFacts) -> (HostId, Coded) {
+    let layout = message.layout.expect("a message whose packets are coded has a layout");
+    let Packet { flow, words: [seq, block_wait_ns, _], halves: [_, len], entropy, .. } = *packet;
+    let ((from, profile), packets) = (host_and_profile(side), message.packets);
+    let data = Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile };
+    (from, Coded { data, shape: layout.shape(), last_len: layout.last_len(), block_wait_ns })
 }
 
-/// Unpacks the header of an ACK at `now`.
+/// Unpacks an ACK at `now`.
+#[inline(always)]
+pub(crate) fn ack(packet: &Packet, now: Time) -> Feedback {
+    let Packet { flow, words: [seq, cumulative, _], halves: [high, _], .. } = *packet;
+    let (ecn_ce, block_complete) = (high & ECN_ECHO != 0, high & BLOCK_COMPLETE != 0);
+    Feedback {
+        flow,
+        seq,
+        cumulative,
+        fate: Fate::Arrived { echo: echo(packet, now), ecn_ce, block_complete },
+    }
+}
+
+/// Unpacks what a receiver says at `now`.
+pub(crate) fn feedback(packet: &Packet, now: Time) -> Feedback {
+    let Packet { flow, words: [seq, second, third], .. } = *packet;
+    match packet.kind() {
+        ACK => ack(packet, now),
+        NACK => Feedback { flow, seq, cumulative: second, fate: Fate::Trimmed { echo: echo(packet, now) } },
+        _ => Feedback { flow, seq, cumulative: third, fate: Fate::Missing { packets: second } },
+    }
+}
+
 #[inline]
-pub(crate) fn ack(packet: &Packet, now: Time) -> Ack {
-    let Packet { flow, words: [seq, cumulative, _], halves: [_, entropy], .. } = *packet;
-    let ecn_ce = matches!(packet.kind(), ACK_ECN | LAST_ACK_ECN);
-    let block_complete = matches!(packet.kind(), LAST_ACK | LAST_ACK_ECN);
-    Ack { flow, seq, cumulative, sent_at: sent_at(packet, now), entropy, ecn_ce, block_complete }
+fn echo(packet: &Packet, now: Time) -> Echo {
+    Echo { sent_at: sent_at(packet, now), entropy: packet.halves[1] }
 }
 
 #[inline]
@@ -174,33 +183,43 @@ mod tests {
     proptest! {
         #[test]
         fn unpacking_gives_back_what_was_packed(
-            flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 47,
+            flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 45,
             len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..5_u8, trimmed in any::<bool>(),
-            wait in any::<u32>(), block_complete in any::<bool>(),
+            wait in any::<u32>(), block_complete in any::<bool>(), from in 0..Packet::MAX_HOSTS, profile in any::<u8>(),
         ) {
             let (flow, sent_at, header) = (FlowId(flow), Time::from_ps(sent), Bytes::new(64));
-            let now = sent_at + Duration::from_ps(age);
-            let data = kind < 2;
+            let (now, from) = (sent_at + Duration::from_ps(age), HostId(from));
             let shape = Shape::new(8, 2).unwrap();
             let layout = Layout::of_message(Bytes::new(u64::from(len) * 100 + 1), Bytes::new(4096), shape).unwrap();
-            let (packets, last_len, cumulative) = (layout.packets(), layout.last_len(), second);
-            let piece = |packets| Data { flow, seq, packets, len, sent_at, entropy };
+            let (last_len, cumulative) = (layout.last_len(), second);
+            let message = MessageFacts { packets: second, layout: Some(layout) };
+            let data = Data { flow, seq, packets: second, len, sent_at, entropy, profile };
+            let echo = Echo { sent_at, entropy };
+            let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative, fate });
             let value = match kind {
-                0 => Header::Data(piece(second)),
-                1 => Header::Coded(Coded { data: piece(packets), shape, last_len, block_wait_ns: wait }),
-                2 => Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce: ce, block_complete }),
-                3 => Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy }),
-                _ => Header::BlockNack(BlockNack { flow, first: seq, missing: wait, cumulative }),
+                0 => Header::Data(data),
+                1 => Header::Coded(Coded { data, shape, last_len, block_wait_ns: wait }),
+                2 => feedback(Fate::Arrived { echo, ecn_ce: ce, block_complete }),
+                3 => feedback(Fate::Trimmed { echo }),
+                _ => feedback(Fate::Missing { packets: wait }),
             };
-            let size = if data { header + Bytes::new(u64::from(len)) } else { header };
+            let is_data = kind < 2;
+            let size = if is_data { header + Bytes::new(u64::from(len)) } else { header };
             // SAFETY: the one number that is used comes from it.
             #[allow(unsafe_code, reason = "as in the simulator")]
             let mut packets = unsafe { Packets::new() };
-            let id = packets.insert(pack(&value, HostId(3), size, entropy));
-            if data && trimmed {
+            let id = packets.insert(pack(&value, from, HostId(3), size, entropy));
+            if is_data && trimmed {
                 packets.trim(id, header);
             }
-            prop_assert_eq!(unpack(&packets.remove(id), now, Some(layout)), value);
+            let packet = packets.remove(id);
+            match value {
+                Header::Coded(value) => {
+                    prop_assert_eq!(coded(&packet, sender(from, profile), now, message), (from, value));
+                }
+                Header::Data(value) => prop_assert_eq!(super::data(&packet, now, second), (from, value)),
+                value => prop_assert_eq!(unpack(&packet, now, message), value),
+            }
         }
     }
 }

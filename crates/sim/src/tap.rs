@@ -115,7 +115,7 @@ impl PortTap {
     }
 
     fn push(&mut self, rank: Rank, at: Time, port: PortId, packet: &Packet, remarks: Vec<Remark>) {
-        let header = record::unpack(packet, at, self.plan.layout(packet.flow));
+        let header = record::unpack(packet, at, self.plan.message_facts(packet.flow));
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let event = PacketEvent {
             at,

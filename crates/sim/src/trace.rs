@@ -6,7 +6,7 @@ use crate::record;
 use crate::spec::Spec;
 use farspan_fabric::Packet;
 use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
-use farspan_transport::wire::{Ack, Header};
+use farspan_transport::wire::{Fate, Feedback, Header};
 use farspan_transport::{Endpoint, PacketState, SenderView};
 use farspan_units::{Duration, FlowId, HostId, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,7 @@ impl FlowTracer {
     /// The NIC has taken a packet.
     pub(crate) fn sent(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
         let flow = packet.flow;
-        let header = record::unpack(packet, now, self.plan.layout(flow));
+        let header = record::unpack(packet, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
         if let Some(seq) = data_packet(&header) {
             let Some(sending) = self.sending.get_mut(&flow) else { return };
@@ -104,7 +104,7 @@ impl FlowTracer {
     /// A packet has arrived, and the endpoint has taken it.
     pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
         let flow = packet.flow;
-        let header = record::unpack(packet, now, self.plan.layout(flow));
+        let header = record::unpack(packet, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
         let (ecn_ce, trimmed) = (packet.ecn_ce(), packet.trimmed());
         let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
@@ -145,8 +145,8 @@ impl FlowTracer {
     /// Looks at what an event has changed of a sender.
     fn look(&mut self, now: Time, flow: FlowId, cause: Cause<'_>, endpoint: &Endpoint) {
         let Some(sending) = self.sending.get_mut(&flow).filter(|sending| sending.is_live) else { return };
-        if let Cause::Header(Header::Ack(ack)) = cause {
-            sending.sample(now, ack);
+        if let Cause::Header(Header::Feedback(feedback)) = cause {
+            sending.sample(now, feedback);
         }
         let mut news = Vec::new();
         if let Some(view) = endpoint.sender(flow) {
@@ -172,15 +172,18 @@ const fn data_packet(header: &Header) -> Option<u32> {
     match header {
         Header::Data(data) => Some(data.seq),
         Header::Coded(coded) => Some(coded.data.seq),
-        Header::Ack(_) | Header::Nack(_) | Header::BlockNack(_) => None,
+        _ => None,
     }
 }
 
 impl Sending {
     /// The round trip of an ACK, as the sender takes it.
-    fn sample(&mut self, now: Time, ack: &Ack) {
-        if ack.seq < self.next && ack.sent_at <= now {
-            let rtt = now.since(ack.sent_at);
+    fn sample(&mut self, now: Time, feedback: &Feedback) {
+        if let Fate::Arrived { echo, .. } = feedback.fate
+            && feedback.seq < self.next
+            && echo.sent_at <= now
+        {
+            let rtt = now.since(echo.sent_at);
             self.latest_rtt = Some(rtt);
             self.min_rtt = Some(self.min_rtt.map_or(rtt, |min| min.min(rtt)));
         }
@@ -199,8 +202,10 @@ impl Sending {
         let given_up = view.counters.timeouts + view.counters.nacks + view.counters.losses;
         if std::mem::replace(&mut self.given_up, given_up) != given_up {
             let reason = match cause {
-                Cause::Header(Header::Nack(_)) => Reason::Trimmed,
-                Cause::Header(Header::BlockNack(_)) => Reason::Block,
+                Cause::Header(Header::Feedback(Feedback { fate: Fate::Trimmed { .. }, .. })) => {
+                    Reason::Trimmed
+                }
+                Cause::Header(Header::Feedback(Feedback { fate: Fate::Missing { .. }, .. })) => Reason::Block,
                 Cause::Header(_) => Reason::Reordering,
                 Cause::Sent | Cause::Timer => Reason::Timeout,
             };
@@ -236,13 +241,11 @@ impl Sending {
         state: impl Fn(u32) -> PacketState,
         plan: &Plan,
     ) -> Vec<u32> {
-        let (seq, cumulative, block) = match cause {
-            Cause::Header(Header::Ack(ack)) => {
-                (Some(ack.seq), ack.cumulative, ack.block_complete.then_some(ack.seq))
-            }
-            Cause::Header(Header::Nack(nack)) => (None, nack.cumulative, None),
-            Cause::Header(Header::BlockNack(nack)) => (None, nack.cumulative, None),
-            _ => return Vec::new(),
+        let Cause::Header(Header::Feedback(feedback)) = cause else { return Vec::new() };
+        let Feedback { seq, cumulative, fate, .. } = *feedback;
+        let (seq, block) = match fate {
+            Fate::Arrived { block_complete, .. } => (Some(seq), block_complete.then_some(seq)),
+            _ => (None, None),
         };
         let of_block =
             block.zip(plan.layout(flow)).map(|(seq, layout)| layout.packets_of(layout.block_of(seq)));
@@ -261,15 +264,16 @@ impl Sending {
 impl Receiving {
     /// What an ACK or a NACK that leaves tells of blocks.
     fn said(&mut self, header: &Header, plan: &Plan) -> Option<What> {
-        match header {
-            Header::Ack(ack) if ack.block_complete => {
-                let block = plan.layout(ack.flow)?.block_of(ack.seq);
+        let Header::Feedback(Feedback { flow, seq, fate, .. }) = *header else { return None };
+        match fate {
+            Fate::Arrived { block_complete: true, .. } => {
+                let block = plan.layout(flow)?.block_of(seq);
                 let decoded = self.decoded.contains(&block);
                 self.completed.insert(block).then_some(What::BlockCompleted { block, decoded })
             }
-            Header::BlockNack(nack) => {
-                let block = plan.layout(nack.flow)?.block_of(nack.first);
-                let missing = (0..32).filter(|bit| nack.missing >> bit & 1 == 1).map(|bit| nack.first + bit);
+            Fate::Missing { packets } => {
+                let block = plan.layout(flow)?.block_of(seq);
+                let missing = (0..32).filter(|bit| packets >> bit & 1 == 1).map(|bit| seq + bit);
                 Some(What::BlockRequested { block, missing: missing.collect() })
             }
             _ => None,

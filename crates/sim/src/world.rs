@@ -141,17 +141,12 @@ impl World {
         let waiting = self.plan.triggers.count() - self.sum(|host| host.waiting.released);
         self.sum(|host| host.counters.finished) + waiting == flows
             && self.hosts().map(|host| host.waiting.under_way).sum::<i64>() == 0
-            && self.packets().map(Packets::len).sum::<usize>() == self.replies()
+            && self.packets().all(Packets::is_empty)
     }
 
     /// The packets under way, by part.
     fn packets(&self) -> impl Iterator<Item = &Packets> {
         self.engine.common().into_iter().map(|common| &common.packets)
-    }
-
-    /// Control packets that have not left their hosts yet.
-    fn replies(&self) -> usize {
-        self.hosts().map(|host| host.replies.len()).sum()
     }
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
@@ -239,7 +234,8 @@ impl World {
             Place::Switch(_) => unreachable!("hosts come first"),
         };
         let flow = &plan.flow;
-        let mut outcome = FlowOutcome::new(flow.src, flow.dst, plan.class, flow.size, plan.ideal_fct);
+        let mut outcome =
+            FlowOutcome::new(flow.src, flow.dst, self.plan.class_of(id), flow.size, plan.ideal_fct);
         outcome.start = flow.start;
         outcome.started = flow.start < end && !self.plan.triggers.waits(id);
         let sender = host(flow.src).endpoint.sender(id);
@@ -290,14 +286,11 @@ impl World {
             let c = port.counters(end);
             Amount { packets: c.dropped + lost.packets, bytes: c.dropped_bytes + lost.bytes }
         });
-        let mut in_network: Amount = self
+        let in_network: Amount = self
             .packets()
             .flat_map(Packets::iter)
             .map(|packet| Amount { packets: 1, bytes: packet.size() })
             .sum();
-        let waiting = self.replies() as u64;
-        in_network.packets -= waiting;
-        in_network.bytes -= self.plan.header * waiting;
         Totals {
             packet_hops: ports.iter().map(|port| port.sent_packets).sum(),
             sent: amount(|host| host.nic.sent(0)),

@@ -41,6 +41,6 @@ fn trimmed_marked_and_whole_packets_come_out_the_same_under_every_engine() {
     assert_eq!(farspan_sim::threads(&spec, EngineKind::Threads(2)), 2);
     let outcome = common::run(&spec);
     assert!(outcome.flows.iter().all(|flow| flow.finish.is_some()));
-    assert!(outcome.flows.iter().any(|flow| flow.trimmed_packets > 0));
-    assert!(outcome.flows.iter().any(|flow| flow.marked_packets > 0));
+    assert!(outcome.flows.iter().any(|flow| flow.receiver.trimmed_packets > 0));
+    assert!(outcome.flows.iter().any(|flow| flow.receiver.marked_packets > 0));
 }

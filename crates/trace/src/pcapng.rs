@@ -161,8 +161,15 @@ mod tests {
     use farspan_units::{FlowId, HostId};
 
     fn event(remarks: Vec<Remark>) -> PacketEvent {
-        let data =
-            Data { flow: FlowId(17), seq: 5, packets: 9, len: 4096, sent_at: Time::ZERO, entropy: 0xabcd };
+        let data = Data {
+            flow: FlowId(17),
+            seq: 5,
+            packets: 9,
+            len: 4096,
+            sent_at: Time::ZERO,
+            entropy: 0xabcd,
+            profile: 0,
+        };
         PacketEvent {
             at: Time::from_ps(1_234_567_999),
             port: PortId(3),

@@ -12,7 +12,7 @@
 
 use crate::event::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::coding::{Layout, Payload};
-use farspan_transport::wire::{Ack, BlockNack, Coded, Data, Header, Nack};
+use farspan_transport::wire::{Coded, Data, Fate, Feedback, Header};
 use farspan_units::{Bytes, Duration, FlowId, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -179,11 +179,8 @@ impl<W: Write> Writer<W> {
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
         let (number, frame) = match header {
             Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.piece(data)),
-            Header::Ack(ack) => (None, acknowledgement(ack)),
-            Header::Nack(Nack { seq, cumulative, .. }) => {
-                (None, json!({ "frame_type": "farspan:nack", "trimmed": seq, "cumulative": cumulative }))
-            }
-            Header::BlockNack(nack) => (None, block_request(nack)),
+            Header::Feedback(feedback) => (None, word(feedback)),
+            header => unreachable!("no frame has a place for {header:?}"),
         };
         let mut header = json!({ "packet_type": "1RTT" });
         if let Some(number) = number {
@@ -252,28 +249,41 @@ fn lost(packet: u32, reason: Reason) -> Value {
     data
 }
 
-fn block_request(nack: &BlockNack) -> Value {
-    let missing: Vec<_> =
-        (0..32).filter(|bit| nack.missing >> bit & 1 == 1).map(|bit| nack.first + bit).collect();
-    json!({ "frame_type": "farspan:block_nack", "missing": missing, "cumulative": nack.cumulative })
+/// What a receiver says.
+fn word(feedback: &Feedback) -> Value {
+    let Feedback { seq, cumulative, fate, .. } = *feedback;
+    match fate {
+        Fate::Arrived { ecn_ce, block_complete, .. } => {
+            acknowledgement(seq, cumulative, ecn_ce, block_complete)
+        }
+        Fate::Trimmed { .. } => {
+            json!({ "frame_type": "farspan:nack", "trimmed": seq, "cumulative": cumulative })
+        }
+        Fate::Missing { packets } => {
+            let missing: Vec<_> =
+                (0..32).filter(|bit| packets >> bit & 1 == 1).map(|bit| seq + bit).collect();
+            json!({ "frame_type": "farspan:block_nack", "missing": missing, "cumulative": cumulative })
+        }
+        fate => unreachable!("no frame has a place for {fate:?}"),
+    }
 }
 
 /// An ACK: the packet that it is for, and all below the cumulative number.
-fn acknowledgement(ack: &Ack) -> Value {
+fn acknowledgement(seq: u32, cumulative: u32, ecn_ce: bool, block_complete: bool) -> Value {
     let mut ranges = Vec::new();
-    match ack.cumulative {
+    match cumulative {
         0 => {}
         1 => ranges.push(json!([0])),
         cumulative => ranges.push(json!([0, cumulative - 1])),
     }
-    if ack.seq >= ack.cumulative {
-        ranges.push(json!([ack.seq]));
+    if seq >= cumulative {
+        ranges.push(json!([seq]));
     }
     let mut frame = json!({ "frame_type": "ack", "acked_ranges": ranges });
-    if ack.ecn_ce {
+    if ecn_ce {
         frame["ce"] = 1.into();
     }
-    if ack.block_complete {
+    if block_complete {
         frame["block_complete"] = true.into();
     }
     frame
@@ -311,7 +321,7 @@ mod tests {
     }
 
     fn data(seq: u32) -> Data {
-        Data { flow: FlowId(17), seq, packets: 10, len: 4096, sent_at: Time::ZERO, entropy: 7 }
+        Data { flow: FlowId(17), seq, packets: 10, len: 4096, sent_at: Time::ZERO, entropy: 7, profile: 0 }
     }
 
     fn sent(header: Header, again: Option<Reason>) -> What {
@@ -363,18 +373,7 @@ mod tests {
 
     #[test]
     fn an_ack_says_what_is_acknowledged() {
-        let ack = |seq, cumulative| {
-            let ack = Ack {
-                flow: FlowId(17),
-                seq,
-                cumulative,
-                sent_at: Time::ZERO,
-                entropy: 7,
-                ecn_ce: true,
-                block_complete: false,
-            };
-            acknowledgement(&ack)["acked_ranges"].clone()
-        };
+        let ack = |seq, cumulative| acknowledgement(seq, cumulative, false, false)["acked_ranges"].clone();
         assert_eq!(ack(0, 0), json!([[0]]));
         assert_eq!(ack(0, 1), json!([[0]]));
         assert_eq!(ack(5, 3), json!([[0, 2], [5]]));

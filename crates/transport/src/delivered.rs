@@ -59,7 +59,8 @@ mod tests {
         let flows = || (0..5000).map(|n| FlowId(n * 7919));
         flows().for_each(|flow| delivered.insert(flow, Tally::of_packets(flow.0)));
         for flow in flows() {
-            let data = Data { flow, seq: 0, packets: flow.0, len: 1, sent_at: Time::ZERO, entropy: 0 };
+            let data =
+                Data { flow, seq: 0, packets: flow.0, len: 1, sent_at: Time::ZERO, entropy: 0, profile: 0 };
             let tally = delivered.get_mut(flow).expect("it is there");
             assert_eq!(tally.on_duplicate(&data, false).is_some(), flow.0 > 0, "the record is this flow's");
             let arrived =

@@ -1,12 +1,20 @@
 //! The protocol, sans-IO: it decides what to send and when, and never learns which clock or wire drives it.
 //!
 //! One [`Endpoint`] per host owns that host's senders and receivers. Every driver (simulator, emulator, sockets) speaks
-//! to it with the same six verbs: [`Endpoint::handle_packet`], [`Endpoint::handle_timeout`] and [`Endpoint::submit`] go
-//! in; [`Endpoint::poll_transmit`], [`Endpoint::poll_timeout`] and [`Endpoint::poll_event`] come out. `now` is always an
-//! argument; randomness is counter-based and keyed by the flow.
+//! to it with the same six verbs:
 //!
-//! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; it
-//! speaks of headers and byte ranges, and a thin layer of the driver copies and codes the bytes, if there are any.
+//! | in | out |
+//! |---|---|
+//! | [`Endpoint::submit`]: a message is to be sent | [`Endpoint::poll_transmit`]: the next packet for the NIC |
+//! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
+//! | [`Endpoint::handle_timeout`]: a time has come | [`Endpoint::poll_event`]: messages that have come to their end |
+//!
+//! `now` is always an argument; randomness is counter-based and keyed by the flow. A driver that keeps headers in records
+//! of its own calls the [parts](in_place) of these verbs.
+//!
+//! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; a
+//! receiver follows the [profile](FlowProfile) of the flow. Both speak of headers and byte ranges, and a thin layer of the
+//! driver copies and codes the bytes, if there are any.
 //!
 //! # What it guarantees
 //!
@@ -22,20 +30,68 @@
 //! A coded message arrives in blocks, each whole when enough of its packets are here, whichever these are; nothing is sent
 //! again that a block can do without.
 //!
+//! # Two endpoints and a message
+//!
+//! ```
+//! use farspan_transport::{
+//!     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, WindowCheck,
+//!     balance, coding, congestion, recovery,
+//! };
+//! use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+//! use std::sync::Arc;
+//!
+//! let (mss, header) = (Bytes::new(4096), Bytes::new(64));
+//! let endpoint = |host| Endpoint::new(EndpointConfig { host: HostId(host), seed: 1, mss, header });
+//! let mut hosts = [endpoint(0), endpoint(1)];
+//!
+//! // What the sender knows of its path, and what it is assembled from.
+//! let (line_rate, base_rtt) = (Rate::from_gbps(100), Duration::from_us(10));
+//! let bdp = line_rate.bytes_in(base_rtt);
+//! let path = Path {
+//!     class: Class::Intra, base_rtt, line_rate, bdp, intra_base_rtt: base_rtt, hops: 1,
+//!     max_queueing: Duration::from_us(50), mss, header,
+//! };
+//! let scheme = Scheme {
+//!     congestion: congestion::Config::by_name("dctcp").expect("a built-in name"),
+//!     balance: balance::Config::by_name("ecmp").expect("a built-in name"),
+//!     coding: coding::Config::by_name("none").expect("a built-in name"),
+//!     recovery: recovery::Config {
+//!         rto: recovery::Rto::Path, backoff: true, policy: recovery::Policy::PerPacket,
+//!     },
+//!     window_check: WindowCheck::Below,
+//!     profile: FlowProfile::default(),
+//! };
+//! let route = Arc::new(Route::new(path, &scheme));
+//!
+//! // Host 0 sends 10,000 bytes; each packet takes 5 us.
+//! let (flow, to, size) = (FlowId(0), HostId(1), Bytes::new(10_000));
+//! hosts[0].submit(Time::ZERO, Message { flow, to, size, initial_cwnd: bdp, route });
+//! let (mut now, mut events) = (Time::ZERO, Vec::new());
+//! for _ in 0..2 {
+//!     for from in 0..2 {
+//!         let arrival = now + Duration::from_us(5);
+//!         while let Poll::Packet(packet) = hosts[from].poll_transmit(now) {
+//!             let (from, header) = (HostId(from as u32), packet.header);
+//!             let packet = Incoming { from, header, ecn_ce: false, trimmed: false };
+//!             hosts[1 - from.index()].handle_packet(arrival, &packet);
+//!         }
+//!         now = arrival;
+//!     }
+//!     events.extend(hosts.iter_mut().filter_map(Endpoint::poll_event));
+//! }
+//! assert!(matches!(events[..], [Event::Finished(_), Event::Delivered(_)]));
+//! ```
+//!
 //! # Where later pieces plug in
 //!
-//! - **PULL, CNP**: a variant of [`wire::Header`] with its layout in `wire/bytes.rs`, and an arm in
-//!   [`Endpoint::handle_packet`]. A PULL calls [`congestion::Congestion::on_credit`], a CNP
-//!   [`congestion::Congestion::on_cnp`]. A pull pacer is one more queue before the data in
-//!   [`Endpoint::poll_transmit`], and a CNP's own timer one more kind of timer of the endpoint.
-//! - **Telemetry**: the driver passes the stamps that an ACK carries with [`Incoming`]; they end in
-//!   [`congestion::Ack::telemetry`].
-//! - **Coded bytes**: [`Transmit::payload`] says which part of the message a packet carries, or which parity of which
-//!   block; [`Received`] says where an arrival belongs, and which block can now be decoded. The driver's copying layer
-//!   codes the bytes.
-//! - **Proxies**: endpoints of their own kind with the same six verbs: they take packets in and hand packets out, and
-//!   keep flows of their own.
-//! - **Other controls and path selectors**: a file and a line in the registries of [`congestion`] and [`balance`].
+//! | piece | place |
+//! |---|---|
+//! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in the registry of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
+//! | what a receiver does beside acknowledging (CNPs, pulls) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
+//! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
+//! | credit | a [`congestion::Floor`] of zero, and an event of [`congestion::Congestion`] |
+//! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name pieces, parity and blocks |
+//! | proxies | endpoints of their own kind with the same six verbs |
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -43,17 +99,23 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod ack;
 pub mod balance;
 pub mod coding;
 pub mod congestion;
 mod counters;
 mod delivered;
 mod endpoint;
+pub mod in_place;
+mod message;
 mod pacing;
 mod path;
+mod profile;
 mod queue;
 mod receiver;
 pub mod recovery;
+mod registry;
+mod replies;
 mod route;
 mod schedule;
 mod scheme;
@@ -63,12 +125,13 @@ mod timers;
 pub mod wire;
 
 pub use counters::{ReceiverCounters, SenderCounters};
-pub use endpoint::{
-    Answer, Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Received, Reply, Transmit,
-};
+pub use endpoint::{Endpoint, EndpointConfig, Event};
+pub use message::{Incoming, Message, Poll, Received, Transmit};
 pub use path::{Class, Path};
-pub use queue::Queue;
+pub use profile::{FlowProfile, Profiles};
 pub use receiver::{ReceiverReport, ReceiverView};
+pub use recovery::PacketState;
+pub use registry::{ConfigError, Entry, Requirement};
 pub use route::Route;
 pub use scheme::{Scheme, WindowCheck};
-pub use sender::{DataPacket, PacketState, SenderReport, SenderView, Take};
+pub use sender::{SenderReport, SenderView};

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 
 /// First in, first out.
 #[derive(Clone, Debug)]
-pub struct Queue<T> {
+pub(crate) struct Queue<T> {
     first: Option<T>,
     /// Empty unless there is a first one.
     others: VecDeque<T>,
@@ -18,28 +18,20 @@ impl<T> Default for Queue<T> {
 
 impl<T> Queue<T> {
     /// Whether it is empty.
-    #[must_use]
     #[inline]
-    pub const fn is_empty(&self) -> bool {
+    pub(crate) const fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.others.len() + usize::from(self.first.is_some())
-    }
-
     /// The first one.
-    #[must_use]
     #[inline]
-    pub const fn first(&self) -> Option<&T> {
+    pub(crate) const fn first(&self) -> Option<&T> {
         self.first.as_ref()
     }
 
     /// Adds one behind the others.
     #[inline]
-    pub fn push(&mut self, item: T) {
+    pub(crate) fn push(&mut self, item: T) {
         if self.first.is_none() {
             self.first = Some(item);
         } else {
@@ -47,9 +39,25 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Drops the first one.
+    #[inline]
+    pub(crate) fn drop_first(&mut self) {
+        if self.others.is_empty() {
+            self.first = None;
+        } else {
+            self.move_up();
+        }
+    }
+
+    /// The first of the others takes the place of the first one.
+    #[inline(never)]
+    fn move_up(&mut self) {
+        self.first = self.others.pop_front();
+    }
+
     /// Takes the first one out.
     #[inline]
-    pub fn pop(&mut self) -> Option<T> {
+    pub(crate) fn pop(&mut self) -> Option<T> {
         if self.others.is_empty() {
             return self.first.take();
         }
@@ -58,7 +66,7 @@ impl<T> Queue<T> {
 
     /// Puts the first one behind the others.
     #[inline]
-    pub fn rotate(&mut self) {
+    pub(crate) fn rotate(&mut self) {
         if let Some(next) = self.others.pop_front()
             && let Some(first) = self.first.replace(next)
         {
@@ -74,10 +82,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..4_u8, 0..200)) {
+        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..5_u8, 0..200)) {
             let (mut queue, mut ring) = (Queue::default(), VecDeque::new());
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
+                    4 => {
+                        queue.drop_first();
+                        ring.pop_front();
+                    }
                     0 | 1 => {
                         queue.push(number);
                         ring.push_back(number);
@@ -90,7 +102,7 @@ mod tests {
                         }
                     }
                 }
-                prop_assert_eq!((queue.len(), queue.first(), queue.is_empty()), (ring.len(), ring.front(), ring.is_empty()));
+                prop_assert_eq!((queue.first(), queue.is_empty()), (ring.front(), ring.is_empty()));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What the flows of one scheme over like paths share.
 
+use crate::profile::FlowProfile;
 use crate::{Path, Scheme, WindowCheck, balance, coding, congestion, recovery};
 use coding::{Layout, Shape};
 use farspan_units::{Bytes, Duration};
@@ -16,6 +17,7 @@ pub struct Route {
     pub(crate) recovery: recovery::Config,
     pub(crate) window_check: WindowCheck,
     pub(crate) coding: coding::Config,
+    pub(crate) profile: FlowProfile,
     /// What blocks are made of, if there are any.
     shape: Option<Shape>,
     /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
@@ -32,7 +34,7 @@ impl Route {
     /// What `path` makes of `scheme`.
     #[must_use]
     pub fn new(path: Path, scheme: &Scheme) -> Self {
-        let Scheme { congestion, balance, recovery, window_check, coding } = scheme;
+        let Scheme { congestion, balance, recovery, window_check, coding, profile } = scheme;
         let shape = coding.shape();
         let timer = match coding {
             coding::Config::None(_) => None,
@@ -44,6 +46,7 @@ impl Route {
             recovery: *recovery,
             window_check: *window_check,
             coding: coding.clone(),
+            profile: profile.clone(),
             shape,
             tail: 1 + shape.map_or(0, |shape| u32::from(shape.parity())),
             block_timer: timer.unwrap_or(path.max_queueing),

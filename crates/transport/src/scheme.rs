@@ -1,5 +1,6 @@
 //! A scheme as the transport sees it: what a sender is assembled from.
 
+use crate::profile::FlowProfile;
 use crate::{balance, coding, congestion, recovery};
 
 /// When the window lets a packet go.
@@ -26,4 +27,6 @@ pub struct Scheme {
     pub coding: coding::Config,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
+    /// The receiver's side, which both ends know.
+    pub profile: FlowProfile,
 }

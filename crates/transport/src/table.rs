@@ -52,6 +52,11 @@ pub(crate) struct Key {
     pub slot: u32,
 }
 
+impl Key {
+    /// Of no flow: the endpoint's own.
+    pub(crate) const NONE: Self = Self { flow: FlowId(u32::MAX), slot: 0 };
+}
+
 /// Something that knows whose it is.
 pub(crate) trait OfFlow {
     /// The flow, always the same.

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Control = 1,
     /// Blocks that a receiver waits for.
     Block = 2,
+    /// Replies that may not leave yet: one timer for the endpoint, of no flow.
+    Reply = 3,
 }
 
 /// When the live entry of each of a sender's timers comes up; [`Time::MAX`]: the timer is not armed.
@@ -55,7 +57,8 @@ impl Due {
         match self.0 as u32 >> Self::KIND {
             0 => Kind::Recovery,
             1 => Kind::Control,
-            _ => Kind::Block,
+            2 => Kind::Block,
+            _ => Kind::Reply,
         }
     }
 

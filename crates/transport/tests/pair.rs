@@ -2,15 +2,15 @@
 //! what was sent, whatever the scheme.
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
-use farspan_transport::balance;
 use farspan_transport::coding::{self, Block, Code, Payload, blocks};
 use farspan_transport::congestion::{self, fixed_window};
-use farspan_transport::recovery::{self, Detection, Rto};
+use farspan_transport::recovery::{self, Policy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, ReceiverReport, Route, Scheme,
-    SenderReport, Transmit, WindowCheck,
+    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
+    ReceiverReport, Route, Scheme, SenderReport, Transmit, WindowCheck,
 };
+use farspan_transport::{ack, balance};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -112,7 +112,8 @@ impl Pair {
                 seed,
                 mss: Bytes::new(MSS),
                 header: HEADER,
-            }),
+            })
+            .with_profiles(&Profiles::new(all_profiles())),
             nic_free: Time::ZERO,
             wake: None,
             outgoing: BTreeMap::new(),
@@ -266,6 +267,7 @@ impl Pair {
             match event {
                 Event::Finished(report) => host.finished.push(report),
                 Event::Delivered(report) => host.delivered.push(report),
+                event => panic!("{event:?}"),
             }
         }
     }
@@ -364,9 +366,10 @@ fn scheme(congestion: congestion::Config) -> Scheme {
     Scheme {
         congestion,
         balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
         coding: coding::Config::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
+        profile: FlowProfile::default(),
     }
 }
 
@@ -386,6 +389,11 @@ fn any_coding() -> impl Strategy<Value = coding::Config> {
     prop_oneof![Just(coding::Config::by_name("none").unwrap()), mds]
 }
 
+/// The profiles of all ACK policies.
+fn all_profiles() -> impl Iterator<Item = FlowProfile> {
+    ack::NAMES.iter().map(|name| FlowProfile { acks: ack::Config::by_name(name).unwrap() })
+}
+
 /// Any scheme of the registries.
 fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let rto = prop_oneof![
@@ -393,20 +401,21 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
         Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
-    let detection = prop_oneof![Just(Detection::TimeoutOnly), Just(Detection::Rack)];
+    let policy = prop::sample::select(recovery::NAMES).prop_map(|name| Policy::by_name(name).unwrap());
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
-    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), detection, check, any_coding()).prop_map(
-        |(control, balancer, rto, backoff, detection, window_check, coding)| {
+    let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());
+    (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding(), profile)
+        .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
             Arc::new(Scheme {
                 congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
                 balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: recovery::Config { rto, backoff, detection },
+                recovery: recovery::Config { rto, backoff, policy },
                 coding,
                 window_check,
+                profile,
             })
-        },
-    )
+        })
 }
 
 fn any_channel() -> impl Strategy<Value = Channel> {
@@ -444,29 +453,30 @@ proptest! {
         is_coded in any::<bool>(),
     ) {
         use farspan_transport::coding::Shape;
-        use farspan_transport::wire::{Ack, BlockNack, Data, Nack};
+        use farspan_transport::wire::{Data, Echo, Fate, Feedback};
         let mut pair = Pair::new(Channel::default(), 1);
         let coding = if is_coded { mds(8, 2) } else { coding::Config::by_name("none").unwrap() };
         let scheme = Scheme { coding, ..scheme(fixed_window(5 * MSS, None)) };
         pair.submit(0, 0, 30 * MSS, &Arc::new(scheme));
         for (kind, flow, seq, count, len, us) in forged {
             let (flow, sent_at) = (FlowId(flow), Time::ZERO + Duration::from_us(us));
+            let echo = Echo { sent_at, entropy: 0 };
+            let feedback = |seq, fate| Header::Feedback(Feedback { flow, seq, cumulative: 0, fate });
+            let profile = (us % 3) as u8;
+            let data = Data { flow, seq, packets: count, len, sent_at, entropy: 0, profile };
             let header = match kind {
-                0 | 1 => Header::Data(Data { flow, seq, packets: count, len, sent_at, entropy: 0 }),
+                0 | 1 => Header::Data(data),
                 // Nothing beyond the window was sent, so the message cannot be finished by these.
                 2 => {
                     let block_complete = len % 2 == 0;
-                    let seq = seq + 5;
-                    let (cumulative, entropy, ecn_ce) = (0, 0, false);
-                    Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete })
+                    feedback(seq + 5, Fate::Arrived { echo, ecn_ce: false, block_complete })
                 }
-                3 => Header::BlockNack(BlockNack { flow, first: seq, missing: count << 8, cumulative: 0 }),
+                3 => feedback(seq, Fate::Missing { packets: count << 8 }),
                 4 => {
-                    let data = Data { flow, seq, packets: count, len, sent_at, entropy: 0 };
                     let shape = Shape::new(len as u8 % 20 + 1, count as u8 % 5 + 1).unwrap();
                     Header::Coded(Coded { data, shape, last_len: len, block_wait_ns: us as u32 })
                 }
-                _ => Header::Nack(Nack { flow, seq, cumulative: 0, sent_at, entropy: 0 }),
+                _ => feedback(seq, Fate::Trimmed { echo }),
             };
             let packet = Incoming { from: HostId(1), header, ecn_ce: false, trimmed: kind == 1 };
             pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), &packet);
@@ -681,9 +691,9 @@ fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
 
 #[test]
 fn rack_resends_a_hole_without_waiting_for_the_time_out() {
-    let finish = |detection| {
+    let finish = |policy| {
         let mut pair = Pair::new(Channel::default(), 1);
-        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, detection };
+        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
         pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
         while pair.sent.len() < 50 {
             pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };
@@ -694,8 +704,8 @@ fn rack_resends_a_hole_without_waiting_for_the_time_out() {
         assert_eq!(pair.hosts[0].finished[0].counters.retransmitted_packets, 1);
         pair.hosts[0].finished[0].finished_at.since(Time::ZERO)
     };
-    assert!(finish(Detection::TimeoutOnly) > Duration::from_ms(10));
-    assert!(finish(Detection::Rack) < Duration::from_us(300));
+    assert!(finish(Policy::PerPacket) > Duration::from_ms(10));
+    assert!(finish(Policy::Rack) < Duration::from_us(300));
 }
 
 /// A flow of blocks of 8 + 2 packets, of which the channel takes what `lose` names, once.
@@ -705,7 +715,7 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
-    let recovery = recovery::Config { rto, backoff: false, detection: Detection::TimeoutOnly };
+    let recovery = recovery::Config { rto, backoff: false, policy: Policy::PerPacket };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
     pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
     pair.run();

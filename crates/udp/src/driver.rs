@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::message::{Incoming, Outgoing};
 use crate::wire::{Datagram, EcnCodepoint, Wire};
 use farspan_transport::coding::{CodingError, Layout};
-use farspan_transport::wire::{Ack, BlockNack, Coded, Header, MAX_HEADER, Nack, View};
+use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     self as transport, Endpoint, EndpointConfig, Event, Message, Poll, ReceiverReport, Route, SenderReport,
     Transmit,
@@ -321,6 +321,8 @@ impl Host {
                 let from = self.addresses[report.from.index()];
                 self.outcomes.push_back(Outcome::Received { from, report, blocks_repaired, bytes });
             }
+            // What else happens concerns no message as a whole.
+            _ => {}
         }
     }
 
@@ -328,11 +330,8 @@ impl Host {
     fn datagram(&mut self, packet: &Transmit) -> Result<Datagram, DriverError> {
         let flow = packet.header.flow();
         let mut header = packet.header;
-        match &mut header {
-            Header::Data(_) | Header::Coded(_) => {}
-            Header::Ack(Ack { flow, .. })
-            | Header::Nack(Nack { flow, .. })
-            | Header::BlockNack(BlockNack { flow, .. }) => *flow = self.arrivals.theirs(*flow),
+        if let Header::Feedback(feedback) = &mut header {
+            feedback.flow = self.arrivals.theirs(feedback.flow);
         }
         let mut bytes = vec![0; MAX_HEADER];
         let len = header.encode(&mut bytes).expect("a header fits the longest");
@@ -351,7 +350,7 @@ mod tests {
     use super::*;
     use crate::wire::Take;
     use farspan_transport::coding::Shape;
-    use farspan_transport::wire::Data;
+    use farspan_transport::wire::{Data, Echo, Fate, Feedback};
     use proptest::prelude::*;
 
     const MSS: Bytes = Bytes::new(100);
@@ -398,7 +397,7 @@ mod tests {
     }
 
     fn data(seq: u32, packets: u32, len: u16) -> Data {
-        Data { flow: FlowId(1), seq, packets, len, sent_at: Time::ZERO, entropy: 0 }
+        Data { flow: FlowId(1), seq, packets, len, sent_at: Time::ZERO, entropy: 0, profile: 0 }
     }
 
     /// Feeds one datagram of `from`, and gives the outcome.
@@ -446,8 +445,9 @@ mod tests {
     #[test]
     fn strangers_that_send_nothing_of_use_get_no_number() {
         let mut driver = driver();
-        let nack = Nack { flow: FlowId(1), seq: 0, cumulative: 0, sent_at: Time::ZERO, entropy: 0 };
-        feed(&mut driver, 1, bytes(&Header::Nack(nack), 0));
+        let fate = Fate::Trimmed { echo: Echo { sent_at: Time::ZERO, entropy: 0 } };
+        let nack = Feedback { flow: FlowId(1), seq: 0, cumulative: 0, fate };
+        feed(&mut driver, 1, bytes(&Header::Feedback(nack), 0));
         // Too long; beyond the end of the message; a short piece in the middle.
         for (seq, packets, len) in [(0, 101, 100), (7, 7, 100), (0, 2, 3)] {
             feed(&mut driver, 1, bytes(&Header::Data(data(seq, packets, len)), usize::from(len)));
@@ -485,23 +485,16 @@ mod tests {
         (0..5, numbers, 1u8..6, 1u8..4).prop_map(|(kind, (flow, seq, count, len), x, y)| {
             let (flow, sent_at, entropy) = (FlowId(flow), Time::ZERO, 0);
             let len = if len > 100 { 100 } else { len };
-            let data = Data { flow, seq, packets: count, len, sent_at, entropy };
+            let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile: 0 };
+            let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative: count, fate });
             let shape = Shape::new(x, y).unwrap();
             match kind {
                 0 => Header::Data(data),
                 1 | 2 => Header::Coded(Coded { data, shape, last_len: 100, block_wait_ns: 0 }),
-                3 => Header::BlockNack(BlockNack { flow, first: seq, missing: count, cumulative: 0 }),
+                3 => feedback(Fate::Missing { packets: count }),
                 _ => {
-                    let (ecn_ce, block_complete) = (false, true);
-                    Header::Ack(Ack {
-                        flow,
-                        seq,
-                        cumulative: count,
-                        sent_at,
-                        entropy,
-                        ecn_ce,
-                        block_complete,
-                    })
+                    let echo = Echo { sent_at, entropy };
+                    feedback(Fate::Arrived { echo, ecn_ce: false, block_complete: true })
                 }
             }
         })

@@ -8,6 +8,55 @@
 //!
 //! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or authenticated yet:
 //! use it on networks that you trust.
+//!
+//! # A message over the loopback
+//!
+//! ```
+//! use farspan_transport::recovery::{self, Policy, Rto};
+//! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding, congestion};
+//! use farspan_udp::{Config, Driver, Outcome, Socket};
+//! use farspan_units::{Bytes, Duration, FlowId, Rate};
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (mss, header) = (Bytes::new(1400), Bytes::new(64));
+//! let driver = || -> Result<_, Box<dyn std::error::Error>> {
+//!     let config = Config { seed: 1, mss, header, longest_message: Bytes::new(1 << 20) };
+//!     Ok(Driver::new(Socket::bind("127.0.0.1:0".parse()?)?, config)?)
+//! };
+//! let (mut from, mut to) = (driver()?, driver()?);
+//!
+//! // What the sender is told of its path, and what it is assembled from.
+//! let (base_rtt, line_rate) = (Duration::from_us(100), Rate::from_gbps(1));
+//! let path = Path {
+//!     class: Class::Intra, base_rtt, line_rate, bdp: line_rate.bytes_in(base_rtt), intra_base_rtt: base_rtt, hops: 1,
+//!     max_queueing: Duration::from_ms(1), mss, header,
+//! };
+//! let scheme = Scheme {
+//!     congestion: congestion::Config::by_name("bbr").expect("a built-in name"),
+//!     balance: balance::Config::by_name("ecmp").expect("a built-in name"),
+//!     coding: coding::Config::by_name("none").expect("a built-in name"),
+//!     recovery: recovery::Config {
+//!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: Policy::Rack,
+//!     },
+//!     window_check: WindowCheck::Below,
+//!     profile: FlowProfile::default(),
+//! };
+//! let message = b"across the room".repeat(1000);
+//! from.submit(FlowId(0), to.address()?, message.clone(), Arc::new(Route::new(path, &scheme)));
+//!
+//! // One thread drives both ends.
+//! let received = loop {
+//!     from.poll()?;
+//!     to.poll()?;
+//!     if let Some(Outcome::Received { bytes, .. }) = to.poll_outcome() {
+//!         break bytes;
+//!     }
+//! };
+//! assert_eq!(received, message);
+//! # Ok(())
+//! # }
+//! ```
 #![forbid(unsafe_code)]
 
 mod clock;

@@ -49,7 +49,7 @@ impl Congestion for Flow {
         false
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
         if !ack.ecn_ce {
             self.cwnd += self.mss * ack.bytes_acked.as_f64() / self.cwnd;
         } else if ack.sent_at >= self.cut_at {
@@ -93,21 +93,11 @@ mod tests {
         MyControl { cut: 0.5 }.control(&start)
     }
 
-    fn ack(now: u64, ecn_ce: bool) -> Ack<'static> {
+    fn ack(now: u64, ecn_ce: bool) -> Ack {
         let now = Time::ZERO + Duration::from_us(now);
         let (rtt, bytes) = (Duration::from_us(14), Bytes::new(MSS));
         let (in_flight, delivered) = (Bytes::new(9 * MSS), bytes);
-        Ack {
-            now,
-            bytes_acked: bytes,
-            ecn_ce,
-            rtt,
-            sent_at: now - rtt,
-            in_flight,
-            delivered,
-            at_send: None,
-            telemetry: &[],
-        }
+        Ack { now, bytes_acked: bytes, ecn_ce, rtt, sent_at: now - rtt, in_flight, delivered, at_send: None }
     }
 
     #[test]

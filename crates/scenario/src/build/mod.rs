@@ -18,8 +18,8 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
-use farspan_transport::recovery::{Config as Recovery, Detection, Rto};
-use farspan_transport::{Class, Scheme, congestion};
+use farspan_transport::recovery::{Config as Recovery, Policy, Rto};
+use farspan_transport::{Class, FlowProfile, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
@@ -272,6 +272,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
         coding: component(&format!("{path}.coding"), class.coding.as_ref())?,
         window_check: given(class.window_check),
+        profile: FlowProfile::default(),
     })
 }
 
@@ -327,7 +328,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             ));
         }
     };
-    Ok(Recovery { rto, backoff, detection: if rack { Detection::Rack } else { Detection::TimeoutOnly } })
+    Ok(Recovery { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {

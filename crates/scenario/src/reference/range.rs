@@ -4,7 +4,7 @@ use super::kind::Kind;
 use crate::error::Problem;
 use crate::resolve::Resolved;
 use crate::text::source::Source;
-use farspan_transport::congestion::Requirement;
+use farspan_transport::Requirement;
 
 /// Scenarios in which, together, every key applies.
 const SCENARIOS: &[&str] = &[

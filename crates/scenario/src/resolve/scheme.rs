@@ -9,7 +9,7 @@ use crate::text::overlay;
 use crate::text::schema::Keys;
 use crate::text::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
-use farspan_transport::congestion::ConfigError;
+use farspan_transport::ConfigError;
 use farspan_transport::{WindowCheck, balance, coding, congestion};
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};

@@ -5,8 +5,8 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
-use farspan_transport::recovery::{self, Detection, Rto};
-use farspan_transport::{Scheme, WindowCheck, balance, coding, congestion};
+use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::{FlowProfile, Scheme, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,9 +18,10 @@ pub fn scheme(congestion: congestion::Config, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
         congestion,
         balance: balance::Config::by_name(balance).expect("a built-in name"),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
         coding: coding::Config::by_name("none").expect("a built-in name"),
         window_check: WindowCheck::Below,
+        profile: FlowProfile::default(),
     })
 }
 

@@ -17,8 +17,8 @@ use farspan_sim::{
 use farspan_trace::{Remark, What};
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
-use farspan_transport::recovery::{self, Detection, Rto};
-use farspan_transport::{Scheme, WindowCheck, balance, coding};
+use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::{FlowProfile, Scheme, WindowCheck, ack, balance, coding};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -63,6 +63,25 @@ pub fn random_spec(seed: u64) -> Spec {
         port_jitter,
         seed,
     }
+}
+
+/// The world of a seed, with ACK and recovery policies that no shipped scheme has.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn policy_spec(seed: u64) -> Spec {
+    let mut spec = random_spec(seed);
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 20));
+    let base = Base::of(&spec.network, spec.mss + spec.header);
+    for scheme in [&mut spec.intra, &mut spec.inter] {
+        let scheme = Arc::make_mut(scheme);
+        if !draw.one_in(4) {
+            let delay = draw.time(base.packet, base.rtt);
+            scheme.profile.acks = ack::Config::EverySecond(ack::every_second::Config { delay });
+        }
+        if !draw.one_in(3) {
+            scheme.recovery.policy = Policy::SingleTimer;
+        }
+    }
+    spec
 }
 
 /// The world of a seed with switches whose ports share state.
@@ -529,10 +548,11 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         recovery: recovery::Config {
             rto,
             backoff: !draw.one_in(4),
-            detection: draw.pick(&[Detection::TimeoutOnly, Detection::Rack]),
+            policy: draw.pick(&[Policy::PerPacket, Policy::Rack]),
         },
         coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
+        profile: FlowProfile::default(),
     }
 }
 

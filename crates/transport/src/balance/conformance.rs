@@ -12,6 +12,7 @@ enum Event {
     Send,
     Ack { age: usize, ecn_ce: bool },
     Nack { age: usize },
+    Loss { age: usize },
     Timeout { age: usize },
     Wait(u64),
 }
@@ -21,6 +22,7 @@ fn event() -> impl Strategy<Value = Event> {
         6 => Just(Event::Send),
         4 => (0..50_usize, any::<bool>()).prop_map(|(age, ecn_ce)| Event::Ack { age, ecn_ce }),
         1 => (0..50_usize).prop_map(|age| Event::Nack { age }),
+        1 => (0..50_usize).prop_map(|age| Event::Loss { age }),
         1 => (0..50_usize).prop_map(|age| Event::Timeout { age }),
         2 => (0..30_000_000_u64).prop_map(Event::Wait),
     ]
@@ -36,7 +38,7 @@ fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> 
         let of = |age: usize| {
             let i = sent.len().checked_sub(age + 1)?;
             let in_flight = Bytes::new(4096) * age as u64;
-            Some(Feedback { now, sent_at: times[i], entropy: sent[i], in_flight })
+            Some(PathSample { now, sent_at: times[i], entropy: sent[i], in_flight })
         };
         match event {
             Event::Send => {
@@ -47,6 +49,7 @@ fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> 
                 of(age).into_iter().for_each(|f| balancer.on_ack(f, ecn_ce, &mut random));
             }
             Event::Nack { age } => of(age).into_iter().for_each(|f| balancer.on_nack(f, &mut random)),
+            Event::Loss { age } => of(age).into_iter().for_each(|f| balancer.on_loss(f, &mut random)),
             Event::Timeout { age } => of(age).into_iter().for_each(|f| balancer.on_timeout(f, &mut random)),
             Event::Wait(ps) => now += Duration::from_ps(ps),
         }
@@ -87,6 +90,18 @@ fn a_selector_that_wants_no_feedback_chooses_the_same_without_it() {
 }
 
 #[test]
+fn unolb_and_plb_leave_a_path_for_a_loss_found_from_acks_as_for_a_time_out() {
+    let after = |event| {
+        let sent = (0..20).map(|_| Event::Send);
+        Vec::from_iter(sent.clone().chain([event]).chain(sent))
+    };
+    for config in ["unolb", "plb"].map(|name| Config::by_name(name).expect("a name of the registry")) {
+        let (loss, timeout) = (after(Event::Loss { age: 5 }), after(Event::Timeout { age: 5 }));
+        assert_eq!(run(&config, &loss, 0, 1), run(&config, &timeout, 0, 1), "{}", config.name());
+    }
+}
+
+#[test]
 fn a_selector_from_elsewhere_is_called_like_a_built_in_one() {
     struct Counting(Entropy);
     impl Balance for Counting {
@@ -97,15 +112,15 @@ fn a_selector_from_elsewhere_is_called_like_a_built_in_one() {
         fn wants_feedback(&self) -> bool {
             true
         }
-        fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
-            self.0 = feedback.entropy;
+        fn on_timeout(&mut self, sample: PathSample, _random: &mut Random) {
+            self.0 = sample.entropy;
         }
     }
     let mut random = Random::new(1, Purpose::Balance, 0);
     let mut balancer = Balancer::Custom(Box::new(Box::new(Counting(0))));
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 1);
     let (now, in_flight) = (Time::ZERO, Bytes::ZERO);
-    balancer.on_timeout(Feedback { now, sent_at: now, entropy: 41, in_flight }, &mut random);
+    balancer.on_timeout(PathSample { now, sent_at: now, entropy: 41, in_flight }, &mut random);
     assert_eq!(balancer.entropy(Time::ZERO, &mut random), 42);
     assert!(balancer.wants_feedback());
 }

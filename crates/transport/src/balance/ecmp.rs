@@ -4,7 +4,7 @@
 //! gives a constant path; which constant does not matter. The Uno artifact takes the number of the source host.
 
 use super::{Balance, Entropy, Start};
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use farspan_units::{Random, Time, random};
 
 /// Parameters of ECMP: none.

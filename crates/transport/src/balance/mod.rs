@@ -21,7 +21,7 @@ pub type Entropy = u16;
 
 /// What happened to a packet that carried an entropy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Feedback {
+pub struct PathSample {
     /// Now.
     pub now: Time,
     /// When it left.
@@ -44,13 +44,16 @@ pub trait Balance {
     }
 
     /// A packet with this entropy was acknowledged; `ecn_ce`: it carried a mark.
-    fn on_ack(&mut self, _feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {}
+    fn on_ack(&mut self, _sample: PathSample, _ecn_ce: bool, _random: &mut Random) {}
 
     /// A packet with this entropy came back as a NACK.
-    fn on_nack(&mut self, _feedback: Feedback, _random: &mut Random) {}
+    fn on_nack(&mut self, _sample: PathSample, _random: &mut Random) {}
 
-    /// A packet with this entropy was found lost or timed out.
-    fn on_timeout(&mut self, _feedback: Feedback, _random: &mut Random) {}
+    /// A packet with this entropy was found lost from the ACKs of later ones.
+    fn on_loss(&mut self, _sample: PathSample, _random: &mut Random) {}
+
+    /// A packet with this entropy timed out.
+    fn on_timeout(&mut self, _sample: PathSample, _random: &mut Random) {}
 }
 
 /// What a balancer is built with.
@@ -64,10 +67,10 @@ pub struct Start<'a> {
     pub random: Random,
 }
 
-/// Generates [`Balancer`] and, with the macro of the controls, [`Config`] and the lists.
+/// Generates [`Balancer`] and, by the macro of all registries, [`Config`] and the lists.
 macro_rules! balancers {
     ($($variant:ident, $module:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
-        crate::congestion::config_registry! {
+        crate::registry::config_registry! {
             "path selector"; $($variant, $module, $name, $summary, $source;)*
         }
 
@@ -116,24 +119,31 @@ macro_rules! balancers {
                 }
             }
 
-            fn on_ack(&mut self, feedback: Feedback, ecn_ce: bool, random: &mut Random) {
+            fn on_ack(&mut self, sample: PathSample, ecn_ce: bool, random: &mut Random) {
                 match self {
-                    $(Self::$variant(balancer) => balancer.on_ack(feedback, ecn_ce, random),)*
-                    Self::Custom(balancer) => balancer.on_ack(feedback, ecn_ce, random),
+                    $(Self::$variant(balancer) => balancer.on_ack(sample, ecn_ce, random),)*
+                    Self::Custom(balancer) => balancer.on_ack(sample, ecn_ce, random),
                 }
             }
 
-            fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
+            fn on_nack(&mut self, sample: PathSample, random: &mut Random) {
                 match self {
-                    $(Self::$variant(balancer) => balancer.on_nack(feedback, random),)*
-                    Self::Custom(balancer) => balancer.on_nack(feedback, random),
+                    $(Self::$variant(balancer) => balancer.on_nack(sample, random),)*
+                    Self::Custom(balancer) => balancer.on_nack(sample, random),
                 }
             }
 
-            fn on_timeout(&mut self, feedback: Feedback, random: &mut Random) {
+            fn on_loss(&mut self, sample: PathSample, random: &mut Random) {
                 match self {
-                    $(Self::$variant(balancer) => balancer.on_timeout(feedback, random),)*
-                    Self::Custom(balancer) => balancer.on_timeout(feedback, random),
+                    $(Self::$variant(balancer) => balancer.on_loss(sample, random),)*
+                    Self::Custom(balancer) => balancer.on_loss(sample, random),
+                }
+            }
+
+            fn on_timeout(&mut self, sample: PathSample, random: &mut Random) {
+                match self {
+                    $(Self::$variant(balancer) => balancer.on_timeout(sample, random),)*
+                    Self::Custom(balancer) => balancer.on_timeout(sample, random),
                 }
             }
         }

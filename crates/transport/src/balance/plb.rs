@@ -3,11 +3,11 @@
 //! Qureshi et al., "PLB: Congestion Signals are Simple and Effective for Network Load Balancing" (SIGCOMM 2022), with the
 //! constants of Linux (`tcp_plb_*`). A round is congested if at least so large a share of its ACKs is marked. After some
 //! congested rounds in a row the flow takes another path, after fewer of them if nothing is in flight; after a time-out it
-//! does so at once, and then leaves congestion alone for a while. A NACK counts as a time-out. Left out: whether the
-//! control asks for PLB (in Linux only DCTCP does).
+//! does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs, counts as a
+//! time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
 
-use super::{Balance, Entropy, Feedback, Start};
-use crate::congestion::ConfigError;
+use super::{Balance, Entropy, PathSample, Start};
+use crate::registry::ConfigError;
 use farspan_units::{Duration, Random, Time};
 
 /// Parameters of PLB.
@@ -141,7 +141,7 @@ impl Plb {
         over
     }
 
-    /// A time-out or a NACK: once in a time-out, another path at once, and a pause against leaving it for another dead
+    /// A loss, a time-out or a NACK: once in a time-out, another path at once, and a pause against leaving it for another dead
     /// one.
     fn on_lost(&mut self, now: Time, random: &mut Random) {
         if self.lost_at != NEVER && now.since(self.lost_at) < self.rto {
@@ -163,8 +163,8 @@ impl Balance for Plb {
         true
     }
 
-    fn on_ack(&mut self, feedback: Feedback, ecn_ce: bool, random: &mut Random) {
-        let Feedback { now, sent_at, in_flight, .. } = feedback;
+    fn on_ack(&mut self, sample: PathSample, ecn_ce: bool, random: &mut Random) {
+        let PathSample { now, sent_at, in_flight, .. } = sample;
         self.acked += 1;
         self.marked += u32::from(ecn_ce);
         if !self.ends_round(now, sent_at) {
@@ -180,12 +180,16 @@ impl Balance for Plb {
         }
     }
 
-    fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback.now, random);
+    fn on_nack(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample.now, random);
     }
 
-    fn on_timeout(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback.now, random);
+    fn on_loss(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample.now, random);
+    }
+
+    fn on_timeout(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample.now, random);
     }
 }
 
@@ -291,14 +295,14 @@ mod tests {
         let mut flow = Flow::new(&Config::default());
         flow.round(0);
         let began = flow.balancer.began;
-        let mut feedback = flow.feedback(0);
-        feedback.now = began + path().base_rtt * 5;
-        feedback.sent_at = Time::from_ps(began.as_ps() - 1);
-        flow.balancer.on_ack(feedback, true, &mut flow.random);
+        let mut sample = flow.sample(0);
+        sample.now = began + path().base_rtt * 5;
+        sample.sent_at = Time::from_ps(began.as_ps() - 1);
+        flow.balancer.on_ack(sample, true, &mut flow.random);
         assert_eq!(flow.balancer.began, began);
-        feedback.sent_at = began;
-        flow.balancer.on_ack(feedback, true, &mut flow.random);
-        assert_eq!(flow.balancer.began, feedback.now);
+        sample.sent_at = began;
+        flow.balancer.on_ack(sample, true, &mut flow.random);
+        assert_eq!(flow.balancer.began, sample.now);
     }
 
     #[test]
@@ -326,7 +330,7 @@ mod tests {
     fn a_nack_is_a_time_out() {
         let mut flow = linux();
         let before = flow.entropy();
-        flow.balancer.on_nack(flow.feedback(0), &mut flow.random);
+        flow.balancer.on_nack(flow.sample(0), &mut flow.random);
         assert_ne!(flow.entropy(), before);
         assert!(!flow.lose());
     }

@@ -5,7 +5,7 @@
 //! even over paths as their hashes are. Left out: switches that spray by themselves.
 
 use super::{Balance, Entropy, Start};
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use farspan_units::{Random, Time};
 
 /// Parameters of random packet spraying.

@@ -1,6 +1,6 @@
 //! What the tests of single path selectors share.
 
-use super::{Balance, Entropy, Feedback, Start};
+use super::{Balance, Entropy, PathSample, Start};
 use crate::congestion::testing::path;
 use farspan_units::{Bytes, FlowId, Purpose, Random, Time};
 
@@ -27,18 +27,18 @@ impl<B: Balance> Flow<B> {
     }
 
     /// What is known now of a packet with this entropy that left one base round trip ago.
-    pub(super) fn feedback(&self, entropy: Entropy) -> Feedback {
+    pub(super) fn sample(&self, entropy: Entropy) -> PathSample {
         let sent_at = Time::ZERO + self.now.since(Time::ZERO + path().base_rtt);
-        Feedback { now: self.now, sent_at, entropy, in_flight: self.in_flight }
+        PathSample { now: self.now, sent_at, entropy, in_flight: self.in_flight }
     }
 
     /// Its ACK.
     pub(super) fn ack(&mut self, entropy: Entropy, ecn_ce: bool) {
-        self.balancer.on_ack(self.feedback(entropy), ecn_ce, &mut self.random);
+        self.balancer.on_ack(self.sample(entropy), ecn_ce, &mut self.random);
     }
 
     /// Its time-out.
     pub(super) fn time_out(&mut self, entropy: Entropy) {
-        self.balancer.on_timeout(self.feedback(entropy), &mut self.random);
+        self.balancer.on_timeout(self.sample(entropy), &mut self.random);
     }
 }

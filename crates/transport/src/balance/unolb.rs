@@ -5,8 +5,8 @@
 //! failed link that carries several subflows would take as many round trips to be left. Left out: paths that an operator
 //! assigns; a path is an entropy here.
 
-use super::{Balance, Entropy, Feedback, Start};
-use crate::congestion::ConfigError;
+use super::{Balance, Entropy, PathSample, Start};
+use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use alloc::vec;
 use core::ops::{Deref, DerefMut};
@@ -174,7 +174,7 @@ impl Unolb {
     }
 
     /// Procedure ONNACKORTIMEOUT of Algorithm 2.
-    fn on_lost(&mut self, Feedback { now, entropy, .. }: Feedback, random: &mut Random) {
+    fn on_lost(&mut self, PathSample { now, entropy, .. }: PathSample, random: &mut Random) {
         match self.reroute {
             Reroute::Recent => {
                 self.leave_path(now, entropy, random, |subflow| subflow.entropy() == Some(entropy));
@@ -247,18 +247,22 @@ impl Balance for Unolb {
         true
     }
 
-    fn on_ack(&mut self, feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {
-        for subflow in self.subflows.iter_mut().filter(|s| s.entropy() == Some(feedback.entropy)) {
-            subflow.acked_at = feedback.now.as_ps().to_ne_bytes();
+    fn on_ack(&mut self, sample: PathSample, _ecn_ce: bool, _random: &mut Random) {
+        for subflow in self.subflows.iter_mut().filter(|s| s.entropy() == Some(sample.entropy)) {
+            subflow.acked_at = sample.now.as_ps().to_ne_bytes();
         }
     }
 
-    fn on_nack(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback, random);
+    fn on_nack(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample, random);
     }
 
-    fn on_timeout(&mut self, feedback: Feedback, random: &mut Random) {
-        self.on_lost(feedback, random);
+    fn on_loss(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample, random);
+    }
+
+    fn on_timeout(&mut self, sample: PathSample, random: &mut Random) {
+        self.on_lost(sample, random);
     }
 }
 
@@ -418,11 +422,11 @@ mod tests {
     fn news_of_a_path_already_left_moves_nobody() {
         let mut flow = Flow::sending(Reroute::Recent);
         flow.now += rtts(3.0);
-        let old = flow.feedback(flow.entropies()[9]);
+        let old = flow.sample(flow.entropies()[9]);
         flow.lose(9);
         let moved = flow.entropies();
         flow.now += rtts(3.0);
-        flow.balancer.on_nack(Feedback { now: flow.now, ..old }, &mut flow.random);
+        flow.balancer.on_nack(PathSample { now: flow.now, ..old }, &mut flow.random);
         assert_eq!(flow.entropies(), moved);
     }
 

@@ -15,7 +15,7 @@
 //!
 //! Left out: the arithmetic on bytes, and what it costs.
 
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use core::num::NonZeroU8;
 use core::ops::Range;
 use farspan_units::{Bytes, Duration};

@@ -21,7 +21,7 @@ pub use mds::{Code, CodeError, CodingError, Plan, PlanError};
 pub(crate) use outgoing::Outgoing;
 
 // The registry: variant, module, name, summary, source.
-crate::congestion::config_registry! {
+crate::registry::config_registry! {
     "coding";
     None, none, "none", "No parity", "";
     Mds, blocks, "mds", "Blocks of data and parity, whole when any of their packets are as many as the data", "Uno, section 4.2";

@@ -1,6 +1,6 @@
 //! The null coding: a message is its pieces, and each of them must arrive.
 
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 
 /// Parameters of no coding: none.
 #[derive(Clone, PartialEq, Debug, Default)]

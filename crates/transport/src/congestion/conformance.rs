@@ -2,7 +2,6 @@
 
 use super::testing::{path, wan_path};
 use super::*;
-use alloc::vec;
 use alloc::vec::Vec;
 use farspan_units::FlowId;
 use proptest::prelude::*;
@@ -11,13 +10,11 @@ use proptest::prelude::*;
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Send(usize),
-    Ack { nth: usize, marked: bool, hops: u8 },
+    Ack { nth: usize, marked: bool },
     DuplicateAck { marked: bool },
     Nack { nth: usize, trimmed: bool },
     Loss { nth: usize },
     Timeout { nth: usize },
-    Credit,
-    Cnp,
     Timer,
     Wait(u64),
 }
@@ -25,13 +22,11 @@ enum Event {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         8 => (1..50_usize).prop_map(Event::Send),
-        8 => (0..5_usize, any::<bool>(), 0..3_u8).prop_map(|(nth, marked, hops)| Event::Ack { nth, marked, hops }),
+        8 => (0..5_usize, any::<bool>()).prop_map(|(nth, marked)| Event::Ack { nth, marked }),
         1 => any::<bool>().prop_map(|marked| Event::DuplicateAck { marked }),
         1 => (0..100_usize, any::<bool>()).prop_map(|(nth, trimmed)| Event::Nack { nth, trimmed }),
         1 => (0..100_usize).prop_map(|nth| Event::Loss { nth }),
         1 => (0..100_usize).prop_map(|nth| Event::Timeout { nth }),
-        1 => Just(Event::Credit),
-        1 => Just(Event::Cnp),
         1 => Just(Event::Timer),
         8 => (0..30_000_000_u64).prop_map(Event::Wait),
         1 => (0..100_000_000_000_u64).prop_map(Event::Wait),
@@ -92,13 +87,7 @@ impl Sender {
         self.control.decision()
     }
 
-    fn ack(
-        &mut self,
-        packet: Packet,
-        bytes_acked: Bytes,
-        ecn_ce: bool,
-        telemetry: &[HopTelemetry],
-    ) -> Decision {
+    fn ack(&mut self, packet: Packet, bytes_acked: Bytes, ecn_ce: bool) -> Decision {
         // No round trip is shorter than the base.
         self.now = self.now.max(packet.sent_at + self.path.base_rtt);
         self.delivered += bytes_acked;
@@ -111,7 +100,6 @@ impl Sender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             at_send: self.control.wants_send_record().then_some(packet.record),
-            telemetry,
         })
     }
 
@@ -120,19 +108,13 @@ impl Sender {
         let (now, bytes) = (self.now, self.path.mss);
         Some(match event {
             Event::Send(packets) => self.send(packets),
-            Event::Ack { nth, marked, hops } => {
+            Event::Ack { nth, marked } => {
                 let packet = self.take(nth)?;
-                let hop = HopTelemetry {
-                    at: now,
-                    sent_bytes: self.delivered,
-                    queued_bytes: bytes,
-                    rate: self.path.line_rate,
-                };
-                self.ack(packet, bytes, marked, &[hop; 3][..usize::from(hops)])
+                self.ack(packet, bytes, marked)
             }
             Event::DuplicateAck { marked } => {
                 let packet = Packet { sent_at: now, record: SendRecord::default() };
-                self.ack(packet, Bytes::ZERO, marked, &[])
+                self.ack(packet, Bytes::ZERO, marked)
             }
             Event::Nack { nth, trimmed } => {
                 let sent_at = self.take(nth)?.sent_at;
@@ -148,8 +130,6 @@ impl Sender {
                 let in_flight = self.in_flight();
                 self.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto })
             }
-            Event::Credit => self.control.on_credit(&Credit { now, bytes }),
-            Event::Cnp => self.control.on_cnp(now),
             Event::Timer => self.control.on_timer(now),
             Event::Wait(ps) => {
                 self.now += Duration::from_ps(ps);
@@ -219,7 +199,7 @@ fn a_control_from_elsewhere_is_called_like_a_built_in_one() {
         fn decision(&self) -> Decision {
             self.0
         }
-        fn on_ack(&mut self, _ack: &Ack<'_>) -> Decision {
+        fn on_ack(&mut self, _ack: &Ack) -> Decision {
             self.0.cwnd = self.0.cwnd * 2;
             self.0
         }
@@ -230,6 +210,7 @@ fn a_control_from_elsewhere_is_called_like_a_built_in_one() {
     let decision = Decision { cwnd: Bytes::new(4096), pacing_rate: None, next_timer: None };
     let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
     assert!(control.wants_send_record());
+    assert_eq!(control.floor(), Floor::OnePacket, "unless it says otherwise");
     assert_eq!(control.on_ack(&testing::Acks::new(&testing::start()).next(false)).cwnd, Bytes::new(8192));
     assert_eq!(control.on_timer(Time::ZERO), control.decision());
 }
@@ -251,7 +232,7 @@ proptest! {
                 let name = config.name();
                 prop_assert!(returned.is_none_or(|returned| returned == decision), "{} {:?}", name, event);
                 prop_assert_eq!(decision, sender.control.decision());
-                prop_assert!(decision.cwnd >= path.mss, "{}: {}", name, decision.cwnd);
+                prop_assert!(decision.cwnd >= sender.control.floor().bytes(path.mss), "{}: {}", name, decision.cwnd);
                 prop_assert!(decision.pacing_rate.is_none_or(|rate| !rate.is_zero()), "{}", name);
                 prop_assert!(decision.pacing_rate.is_none_or(|rate| rate < Rate::from_bps(u64::MAX)), "{}", name);
                 prop_assert!(decision.next_timer.is_none_or(|at| at >= sender.now), "{}", name);

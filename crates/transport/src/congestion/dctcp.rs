@@ -7,10 +7,10 @@
 
 use super::pace::{Pace, PaceLaw};
 use super::signals::{Marks, Round};
-use super::window::{Bounds, Window};
-use super::{Ack, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
+use super::window::{Bounds, Window, tcp_losses};
+use super::{Ack, Congestion, Decision, Pacing, Start};
 use crate::Path;
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use alloc::sync::Arc;
 use farspan_units::Time;
 
@@ -109,6 +109,11 @@ impl Dctcp {
             self.window.on_loss(&self.law.bounds, now, sent_at);
         }
     }
+
+    /// A time-out collapses the window.
+    fn timed_out(&mut self, now: Time, sent_at: Time) {
+        self.window.on_timeout(&self.law.bounds, now, sent_at);
+    }
 }
 
 impl Congestion for Dctcp {
@@ -116,7 +121,7 @@ impl Congestion for Dctcp {
         Some(self.window.state())
     }
 
-    #[inline]
+    #[inline(always)]
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),
@@ -130,7 +135,7 @@ impl Congestion for Dctcp {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         self.marks.count(ack);
         // Section 3.3, steps 3 to 7: M = marked / acked; Alpha = Alpha x (1 - g) + g x M, once per window.
@@ -146,26 +151,14 @@ impl Congestion for Dctcp {
         self.decision()
     }
 
-    fn on_nack(&mut self, nack: &Nack) -> Decision {
-        self.lost(nack.now, nack.sent_at);
-        self.decision()
-    }
-
-    fn on_loss(&mut self, loss: &Loss) -> Decision {
-        self.lost(loss.now, loss.sent_at);
-        self.decision()
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
-        self.window.on_timeout(&self.law.bounds, timeout.now, timeout.sent_at);
-        self.decision()
-    }
+    tcp_losses!();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::congestion::testing::{Acks, MSS, near, start, start_with, timeout};
+    use crate::congestion::{Loss, Nack};
     use farspan_units::{Bytes, Duration, Rate};
 
     fn dctcp(config: &Config, start: &Start<'_>) -> Dctcp {

@@ -186,7 +186,6 @@ impl Dumbbell {
                     in_flight,
                     delivered: flow.delivered,
                     at_send,
-                    telemetry: &[],
                 });
             }
             Event::Loss { sent_at } => {

@@ -4,7 +4,7 @@
 
 use super::{Ack, Congestion, Decision, Start};
 use crate::Path;
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use farspan_units::{Bytes, Rate};
 
 /// Parameters of the fixed window.
@@ -72,7 +72,7 @@ impl Congestion for FixedWindow {
         false
     }
 
-    fn on_ack(&mut self, _ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, _ack: &Ack) -> Decision {
         self.decision
     }
 }

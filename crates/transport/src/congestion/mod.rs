@@ -1,17 +1,19 @@
 //! Congestion control: one control per file, one trait for all.
 //!
 //! A control decides, it does not reach: it is told what happened and answers with a [`Decision`]. It never sees the
-//! sender's tables, the clock or another flow. How the controls that are still to come fit the same trait:
+//! sender's tables, the clock or another flow. Where a control finds what it needs:
 //!
-//! | control | what it needs | where it comes from |
-//! |---|---|---|
-//! | DCQCN | CNPs, timers, rate only | [`Congestion::on_cnp`], [`Congestion::on_timer`], `cwnd = Bytes::MAX` with a `pacing_rate` |
-//! | NDP, EQDS | credit from the receiver | [`Congestion::on_credit`] raises `cwnd` by the credit; after the first window nothing else does |
-//! | BBR | delivery-rate samples, app-limited flags | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
-//! | OSCAR | send time, in-flight at send | [`Ack::sent_at`], [`Ack::at_send`] |
-//! | HPCC, PowerTCP, Poseidon | telemetry of the path | [`Ack::telemetry`] |
-//! | Swift, TIMELY, Vegas, Copa | RTT per ACK | [`Ack::rtt`] |
-//! | SMaRTT, QuickAdapt | trims, bytes acked per period | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
+//! | need | place |
+//! |---|---|
+//! | RTT of each ACK (Swift, TIMELY, Vegas, Copa) | [`Ack::rtt`] |
+//! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
+//! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
+//! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
+//! | a rate without a window (DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
+//! | a window that may close (NDP, EQDS) | [`Congestion::floor`] |
+//!
+//! A new kind of signal is one more event of [`Congestion`] (or a field of an event) whose default leaves the decision
+//! alone.
 //!
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
 //! conformance, fuzz and window-curve tests. A control in a crate of its own has a [`Factory`] instead.
@@ -29,7 +31,6 @@ pub mod fixed_window;
 pub mod gemini;
 pub mod mprdma;
 mod pace;
-mod registry;
 mod signals;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -40,8 +41,6 @@ mod window;
 
 pub use custom::{Custom, Factory};
 pub use pace::Pacing;
-pub(crate) use registry::config_registry;
-pub use registry::{ConfigError, Entry, Requirement};
 pub use signals::{Threshold, ThresholdRule};
 pub use window::Cap;
 
@@ -52,6 +51,12 @@ use core::fmt;
 use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// What a control has decided. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
+///
+/// An open window, however small, lets one packet be in flight. The sender adds nothing to it: while `cwnd` is zero,
+/// nothing leaves. How low `cwnd` may go is what [`Congestion::floor`] states.
+///
+/// The window bounds what is in flight. An allowance, which bounds what leaves whatever is in flight, is one more field:
+/// read where the sender reads `cwnd` (when it asks whether the window is open), and spent where a packet leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Congestion window: payload bytes that may be in flight.
@@ -60,6 +65,26 @@ pub struct Decision {
     pub pacing_rate: Option<Rate>,
     /// When the control wants [`Congestion::on_timer`], if at all.
     pub next_timer: Option<Time>,
+}
+
+/// How low the window of a control may go: who sees to it that a flow goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Floor {
+    /// One full packet. A flow always has something in flight, and what becomes of it moves the window.
+    OnePacket,
+    /// Nothing. The control opens its window again by an event that needs nothing in flight, such as its timer.
+    Zero,
+}
+
+impl Floor {
+    /// The smallest window, for packets of `mss` bytes.
+    #[must_use]
+    pub const fn bytes(self, mss: Bytes) -> Bytes {
+        match self {
+            Self::OnePacket => mss,
+            Self::Zero => Bytes::ZERO,
+        }
+    }
 }
 
 /// The state of the sender when a packet left; kept only for controls that ask for it.
@@ -77,19 +102,6 @@ pub struct SendRecord {
     pub app_limited: bool,
 }
 
-/// One hop's telemetry, stamped by a port (HPCC section 3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct HopTelemetry {
-    /// When the packet left the port.
-    pub at: Time,
-    /// Bytes the port has sent so far.
-    pub sent_bytes: Bytes,
-    /// Bytes queued behind the packet.
-    pub queued_bytes: Bytes,
-    /// The link's rate.
-    pub rate: Rate,
-}
-
 /// A packet left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sent {
@@ -105,7 +117,7 @@ pub struct Sent {
 
 /// An ACK for one packet arrived.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Ack<'a> {
+pub struct Ack {
     /// Now.
     pub now: Time,
     /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
@@ -122,8 +134,6 @@ pub struct Ack<'a> {
     pub delivered: Bytes,
     /// The sender's state when the packet left, if the control [asked for it](Congestion::wants_send_record).
     pub at_send: Option<SendRecord>,
-    /// Telemetry of the forward path, sender's side first; empty where ports do not stamp.
-    pub telemetry: &'a [HopTelemetry],
 }
 
 /// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.
@@ -169,23 +179,19 @@ pub struct Timeout {
     pub rto: Duration,
 }
 
-/// The receiver grants credit (NDP's PULL, EQDS).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Credit {
-    /// Now.
-    pub now: Time,
-    /// Payload that may be sent for it.
-    pub bytes: Bytes,
-}
-
 /// A congestion control.
 ///
 /// Every method that can change the decision returns it; [`Congestion::decision`] gives the current one without an
-/// event. Contract, checked by the conformance tests: `cwnd` is at least one MSS; time never moves backwards between
-/// calls; a control allocates nothing after it was built.
+/// event. Contract, checked by the conformance tests: `cwnd` is never below the [floor](Congestion::floor) that the control
+/// states; time never moves backwards between calls; a control allocates nothing after it was built.
 pub trait Congestion {
     /// The current decision.
     fn decision(&self) -> Decision;
+
+    /// How low `cwnd` may go, always the same.
+    fn floor(&self) -> Floor {
+        Floor::OnePacket
+    }
 
     /// The state that it is in, for traces, if it has states with names, such as `slow_start`.
     fn state(&self) -> Option<&'static str> {
@@ -208,7 +214,7 @@ pub trait Congestion {
     }
 
     /// An ACK arrived.
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision;
+    fn on_ack(&mut self, ack: &Ack) -> Decision;
 
     /// A NACK arrived: a sign of congestion if a port trimmed the packet, and never a reason to send more.
     fn on_nack(&mut self, _nack: &Nack) -> Decision {
@@ -222,16 +228,6 @@ pub trait Congestion {
 
     /// A time-out ran out.
     fn on_timeout(&mut self, _timeout: &Timeout) -> Decision {
-        self.decision()
-    }
-
-    /// The receiver granted credit.
-    fn on_credit(&mut self, _credit: &Credit) -> Decision {
-        self.decision()
-    }
-
-    /// A congestion notification packet arrived (DCQCN).
-    fn on_cnp(&mut self, _now: Time) -> Decision {
         self.decision()
     }
 
@@ -254,10 +250,10 @@ pub struct Start<'a> {
     pub flow: farspan_units::FlowId,
 }
 
-/// Generates [`Control`] and, by [`registry::config_registry`], [`Config`] and the lists.
+/// Generates [`Control`] and, by the macro of all registries, [`Config`] and the lists.
 macro_rules! controls {
     ($($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
-        registry::config_registry! {
+        crate::registry::config_registry! {
             "congestion control" or Custom; $($variant, $module, $name, $summary, $source;)*
         }
 
@@ -324,7 +320,7 @@ macro_rules! controls {
             /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for itself:
             /// where it is built in, none of it goes through memory.
             #[inline(always)]
-            pub(crate) fn hear<'a>(&mut self, ack: impl Fn() -> Ack<'a>, mut decide: impl FnMut(Decision)) {
+            pub(crate) fn hear(&mut self, ack: impl Fn() -> Ack, mut decide: impl FnMut(Decision)) {
                 match self {
                     $(Self::$variant(control) => decide(control.on_ack(&ack())),)*
                     Self::Custom(control) => decide(control.on_ack(&ack())),
@@ -337,6 +333,13 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(control) => control.decision(),)*
                     Self::Custom(control) => control.decision(),
+                }
+            }
+
+            fn floor(&self) -> Floor {
+                match self {
+                    $(Self::$variant(control) => control.floor(),)*
+                    Self::Custom(control) => control.floor(),
                 }
             }
 
@@ -368,7 +371,7 @@ macro_rules! controls {
                 }
             }
 
-            fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+            fn on_ack(&mut self, ack: &Ack) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_ack(ack),)*
                     Self::Custom(control) => control.on_ack(ack),
@@ -393,20 +396,6 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(control) => control.on_timeout(timeout),)*
                     Self::Custom(control) => control.on_timeout(timeout),
-                }
-            }
-
-            fn on_credit(&mut self, credit: &Credit) -> Decision {
-                match self {
-                    $(Self::$variant(control) => control.on_credit(credit),)*
-                    Self::Custom(control) => control.on_credit(credit),
-                }
-            }
-
-            fn on_cnp(&mut self, now: Time) -> Decision {
-                match self {
-                    $(Self::$variant(control) => control.on_cnp(now),)*
-                    Self::Custom(control) => control.on_cnp(now),
                 }
             }
 

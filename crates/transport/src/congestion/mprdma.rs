@@ -10,7 +10,7 @@ use super::pace::{Pace, PaceLaw};
 use super::window::Bounds;
 use super::{Ack, Cap, Congestion, Decision, Nack, Pacing, Start};
 use crate::Path;
-use crate::congestion::ConfigError;
+use crate::registry::ConfigError;
 use alloc::sync::Arc;
 use farspan_units::Bytes;
 
@@ -109,7 +109,7 @@ impl Congestion for Mprdma {
         false
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         let used = (ack.in_flight + ack.bytes_acked).as_f64();
         if ack.ecn_ce {

@@ -1,7 +1,8 @@
 //! What controls compute from marks: the share of marked bytes, rounds, and the marking threshold they assume.
 
-use super::{Ack, ConfigError};
+use super::Ack;
 use crate::Path;
+use crate::registry::ConfigError;
 use farspan_units::{Bytes, Time};
 
 /// The marking threshold K that a control assumes of the switches, in bytes.
@@ -76,7 +77,7 @@ impl Marks {
 
     /// Counts an ACK.
     #[inline]
-    pub(super) fn count(&mut self, ack: &Ack<'_>) {
+    pub(super) fn count(&mut self, ack: &Ack) {
         self.acked += ack.bytes_acked;
         if ack.ecn_ce {
             self.marked += ack.bytes_acked;
@@ -143,7 +144,7 @@ impl Round {
 
     /// Whether this ACK ends the round; if so, it begins the next one.
     #[inline]
-    pub(super) fn ended_by(&mut self, ack: &Ack<'_>) -> bool {
+    pub(super) fn ended_by(&mut self, ack: &Ack) -> bool {
         self.ended_at(ack.now, ack.sent_at)
     }
 }

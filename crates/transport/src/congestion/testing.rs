@@ -1,7 +1,8 @@
 //! What the tests of all controls share: Uno's two paths and plain events.
 
-use super::{Ack, Config, ConfigError, Start, Timeout, bbr, gemini, mprdma, unocc};
+use super::{Ack, Config, Start, Timeout, bbr, gemini, mprdma, unocc};
 use crate::path::{Class, Path};
+use crate::registry::ConfigError;
 use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
 
 /// One bandwidth-delay product of Uno's intra-datacenter path.
@@ -108,16 +109,16 @@ impl Acks {
     }
 
     /// The next ACK, one packet time after the last.
-    pub fn next(&mut self, ecn_ce: bool) -> Ack<'static> {
+    pub fn next(&mut self, ecn_ce: bool) -> Ack {
         self.after(self.path.packet_time(), ecn_ce)
     }
 
     /// The ACK of a packet sent at the time of the last ACK: one round trip after it.
-    pub fn next_round(&mut self, ecn_ce: bool) -> Ack<'static> {
+    pub fn next_round(&mut self, ecn_ce: bool) -> Ack {
         self.after(self.path.base_rtt + self.delay, ecn_ce)
     }
 
-    fn after(&mut self, gap: Duration, ecn_ce: bool) -> Ack<'static> {
+    fn after(&mut self, gap: Duration, ecn_ce: bool) -> Ack {
         let rtt = self.path.base_rtt + self.delay;
         self.now = (self.now + gap).max(Time::ZERO + rtt);
         self.delivered += self.path.mss;
@@ -130,7 +131,6 @@ impl Acks {
             in_flight: self.path.bdp,
             delivered: self.delivered,
             at_send: None,
-            telemetry: &[],
         }
     }
 }

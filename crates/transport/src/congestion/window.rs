@@ -102,7 +102,7 @@ impl Window {
     /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it. Not for ACKs of
     /// packets sent before the last loss, nor while less than half of the window is used.
     #[inline(always)]
-    pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack<'_>, step: f64) {
+    pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack, step: f64) {
         let used = to_f64(ack.in_flight + ack.bytes_acked);
         if ack.sent_at < self.lost_at || 2.0 * used < self.cwnd {
             return;
@@ -150,6 +150,28 @@ impl Window {
         self.cwnd = bounds.mss;
     }
 }
+
+/// The losses of [`super::Congestion`], for a control that reacts to them as TCP does: a NACK counts as a loss. The
+/// control's `lost` and `timed_out` take the time and the send time of the newest lost transmission.
+macro_rules! tcp_losses {
+    () => {
+        fn on_nack(&mut self, nack: &$crate::congestion::Nack) -> Decision {
+            self.lost(nack.now, nack.sent_at);
+            self.decision()
+        }
+
+        fn on_loss(&mut self, loss: &$crate::congestion::Loss) -> Decision {
+            self.lost(loss.now, loss.sent_at);
+            self.decision()
+        }
+
+        fn on_timeout(&mut self, timeout: &$crate::congestion::Timeout) -> Decision {
+            self.timed_out(timeout.now, timeout.sent_at);
+            self.decision()
+        }
+    };
+}
+pub(super) use tcp_losses;
 
 #[cfg(test)]
 mod tests {

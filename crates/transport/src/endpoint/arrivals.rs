@@ -1,8 +1,10 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
-use super::{Answer, Endpoint, Event, Received, Reply};
+use super::{Endpoint, Event};
 use crate::coding::{Layout, Payload};
-use crate::receiver::{self, Receiver};
+use crate::message::Received;
+use crate::receiver::{self, Acks, Receiver};
+use crate::replies::Reply;
 use crate::table::Key;
 use crate::timers::{Due, Kind};
 use crate::wire;
@@ -10,16 +12,15 @@ use alloc::boxed::Box;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 
 impl Endpoint {
-    /// [`Self::handle_packet`] of a data packet that was not trimmed, for drivers with a queue of their own for control
-    /// packets. `None`: what there is to say, if anything, waits for [`Self::poll_reply`].
+    /// A data packet that was not trimmed.
     #[inline(always)]
-    pub fn handle_data(
+    pub(crate) fn on_data(
         &mut self,
         now: Time,
         from: HostId,
         data: &wire::Data,
         ecn_ce: bool,
-    ) -> Option<Answer> {
+    ) -> Option<Received> {
         if !self.is_piece(data) {
             return None;
         }
@@ -27,30 +28,33 @@ impl Endpoint {
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
             None => {
-                let key = self.new_receiver(from, flow, (data.seq, data.packets), None);
+                let key = self.new_receiver(from, flow, (data.seq, data.packets, data.profile), None);
                 key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
             }
         };
         let Some((key, receiver)) = known else {
             // Put together anew, so that otherwise the header need not lie in memory.
-            let wire::Data { flow, seq, packets, len, sent_at, entropy } = *data;
-            let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy };
+            let wire::Data { flow, seq, packets, len, sent_at, entropy, profile } = *data;
+            let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile };
             self.acknowledge_duplicate(from, duplicate, ecn_ce);
             return None;
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
-        let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        let answer = |received| Some(Answer { to: from, entropy, ack: arrival.ack, received });
-        if !arrival.is_new {
-            return answer(None);
+        let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
+        let is_held = receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let is_complete = receiver.is_complete();
+        if is_held {
+            self.arm_reply_timer();
         }
-        if receiver.is_complete() {
+        if !arrival.is_new {
+            return None;
+        }
+        if is_complete {
             self.complete(now, from, key);
         }
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
         let payload = Payload::Source(start..start + len);
-        let received = Received { flow, payload, decodable: None, delivered: Bytes::new(len) };
-        answer(Some(received))
+        Some(Received { flow, payload, decodable: None, delivered: Bytes::new(len) })
     }
 
     /// How the packets of this one's message make blocks; `None` if the header contradicts itself.
@@ -60,19 +64,19 @@ impl Endpoint {
         (seq < packets && len == layout.len(seq)).then_some(layout)
     }
 
-    /// [`Self::handle_data`] of a packet of a coded message.
-    pub fn handle_coded(
+    /// A packet of a coded message that was not trimmed.
+    pub(crate) fn on_coded(
         &mut self,
         now: Time,
         from: HostId,
         coded: &wire::Coded,
         ecn_ce: bool,
-    ) -> Option<Answer> {
+    ) -> Option<Received> {
         let layout = self.layout(coded)?;
         let wire::Data { flow, seq, .. } = coded.data;
         let key = match self.receivers.find(flow) {
             Some((key, _)) => Some(key),
-            None => self.new_receiver(from, flow, (seq, layout.packets()), Some(layout)),
+            None => self.new_receiver(from, flow, (seq, layout.packets(), coded.data.profile), Some(layout)),
         };
         let Some(key) = key else {
             if let Some(decoded) = self.decoded.get_mut(&flow) {
@@ -83,20 +87,22 @@ impl Endpoint {
         };
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
-        let entropy = receiver.tally().ack_entropy(receiver.ack_entropy_start);
-        let answer = |received| Some(Answer { to: from, entropy, ack: arrival.ack, received });
-        if !arrival.is_new {
-            return answer(None);
+        let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
+        let is_held = receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let is_complete = receiver.is_complete();
+        if is_held {
+            self.arm_reply_timer();
         }
-        if receiver.is_complete() {
+        if !arrival.is_new {
+            return None;
+        }
+        if is_complete {
             self.complete(now, from, key);
         } else {
             self.arm_block_timer(key);
         }
         let decodable = arrival.decodable.map(|block| layout.block(block));
-        let received =
-            Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered };
-        answer(Some(received))
+        Some(Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
     }
 
     fn arm_block_timer(&mut self, key: Key) {
@@ -118,19 +124,33 @@ impl Endpoint {
         }
         let from = blocks.from;
         while let Some(block) = receiver.take_timeout(now) {
-            for nack in receiver.missing(block) {
+            for feedback in receiver.missing(block) {
                 let entropy = receiver.nack_entropy();
-                self.replies.push_back(Reply::request(from, entropy, &nack));
+                self.replies.push(Reply { to: from, entropy, feedback });
             }
         }
         self.arm_block_timer(due.key());
+    }
+
+    #[cold]
+    fn arm_reply_timer(&mut self) {
+        self.timers.arm(&mut self.replies_armed, self.replies.next_release(), Key::NONE, Kind::Reply);
+    }
+
+    /// The time of replies that were held has come.
+    #[cold]
+    pub(super) fn on_reply_timer(&mut self, now: Time, due: &Due) {
+        if due.disarm(&mut self.replies_armed) {
+            self.replies.release(now);
+            self.arm_reply_timer();
+        }
     }
 
     /// A message has arrived in full.
     #[cold]
     fn complete(&mut self, now: Time, from: HostId, key: Key) {
         if let Some(receiver) = self.receivers.remove(key) {
-            self.events.push_back(Event::Delivered(receiver.report(key.flow, from, now)));
+            self.events.push_back(Event::Delivered(receiver.tally().report(key.flow, from, now)));
             self.delivered.insert(key.flow, *receiver.tally());
             if receiver.blocks.is_some() {
                 let decoded = receiver.into_decoded();
@@ -146,6 +166,7 @@ impl Endpoint {
         self.timers.purge(|key, kind| match kind {
             Kind::Recovery | Kind::Control => senders.get(key).is_some(),
             Kind::Block => receivers.get(key).is_some(),
+            Kind::Reply => true,
         });
     }
 
@@ -153,19 +174,20 @@ impl Endpoint {
     #[cold]
     pub(super) fn on_trimmed(&mut self, from: HostId, data: &wire::Data, layout: Option<Layout>) {
         let flow = data.flow;
-        let place = (data.seq, data.packets);
-        let key = self.receivers.key(flow).or_else(|| self.new_receiver(from, flow, place, layout));
+        let known = self.receivers.key(flow);
+        let key =
+            known.or_else(|| self.new_receiver(from, flow, (data.seq, data.packets, data.profile), layout));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
         };
-        let Some((nack, tally)) = refused else { return };
+        let Some((feedback, tally)) = refused else { return };
         let trimmed = self.trimmed.entry(flow).or_default();
         *trimmed = trimmed.saturating_add(1);
         // NACKs go round over the entropies as ACKs do.
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = tally.ack_entropy(start.wrapping_add(*trimmed as u8));
-        self.replies.push_back(Reply::refusal(from, entropy, &nack));
+        self.replies.push(Reply { to: from, entropy, feedback });
     }
 
     /// Whether the length is that of a piece of a message.
@@ -176,31 +198,32 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for a message of `packets` packets, which has none; `None` if the message is complete, or packet `seq`,
-    /// which arrived, lies beyond its end. `layout`: of a coded message.
+    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is complete,
+    /// packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded message.
     #[cold]
     fn new_receiver(
         &mut self,
         from: HostId,
         flow: FlowId,
-        (seq, packets): (u32, u32),
+        (seq, packets, profile): (u32, u32, u8),
         layout: Option<Layout>,
     ) -> Option<Key> {
         if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
+        let acks = Acks::new(&self.profiles.get(profile)?.acks);
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         Some(self.receivers.insert(match layout {
-            None => Receiver::new(flow, packets, start),
-            Some(layout) => Receiver::coded(flow, from, layout, start),
+            None => Receiver::new(flow, packets, start, acks),
+            Some(layout) => Receiver::coded(flow, from, layout, start, acks),
         }))
     }
 
     #[cold]
     fn acknowledge_duplicate(&mut self, from: HostId, data: wire::Data, ecn_ce: bool) {
         let Some(tally) = self.delivered.get_mut(data.flow) else { return };
-        let Some(ack) = tally.on_duplicate(&data, ecn_ce) else { return };
+        let Some(feedback) = tally.on_duplicate(&data, ecn_ce) else { return };
         let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.replies.push_back(Reply::acknowledgement(from, entropy, ack));
+        self.replies.push(Reply { to: from, entropy, feedback });
     }
 }

@@ -28,10 +28,10 @@ impl Live {
         if self.sender.wants_timer() {
             self.arm_control(key, timers);
         }
-        if !self.sender.is_scheduled
+        if !self.sender.is_scheduled()
             && let Some(at) = self.sender.next_send()
         {
-            self.sender.is_scheduled = true;
+            self.sender.set_scheduled(true);
             schedule.add(now, at, key);
         }
     }
@@ -47,7 +47,7 @@ impl Live {
             return schedule.pass();
         }
         schedule.leave();
-        self.sender.is_scheduled = next.is_some();
+        self.sender.set_scheduled(next.is_some());
         if let Some(at) = next {
             schedule.add(now, at, key);
         }

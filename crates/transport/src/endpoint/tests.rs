@@ -1,9 +1,13 @@
 //! What an endpoint does with what arrives, and when.
 
 use super::*;
+use crate::coding::Payload;
 use crate::congestion::{self, testing};
-use crate::recovery::{self, Detection, Rto};
-use crate::{Path, Scheme, WindowCheck, balance, coding};
+use crate::message::Transmit;
+use crate::recovery::{self, Policy, Rto};
+use crate::wire::{self, Echo, Fate};
+use crate::{FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::Duration;
 
@@ -22,9 +26,10 @@ fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
     let scheme = Scheme {
         congestion: congestion::Config::by_name("fixed_window").unwrap(),
         balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto, backoff: true, detection: Detection::TimeoutOnly },
+        recovery: recovery::Config { rto, backoff: true, policy: Policy::PerPacket },
         coding: coding::Config::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
+        profile: FlowProfile::default(),
     };
     let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);
     Message { flow, to: PEER, size, initial_cwnd, route: Arc::new(Route::new(path, &scheme)) }
@@ -36,15 +41,16 @@ fn us(us: u64) -> Time {
 
 fn data(seq: u32, packets: u32, len: u16) -> Incoming {
     let (flow, sent_at) = (FlowId(9), Time::ZERO);
-    let header = Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0 });
+    let header = Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0, profile: 0 });
     Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
 }
 
 fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
     let flow = FlowId(flow);
-    let ack =
-        wire::Ack { flow, seq, cumulative: 0, sent_at, entropy: 0, ecn_ce: false, block_complete: false };
-    Incoming { from, header: Header::Ack(ack), ecn_ce: false, trimmed: false }
+    let echo = Echo { sent_at, entropy: 0 };
+    let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false };
+    let header = Header::Feedback(Feedback { flow, seq, cumulative: 0, fate });
+    Incoming { from, header, ecn_ce: false, trimmed: false }
 }
 
 fn send_all(endpoint: &mut Endpoint, now: Time) -> Vec<Transmit> {
@@ -127,7 +133,9 @@ fn trimmed(seq: u32, packets: u32, len: u16) -> Incoming {
 /// The numbers of the NACKs among these packets, with their cumulative numbers.
 fn nacks(packets: &[Transmit]) -> Vec<(u32, u32)> {
     let number = |packet: &Transmit| match packet.header {
-        Header::Nack(nack) => Some((nack.seq, nack.cumulative)),
+        Header::Feedback(Feedback { seq, cumulative, fate: Fate::Trimmed { .. }, .. }) => {
+            Some((seq, cumulative))
+        }
         _ => None,
     };
     packets.iter().filter_map(number).collect()
@@ -168,8 +176,9 @@ fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
     endpoint.submit(us(0), message(0, 1, Rto::Path));
     send_all(&mut endpoint, us(0));
     let nack = |from| {
-        let nack = wire::Nack { flow: FlowId(0), seq: 0, cumulative: 0, sent_at: us(0), entropy: 0 };
-        Incoming { from, header: Header::Nack(nack), ecn_ce: false, trimmed: false }
+        let fate = Fate::Trimmed { echo: Echo { sent_at: us(0), entropy: 0 } };
+        let nack = Feedback { flow: FlowId(0), seq: 0, cumulative: 0, fate };
+        Incoming { from, header: Header::Feedback(nack), ecn_ce: false, trimmed: false }
     };
     endpoint.handle_packet(us(9), &nack(HostId(2)));
     assert_eq!(send_all(&mut endpoint, us(9)), []);
@@ -181,7 +190,15 @@ fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
 
 /// Packet `seq` of a message of eight full pieces in blocks of 4 + 2, to be waited for 10 us.
 fn coded(seq: u32) -> Incoming {
-    let data = wire::Data { flow: FlowId(9), seq, packets: 12, len: 4096, sent_at: Time::ZERO, entropy: 0 };
+    let data = wire::Data {
+        flow: FlowId(9),
+        seq,
+        packets: 12,
+        len: 4096,
+        sent_at: Time::ZERO,
+        entropy: 0,
+        profile: 0,
+    };
     let shape = coding::Shape::new(4, 2).unwrap();
     let header = Header::Coded(wire::Coded { data, shape, last_len: 4096, block_wait_ns: 10_000 });
     Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
@@ -196,7 +213,9 @@ fn take_all(endpoint: &mut Endpoint, now: Time, seqs: impl IntoIterator<Item = u
 
 fn block_nacks(endpoint: &mut Endpoint, now: Time) -> Vec<(u32, u32, u32)> {
     let number = |packet: &Transmit| match packet.header {
-        Header::BlockNack(nack) => Some((nack.first, nack.missing, nack.cumulative)),
+        Header::Feedback(Feedback { seq, cumulative, fate: Fate::Missing { packets }, .. }) => {
+            Some((seq, packets, cumulative))
+        }
         _ => None,
     };
     send_all(endpoint, now).iter().filter_map(number).collect()

@@ -1,23 +1,32 @@
-//! Loss recovery: RTT estimate, sent-packet map, loss detection, time-outs.
+//! Loss recovery: which packets of a flow are lost, and when a time-out says so.
 //!
-//! Every packet has its own time-out. A time-out counts from the moment the transmission left and, with back-off, doubles
-//! with each time-out of the same packet before it; an ACK of a later packet does not restart it. What the pieces do:
+//! A [`Policy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in flight, lost or
+//! acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then one line in the
+//! registry at the end of this module, which enrols it in the conformance tests.
 //!
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
-//! - `sent.rs`: which packets are in flight, lost or acknowledged, 8 bytes each, and which is the oldest in flight.
-//! - `rack.rs`: which packets are lost because later ones arrived.
+//! - `per_packet.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with back-off
+//!   it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
+//! - `rack.rs`: the same time-outs, and packets are lost because later ones arrived.
 
+#[cfg(test)]
+mod conformance;
+mod per_packet;
 mod rack;
 mod rtt;
 mod sent;
+#[cfg(any(test, feature = "testing"))]
+mod single_timer;
 
-pub(crate) use rack::Rack;
+pub(crate) use per_packet::PerPacket;
 pub use rtt::RttEstimate;
 pub(crate) use rtt::Smoothed;
+pub use sent::PacketState;
 pub(crate) use sent::{Late, Outcome, Patience, SentMap, Tally};
 
 use crate::Path;
-use farspan_units::Duration;
+use crate::registry::Entry;
+use farspan_units::{Duration, Time};
 
 /// How the retransmission time-out is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,26 +62,182 @@ impl Rto {
     }
 }
 
-/// How losses are found before the time-out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Detection {
-    /// Not at all: each packet waits for its own time-out.
-    TimeoutOnly,
-    /// From the ACKs of packets sent later, by time (RFC 8985, RACK): a packet is lost when one sent at least the
-    /// reordering window later was acknowledged. The window starts at a quarter of the smallest RTT and grows with each
-    /// loss that proves spurious.
-    Rack,
-}
-
 /// Loss recovery of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The time-out of each packet.
+    /// The time-out.
     pub rto: Rto,
     /// Whether it doubles with every time-out of the same packet (RFC 6298, rule 5.5).
     pub backoff: bool,
-    /// How losses are found before it.
-    pub detection: Detection,
+    /// Which packets are lost, and when.
+    pub policy: Policy,
+}
+
+/// An ACK, as a recovery policy sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Acked {
+    /// Now.
+    pub now: Time,
+    /// When the acknowledged transmission left.
+    pub sent_at: Time,
+    /// Whether it acknowledges a packet for the first time.
+    #[cfg_attr(
+        not(any(test, feature = "testing")),
+        allow(dead_code, reason = "what restarts a flow's one timer")
+    )]
+    pub is_new: bool,
+}
+
+/// A recovery policy's verdict on an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Verdict {
+    /// Transmissions that left at this instant or before are lost; `None`: none are.
+    pub lost_until: Option<Time>,
+    /// Whether the next time-out may run out earlier than the policy said before.
+    pub is_earlier: bool,
+}
+
+/// A recovery policy of one flow: it judges packets of a [`SentMap`] and reaches nothing else.
+///
+/// Contract, checked by the conformance tests: while a packet is in flight, [`Self::deadline`] is a time at which
+/// [`Self::take_timed_out`] gives something up, unless an ACK comes before; only transmissions in flight are given up.
+pub(crate) trait Recover {
+    /// Whether it is to hear of ACKs and of packets that arrived after they were held for lost. It then has an RTT
+    /// estimate of the flow.
+    fn wants_acks(&self) -> bool {
+        false
+    }
+
+    /// A packet leaves that timed out so often before. Gives when its time-out runs out; `was_idle`: nothing else is in
+    /// flight.
+    #[inline]
+    fn on_sent(&mut self, now: Time, timeouts: u32, _was_idle: bool, patience: Patience) -> Time {
+        now.saturating_add(patience.after(timeouts))
+    }
+
+    /// An ACK arrived.
+    fn on_ack(&mut self, _ack: Acked, _rtt: &RttEstimate) -> Verdict {
+        Verdict::default()
+    }
+
+    /// A packet that was held for lost has arrived: it was only late.
+    fn on_spurious(&mut self, _now: Time, _rtt: &RttEstimate) {}
+
+    /// When the first time-out runs out; [`Time::MAX`]: nothing is in flight.
+    fn deadline(&self, now: Time, sent: &mut SentMap, patience: Patience) -> Time {
+        sent.deadline(now, patience)
+    }
+
+    /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next one
+    /// runs out ([`Time::MAX`]: nothing is in flight).
+    fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, patience: Patience) -> Result<Late, Time> {
+        sent.take_timed_out(now, patience)
+    }
+}
+
+/// Generates [`Policy`], the lists, and the state of a flow's policy.
+macro_rules! policies {
+    ($($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+        /// Which packets are lost, and when.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
+        pub enum Policy {
+            $(
+                #[doc = concat!($summary, " (", $source, ").")]
+                $(#[$meta])*
+                $variant,
+            )*
+        }
+
+        /// The name of every policy, in the order of the registry.
+        pub const NAMES: &[&str] = &[$($(#[$meta])* $name),*];
+
+        /// Every policy with a line about it.
+        pub const ENTRIES: &[Entry] =
+            &[$($(#[$meta])* Entry { name: $name, summary: $summary, source: $source }),*];
+
+        impl Policy {
+            /// The policy with this name.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Self> {
+                match name {
+                    $($(#[$meta])* $name => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name in text.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(#[$meta])* Self::$variant => $name,)*
+                }
+            }
+
+            /// The policy of one flow, which starts now.
+            pub(crate) fn build(self, now: Time) -> Recovery {
+                match self {
+                    $($(#[$meta])* Self::$variant => Recovery::$variant($module::$variant::new(now)),)*
+                }
+            }
+        }
+
+        /// The recovery policy of one flow.
+        #[derive(Debug)]
+        pub(crate) enum Recovery {
+            $($(#[$meta])* $variant($module::$variant),)*
+        }
+
+        impl Recover for Recovery {
+            fn wants_acks(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.wants_acks(),)*
+                }
+            }
+
+            #[inline(always)]
+            fn on_sent(&mut self, now: Time, timeouts: u32, was_idle: bool, patience: Patience) -> Time {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_sent(now, timeouts, was_idle, patience),)*
+                }
+            }
+
+            #[inline(always)]
+            fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate) -> Verdict {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt),)*
+                }
+            }
+
+            fn on_spurious(&mut self, now: Time, rtt: &RttEstimate) {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_spurious(now, rtt),)*
+                }
+            }
+
+            fn deadline(&self, now: Time, sent: &mut SentMap, patience: Patience) -> Time {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.deadline(now, sent, patience),)*
+                }
+            }
+
+            fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, patience: Patience) -> Result<Late, Time> {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.take_timed_out(now, sent, patience),)*
+                }
+            }
+        }
+    };
+}
+
+// The registry: variant, module, name, summary, source.
+policies! {
+    PerPacket, per_packet, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
+    Rack, rack, "rack",
+        "Packets are lost when later ones have arrived; a time-out for each packet covers the tail", "RFC 8985";
+    #[cfg(any(test, feature = "testing"))]
+    SingleTimer, single_timer, "single_timer",
+        "One time-out for the flow, restarted by each ACK of new data", "RFC 6298, section 5";
 }
 
 #[cfg(test)]

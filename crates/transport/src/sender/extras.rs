@@ -3,7 +3,7 @@
 use super::records::Records;
 use crate::Route;
 use crate::coding::{Layout, Outgoing};
-use crate::recovery::{Detection, Rack, Rto, RttEstimate};
+use crate::recovery::{Recovery, Rto, RttEstimate};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
 
@@ -14,10 +14,10 @@ pub(super) struct Extras {
     pub records: Option<Records>,
     /// For time-outs and losses that follow round trips.
     pub rtt: RttEstimate,
+    /// Which packets are lost, and when.
+    pub recovery: Recovery,
     /// Time-out of a packet that never timed out.
     pub rto: Duration,
-    /// For losses found from later packets' ACKs.
-    pub rack: Option<Rack>,
     /// Of a coded message.
     pub blocks: Option<Outgoing>,
 }
@@ -30,12 +30,14 @@ impl Extras {
         wants_send_record: bool,
         layout: Option<Layout>,
     ) -> Option<Box<Self>> {
-        let Route { recovery, rto, .. } = route;
-        let rack = (recovery.detection == Detection::Rack).then(Rack::default);
-        let is_adaptive = matches!(recovery.rto, Rto::Rfc6298 { .. });
+        let Route { recovery: config, rto, .. } = route;
+        let recovery = config.policy.build(now);
+        let is_adaptive = matches!(config.rto, Rto::Rfc6298 { .. });
         let records = wants_send_record.then(|| Records::new(now));
         let blocks = layout.map(|layout| Outgoing::new(layout, route.coding.resend()));
-        let is_needed = records.is_some() || is_adaptive || rack.is_some() || blocks.is_some();
-        is_needed.then(|| Box::new(Self { records, rtt: RttEstimate::default(), rto: *rto, rack, blocks }))
+        let keeps_something = !matches!(recovery, Recovery::PerPacket(_));
+        let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some();
+        is_needed
+            .then(|| Box::new(Self { records, rtt: RttEstimate::default(), recovery, rto: *rto, blocks }))
     }
 }

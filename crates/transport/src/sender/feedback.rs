@@ -1,22 +1,54 @@
 //! What comes back: ACKs, NACKs and time-outs.
 
 use super::{Extras, Sender, keep};
-use crate::balance::{Balance, Feedback};
+use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Late, Outcome, Rto};
-use crate::wire;
+use crate::recovery::{Acked, Late, Outcome, PerPacket, Recover, Rto};
+use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
+/// An ACK, as [`Fate::Arrived`] has it.
+struct Ack {
+    seq: u32,
+    cumulative: u32,
+    echo: Echo,
+    ecn_ce: bool,
+    block_complete: bool,
+}
+
 impl Sender {
-    /// An ACK arrived. Returns whether the time-out may have become shorter.
+    /// Word from the receiver arrived. Returns whether the next time-out may run out earlier than before.
     #[inline(always)]
-    pub(crate) fn on_ack(&mut self, now: Time, ack: &wire::Ack) -> bool {
-        if ack.seq >= self.sent.next() || ack.sent_at > now {
-            // Not an ACK of anything that was sent.
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> bool {
+        let Feedback { seq, cumulative, .. } = *feedback;
+        if seq >= self.sent.next() {
+            // Of nothing that was sent.
             return false;
         }
-        let rtt = now.since(ack.sent_at);
+        match feedback.fate {
+            Fate::Arrived { echo, ecn_ce, block_complete } => {
+                let ack = Ack { seq, cumulative, echo, ecn_ce, block_complete };
+                echo.sent_at <= now && self.on_ack(now, &ack)
+            }
+            Fate::Trimmed { echo } => {
+                if echo.sent_at <= now {
+                    self.on_trimmed(now, seq, cumulative, echo);
+                }
+                false
+            }
+            Fate::Missing { packets } => {
+                self.on_missing(now, seq, packets, cumulative);
+                false
+            }
+        }
+    }
+
+    /// An ACK arrived, of a packet that was sent.
+    #[inline(always)]
+    fn on_ack(&mut self, now: Time, ack: &Ack) -> bool {
+        let sent_at = ack.echo.sent_at;
+        let rtt = now.since(sent_at);
         let before = self.delivered;
         let has_record = self.acknowledge_echoed(now, ack);
         if ack.block_complete && self.delivered != before {
@@ -33,75 +65,71 @@ impl Sender {
             bytes_acked,
             ecn_ce: ack.ecn_ce,
             rtt,
-            sent_at: ack.sent_at,
+            sent_at,
             in_flight,
             delivered,
             at_send,
-            telemetry: &[],
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
         control.hear(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
         if self.wants.feedback() {
-            let wire::Ack { sent_at, entropy, .. } = *ack;
-            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
-            self.balancer.on_ack(feedback, ack.ecn_ce, &mut self.random);
+            let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
+            self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
         }
-        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
-            rack.on_ack(ack.sent_at);
-            if let Some(mark) = rack.lost_until(rtt)
-                && self.sent.may_hold_sent_until(now, mark)
-            {
-                self.take_lost(now, mark);
-            }
-        }
-        rto_shrank
+        let is_earlier =
+            self.wants.acks() && self.recover(Acked { now, sent_at, is_new: !bytes_acked.is_zero() });
+        rto_shrank || is_earlier
     }
 
-    /// A NACK arrived: the transmission that it names was trimmed. It is lost at once, if it is in flight and its packet's
-    /// last; a NACK of an earlier transmission says nothing. It gives no RTT sample, and RACK learns nothing from it: a
-    /// trimmed packet overtakes others. Returns whether the time-out may have become shorter: it has not.
-    #[cold]
-    pub(crate) fn on_nack(&mut self, now: Time, nack: &wire::Nack) -> bool {
-        if nack.seq >= self.sent.next() || nack.sent_at > now {
-            // Not a NACK of anything that was sent.
-            return false;
+    /// Tells the recovery policy of an ACK, and gives up what it holds for lost. Returns whether the next time-out may run
+    /// out earlier than before.
+    #[inline]
+    fn recover(&mut self, ack: Acked) -> bool {
+        let Some(extras) = &mut self.extras else { return false };
+        let verdict = extras.recovery.on_ack(ack, &extras.rtt);
+        if let Some(mark) = verdict.lost_until
+            && self.sent.may_hold_sent_until(ack.now, mark)
+        {
+            self.take_lost(ack.now, mark);
         }
+        verdict.is_earlier
+    }
+
+    /// A transmission was trimmed. It is lost at once, if it is in flight and its packet's last; a NACK of an earlier
+    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed packet
+    /// overtakes others.
+    #[cold]
+    fn on_trimmed(&mut self, now: Time, seq: u32, cumulative: u32, echo: Echo) {
         let before = self.delivered;
-        self.acknowledge_below(now, nack.cumulative);
+        self.acknowledge_below(now, cumulative);
         let tally = self.sent.tally_mut();
         tally.nacks += 1;
         tally.leave_unreported(self.delivered - before);
-        let Some(trimmed) = self.sent.take_one(now, nack.seq, nack.sent_at) else { return false };
+        let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
         let decision =
             self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
         self.decide(decision);
-        false
     }
 
-    /// A NACK of a block arrived: the receiver has waited for the rest of it. What it misses is lost, but for transmissions
-    /// that left less than a base round trip ago, which it cannot have waited for. Returns as [`Self::on_nack`].
+    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is lost,
+    /// but for transmissions that left less than a base round trip ago, which it cannot have waited for.
     #[cold]
-    pub(crate) fn on_block_nack(&mut self, now: Time, nack: &wire::BlockNack) -> bool {
-        let Some(blocks) = self.blocks() else { return false };
-        if nack.first >= self.sent.next() {
-            // Not a NACK of anything that was sent.
-            return false;
-        }
-        let packets = blocks.layout().packets_of(blocks.layout().block_of(nack.first));
+    fn on_missing(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
+        let Some(blocks) = self.blocks() else { return };
+        let packets = blocks.layout().packets_of(blocks.layout().block_of(first));
         let before = self.delivered;
-        self.acknowledge_below(now, nack.cumulative);
+        self.acknowledge_below(now, cumulative);
         let tally = self.sent.tally_mut();
         tally.nacks += 1;
         tally.leave_unreported(self.delivered - before);
         let Some(mark) = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps) else {
-            return false;
+            return;
         };
         let all = self.route.coding.resend() == Resend::All;
-        let is_named = |seq: u32| {
-            all || seq.checked_sub(nack.first).is_some_and(|bit| bit < 32 && nack.missing >> bit & 1 == 1)
-        };
+        let is_named =
+            |seq: u32| all || seq.checked_sub(first).is_some_and(|bit| bit < 32 && missing >> bit & 1 == 1);
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for seq in packets.filter(|&seq| is_named(seq)) {
             if let Some(late) = self.sent.take_old(now, seq, mark) {
@@ -115,16 +143,13 @@ impl Sender {
             let decision = self.control.on_nack(&nack);
             self.decide(decision);
         }
-        false
     }
 
     /// A packet that a NACK names leaves the window; returns its payload.
     fn take_nacked(&mut self, now: Time, late: Late) -> Bytes {
         let len = self.take_out(late);
-        if self.sent.keeps_entropies() {
-            let Late { sent_at, entropy, .. } = late;
-            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
-            self.balancer.on_nack(feedback, &mut self.random);
+        if let Some(sample) = self.sample_of(now, late) {
+            self.balancer.on_nack(sample, &mut self.random);
         }
         len
     }
@@ -144,8 +169,8 @@ impl Sender {
 
     /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
     #[inline(always)]
-    fn acknowledge_echoed(&mut self, now: Time, ack: &wire::Ack) -> bool {
-        let was_spurious = match self.acknowledge(ack.sent_at, ack.seq) {
+    fn acknowledge_echoed(&mut self, now: Time, ack: &Ack) -> bool {
+        let was_spurious = match self.acknowledge(ack.echo.sent_at, ack.seq) {
             Outcome::Known => return false,
             Outcome::WasLost => true,
             Outcome::Arrived { is_last } => !is_last,
@@ -157,7 +182,7 @@ impl Sender {
             self.on_spurious(now);
         }
         if self.wants.records() {
-            self.note_arrival(now, ack.sent_at, was_spurious);
+            self.note_arrival(now, ack.echo.sent_at, was_spurious);
         }
         self.wants.records() && !was_spurious
     }
@@ -177,8 +202,8 @@ impl Sender {
     #[cold]
     fn on_spurious(&mut self, now: Time) {
         self.sent.tally_mut().spurious += 1;
-        if let Some(Extras { rtt, rack: Some(rack), .. }) = self.extras.as_deref_mut() {
-            rack.on_spurious(now, rtt);
+        if let Some(extras) = &mut self.extras {
+            extras.recovery.on_spurious(now, &extras.rtt);
         }
     }
 
@@ -269,7 +294,10 @@ impl Sender {
     fn take_lost(&mut self, now: Time, mark: Time) {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         while let Some(late) = self.sent.take_sent_until(now, mark) {
-            bytes += self.take_late(now, late);
+            bytes += self.take_out(late);
+            if let Some(sample) = self.sample_of(now, late) {
+                self.balancer.on_loss(sample, &mut self.random);
+            }
             newest = newest.max(late.sent_at);
             self.sent.tally_mut().losses += 1;
         }
@@ -286,9 +314,16 @@ impl Sender {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let patience = self.patience();
         let deadline = loop {
-            match self.sent.take_timed_out(now, patience) {
+            let given_up = match &mut self.extras {
+                Some(extras) => extras.recovery.take_timed_out(now, &mut self.sent, patience),
+                None => PerPacket.take_timed_out(now, &mut self.sent, patience),
+            };
+            match given_up {
                 Ok(late) => {
-                    bytes += self.take_late(now, late);
+                    bytes += self.take_out(late);
+                    if let Some(sample) = self.sample_of(now, late) {
+                        self.balancer.on_timeout(sample, &mut self.random);
+                    }
                     newest = newest.max(late.sent_at);
                     self.sent.tally_mut().timeouts += 1;
                 }
@@ -304,15 +339,10 @@ impl Sender {
         deadline
     }
 
-    /// A packet that is late leaves the window; returns its payload.
-    fn take_late(&mut self, now: Time, late: Late) -> Bytes {
-        let len = self.take_out(late);
-        if self.sent.keeps_entropies() {
-            let Late { sent_at, entropy, .. } = late;
-            let feedback = Feedback { now, sent_at, entropy, in_flight: self.in_flight };
-            self.balancer.on_timeout(feedback, &mut self.random);
-        }
-        len
+    /// The path selector's news of a packet given up; `None`: it wants to hear nothing.
+    fn sample_of(&self, now: Time, Late { sent_at, entropy, .. }: Late) -> Option<PathSample> {
+        let in_flight = self.in_flight;
+        self.sent.keeps_entropies().then_some(PathSample { now, sent_at, entropy, in_flight })
     }
 
     /// A packet given up leaves the window; returns its payload.

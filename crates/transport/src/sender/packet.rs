@@ -3,7 +3,7 @@
 use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
 use crate::congestion::{Congestion, Control};
-use crate::endpoint::Transmit;
+use crate::message::Transmit;
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId};
 
@@ -31,6 +31,13 @@ impl DataPacket {
                 Header::Coded(wire::Coded { data: self.header, shape, last_len, block_wait_ns })
             }
         }
+    }
+
+    /// Whether it belongs to a coded message.
+    #[must_use]
+    #[inline]
+    pub const fn is_coded(&self) -> bool {
+        self.blocks.is_some()
     }
 
     /// As the driver wants it; `mss`: payload of a full packet, `header`: size of a header.
@@ -71,7 +78,7 @@ pub(super) struct InBlocks {
     pub(super) block_wait_ns: u32,
 }
 
-/// What is wanted of the sender beside sending, in a byte.
+/// A sender's duties beside sending, and whether the endpoint's schedule holds it: in a byte.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wants(u8);
 
@@ -81,6 +88,8 @@ impl Wants {
     const RECORDS: u8 = 4;
     const BLOCKS: u8 = 8;
     const FEEDBACK: u8 = 16;
+    const ACKS: u8 = 32;
+    const SCHEDULED: u8 = 64;
 
     /// What these want, and, with `blocks`, a coded message: the control to hear of packets that leave, or what the sender
     /// knew then; the path selector to hear what became of packets.
@@ -90,7 +99,23 @@ impl Wants {
         Self(sent | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
-    /// The same; `timer`: and its timer, too, or not.
+    /// With the recovery policy to hear of ACKs, or not.
+    pub(super) const fn acks_if(self, acks: bool) -> Self {
+        Self(self.0 & !Self::ACKS | (acks as u8) << 5)
+    }
+
+    /// With the endpoint's schedule to hold the sender, or not.
+    #[inline]
+    pub(super) const fn scheduled_if(self, scheduled: bool) -> Self {
+        Self(self.0 & !Self::SCHEDULED | (scheduled as u8) << 6)
+    }
+
+    #[inline]
+    pub(super) const fn scheduled(self) -> bool {
+        self.0 & Self::SCHEDULED != 0
+    }
+
+    /// With the control to have its timer, or not.
     #[inline]
     pub(super) const fn timer_if(self, timer: bool) -> Self {
         Self(self.0 & !Self::TIMER | timer as u8)
@@ -120,6 +145,11 @@ impl Wants {
     #[inline]
     pub(super) const fn feedback(self) -> bool {
         self.0 & Self::FEEDBACK != 0
+    }
+
+    #[inline]
+    pub(super) const fn acks(self) -> bool {
+        self.0 & Self::ACKS != 0
     }
 
     #[inline]

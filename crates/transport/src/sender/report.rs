@@ -3,7 +3,7 @@
 use super::{Sender, UNPACED};
 use crate::congestion::Congestion as _;
 use crate::counters::SenderCounters;
-use crate::recovery::Tally;
+use crate::recovery::{PacketState, Tally};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 /// A live sender, for probes.
@@ -25,19 +25,6 @@ pub struct SenderView {
     pub delivered: Bytes,
     /// What was counted so far.
     pub counters: SenderCounters,
-}
-
-/// What a live sender knows of one of its packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PacketState {
-    /// It was never sent.
-    Unsent,
-    /// It is in flight.
-    InFlight,
-    /// It is held for lost, and was not sent again yet.
-    Lost,
-    /// It is acknowledged, or its block is complete.
-    Acked,
 }
 
 /// A message whose sender has the last ACK.

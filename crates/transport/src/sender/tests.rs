@@ -1,12 +1,12 @@
 //! What a sender tells its control and its path selector, and when it sends.
 
 use super::*;
-use crate::Scheme;
-use crate::balance::Feedback;
+use crate::balance::PathSample;
 use crate::coding::{self, Payload, blocks};
 use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
-use crate::recovery::{self, Detection, Rto};
-use crate::wire::Header;
+use crate::recovery::{self, Policy, Rto};
+use crate::wire::{Echo, Fate, Feedback, Header};
+use crate::{FlowProfile, Scheme};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use proptest::prelude::*;
@@ -27,13 +27,14 @@ fn mss(packets: u64) -> Bytes {
 #[derive(Default)]
 struct Heard {
     sent: Vec<Sent>,
-    acks: Vec<Ack<'static>>,
+    acks: Vec<Ack>,
     nacks: Vec<Nack>,
     losses: Vec<Loss>,
     timeouts: Vec<Timeout>,
     timers: Vec<Time>,
     entropies_acked: Vec<u16>,
     entropies_nacked: Vec<u16>,
+    entropies_lost: Vec<u16>,
     entropies_timed_out: Vec<u16>,
 }
 
@@ -57,8 +58,8 @@ impl Congestion for Scripted {
         self.log.lock().unwrap().sent.push(*sent);
         self.decision
     }
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
-        self.log.lock().unwrap().acks.push(Ack { telemetry: &[], ..*ack });
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
+        self.log.lock().unwrap().acks.push(*ack);
         self.decision
     }
     fn on_nack(&mut self, nack: &Nack) -> Decision {
@@ -93,14 +94,17 @@ impl Balance for Counting {
     fn wants_feedback(&self) -> bool {
         true
     }
-    fn on_ack(&mut self, feedback: Feedback, _ecn_ce: bool, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_acked.push(feedback.entropy);
+    fn on_ack(&mut self, sample: PathSample, _ecn_ce: bool, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_acked.push(sample.entropy);
     }
-    fn on_nack(&mut self, feedback: Feedback, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_nacked.push(feedback.entropy);
+    fn on_nack(&mut self, sample: PathSample, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_nacked.push(sample.entropy);
     }
-    fn on_timeout(&mut self, feedback: Feedback, _random: &mut Random) {
-        self.log.lock().unwrap().entropies_timed_out.push(feedback.entropy);
+    fn on_loss(&mut self, sample: PathSample, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_lost.push(sample.entropy);
+    }
+    fn on_timeout(&mut self, sample: PathSample, _random: &mut Random) {
+        self.log.lock().unwrap().entropies_timed_out.push(sample.entropy);
     }
 }
 
@@ -118,7 +122,7 @@ struct Setup {
     pacing_rate: Option<Rate>,
     next_timer: Option<Time>,
     window_check: WindowCheck,
-    detection: Detection,
+    policy: Policy,
     rto: Rto,
     wants_send_record: bool,
     /// Data and parity of a block.
@@ -133,7 +137,7 @@ impl Default for Setup {
             pacing_rate: None,
             next_timer: None,
             window_check: WindowCheck::Below,
-            detection: Detection::TimeoutOnly,
+            policy: Policy::PerPacket,
             rto: Rto::Fixed(RTO),
             wants_send_record: false,
             coding: None,
@@ -156,11 +160,12 @@ impl Bench {
         let scheme = Scheme {
             congestion: congestion::Config::by_name("fixed_window").unwrap(),
             balance: balance::Config::by_name("ecmp").unwrap(),
-            recovery: recovery::Config { rto: setup.rto, backoff: true, detection: setup.detection },
+            recovery: recovery::Config { rto: setup.rto, backoff: true, policy: setup.policy },
             coding: setup.coding.map_or(coding::Config::by_name("none").unwrap(), |(data, parity)| {
                 coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
             }),
             window_check: setup.window_check,
+            profile: FlowProfile::default(),
         };
         let message = Message {
             flow: FlowId(1),
@@ -193,31 +198,26 @@ impl Bench {
     }
 
     fn ack_up_to(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
-        let entropy = seq as u16;
-        let ack = wire::Ack {
-            flow: FlowId(1),
-            seq,
-            cumulative,
-            sent_at,
-            entropy,
-            ecn_ce: seq == 3,
-            block_complete: false,
-        };
-        self.sender.on_ack(now, &ack);
+        let echo = Echo { sent_at, entropy: seq as u16 };
+        let fate = Fate::Arrived { echo, ecn_ce: seq == 3, block_complete: false };
+        self.hear(now, seq, cumulative, fate);
     }
 
     /// A NACK of the transmission of `seq` that left at `sent_at`.
     fn nack(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
-        let nack =
-            wire::Nack { flow: FlowId(1), seq, cumulative, sent_at, entropy: (seq as u16).wrapping_add(100) };
-        self.sender.on_nack(now, &nack);
+        let echo = Echo { sent_at, entropy: (seq as u16).wrapping_add(100) };
+        self.hear(now, seq, cumulative, Fate::Trimmed { echo });
+    }
+
+    fn hear(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
+        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate });
     }
 
     fn nacks_heard(&self) -> usize {
         self.log.lock().unwrap().nacks.len()
     }
 
-    fn last_ack(&self) -> Ack<'static> {
+    fn last_ack(&self) -> Ack {
         *self.log.lock().unwrap().acks.last().unwrap()
     }
 }
@@ -232,12 +232,15 @@ fn below_lets_the_last_packet_overshoot_and_fits_does_not() {
 }
 
 #[test]
-fn one_packet_may_always_be_in_flight() {
-    let cwnd = Bytes::new(1);
-    let mut fits = Bench::new(Setup { cwnd, window_check: WindowCheck::Fits, ..Setup::default() });
-    assert_eq!(fits.send(us(0)), [0]);
-    fits.ack(us(10), 0, us(0));
-    assert_eq!(fits.send(us(10)), [1]);
+fn one_packet_may_be_in_flight_while_the_window_is_open_and_none_leaves_while_it_is_zero() {
+    for window_check in [WindowCheck::Below, WindowCheck::Fits] {
+        let mut open = Bench::new(Setup { cwnd: Bytes::new(1), window_check, ..Setup::default() });
+        assert_eq!(open.send(us(0)), [0]);
+        open.ack(us(10), 0, us(0));
+        assert_eq!(open.send(us(10)), [1]);
+        let mut closed = Bench::new(Setup { cwnd: Bytes::ZERO, window_check, ..Setup::default() });
+        assert!(closed.send(us(0)).is_empty());
+    }
 }
 
 #[test]
@@ -271,7 +274,6 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
             in_flight: mss(3),
             delivered: mss(1),
             at_send: None,
-            telemetry: &[],
         }
     );
     assert_eq!(bench.log.lock().unwrap().entropies_acked, [3]);
@@ -444,7 +446,7 @@ fn a_late_ack_of_the_first_transmission_settles_the_packet_that_was_sent_again()
 
 #[test]
 fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
-    let rack = Setup { cwnd: mss(10), detection: Detection::Rack, ..Setup::default() };
+    let rack = Setup { cwnd: mss(10), policy: Policy::Rack, ..Setup::default() };
     let mut bench = Bench::new(rack);
     for at in 0..6 {
         bench.sender.send(us(at * 3));
@@ -455,7 +457,8 @@ fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
     bench.ack(us(55), 5, us(15));
     let expected = Loss { now: us(55), bytes: mss(2), sent_at: us(3), in_flight: mss(2) };
     assert_eq!(bench.log.lock().unwrap().losses, [expected]);
-    assert_eq!(bench.log.lock().unwrap().entropies_timed_out, [100, 101]);
+    assert_eq!(bench.log.lock().unwrap().entropies_lost, [100, 101]);
+    assert!(bench.log.lock().unwrap().entropies_timed_out.is_empty());
     let counters = bench.sender.view().counters;
     assert_eq!((counters.losses, counters.timeouts), (2, 0));
     assert_eq!(bench.sender.send(us(55)).0.header.seq, 0);
@@ -556,7 +559,7 @@ const CODED: Setup = Setup {
     pacing_rate: None,
     next_timer: None,
     window_check: WindowCheck::Below,
-    detection: Detection::TimeoutOnly,
+    policy: Policy::PerPacket,
     rto: Rto::Fixed(RTO),
     wants_send_record: false,
     coding: Some((4, 2)),
@@ -565,13 +568,12 @@ const CODED: Setup = Setup {
 impl Bench {
     /// An ACK that says that the block of `seq` is complete.
     fn ack_last(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
-        let (flow, entropy, ecn_ce) = (FlowId(1), seq as u16, false);
-        let ack = wire::Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete: true };
-        self.sender.on_ack(now, &ack);
+        let echo = Echo { sent_at, entropy: seq as u16 };
+        self.hear(now, seq, cumulative, Fate::Arrived { echo, ecn_ce: false, block_complete: true });
     }
 
     fn block_nack(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
-        self.sender.on_block_nack(now, &wire::BlockNack { flow: FlowId(1), first, missing, cumulative });
+        self.hear(now, first, cumulative, Fate::Missing { packets: missing });
     }
 }
 

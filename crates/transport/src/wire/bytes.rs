@@ -3,7 +3,7 @@
 //! | offset | bytes | data | ACK | NACK |
 //! |---|---|---|---|---|
 //! | 0 | 1 | version (high 4 bits) and kind 0 (low 4) | version and kind 1 | version and kind 2 |
-//! | 1 | 1 | flags: none | flags: bit 0 = congestion mark echoed | flags: none |
+//! | 1 | 1 | profile of the flow | flags: bit 0 = congestion mark echoed | flags: none |
 //! | 2 | 2 | entropy | entropy echoed | entropy echoed |
 //! | 4 | 4 | flow | flow | flow |
 //! | 8 | 8 | send time, ps | send time echoed | send time echoed |
@@ -23,10 +23,10 @@
 //!
 //! The flags of an ACK: bit 1 = the block of the packet is complete.
 //!
-//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags that are not defined are zero: a receiver refuses others, so that a later
-//! version may give them a meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
+//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags that
+//! are not defined are zero: a receiver refuses others, so that a later version may give them a meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
-use super::{Ack, BlockNack, Coded, Data, Header, Nack};
+use super::{Coded, Data, Echo, Fate, Feedback, Header};
 use crate::coding::Shape;
 use farspan_units::{FlowId, Time};
 
@@ -123,8 +123,8 @@ impl Header {
         match self {
             Self::Data(_) => DATA_LEN,
             Self::Coded(_) => CODED_LEN,
-            Self::Ack(_) | Self::Nack(_) => ACK_LEN,
-            Self::BlockNack(_) => BLOCK_NACK_LEN,
+            Self::Feedback(Feedback { fate: Fate::Missing { .. }, .. }) => BLOCK_NACK_LEN,
+            Self::Feedback(_) => ACK_LEN,
         }
     }
 
@@ -145,22 +145,7 @@ impl Header {
                 out[28..30].copy_from_slice(&coded.last_len.to_be_bytes());
                 out[30..34].copy_from_slice(&coded.block_wait_ns.to_be_bytes());
             }
-            Self::Ack(a) => {
-                let flags =
-                    (u8::from(a.ecn_ce) * FLAG_ECN_CE) | (u8::from(a.block_complete) * FLAG_BLOCK_COMPLETE);
-                encode_front(out, KIND_ACK, flags, a.entropy, a.flow);
-                encode_numbers(out, a.sent_at, a.seq, a.cumulative);
-            }
-            Self::Nack(n) => {
-                encode_front(out, KIND_NACK, 0, n.entropy, n.flow);
-                encode_numbers(out, n.sent_at, n.seq, n.cumulative);
-            }
-            Self::BlockNack(n) => {
-                encode_front(out, KIND_BLOCK_NACK, 0, 0, n.flow);
-                out[8..12].copy_from_slice(&n.cumulative.to_be_bytes());
-                out[12..16].copy_from_slice(&n.first.to_be_bytes());
-                out[16..20].copy_from_slice(&n.missing.to_be_bytes());
-            }
+            Self::Feedback(feedback) => encode_feedback(feedback, out),
         }
         Ok(need)
     }
@@ -186,8 +171,27 @@ fn encode_numbers(out: &mut [u8], sent_at: Time, seq: u32, count: u32) {
     out[20..24].copy_from_slice(&count.to_be_bytes());
 }
 
+fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
+    let Feedback { flow, seq, cumulative, fate } = *feedback;
+    let (kind, flags, Echo { sent_at, entropy }) = match fate {
+        Fate::Arrived { echo, ecn_ce, block_complete } => {
+            let flags = (u8::from(ecn_ce) * FLAG_ECN_CE) | (u8::from(block_complete) * FLAG_BLOCK_COMPLETE);
+            (KIND_ACK, flags, echo)
+        }
+        Fate::Trimmed { echo } => (KIND_NACK, 0, echo),
+        Fate::Missing { packets } => {
+            encode_front(out, KIND_BLOCK_NACK, 0, 0, flow);
+            out[8..12].copy_from_slice(&cumulative.to_be_bytes());
+            out[12..16].copy_from_slice(&seq.to_be_bytes());
+            return out[16..20].copy_from_slice(&packets.to_be_bytes());
+        }
+    };
+    encode_front(out, kind, flags, entropy, flow);
+    encode_numbers(out, sent_at, seq, cumulative);
+}
+
 fn encode_data(data: &Data, kind: u8, out: &mut [u8]) {
-    encode_front(out, kind, 0, data.entropy, data.flow);
+    encode_front(out, kind, data.profile, data.entropy, data.flow);
     encode_numbers(out, data.sent_at, data.seq, data.packets);
     out[24..26].copy_from_slice(&data.len.to_be_bytes());
 }
@@ -213,10 +217,10 @@ impl<'a> View<'a> {
             return Err(DecodeError::Version { version });
         }
         let (need, known) = match kind {
-            KIND_DATA => (DATA_LEN, 0),
+            KIND_DATA => (DATA_LEN, u8::MAX),
             KIND_ACK => (ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
             KIND_NACK => (ACK_LEN, 0),
-            KIND_CODED => (CODED_LEN, 0),
+            KIND_CODED => (CODED_LEN, u8::MAX),
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             _ => return Err(DecodeError::Kind { kind }),
         };
@@ -268,28 +272,29 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn header(&self) -> Header {
         let flow = self.flow();
-        if self.kind() == KIND_BLOCK_NACK {
-            let (cumulative, first, missing) = (self.u32_at(8), self.u32_at(12), self.u32_at(16));
-            return Header::BlockNack(BlockNack { flow, first, missing, cumulative });
+        let kind = self.kind();
+        if kind == KIND_BLOCK_NACK {
+            let (cumulative, seq, packets) = (self.u32_at(8), self.u32_at(12), self.u32_at(16));
+            return Header::Feedback(Feedback { flow, seq, cumulative, fate: Fate::Missing { packets } });
         }
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
-        let (entropy, seq, count) = (self.u16_at(2), self.u32_at(16), self.u32_at(20));
-        match self.kind() {
-            KIND_ACK => {
-                let (ecn_ce, block_complete) =
-                    (self.bytes[1] & FLAG_ECN_CE != 0, self.bytes[1] & FLAG_BLOCK_COMPLETE != 0);
-                Header::Ack(Ack { flow, seq, cumulative: count, sent_at, entropy, ecn_ce, block_complete })
-            }
-            KIND_NACK => Header::Nack(Nack { flow, seq, cumulative: count, sent_at, entropy }),
-            kind => {
-                let data = Data { flow, seq, packets: count, len: self.u16_at(24), sent_at, entropy };
-                match (kind == KIND_CODED).then(|| self.shape()).flatten() {
-                    None => Header::Data(data),
-                    Some(shape) => {
-                        let (last_len, block_wait_ns) = (self.u16_at(28), self.u32_at(30));
-                        Header::Coded(Coded { data, shape, last_len, block_wait_ns })
-                    }
-                }
+        let (flags, entropy, seq, count) = (self.bytes[1], self.u16_at(2), self.u32_at(16), self.u32_at(20));
+        let echo = Echo { sent_at, entropy };
+        let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative: count, fate });
+        if kind == KIND_ACK {
+            let (ecn_ce, block_complete) = (flags & FLAG_ECN_CE != 0, flags & FLAG_BLOCK_COMPLETE != 0);
+            return feedback(Fate::Arrived { echo, ecn_ce, block_complete });
+        }
+        if kind == KIND_NACK {
+            return feedback(Fate::Trimmed { echo });
+        }
+        let (len, profile) = (self.u16_at(24), flags);
+        let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile };
+        match (kind == KIND_CODED).then(|| self.shape()).flatten() {
+            None => Header::Data(data),
+            Some(shape) => {
+                let (last_len, block_wait_ns) = (self.u16_at(28), self.u32_at(30));
+                Header::Coded(Coded { data, shape, last_len, block_wait_ns })
             }
         }
     }
@@ -322,18 +327,16 @@ mod tests {
             |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind)| {
                 let (flow, sent_at, cumulative) = (FlowId(flow), Time::from_ps(ps), count);
                 let (x, y, last_len, block_wait_ns, block_complete) = coded;
-                let data = Data { flow, seq, packets: count, len, sent_at, entropy };
+                let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile: x };
+                let echo = Echo { sent_at, entropy };
+                let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative, fate });
                 let shape = Shape::new(x, y).unwrap();
                 match kind {
                     KIND_DATA => Header::Data(data),
-                    KIND_ACK => {
-                        Header::Ack(Ack { flow, seq, cumulative, sent_at, entropy, ecn_ce, block_complete })
-                    }
-                    KIND_NACK => Header::Nack(Nack { flow, seq, cumulative, sent_at, entropy }),
+                    KIND_ACK => feedback(Fate::Arrived { echo, ecn_ce, block_complete }),
+                    KIND_NACK => feedback(Fate::Trimmed { echo }),
                     KIND_CODED => Header::Coded(Coded { data, shape, last_len, block_wait_ns }),
-                    _ => {
-                        Header::BlockNack(BlockNack { flow, first: seq, missing: block_wait_ns, cumulative })
-                    }
+                    _ => feedback(Fate::Missing { packets: block_wait_ns }),
                 }
             },
         )
@@ -346,6 +349,7 @@ mod tests {
         len: 0x1000,
         sent_at: Time::from_ps(0x1112_1314_1516_1718),
         entropy: 0x2122,
+        profile: 0x23,
     };
 
     fn coded() -> Header {
@@ -362,31 +366,25 @@ mod tests {
     #[test]
     fn the_layout_is_frozen() {
         let expected = [
-            0x10, 0, 0x21, 0x22, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x0a, 0x0b,
+            0x10, 0x23, 0x21, 0x22, 1, 2, 3, 4, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x0a, 0x0b,
             0x0c, 0x0d, 0x1a, 0x1b, 0x1c, 0x1d, 0x10, 0,
         ];
         assert_eq!(bytes(&Header::Data(DATA)).0[..DATA_LEN], expected);
         let coded = bytes(&coded());
         assert_eq!((coded.0[0], &coded.0[1..DATA_LEN]), (0x13, &expected[1..]));
         assert_eq!(coded.0[DATA_LEN..], [8, 2, 0x0f, 0x0e, 0x31, 0x32, 0x33, 0x34]);
-        let ack = Header::Ack(Ack {
-            flow: FlowId(5),
-            seq: 6,
-            cumulative: 7,
-            sent_at: Time::from_ps(8),
-            entropy: 9,
-            ecn_ce: true,
-            block_complete: true,
-        });
+        let echo = Echo { sent_at: Time::from_ps(8), entropy: 9 };
+        let feedback =
+            |fate| bytes(&Header::Feedback(Feedback { flow: FlowId(5), seq: 6, cumulative: 7, fate }));
+        let ack = feedback(Fate::Arrived { echo, ecn_ce: true, block_complete: true });
         let expected = [0x11, 3, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
-        assert_eq!(bytes(&ack).0[..bytes(&ack).1], expected);
-        let sent_at = Time::from_ps(8);
-        let nack = Header::Nack(Nack { flow: FlowId(5), seq: 6, cumulative: 7, sent_at, entropy: 9 });
+        assert_eq!(ack.0[..ack.1], expected);
+        let nack = feedback(Fate::Trimmed { echo });
         let expected = [0x12, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
-        assert_eq!(bytes(&nack).0[..bytes(&nack).1], expected);
-        let nack = Header::BlockNack(BlockNack { flow: FlowId(5), first: 6, missing: 7, cumulative: 8 });
-        let expected = [0x14, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
-        assert_eq!(bytes(&nack).0[..bytes(&nack).1], expected);
+        assert_eq!(nack.0[..nack.1], expected);
+        let nack = feedback(Fate::Missing { packets: 8 });
+        let expected = [0x14, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 6, 0, 0, 0, 8];
+        assert_eq!(nack.0[..nack.1], expected);
     }
 
     #[test]
@@ -400,8 +398,8 @@ mod tests {
         let shape = |data, parity| DecodeError::Shape { data, parity };
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
         assert_eq!(with(0, 0x17), DecodeError::Kind { kind: 7 });
-        assert_eq!(with(1, 1), DecodeError::Flags { flags: 1 });
-        let marked_nack = [&[0x12, 1][..], &good[2..]].concat();
+        let [odd_ack, marked_nack] = [[0x11, 4], [0x12, 1]].map(|front| [&front[..], &good[2..]].concat());
+        assert_eq!(Header::decode(&odd_ack), Err(DecodeError::Flags { flags: 4 }));
         assert_eq!(Header::decode(&marked_nack), Err(DecodeError::Flags { flags: 1 }));
         assert_eq!(
             Header::decode(&good[..len - 1]),

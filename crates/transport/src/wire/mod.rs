@@ -13,17 +13,14 @@ use farspan_units::{Duration, FlowId, Time};
 
 /// The header of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Header {
     /// A piece of a message.
     Data(Data),
     /// A piece of a coded message, or parity.
     Coded(Coded),
-    /// An acknowledgement of one packet.
-    Ack(Ack),
-    /// Word that a packet came without its payload.
-    Nack(Nack),
-    /// Word that a block is missing packets.
-    BlockNack(BlockNack),
+    /// Word from the receiver: what became of a packet, or of a block.
+    Feedback(Feedback),
 }
 
 /// One packet of a message: the `seq`-th piece of `mss` bytes.
@@ -41,6 +38,8 @@ pub struct Data {
     pub sent_at: Time,
     /// The path that this transmission takes.
     pub entropy: Entropy,
+    /// Which of the [profiles](crate::Profiles) that both ends know the flow has.
+    pub profile: u8,
 }
 
 /// One packet of a coded message, numbered as [`crate::coding::blocks`] says.
@@ -68,55 +67,55 @@ impl Coded {
     }
 }
 
-/// An acknowledgement of one data packet; selective, and cumulative below `cumulative`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ack {
-    /// The flow.
-    pub flow: FlowId,
-    /// The piece acknowledged.
-    pub seq: u32,
-    /// All pieces below this one have arrived, or are not needed any more: their blocks are complete.
-    pub cumulative: u32,
-    /// The send time of the packet acknowledged, echoed.
-    pub sent_at: Time,
-    /// The entropy of the packet acknowledged, echoed.
-    pub entropy: Entropy,
-    /// Whether the packet acknowledged carried a congestion mark, echoed.
-    pub ecn_ce: bool,
-    /// Whether the packet's block is complete: none of its packets is needed any more. Not of messages without blocks.
-    pub block_complete: bool,
-}
-
-/// Word that one transmission of a packet came without its payload: a switch trimmed it.
+/// Word from the receiver: what became of one packet or of a block, and everything that has arrived below a number.
 ///
-/// It says nothing of a round trip (a trimmed packet overtakes others) and repeats what an ACK would have said of the
-/// rest: everything below `cumulative`.
+/// A NACK repeats what an ACK would have said of the rest, and says nothing of a round trip: a trimmed packet overtakes
+/// others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Nack {
+pub struct Feedback {
     /// The flow.
     pub flow: FlowId,
-    /// The piece whose payload was cut off.
+    /// The packet that it is about.
     pub seq: u32,
-    /// All pieces below this one have arrived.
+    /// All packets below this one have arrived, or are not needed any more: their blocks are complete.
     pub cumulative: u32,
-    /// The send time of the transmission that was trimmed, echoed: others of the same piece are not concerned.
-    pub sent_at: Time,
-    /// The entropy of the transmission that was trimmed, echoed.
-    pub entropy: Entropy,
+    /// The packet's fate.
+    pub fate: Fate,
 }
 
-/// Word that the receiver has waited for a block and is still missing packets (Uno, section 4.2). Of a block with more
-/// than 32 packets there may be several.
+/// The fate of a packet, or of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BlockNack {
-    /// The flow.
-    pub flow: FlowId,
-    /// A packet of the block.
-    pub first: u32,
-    /// Which are missing: bit `i` is packet `first + i`.
-    pub missing: u32,
-    /// As in [`Ack::cumulative`]: the blocks before the one of this packet are complete.
-    pub cumulative: u32,
+#[non_exhaustive]
+pub enum Fate {
+    /// It has arrived: an ACK.
+    Arrived {
+        /// The transmission.
+        echo: Echo,
+        /// Whether it carried a congestion mark.
+        ecn_ce: bool,
+        /// Whether its block is complete: none of its packets is needed any more. Not of messages without blocks.
+        block_complete: bool,
+    },
+    /// It came without its payload, which a switch has trimmed: a NACK. Other transmissions of it are not concerned.
+    Trimmed {
+        /// The transmission.
+        echo: Echo,
+    },
+    /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of a
+    /// block with more than 32 packets there may be several.
+    Missing {
+        /// Bit `i` is the packet `i` after this one.
+        packets: u32,
+    },
+}
+
+/// One transmission of a packet, told from others by its header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Echo {
+    /// When it left (the sender's clock).
+    pub sent_at: Time,
+    /// The path that it took.
+    pub entropy: Entropy,
 }
 
 impl Header {
@@ -125,9 +124,7 @@ impl Header {
     pub const fn flow(&self) -> FlowId {
         match self {
             Self::Data(data) | Self::Coded(Coded { data, .. }) => data.flow,
-            Self::Ack(ack) => ack.flow,
-            Self::Nack(nack) => nack.flow,
-            Self::BlockNack(nack) => nack.flow,
+            Self::Feedback(feedback) => feedback.flow,
         }
     }
 }

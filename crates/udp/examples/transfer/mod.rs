@@ -3,8 +3,8 @@
 use farspan_transport::balance;
 use farspan_transport::coding;
 use farspan_transport::congestion;
-use farspan_transport::recovery::{self, Detection, Rto};
-use farspan_transport::{Class, Path, Route, Scheme, SenderCounters, WindowCheck};
+use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
 use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, Outcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -92,10 +92,11 @@ fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
         recovery: recovery::Config {
             rto: Rto::Rfc6298 { min: Duration::from_ms(5) },
             backoff: true,
-            detection: Detection::Rack,
+            policy: Policy::Rack,
         },
         coding: transfer.coding.clone(),
         window_check: WindowCheck::Below,
+        profile: FlowProfile::default(),
     };
     Ok(Arc::new(Route::new(path(), &scheme)))
 }

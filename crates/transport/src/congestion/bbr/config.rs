@@ -1,6 +1,7 @@
 //! The parameters of BBR: version 1 by default, and what Uno's published code changes.
 
-use crate::congestion::{Cap, ConfigError};
+use crate::congestion::Cap;
+use crate::registry::ConfigError;
 use core::f64::consts::LN_2;
 use farspan_units::{Duration, Rate};
 

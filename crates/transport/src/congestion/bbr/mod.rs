@@ -186,7 +186,7 @@ impl Bbr {
     }
 
     /// BBRSetCwnd (section 4.2.3).
-    fn set_cwnd(&mut self, ack: &Ack<'_>) {
+    fn set_cwnd(&mut self, ack: &Ack) {
         self.check_recovery(ack);
         let (acked, target) = (ack.bytes_acked.as_f64(), self.inflight(self.cwnd_gain()));
         let min_pipe = MIN_PIPE * self.law.mss;
@@ -207,7 +207,7 @@ impl Bbr {
     }
 
     /// BBRUpdateModelAndState (section 3.2).
-    fn update_model_and_state(&mut self, ack: &Ack<'_>) {
+    fn update_model_and_state(&mut self, ack: &Ack) {
         self.model.on_ack(ack);
         self.check_phase(ack.now, ack.in_flight + ack.bytes_acked);
         self.full_pipe.check(&self.model);
@@ -253,7 +253,7 @@ impl Congestion for Bbr {
         self.decision()
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.update_model_and_state(ack);
         self.set_pacing_rate(self.pacing_gain());
         self.set_cwnd(ack);

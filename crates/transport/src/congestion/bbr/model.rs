@@ -47,7 +47,7 @@ impl Model {
     }
 
     /// BBRUpdateBtlBw.
-    pub(super) fn on_ack(&mut self, ack: &Ack<'_>) {
+    pub(super) fn on_ack(&mut self, ack: &Ack) {
         self.delivered = ack.delivered;
         self.round_start = false;
         let Some(sent) = ack.at_send else { return };
@@ -78,7 +78,7 @@ impl Model {
     /// The delivery rate between the sending and the ACK of a packet, in bytes per second (delivery rate estimation,
     /// draft-cheng-iccrg-delivery-rate-estimation-00, section 3.2): what was delivered meanwhile, over the longer of the
     /// time that it took to send and the time that its ACKs took. `None` if that is shorter than any round trip.
-    fn delivery_rate(&self, ack: &Ack<'_>, sent: &SendRecord) -> Option<f64> {
+    fn delivery_rate(&self, ack: &Ack, sent: &SendRecord) -> Option<f64> {
         let delivered = ack.delivered.saturating_sub(sent.delivered).as_f64();
         let send_elapsed = ack.sent_at.since(sent.first_sent_at);
         let ack_elapsed = ack.now.since(sent.delivered_at);

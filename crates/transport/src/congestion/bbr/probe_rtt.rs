@@ -18,7 +18,7 @@ pub(super) struct ProbeRtt {
 
 impl Bbr {
     /// BBRCheckProbeRTT, at each ACK: enters when the smallest round trip has expired, and handles what is under way.
-    pub(super) fn check_probe_rtt(&mut self, ack: &Ack<'_>, rtprop_expired: bool) {
+    pub(super) fn check_probe_rtt(&mut self, ack: &Ack, rtprop_expired: bool) {
         let is_probing = matches!(self.state, State::ProbeRtt(_));
         if !is_probing && rtprop_expired && !self.is_idle_restart {
             self.save_cwnd();
@@ -32,7 +32,7 @@ impl Bbr {
     }
 
     /// BBRHandleProbeRTT: four packets for at least the configured time and a round trip.
-    fn handle_probe_rtt(&mut self, ack: &Ack<'_>, mut probe: ProbeRtt) {
+    fn handle_probe_rtt(&mut self, ack: &Ack, mut probe: ProbeRtt) {
         // So few packets say nothing of the bandwidth.
         self.model.limit_until(ack.delivered + ack.in_flight);
         match probe.done_at {

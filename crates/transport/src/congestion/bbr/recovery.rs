@@ -62,7 +62,7 @@ impl Bbr {
     }
 
     /// At each ACK, before the window is set.
-    pub(super) fn check_recovery(&mut self, ack: &Ack<'_>) {
+    pub(super) fn check_recovery(&mut self, ack: &Ack) {
         let Some(recovery) = &mut self.recovery else { return };
         recovery.conserves &= ack.sent_at < recovery.began;
         if ack.delivered >= recovery.ends {

@@ -82,7 +82,7 @@ impl Flow {
         self.control.on_ack(&ack)
     }
 
-    fn newest(&self) -> Ack<'static> {
+    fn newest(&self) -> Ack {
         let sent_at = self.now.as_ps() - self.rtt.as_ps();
         let sent_at = Time::from_ps(sent_at);
         Ack {
@@ -100,7 +100,6 @@ impl Flow {
                 first_sent_at: Time::from_ps(sent_at.as_ps().saturating_sub(self.rtt.as_ps())),
                 app_limited: self.app_limited,
             }),
-            telemetry: &[],
         }
     }
 

@@ -11,10 +11,10 @@
 
 use super::pace::{Pace, PaceLaw};
 use super::signals::{Marks, Round, Threshold};
-use super::window::{Bounds, LARGEST_CUT, Window};
-use super::{Ack, Cap, Congestion, Decision, Loss, Nack, Pacing, Start, Timeout};
-use crate::congestion::ConfigError;
+use super::window::{Bounds, LARGEST_CUT, Window, tcp_losses};
+use super::{Ack, Cap, Congestion, Decision, Pacing, Start};
 use crate::path::{Class, Path};
+use crate::registry::ConfigError;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, Time};
 
@@ -248,7 +248,7 @@ impl Gemini {
     }
 
     /// Algorithm 1 line 1; gives RTT_base.
-    fn update_transport_state(&mut self, ack: &Ack<'_>) -> Duration {
+    fn update_transport_state(&mut self, ack: &Ack) -> Duration {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         if self.law.config.rtt_base == RttBase::Measured {
             self.rtt_base = self.rtt_base.min(ack.rtt);
@@ -304,6 +304,12 @@ impl Gemini {
             self.reduced_at = now;
         }
     }
+
+    /// A time-out collapses the window.
+    fn timed_out(&mut self, now: Time, sent_at: Time) {
+        self.window.on_timeout(&self.law.bounds, now, sent_at);
+        self.reduced_at = now;
+    }
 }
 
 impl Congestion for Gemini {
@@ -323,7 +329,7 @@ impl Congestion for Gemini {
         false
     }
 
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
         let rtt_base = self.update_transport_state(ack);
         // Lines 2 and 3.
         let dcn = ack.ecn_ce;
@@ -338,21 +344,7 @@ impl Congestion for Gemini {
         self.decision()
     }
 
-    fn on_nack(&mut self, nack: &Nack) -> Decision {
-        self.lost(nack.now, nack.sent_at);
-        self.decision()
-    }
-
-    fn on_loss(&mut self, loss: &Loss) -> Decision {
-        self.lost(loss.now, loss.sent_at);
-        self.decision()
-    }
-
-    fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
-        self.window.on_timeout(&self.law.bounds, timeout.now, timeout.sent_at);
-        self.reduced_at = timeout.now;
-        self.decision()
-    }
+    tcp_losses!();
 }
 
 #[cfg(test)]

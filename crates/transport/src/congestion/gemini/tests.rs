@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_with, timeout, wan_start};
-use crate::congestion::{Congestion, ThresholdRule};
+use crate::congestion::{Congestion, Loss, Nack, ThresholdRule};
 use farspan_units::Rate;
 
 /// Gemini as Uno's published code runs it.

@@ -1,7 +1,8 @@
 //! The parameters of UnoCC: each choice that the paper leaves, with the paper's reading as the default.
 
+use crate::congestion::Pacing;
 use crate::congestion::signals::{Threshold, ThresholdRule};
-use crate::congestion::{ConfigError, Pacing};
+use crate::registry::ConfigError;
 
 /// Parameters of UnoCC.
 #[derive(Clone, PartialEq, Debug)]

@@ -128,7 +128,7 @@ impl Unocc {
 
     /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
     #[inline]
-    fn on_epoch_ack(&mut self, ack: &Ack<'_>) {
+    fn on_epoch_ack(&mut self, ack: &Ack) {
         match self.epoch {
             Epoch::UntilSent(_) => {}
             Epoch::UntilAck(since) if ack.sent_at < since => {}
@@ -206,7 +206,7 @@ impl Unocc {
 
     /// Counts the ACK in its Quick Adapt period; evaluates the period if it is over, and opens the next.
     #[inline]
-    fn on_qa_ack(&mut self, ack: &Ack<'_>) {
+    fn on_qa_ack(&mut self, ack: &Ack) {
         match &mut self.qa {
             QuickAdapt::Paused(since) if ack.sent_at < *since => return,
             QuickAdapt::Paused(_) => {}
@@ -351,7 +351,7 @@ impl Congestion for Unocc {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
+    fn on_ack(&mut self, ack: &Ack) -> Decision {
         self.pace.on_rtt(&self.law.pace, ack.rtt);
         if !ack.ecn_ce {
             self.increase(ack.bytes_acked);

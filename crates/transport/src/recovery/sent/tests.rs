@@ -3,6 +3,8 @@
 use super::cell::MAX_TIMEOUTS;
 use super::*;
 use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use farspan_units::Duration;
 use proptest::prelude::*;
 
 const RTO: Duration = Duration::from_us(100);

@@ -13,9 +13,9 @@ mod report;
 use crate::balance::{self, Balance, Balancer, Entropy};
 use crate::coding::{Layout, Outgoing};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
-use crate::endpoint::Message;
+use crate::message::Message;
 use crate::pacing::Pacer;
-use crate::recovery::{Patience, SentMap, Smoothed};
+use crate::recovery::{Patience, PerPacket, Recover, SentMap, Smoothed};
 use crate::scheme::WindowCheck;
 use crate::wire;
 use crate::{Path, Route};
@@ -26,7 +26,7 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time
 pub use packet::{DataPacket, Take};
 use packet::{InBlocks, Wants};
 use records::Records;
-pub use report::{PacketState, SenderReport, SenderView};
+pub use report::{SenderReport, SenderView};
 
 /// No NIC is faster.
 const UNPACED: Rate = Rate::from_bps(u64::MAX);
@@ -42,8 +42,8 @@ pub(crate) struct Sender {
     packets: u32,
     /// Payload of the message's last piece.
     last_len: u16,
-    /// Whether the endpoint's schedule holds it.
-    pub is_scheduled: bool,
+    /// The place of the flow's profile in the list that both ends know.
+    profile: u8,
     wants: Wants,
     control: Control,
     balancer: Balancer,
@@ -72,18 +72,18 @@ fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mu
 }
 
 impl Sender {
-    /// A sender for `message`, built from its route; `seed` is the endpoint's.
-    pub(crate) fn new(now: Time, message: &Message, seed: u64) -> Self {
+    /// A sender for `message`, built from its route; `profile`: the place of its profile, `seed`: the endpoint's.
+    pub(crate) fn new(now: Time, message: &Message, profile: u8, seed: u64) -> Self {
         let Message { flow, initial_cwnd, route, .. } = message;
         let (flow, initial_cwnd, path) = (*flow, *initial_cwnd, &route.path);
         let control = route.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
         let balancer = route.balance.build(&balance::Start { path, flow, random });
-        Self::assemble(now, message, seed, control, balancer)
+        Self { profile, ..Self::assemble(now, message, seed, control, balancer) }
     }
 
-    /// A sender for `message` with this control and this path selector.
+    /// A sender for `message` with this control and this path selector, and the first profile.
     pub(crate) fn assemble(
         now: Time,
         message: &Message,
@@ -98,14 +98,17 @@ impl Sender {
         let last = *size - mss * u64::from(pieces.saturating_sub(1));
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(pieces, Layout::packets);
+        let wants = Wants::new(&control, &balancer, layout.is_some());
+        let extras = Extras::new(now, route, control.wants_send_record(), layout);
+        let hears = extras.as_ref().is_some_and(|extras| extras.recovery.wants_acks());
         Self {
             flow: *flow,
             to: *to,
             packets,
             last_len: last.get() as u16,
-            is_scheduled: false,
-            wants: Wants::new(&control, &balancer, layout.is_some()).timer_if(next_timer.is_some()),
-            extras: Extras::new(now, route, control.wants_send_record(), layout),
+            profile: 0,
+            wants: wants.acks_if(hears).timer_if(next_timer.is_some()),
+            extras,
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
             control,
@@ -138,6 +141,18 @@ impl Sender {
         self.sent.base() == self.packets
     }
 
+    /// Whether the endpoint's schedule holds it.
+    #[inline]
+    pub(crate) const fn is_scheduled(&self) -> bool {
+        self.wants.scheduled()
+    }
+
+    /// The endpoint's schedule holds it from now on, or no more.
+    #[inline]
+    pub(crate) const fn set_scheduled(&mut self, scheduled: bool) {
+        self.wants = self.wants.scheduled_if(scheduled);
+    }
+
     /// The blocks of a coded message.
     #[inline]
     fn blocks(&self) -> Option<&Outgoing> {
@@ -162,7 +177,11 @@ impl Sender {
 
     /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
     pub(crate) fn deadline(&mut self, now: Time) -> Time {
-        self.sent.deadline(now, self.patience())
+        let patience = self.patience();
+        match &self.extras {
+            Some(extras) => extras.recovery.deadline(now, &mut self.sent, patience),
+            None => PerPacket.deadline(now, &mut self.sent, patience),
+        }
     }
 
     /// How long packets are waited for.
@@ -194,8 +213,10 @@ impl Sender {
     fn window_is_open(&self) -> bool {
         match self.route.window_check {
             WindowCheck::Below => self.in_flight < self.cwnd,
+            // A window below one packet is open all the same: only one of zero is closed.
             WindowCheck::Fits => {
-                self.in_flight.is_zero() || self.in_flight + self.route.path.mss <= self.cwnd
+                self.in_flight + self.route.path.mss <= self.cwnd
+                    || (self.in_flight.is_zero() && !self.cwnd.is_zero())
             }
         }
     }
@@ -262,10 +283,15 @@ impl Sender {
             len: len.get() as u16,
             sent_at: now,
             entropy,
+            profile: self.profile,
         };
         let blocks = if CARE && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
         to.take(DataPacket { to: self.to, header, blocks, retransmission });
-        now.saturating_add(self.patience().after(timeouts))
+        let patience = self.patience();
+        match &mut self.extras {
+            Some(extras) => extras.recovery.on_sent(now, timeouts, was_idle, patience),
+            None => PerPacket.on_sent(now, timeouts, was_idle, patience),
+        }
     }
 
     /// What the header of packet `seq` of a coded message, which leaves now, says of blocks.

@@ -1,4 +1,4 @@
-//! What the registries of controls and of balancers share: the entry of a list, range checks, the `Config` enum.
+//! The common part of all registries: the entry of a list, range checks, the `Config` enum.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -135,7 +135,7 @@ impl ConfigError {
 /// for algorithms from outside this crate.
 macro_rules! config_registry {
     ($what:literal $(or $custom:ident)?;
-     $($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+     $($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         #[doc = concat!("Which ", $what, ", and its parameters. In text: a table with `name` and the parameters.")]
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "name"))]
@@ -143,6 +143,7 @@ macro_rules! config_registry {
         pub enum Config {
             $(
                 #[doc = concat!($summary, " (", $source, ").")]
+                $(#[$meta])*
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
                 $variant($module::Config),
             )*
@@ -154,18 +155,18 @@ macro_rules! config_registry {
         }
 
         #[doc = concat!("The name of every built-in ", $what, ", in the order of the registry.")]
-        pub const NAMES: &[&str] = &[$($name),*];
+        pub const NAMES: &[&str] = &[$($(#[$meta])* $name),*];
 
         #[doc = concat!("Every built-in ", $what, " with a line about it.")]
-        pub const ENTRIES: &[$crate::congestion::Entry] =
-            &[$($crate::congestion::Entry { name: $name, summary: $summary, source: $source }),*];
+        pub const ENTRIES: &[$crate::registry::Entry] =
+            &[$($(#[$meta])* $crate::registry::Entry { name: $name, summary: $summary, source: $source }),*];
 
         impl Config {
             /// The algorithm with this name, all its parameters at their defaults (the `paper` profile).
             #[must_use]
             pub fn by_name(name: &str) -> Option<Self> {
                 match name {
-                    $($name => Some(Self::$variant($module::Config::default())),)*
+                    $($(#[$meta])* $name => Some(Self::$variant($module::Config::default())),)*
                     _ => None,
                 }
             }
@@ -174,7 +175,7 @@ macro_rules! config_registry {
             #[must_use]
             pub fn name(&self) -> &'static str {
                 match self {
-                    $(Self::$variant(_) => $name,)*
+                    $($(#[$meta])* Self::$variant(_) => $name,)*
                     $(Self::$custom(custom) => custom.name(),)?
                 }
             }
@@ -183,9 +184,9 @@ macro_rules! config_registry {
             ///
             /// # Errors
             /// The first parameter that is out of range.
-            pub fn check(&self) -> Result<(), $crate::congestion::ConfigError> {
+            pub fn check(&self) -> Result<(), $crate::registry::ConfigError> {
                 match self {
-                    $(Self::$variant(config) => config.check(),)*
+                    $($(#[$meta])* Self::$variant(config) => config.check(),)*
                     $(Self::$custom(_) => Ok(()),)?
                 }
             }

@@ -13,24 +13,23 @@
 
 mod arrivals;
 mod live;
-mod reply;
 
-use crate::Route;
-use crate::balance::Entropy;
-use crate::coding::{Block, Decoded, Payload};
+use crate::coding::Decoded;
 use crate::delivered::Delivered;
+use crate::message::{Incoming, Message, Poll, Received};
+use crate::profile::Profiles;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
+use crate::recovery::PacketState;
+use crate::replies::{Replies, Reply};
 use crate::schedule::Schedule;
-use crate::sender::{PacketState, Sender, SenderReport, SenderView, Take};
+use crate::sender::{Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
 use crate::timers::{Due, Kind, Timers, UNARMED};
-use crate::wire::{self, Header};
+use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 use live::Live;
-pub use reply::Reply;
 
 /// What an endpoint is built with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,104 +44,12 @@ pub struct EndpointConfig {
     pub header: Bytes,
 }
 
-/// A message to be sent.
-#[derive(Clone, Debug)]
-pub struct Message {
-    /// Its number: never used before at either end.
-    pub flow: FlowId,
-    /// Where it goes.
-    pub to: HostId,
-    /// Its payload; at least one byte.
-    pub size: Bytes,
-    /// First window.
-    pub initial_cwnd: Bytes,
-    /// What the sender knows of its path, and what it is assembled from.
-    pub route: Arc<Route>,
-}
-
-/// A packet that has arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Incoming {
-    /// The host that sent the packet.
-    pub from: HostId,
-    /// Its header.
-    pub header: Header,
-    /// Whether it carries a congestion mark.
-    pub ecn_ce: bool,
-    /// Whether a switch cut its payload off; its header still says how long that was. Only data packets are trimmed.
-    pub trimmed: bool,
-}
-
-/// A payload that arrived for the first time: the driver copies it, if there are bytes at all.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Received {
-    /// The flow.
-    pub flow: FlowId,
-    /// Where in the message it belongs, or which parity it is.
-    pub payload: Payload,
-    /// A block that is complete with it, of which pieces have not arrived: they can be decoded now. Its packets are of no
-    /// use any more when they arrive.
-    pub decodable: Option<Block>,
-    /// How many bytes of the message are here that were not before, decoded ones included.
-    pub delivered: Bytes,
-}
-
-/// What the arrival of a data packet leads to.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Answer {
-    /// Where its ACK goes.
-    pub to: HostId,
-    /// The ACK's path, as switches hash it.
-    pub entropy: Entropy,
-    /// The ACK, to be sent after the control packets before it.
-    pub ack: wire::Ack,
-    /// The payload, if it came for the first time.
-    pub received: Option<Received>,
-}
-
-/// A packet to put on the wire.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Transmit {
-    /// Where it goes.
-    pub to: HostId,
-    /// Its header.
-    pub header: Header,
-    /// Its size on the wire.
-    pub size: Bytes,
-    /// Its path, as switches hash it.
-    pub entropy: Entropy,
-    /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
-    pub control: bool,
-    /// What it carries; nothing, if it is a control packet.
-    pub payload: Option<Payload>,
-    /// Whether the payload was sent before.
-    pub retransmission: bool,
-}
-
-/// What a receiver says.
-#[derive(Clone, Copy)]
-enum Feedback<'a> {
-    Ack(&'a wire::Ack),
-    Nack(&'a wire::Nack),
-    BlockNack(&'a wire::BlockNack),
-}
-
 /// The place of a sender's recovery timer.
 const RECOVERY: usize = Kind::Recovery as usize;
 
-/// What the NIC is to do.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Poll {
-    /// Send this packet.
-    Packet(Transmit),
-    /// Nothing now; a pacer releases a packet at this time, if nothing else happens before.
-    At(Time),
-    /// Nothing until something happens.
-    Idle,
-}
-
 /// Something that the application wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// A sender has its last ACK.
     Finished(SenderReport),
@@ -154,6 +61,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
+    profiles: Profiles,
     senders: Table<Live>,
     schedule: Schedule,
     timers: Timers,
@@ -165,7 +73,9 @@ pub struct Endpoint {
     /// What stays of complete receivers of coded messages of which pieces were decoded.
     decoded: FlowMap<Box<Decoded>>,
     /// ACKs and NACKs that wait for the NIC.
-    replies: VecDeque<Reply>,
+    replies: Replies,
+    /// When the live entry of their timer comes up.
+    replies_armed: Time,
     events: VecDeque<Event>,
 }
 
@@ -179,6 +89,7 @@ impl Endpoint {
         );
         Self {
             config,
+            profiles: Profiles::default(),
             senders: Table::new(),
             schedule: Schedule::default(),
             timers: Timers::default(),
@@ -186,9 +97,17 @@ impl Endpoint {
             delivered: Delivered::default(),
             trimmed: FlowMap::with_hasher(Fixed),
             decoded: FlowMap::with_hasher(Fixed),
-            replies: VecDeque::new(),
+            replies: Replies::default(),
+            replies_armed: Time::MAX,
             events: VecDeque::new(),
         }
+    }
+
+    /// With these profiles, before its first flow; without this, with the default profile alone.
+    #[must_use]
+    pub fn with_profiles(mut self, profiles: &Profiles) -> Self {
+        self.profiles = profiles.clone();
+        self
     }
 
     /// The host.
@@ -200,12 +119,14 @@ impl Endpoint {
     /// Takes a message; its first packet may leave now.
     ///
     /// # Panics
-    /// If the message has more than 2^32 - 1 packets.
+    /// If the message has more than 2^32 - 1 packets, or its route's profile is none of the endpoint's.
     #[allow(clippy::needless_pass_by_value, reason = "a message is handed over")]
     pub fn submit(&mut self, now: Time, message: Message) {
         debug_assert!(!message.size.is_zero(), "flow {} has no payload", message.flow);
         debug_assert_eq!(message.route.path.mss, self.config.mss, "one payload size for the whole network");
-        let sender = Sender::new(now, &message, self.config.seed);
+        let profile = self.profiles.place(&message.route.profile);
+        let profile = profile.expect("the profile of a route is one of its endpoint's");
+        let sender = Sender::new(now, &message, profile, self.config.seed);
         self.add_sender(now, sender);
     }
 
@@ -231,39 +152,15 @@ impl Endpoint {
                 self.on_trimmed(packet.from, &coded.data, Some(layout));
                 None
             }
-            Header::Coded(coded) => {
-                let answer = self.handle_coded(now, packet.from, coded, packet.ecn_ce)?;
-                self.reply(answer)
-            }
-            Header::Data(data) => {
-                let answer = self.handle_data(now, packet.from, data, packet.ecn_ce)?;
-                self.reply(answer)
-            }
-            Header::Ack(ack) => {
-                if self.comes_from_receiver(ack.flow, packet.from) {
-                    self.handle_ack(now, ack);
-                }
-                None
-            }
-            Header::Nack(nack) => {
-                if self.comes_from_receiver(nack.flow, packet.from) {
-                    self.on_nack(now, nack);
-                }
-                None
-            }
-            Header::BlockNack(nack) => {
-                if self.comes_from_receiver(nack.flow, packet.from) {
-                    self.on_feedback(now, nack.flow, Feedback::BlockNack(nack));
+            Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce),
+            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
+            Header::Feedback(feedback) => {
+                if self.comes_from_receiver(feedback.flow, packet.from) {
+                    self.on_feedback(now, feedback);
                 }
                 None
             }
         }
-    }
-
-    /// Lets the ACK wait for the NIC.
-    fn reply(&mut self, Answer { to, entropy, ack, received }: Answer) -> Option<Received> {
-        self.replies.push_back(Reply::acknowledgement(to, entropy, ack));
-        received
     }
 
     /// Whether `from` is where a live sender's message goes.
@@ -271,31 +168,16 @@ impl Endpoint {
         self.senders.find(flow).is_some_and(|(_, live)| live.sender.to() == from)
     }
 
-    /// [`Self::handle_packet`] of an ACK that is known to come from the receiver of its flow.
+    /// Word from the receiver of its flow.
     #[inline(always)]
-    pub fn handle_ack(&mut self, now: Time, ack: &wire::Ack) {
-        self.on_feedback(now, ack.flow, Feedback::Ack(ack));
-    }
-
-    #[cold]
-    fn on_nack(&mut self, now: Time, nack: &wire::Nack) {
-        self.on_feedback(now, nack.flow, Feedback::Nack(nack));
-    }
-
-    /// News from the receiver of `flow`.
-    #[inline(always)]
-    fn on_feedback(&mut self, now: Time, flow: FlowId, feedback: Feedback<'_>) {
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         // News of a flow that has finished says nothing new.
-        let Some((key, live)) = self.senders.find(flow) else { return };
-        let rto_shrank = match feedback {
-            Feedback::Ack(ack) => live.sender.on_ack(now, ack),
-            Feedback::Nack(nack) => live.sender.on_nack(now, nack),
-            Feedback::BlockNack(nack) => live.sender.on_block_nack(now, nack),
-        };
+        let Some((key, live)) = self.senders.find(feedback.flow) else { return };
+        let is_earlier = live.sender.on_feedback(now, feedback);
         if live.sender.is_finished() {
             return self.finish(now, key);
         }
-        if rto_shrank {
+        if is_earlier {
             let deadline = live.sender.deadline(now);
             self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
         }
@@ -311,12 +193,14 @@ impl Endpoint {
         self.purge_timers();
     }
 
-    /// Does what is due: time-outs, control timers and timers of blocks, in order of (time, flow, kind).
+    /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time, flow,
+    /// kind).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
             match due.kind() {
                 Kind::Recovery | Kind::Control => self.on_sender_timer(now, &due),
                 Kind::Block => self.on_block_timer(now, &due),
+                Kind::Reply => self.on_reply_timer(now, &due),
             }
         }
     }
@@ -339,27 +223,27 @@ impl Endpoint {
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if let Some(reply) = self.poll_reply() {
-            return Poll::Packet(reply.into_transmit(self.config.header));
+        let header = self.config.header;
+        if let Some(packet) = self.take_reply(|reply| reply.to_transmit(header)) {
+            return Poll::Packet(packet);
         }
         let mut packet = None;
-        self.poll_data(now, &mut packet);
-        match packet {
-            Some(packet) => Poll::Packet(packet.into_transmit(self.config.mss, self.config.header)),
-            None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
+        self.send_data(now, &mut packet);
+        if let Some(packet) = packet {
+            return Poll::Packet(packet.into_transmit(self.config.mss, header));
         }
+        self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
 
-    /// The first half of [`Self::poll_transmit`], for drivers that have no use for a whole [`Transmit`]: the next control
-    /// packet.
-    #[inline]
-    pub fn poll_reply(&mut self) -> Option<Reply> {
-        self.replies.pop_front()
-    }
-
-    /// The other half, when there is no control packet: `to` takes the next data packet. Says whether there was one.
+    /// Hands the next control packet to `take`, if one may leave; gives the result.
     #[inline(always)]
-    pub fn poll_data(&mut self, now: Time, to: impl Take) -> bool {
+    pub(crate) fn take_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+        self.replies.take(take)
+    }
+
+    /// The next data packet, of the flow whose turn it is: `to` takes it. Says whether there was one.
+    #[inline(always)]
+    pub(crate) fn send_data(&mut self, now: Time, to: impl Take) -> bool {
         while let Some(key) = self.schedule.turn(now) {
             if let Some(live) = self.senders.get_mut(key) {
                 if live.sender.next_send().is_some() {
@@ -368,7 +252,7 @@ impl Endpoint {
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
                     return true;
                 }
-                live.sender.is_scheduled = false;
+                live.sender.set_scheduled(false);
             }
             self.schedule.leave();
         }
@@ -377,18 +261,15 @@ impl Endpoint {
         false
     }
 
-    /// No packet leaves before this time, unless something happens: a driver need not poll before. [`Time::ZERO`]: one may
-    /// leave at once; [`Time::MAX`]: none waits.
-    #[must_use]
+    /// Whether a control packet may leave.
     #[inline]
-    pub fn next_transmit(&self) -> Time {
-        if self.replies.is_empty() { self.next_data() } else { Time::ZERO }
+    pub(crate) const fn has_replies(&self) -> bool {
+        !self.replies.is_empty()
     }
 
-    /// The same of data packets alone, for drivers that keep control packets themselves.
-    #[must_use]
+    /// No data packet leaves before this time; [`Time::ZERO`]: one may leave at once, [`Time::MAX`]: none waits.
     #[inline]
-    pub fn next_data(&self) -> Time {
+    pub(crate) fn next_data(&self) -> Time {
         self.schedule.first()
     }
 
@@ -400,17 +281,15 @@ impl Endpoint {
         Some(self.next_timeout()).filter(|&at| at != Time::MAX)
     }
 
-    /// The same; [`Time::MAX`]: never.
-    #[must_use]
+    /// When the first timer comes up; [`Time::MAX`]: never.
     #[inline]
-    pub const fn next_timeout(&self) -> Time {
+    pub(crate) const fn next_timeout(&self) -> Time {
         self.timers.next()
     }
 
     /// Whether there is an event to [poll](Self::poll_event).
-    #[must_use]
     #[inline]
-    pub fn has_events(&self) -> bool {
+    pub(crate) fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 

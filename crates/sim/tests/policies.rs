@@ -1,0 +1,130 @@
+//! An ACK policy and a recovery policy of one file and one registry line each: what they do, under every engine alike.
+
+mod common;
+#[allow(dead_code, reason = "each test binary uses its part")]
+#[path = "common/random.rs"]
+mod random;
+
+use common::*;
+use farspan_fabric::Fault;
+use farspan_fabric::fault::FaultKind;
+use farspan_sim::{Flow, Outcome, Spec};
+use farspan_trace::FlowOutcome;
+use farspan_transport::ack::{self, every_second};
+use farspan_transport::recovery::{Policy, Rto};
+use farspan_transport::{FlowProfile, Scheme};
+use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
+use std::sync::Arc;
+
+/// A scheme with this ACK policy, whose time-outs are far away.
+fn acknowledged(acks: ack::Config) -> Arc<Scheme> {
+    let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
+    scheme.profile = FlowProfile { acks };
+    scheme.recovery.rto = Rto::Fixed(Duration::from_ms(50));
+    Arc::new(scheme)
+}
+
+fn every_second(us: u64) -> Arc<Scheme> {
+    acknowledged(ack::Config::EverySecond(every_second::Config { delay: Duration::from_us(us) }))
+}
+
+/// Flows between two sites and inside one.
+fn across(intra: &Arc<Scheme>, inter: &Arc<Scheme>, packets: u64) -> Spec {
+    let network = two_sites(4, Duration::from_us(100));
+    let far = network.hosts - 1;
+    let flows: Vec<Flow> =
+        [(0, far), (1, 2), (far - 1, 3)].map(|(src, dst)| flow(src, dst, MSS * packets, Time::ZERO)).into();
+    let mut spec = spec(network, ports(Bytes::MAX, &[]), intra, flows);
+    spec.inter = Arc::clone(inter);
+    spec
+}
+
+fn acks(outcome: &Outcome) -> u64 {
+    assert!(outcome.totals.conserved() && outcome.flows.iter().all(|flow| flow.finish.is_some()));
+    outcome.totals.control_delivered.packets
+}
+
+#[test]
+fn a_receiver_that_answers_every_second_packet_sends_half_the_acks() {
+    let each = acknowledged(ack::Config::default());
+    assert_eq!(acks(&run(&across(&each, &each, 100))), 300);
+    assert_eq!(acks(&run(&across(&every_second(10), &every_second(10), 100))), 150);
+    assert_eq!(acks(&run(&across(&each, &every_second(10), 100))), 200, "of flows between sites alone");
+}
+
+#[test]
+fn an_ack_that_is_held_leaves_when_its_time_has_come() {
+    // Every packet waits for a second one longer than the sender's window lasts.
+    let fct = |delay| {
+        let mut spec = across(&every_second(delay), &every_second(delay), 5);
+        spec.flows.truncate(1);
+        spec.initial_window = farspan_sim::InitialWindow::Bytes(MSS);
+        let outcome = run(&spec);
+        assert_eq!(acks(&outcome), 5);
+        outcome.flows[0].finish.expect("it ends").since(Time::ZERO)
+    };
+    // The last packet of the message is acknowledged at once.
+    assert_eq!(fct(50) - fct(20), Duration::from_us(4 * 30));
+}
+
+/// A flow of 100 packets, sent at once, of which the link in the middle takes the last ones.
+fn lost_tail(policy: Policy) -> Spec {
+    let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
+    (scheme.recovery.policy, scheme.recovery.rto) = (policy, Rto::Fixed(Duration::from_us(500)));
+    let network = dumbbell(Rate::from_gbps(100));
+    let is_middle = |port: &u32| {
+        let link = network.links[*port as usize];
+        link.from.0 >= network.hosts && link.to.0 >= network.hosts
+    };
+    let middle = (0..network.links.len() as u32).find(is_middle).map(PortId).expect("a link in the middle");
+    let flows = vec![flow(0, 4, MSS * 100, Time::ZERO)];
+    let mut spec = spec(network, ports(Bytes::MAX, &[]), &Arc::new(scheme), flows);
+    spec.initial_window = farspan_sim::InitialWindow::Bytes(MSS * 101);
+    let at = |us| Time::ZERO + Duration::from_us(us);
+    spec.faults = vec![Fault {
+        kind: FaultKind::BlackHole,
+        links: vec![middle],
+        at: at(31),
+        until: at(100),
+        withdraw_after: None,
+    }];
+    spec
+}
+
+#[test]
+fn a_lost_tail_comes_back_by_the_one_timer_which_acks_have_restarted() {
+    let [each, one] = [Policy::PerPacket, Policy::SingleTimer].map(|policy| {
+        let spec = lost_tail(policy);
+        assert_eq!(spec.flows[0].src, HostId(0));
+        let outcome = run(&spec);
+        let flow = outcome.flows[0].clone();
+        assert!(flow.dropped_packets > 1 && flow.dropped_packets < 30, "{flow:?}");
+        assert_eq!(flow.sender.timeouts, flow.dropped_packets, "each lost packet is given up once");
+        flow
+    });
+    assert_eq!(each.dropped_packets, one.dropped_packets);
+    let end = |flow: &FlowOutcome| flow.finish.expect("it ends").since(Time::ZERO);
+    // By itself the first lost packet times out 500 us after it left; the one timer runs from the last ACK, a round trip
+    // later.
+    let later = end(&one) - end(&each);
+    assert!(later > Duration::from_us(1) && later < Duration::from_us(12), "{later}");
+}
+
+#[test]
+fn random_worlds_with_these_policies_come_out_equal_under_every_engine() {
+    let (mut fewer, mut single) = (0, 0);
+    for seed in 0..120 {
+        let spec = random::policy_spec(seed);
+        let outcome = equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let totals = &outcome.totals;
+        let arrived = totals.delivered.packets + totals.trimmed_delivered.packets;
+        fewer += u32::from(totals.control_sent.packets * 10 < arrived * 9);
+        let by_one_timer = |flow: &&FlowOutcome| {
+            let recovery = &spec.scheme(flow.class).recovery;
+            recovery.policy == Policy::SingleTimer && flow.sender.timeouts > 0 && flow.finish.is_some()
+        };
+        single += u32::from(outcome.flows.iter().any(|flow| by_one_timer(&flow)));
+    }
+    assert!(fewer >= 30, "in {fewer} worlds there were fewer ACKs than packets");
+    assert!(single >= 30, "in {single} worlds the one timer brought packets back");
+}

@@ -1,0 +1,134 @@
+//! Rules for every ACK policy of the registry, whatever order packets come in.
+
+use super::*;
+use crate::endpoint::{Endpoint, EndpointConfig};
+use crate::message::{Incoming, Poll};
+use crate::wire::{Data, Fate, Feedback, Header};
+use crate::{FlowProfile, Profiles};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random};
+use proptest::prelude::*;
+
+/// No ACK waits for longer.
+const LONGEST_DELAY: Duration = Duration::from_ms(1);
+
+fn all() -> impl Iterator<Item = Config> {
+    NAMES.iter().map(|name| Config::by_name(name).expect("a name of the registry"))
+}
+
+/// A receiver's endpoint, and what it has said: when, and what.
+struct Receiver {
+    endpoint: Endpoint,
+    now: Time,
+    said: Vec<(Time, Feedback)>,
+}
+
+impl Receiver {
+    fn new(config: &Config) -> Self {
+        let profiles = Profiles::new([FlowProfile { acks: config.clone() }]);
+        let config =
+            EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(100), header: Bytes::new(64) };
+        let endpoint = Endpoint::new(config).with_profiles(&profiles);
+        Self { endpoint, now: Time::ZERO, said: Vec::new() }
+    }
+
+    /// Lets everything leave that may, up to `until`.
+    fn run(&mut self, until: Time) {
+        loop {
+            while let Poll::Packet(packet) = self.endpoint.poll_transmit(self.now) {
+                let Header::Feedback(feedback) = packet.header else { panic!("a receiver sends no data") };
+                assert!(packet.control && packet.to == HostId(0));
+                self.said.push((self.now, feedback));
+            }
+            let Some(at) = self.endpoint.poll_timeout().filter(|&at| at <= until) else { break };
+            self.now = self.now.max(at);
+            self.endpoint.handle_timeout(self.now);
+        }
+        self.now = until;
+    }
+
+    fn take(&mut self, seq: u32, packets: u32, ecn_ce: bool) {
+        let data =
+            Data { flow: FlowId(3), seq, packets, len: 100, sent_at: self.now, entropy: 0, profile: 0 };
+        let packet = Incoming { from: HostId(0), header: Header::Data(data), ecn_ce, trimmed: false };
+        self.endpoint.handle_packet(self.now, &packet);
+    }
+}
+
+#[test]
+fn every_name_builds_a_policy_with_valid_defaults() {
+    for (name, config) in NAMES.iter().zip(all()) {
+        assert_eq!((config.name(), config.check()), (*name, Ok(())));
+    }
+    assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
+    assert_eq!(Config::by_name("no such"), None);
+}
+
+proptest! {
+    #[test]
+    fn every_arrival_is_acknowledged_in_time_and_every_mark_is_echoed(
+        packets in 1_u32..60, order in any::<u64>(), marked in 0.0..0.5, duplicated in 0.0..0.5, gap_us in 0_u64..30,
+        shuffled in any::<bool>(),
+    ) {
+        for config in all() {
+            let mut random = Random::new(order, Purpose::Test, 0);
+            let mut seqs: Vec<u32> = (0..packets).collect();
+            if shuffled {
+                random.shuffle(&mut seqs);
+            }
+            let mut receiver = Receiver::new(&config);
+            let (mut arrivals, mut marks) = (Vec::new(), 0);
+            for seq in seqs {
+                for _ in 0..1 + u32::from(random.uniform() < duplicated) {
+                    let ecn_ce = random.uniform() < marked;
+                    marks += usize::from(ecn_ce);
+                    arrivals.push((receiver.now, seq));
+                    receiver.take(seq, packets, ecn_ce);
+                    let until = receiver.now + Duration::from_us(random.below(gap_us + 1));
+                    receiver.run(until);
+                }
+            }
+            let end = receiver.now + LONGEST_DELAY;
+            receiver.run(end);
+            let name = config.name();
+            let covers = |said: &Feedback, seq: u32| said.seq == seq || seq < said.cumulative;
+            for (at, seq) in arrivals {
+                let in_time = receiver.said.iter().any(|(when, said)| {
+                    (at..=at + LONGEST_DELAY).contains(when) && covers(said, seq)
+                });
+                prop_assert!(in_time, "{name}: packet {seq} of {at} is not acknowledged");
+            }
+            let echoed = |said: &&(Time, Feedback)| matches!(said.1.fate, Fate::Arrived { ecn_ce: true, .. });
+            prop_assert_eq!(receiver.said.iter().filter(echoed).count(), marks, "{}", name);
+            let last = receiver.said.iter().map(|(_, said)| said.cumulative).max();
+            prop_assert_eq!(last, Some(packets), "{}", name);
+            let about: BTreeSet<u32> = receiver.said.iter().map(|(_, said)| said.seq).collect();
+            prop_assert!(about.iter().all(|&seq| seq < packets), "{}", name);
+        }
+    }
+
+    #[test]
+    fn an_ack_is_held_only_where_a_later_one_covers_its_packet(
+        events in prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>(), 0_u64..30), 0..200),
+    ) {
+        for config in all() {
+            let run = || {
+                let (mut policy, mut now) = (config.build(), Time::ZERO);
+                let answer = |&(is_new, is_covered, ecn_ce, us): &(bool, bool, bool, u64)| {
+                    now += Duration::from_us(us);
+                    let arrival = Arrival { now, is_new, is_covered, ecn_ce, is_last: false };
+                    (arrival, policy.on_arrival(&arrival))
+                };
+                events.iter().map(answer).collect::<Vec<_>>()
+            };
+            for (arrival, release) in run() {
+                if let Release::At(at) = release {
+                    prop_assert!(arrival.is_covered, "{}", config.name());
+                    prop_assert!((arrival.now..=arrival.now + LONGEST_DELAY).contains(&at), "{}", config.name());
+                }
+            }
+            prop_assert_eq!(run(), run(), "{}", config.name());
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Messages, and packets as drivers see them: all that goes into an endpoint or comes out.
+
+use crate::Route;
+use crate::balance::Entropy;
+use crate::coding::{Block, Payload};
+use crate::wire::Header;
+use alloc::sync::Arc;
+use farspan_units::{Bytes, FlowId, HostId, Time};
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Its number: never used before at either end.
+    pub flow: FlowId,
+    /// Where it goes.
+    pub to: HostId,
+    /// Its payload; at least one byte.
+    pub size: Bytes,
+    /// First window.
+    pub initial_cwnd: Bytes,
+    /// The sender's path, and the parts that it is assembled from.
+    pub route: Arc<Route>,
+}
+
+/// A packet that has arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Incoming {
+    /// The host that sent the packet.
+    pub from: HostId,
+    /// Its header.
+    pub header: Header,
+    /// Whether it carries a congestion mark.
+    pub ecn_ce: bool,
+    /// Whether a switch cut its payload off; its header still says how long that was. Only data packets are trimmed.
+    pub trimmed: bool,
+}
+
+/// A payload that arrived for the first time: the driver copies it, if there are bytes at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Received {
+    /// The flow.
+    pub flow: FlowId,
+    /// Where in the message it belongs, or which parity it is.
+    pub payload: Payload,
+    /// A block that is complete with it, of which pieces have not arrived: they can be decoded now. Its packets are of no
+    /// use any more when they arrive.
+    pub decodable: Option<Block>,
+    /// How many bytes of the message are here that were not before, decoded ones included.
+    pub delivered: Bytes,
+}
+
+/// A packet to put on the wire.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Transmit {
+    /// Where it goes.
+    pub to: HostId,
+    /// Its header.
+    pub header: Header,
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// Its path, as switches hash it.
+    pub entropy: Entropy,
+    /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
+    pub control: bool,
+    /// Its payload; nothing, if it is a control packet.
+    pub payload: Option<Payload>,
+    /// Whether the payload was sent before.
+    pub retransmission: bool,
+}
+
+/// An order to the NIC.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Poll {
+    /// Send this packet.
+    Packet(Transmit),
+    /// Nothing now; a pacer releases a packet at this time, if nothing else happens before.
+    At(Time),
+    /// Nothing until something happens.
+    Idle,
+}

@@ -1,0 +1,72 @@
+//! Flow profiles: both ends of a flow know its profile before the first packet.
+
+use crate::ack;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The receiver's side of a scheme: what both ends of a flow agree on.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FlowProfile {
+    /// When the receiver acknowledges packets.
+    pub acks: ack::Config,
+}
+
+/// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile of
+/// its flow by the place in it.
+///
+/// The default is a list of one: the default profile.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profiles(Arc<[FlowProfile]>);
+
+impl Default for Profiles {
+    fn default() -> Self {
+        Self(vec![FlowProfile::default()].into())
+    }
+}
+
+impl Profiles {
+    /// A list of these profiles, each once, in this order.
+    ///
+    /// # Panics
+    /// If there are more than 256 that differ.
+    pub fn new(profiles: impl IntoIterator<Item = FlowProfile>) -> Self {
+        let mut list: Vec<FlowProfile> = Vec::new();
+        for profile in profiles {
+            if !list.contains(&profile) {
+                list.push(profile);
+            }
+        }
+        assert!(list.len() <= 256, "a packet names one of at most 256 profiles, not {}", list.len());
+        Self(list.into())
+    }
+
+    /// The place of a profile in the list; `None` if it is not there.
+    #[must_use]
+    pub fn place(&self, profile: &FlowProfile) -> Option<u8> {
+        self.0.iter().position(|other| other == profile).map(|place| place as u8)
+    }
+
+    /// The profile at this place.
+    #[must_use]
+    pub fn get(&self, place: u8) -> Option<&FlowProfile> {
+        self.0.get(usize::from(place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_profiles_share_a_place_and_unknown_ones_have_none() {
+        let delayed =
+            |us| FlowProfile { acks: ack::Config::EverySecond(ack::every_second::Config { delay: us }) };
+        let [short, long] = [1, 2].map(farspan_units::Duration::from_us).map(delayed);
+        let profiles = Profiles::new([FlowProfile::default(), short.clone(), FlowProfile::default()]);
+        assert_eq!((profiles.place(&FlowProfile::default()), profiles.place(&short)), (Some(0), Some(1)));
+        assert_eq!((profiles.place(&long), profiles.get(2)), (None, None));
+        assert_eq!(profiles.get(1), Some(&short));
+        assert_eq!(Profiles::default().get(0), Some(&FlowProfile::default()));
+    }
+}

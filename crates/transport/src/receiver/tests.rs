@@ -1,0 +1,268 @@
+//! Receivers: each arrival and the answer to it.
+
+use super::*;
+use crate::coding::Shape;
+use crate::wire::Echo;
+use alloc::collections::{BTreeMap, BTreeSet};
+use farspan_units::{Purpose, Random};
+use proptest::prelude::*;
+
+fn data(seq: u32, packets: u32) -> wire::Data {
+    let sent_at = Time::from_ps(u64::from(seq) + 1000);
+    wire::Data {
+        flow: FlowId(7),
+        seq,
+        packets,
+        len: 100,
+        sent_at,
+        entropy: (seq as u16).wrapping_add(5),
+        profile: 0,
+    }
+}
+
+fn receiver(packets: u32) -> Receiver {
+    Receiver::new(FlowId(7), packets, 0, None)
+}
+
+#[test]
+fn every_arrival_is_acknowledged_with_its_send_time_entropy_and_mark() {
+    let mut receiver = receiver(10);
+    for ecn_ce in [true, false] {
+        let ack = receiver.on_data(&data(3, 10), ecn_ce).unwrap().feedback;
+        let echo = Echo { sent_at: Time::from_ps(1003), entropy: 8 };
+        let fate = Fate::Arrived { echo, ecn_ce, block_complete: false };
+        let expected = Feedback { flow: FlowId(7), seq: 3, cumulative: 0, fate };
+        assert_eq!(ack, expected);
+    }
+}
+
+#[test]
+fn a_duplicate_is_counted_but_gives_no_goodput() {
+    let mut receiver = receiver(10);
+    assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
+    assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
+    let view = receiver.tally().view(FlowId(7), false, 0, 0);
+    assert_eq!(
+        (view.goodput, view.counters.arrived_packets, view.counters.marked_packets),
+        (Bytes::new(100), 2, 1)
+    );
+}
+
+#[test]
+fn filling_a_hole_moves_the_cumulative_number_over_all_that_came_before() {
+    let mut receiver = receiver(300);
+    for seq in (1..200).rev() {
+        assert_eq!(receiver.on_data(&data(seq, 300), false).unwrap().feedback.cumulative, 0);
+    }
+    assert_eq!(receiver.on_data(&data(0, 300), false).unwrap().feedback.cumulative, 200);
+    assert!(!receiver.is_complete());
+}
+
+#[test]
+fn a_packet_of_another_message_or_out_of_reach_is_not_taken_in() {
+    let mut receiver = receiver(u32::MAX);
+    assert!(receiver.on_data(&data(0, 9), false).is_none());
+    assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
+    assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
+    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 0);
+}
+
+#[test]
+fn a_complete_message_goes_on_acknowledging_what_belongs_to_it() {
+    let mut live = receiver(2);
+    live.on_data(&data(0, 2), false);
+    live.on_data(&data(1, 2), false);
+    assert!(live.is_complete());
+    let mut tally = *live.tally();
+    let ack = tally.on_duplicate(&data(0, 2), true).unwrap();
+    assert_eq!((ack.seq, ack.cumulative), (0, 2));
+    assert!(matches!(ack.fate, Fate::Arrived { ecn_ce: true, .. }));
+    assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
+    assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
+    assert_eq!(tally.view(FlowId(7), true, 0, 0).counters.arrived_packets, 3);
+}
+
+#[test]
+fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothing() {
+    let mut live = receiver(3);
+    live.on_data(&data(0, 3), false);
+    let sent_at = Time::from_ps(1002);
+    let fate = Fate::Trimmed { echo: Echo { sent_at, entropy: 7 } };
+    let expected = Feedback { flow: FlowId(7), seq: 2, cumulative: 1, fate };
+    assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
+    assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
+    let view = live.tally().view(FlowId(7), false, 1, 0);
+    assert_eq!(
+        (view.goodput, view.counters.arrived_packets, view.counters.trimmed_packets),
+        (Bytes::new(100), 1, 1)
+    );
+    assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
+    live.on_data(&data(1, 3), false);
+    let nack = live.tally().on_trimmed_duplicate(&data(2, 3)).unwrap();
+    assert_eq!((nack.seq, nack.cumulative), (2, 3), "the whole message has arrived");
+    assert_eq!(live.tally().on_trimmed_duplicate(&data(3, 3)), None);
+}
+
+#[test]
+fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
+    let start = ack_entropy_start(1, FlowId(7));
+    assert_ne!(start, ack_entropy_start(1, FlowId(8)));
+    let mut receiver = Receiver::new(FlowId(7), 1000, start, None);
+    let seen: BTreeSet<Entropy> = (0..256)
+        .map(|seq| {
+            receiver.on_data(&data(seq, 1000), false);
+            receiver.tally().ack_entropy(start)
+        })
+        .collect();
+    assert_eq!(seen, (0..256).collect());
+}
+
+#[test]
+fn a_receiver_and_what_stays_of_it_are_small() {
+    assert!(size_of::<Receiver>() <= 80, "{}", size_of::<Receiver>());
+    // A table is at least 7/16 full when it has grown, with a byte of its own for each place.
+    assert!((size_of::<(FlowId, Tally)>() + 1) * 16 / 7 <= 64);
+    let mut receiver = receiver(100_000);
+    receiver.on_data(&data(65_535, 100_000), false);
+    assert_eq!(receiver.arrived.capacity(), 65_536, "one bit a packet");
+}
+
+/// A message of 2,050 B in blocks of 4 + 2 packets of 100 B: 6 of them, the last one with a piece of 50 B alone.
+fn layout() -> Layout {
+    Layout::of_message(Bytes::new(2050), Bytes::new(100), Shape::new(4, 2).unwrap()).unwrap()
+}
+
+fn coded(seq: u32) -> wire::Coded {
+    let layout = layout();
+    let data = wire::Data { len: layout.len(seq), ..data(seq, layout.packets()) };
+    let (shape, last_len) = (layout.shape(), layout.last_len());
+    wire::Coded { data, shape, last_len, block_wait_ns: 1000 }
+}
+
+fn of_blocks() -> Receiver {
+    Receiver::coded(FlowId(7), HostId(1), layout(), 0, None)
+}
+
+/// Whether an ACK says that its packet's block is complete.
+fn completes_block(feedback: &Feedback) -> bool {
+    matches!(feedback.fate, Fate::Arrived { block_complete: true, .. })
+}
+
+/// Takes a packet in; gives what is new, the bytes delivered, and whether the block is complete.
+fn take(receiver: &mut Receiver, seq: u32) -> (bool, u64, bool) {
+    let arrival = receiver.on_coded(Time::ZERO, &coded(seq), layout(), false).unwrap();
+    (arrival.is_new, arrival.delivered.get(), completes_block(&arrival.feedback))
+}
+
+#[test]
+fn pieces_are_delivered_as_they_come_and_the_missing_ones_when_the_block_is_complete() {
+    let mut receiver = of_blocks();
+    assert_eq!(take(&mut receiver, 1), (true, 100, false));
+    assert_eq!(take(&mut receiver, 5), (true, 0, false), "parity");
+    assert_eq!(take(&mut receiver, 4), (true, 0, false));
+    assert_eq!(take(&mut receiver, 4), (false, 0, false), "a duplicate");
+    let arrival = receiver.on_coded(Time::ZERO, &coded(3), layout(), false).unwrap();
+    assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(300), Some(0)), "3, and 0 and 2");
+    assert_eq!((arrival.feedback.cumulative, completes_block(&arrival.feedback)), (6, true));
+    assert_eq!(take(&mut receiver, 2), (false, 0, true), "it is here already");
+    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 6);
+}
+
+#[test]
+fn a_message_is_complete_when_its_blocks_are() {
+    let mut receiver = of_blocks();
+    let packets = layout().packets();
+    assert_eq!((packets, take(&mut receiver, packets - 1)), (33, (true, 50, true)), "any of the last three");
+    for block in 0..5 {
+        assert!(!receiver.is_complete());
+        (0..4).for_each(|i| assert_eq!(take(&mut receiver, block * 6 + i).2, i == 3));
+    }
+    assert!(receiver.is_complete());
+    let report = receiver.tally().report(FlowId(7), HostId(1), Time::ZERO);
+    assert_eq!((report.bytes, report.arrived_packets), (Bytes::new(2050), 21));
+}
+
+#[test]
+fn a_block_is_asked_for_with_what_it_misses() {
+    let mut receiver = of_blocks();
+    (0..4).for_each(|seq| assert!(take(&mut receiver, seq).0));
+    assert!(take(&mut receiver, 7).0 && take(&mut receiver, 11).0);
+    let fate = Fate::Missing { packets: 0b01_1101 };
+    let nack = Feedback { flow: FlowId(7), seq: 6, cumulative: 6, fate };
+    assert_eq!(receiver.missing(1), [nack]);
+    assert_eq!(receiver.take_timeout(Time::from_ps(1_000_000)), Some(1));
+}
+
+#[test]
+fn a_block_of_more_than_32_packets_takes_several_nacks() {
+    let layout = Layout::of_message(Bytes::new(6000), Bytes::new(100), Shape::new(60, 10).unwrap()).unwrap();
+    let first = wire::Data { packets: layout.packets(), ..data(0, 70) };
+    let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, 0, None);
+    for seq in (0..32).chain([33]) {
+        let data = wire::Data { seq, ..first };
+        let coded = wire::Coded { data, shape: layout.shape(), last_len: 100, block_wait_ns: 0 };
+        receiver.on_coded(Time::ZERO, &coded, layout, false).unwrap();
+    }
+    let nack =
+        |seq, packets| Feedback { flow: FlowId(7), seq, cumulative: 32, fate: Fate::Missing { packets } };
+    assert_eq!(receiver.missing(0), [nack(32, !2), nack(64, 0b11_1111)]);
+}
+
+#[test]
+fn packets_of_other_blocks_than_the_first_told_of_are_not_taken_in() {
+    let mut receiver = of_blocks();
+    let other = Layout::of_message(Bytes::new(2050), Bytes::new(100), Shape::new(2, 1).unwrap()).unwrap();
+    assert!(receiver.on_coded(Time::ZERO, &coded(0), other, false).is_none());
+    assert!(receiver.on_data(&coded(0).data, false).is_none(), "nor those without blocks");
+    assert!(self::receiver(33).on_coded(Time::ZERO, &coded(0), layout(), false).is_none());
+}
+
+proptest! {
+    #[test]
+    fn the_bitmap_agrees_with_a_set(
+        packets in 1u32..600, picks in prop::collection::vec(any::<u32>(), 1..2000), near in 1u32..600,
+    ) {
+        let (mut receiver, mut seen) = (receiver(packets), BTreeSet::new());
+        for pick in picks {
+            // Mostly near the front, so that the ring goes round.
+            let seq = (receiver.cumulative + pick % near).saturating_sub(near / 3).min(packets - 1);
+            let arrival = receiver.on_data(&data(seq, packets), false).unwrap();
+            prop_assert_eq!(arrival.is_new, seen.insert(seq));
+            let cumulative = (0..packets).find(|seq| !seen.contains(seq)).unwrap_or(packets);
+            prop_assert_eq!(arrival.feedback.cumulative, cumulative);
+            prop_assert_eq!(receiver.is_complete(), cumulative == packets);
+        }
+    }
+
+    #[test]
+    fn any_packets_as_many_as_the_data_complete_a_block(
+        size in 1_u64..8000, x in 1_u8..30, y in 1_u8..10, order in any::<u64>(),
+    ) {
+        let mss = Bytes::new(100);
+        let layout = Layout::of_message(Bytes::new(size), mss, Shape::new(x, y).unwrap()).unwrap();
+        let mut seqs: Vec<u32> = (0..layout.packets()).collect();
+        Random::new(order, Purpose::Test, 0).shuffle(&mut seqs);
+        let packet = |seq| wire::Coded {
+            data: wire::Data { len: layout.len(seq), ..data(seq, layout.packets()) },
+            shape: layout.shape(),
+            last_len: layout.last_len(),
+            block_wait_ns: 0,
+        };
+        let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, 0, None);
+        let (mut arrived, mut delivered) = (BTreeMap::<u32, usize>::new(), Bytes::ZERO);
+        for seq in seqs {
+            let block = layout.block_of(seq);
+            let arrival = receiver.on_coded(Time::ZERO, &packet(seq), layout, false).unwrap();
+            let here = arrived.entry(block).or_default();
+            *here += 1;
+            let needed = layout.sources_of(block).len();
+            prop_assert_eq!(completes_block(&arrival.feedback), *here >= needed);
+            prop_assert_eq!(arrival.is_new, *here <= needed);
+            prop_assert!(arrival.decodable.is_none() || *here == needed);
+            delivered += arrival.delivered;
+            let complete = |block| arrived.get(&block).is_some_and(|&n| n >= layout.sources_of(block).len());
+            prop_assert_eq!(receiver.is_complete(), (0..layout.blocks()).all(complete));
+        }
+        prop_assert_eq!(delivered, Bytes::new(size), "each byte once");
+    }
+}

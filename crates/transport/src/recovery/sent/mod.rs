@@ -1,0 +1,261 @@
+//! The sent-packet map: what became of each packet from the oldest unacknowledged one on.
+//!
+//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which follows
+//! the window down as well as up: in a ring far larger than its window, each cell has left the caches when its turn comes
+//! again. Packets are judged by the age of their last transmission, and never searched for:
+//!
+//! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
+//!   by a mark that only moves forward;
+//! - retransmissions of packets that timed out n times share one time-out too, and stand in a queue per n in the order
+//!   in which they left. One that is given up for its age leaves its queue; one that was acknowledged, or given up for
+//!   itself and perhaps sent again, when it comes up.
+//!
+//! Each packet thus passes each step once: a burst of thousands of losses costs a constant for each.
+
+mod cell;
+mod losses;
+
+use crate::balance::Entropy;
+use alloc::boxed::Box;
+use cell::{Cell, State};
+use farspan_units::Time;
+use losses::Losses;
+pub(crate) use losses::{Late, Patience, Tally};
+
+/// Smallest ring.
+const MIN_PACKETS: u32 = 8;
+/// A ring shrinks when less than one in so many of its cells is in use.
+const SPARE: u32 = 4;
+
+/// The state of a live sender's packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketState {
+    /// It was never sent.
+    Unsent,
+    /// It is in flight.
+    InFlight,
+    /// It is held for lost, and was not sent again yet.
+    Lost,
+    /// It is acknowledged, or its block is complete.
+    Acked,
+}
+
+/// The news that an ACK brings of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// It was in flight.
+    Arrived {
+        /// Whether the transmission that is told of was its last.
+        is_last: bool,
+    },
+    /// It was held for lost.
+    WasLost,
+    /// It was acknowledged before.
+    Known,
+}
+
+/// The sent-packet map of one sender.
+#[derive(Clone, Debug)]
+pub(crate) struct SentMap {
+    /// Cells of packets `base..next`, at `seq & mask`; behind them their entropies, four to a cell, if they are kept.
+    ring: Box<[Cell]>,
+    losses: Option<Box<Losses>>,
+    /// Number of packets that the ring holds, a power of two, less one.
+    mask: u32,
+    /// The oldest packet that is not acknowledged.
+    base: u32,
+    /// The first packet that was never sent.
+    next: u32,
+    /// No first transmission before this packet is in flight.
+    first: u32,
+}
+
+/// Cells for so many packets.
+fn ring(packets: u32, keeps_entropies: bool) -> Box<[Cell]> {
+    let cells = if keeps_entropies { packets + packets / 4 } else { packets };
+    alloc::vec![Cell::default(); cells as usize].into()
+}
+
+impl SentMap {
+    /// An empty map; `keeps_entropies`: whether [`Late::entropy`] is wanted.
+    pub(crate) fn new(keeps_entropies: bool) -> Self {
+        let ring = ring(MIN_PACKETS, keeps_entropies);
+        Self { ring, losses: None, mask: MIN_PACKETS - 1, base: 0, next: 0, first: 0 }
+    }
+
+    /// Whether [`Late::entropy`] is known.
+    #[inline]
+    pub(crate) const fn keeps_entropies(&self) -> bool {
+        self.ring.len() > self.capacity() as usize
+    }
+
+    /// The oldest packet that is not acknowledged; equal to [`Self::next`] if all are.
+    #[inline]
+    pub(crate) const fn base(&self) -> u32 {
+        self.base
+    }
+
+    /// The first packet that was never sent.
+    #[inline]
+    pub(crate) const fn next(&self) -> u32 {
+        self.next
+    }
+
+    /// The state of a packet.
+    pub(crate) fn state_of(&self, seq: u32) -> PacketState {
+        if seq < self.base {
+            return PacketState::Acked;
+        }
+        if seq >= self.next {
+            return PacketState::Unsent;
+        }
+        match self.cell(seq).state() {
+            State::Acked => PacketState::Acked,
+            State::First | State::Again => PacketState::InFlight,
+            State::Lost => PacketState::Lost,
+        }
+    }
+
+    const fn index(&self, seq: u32) -> usize {
+        (seq & self.mask) as usize
+    }
+
+    /// How many packets the ring holds.
+    const fn capacity(&self) -> u32 {
+        self.mask + 1
+    }
+
+    /// The cell of a packet's entropy, and where in it that stands.
+    const fn place(&self, seq: u32) -> (usize, u32) {
+        let index = seq & self.mask;
+        ((self.capacity() + index / 4) as usize, index % 4 * Entropy::BITS)
+    }
+
+    /// The entropy of a packet's last transmission; 0 where entropies are not kept.
+    fn entropy(&self, seq: u32) -> Entropy {
+        let (index, shift) = self.place(seq);
+        if self.keeps_entropies() { (self.ring[index].0 >> shift) as Entropy } else { 0 }
+    }
+
+    fn set_entropy(&mut self, seq: u32, entropy: Entropy) {
+        let (index, shift) = self.place(seq);
+        let others = self.ring[index].0 & !(u64::from(Entropy::MAX) << shift);
+        self.ring[index] = Cell(others | u64::from(entropy) << shift);
+    }
+
+    fn cell(&self, seq: u32) -> Cell {
+        self.ring[self.index(seq)]
+    }
+
+    fn set(&mut self, seq: u32, cell: Cell) {
+        let index = self.index(seq);
+        self.ring[index] = cell;
+    }
+
+    /// The next packet leaves for the first time; gives its number.
+    #[inline]
+    pub(crate) fn send_new(&mut self, now: Time, entropy: Entropy) -> u32 {
+        if self.may_not_fit() {
+            self.fit();
+        }
+        let seq = self.next;
+        self.record(seq, Cell::new(State::First, 0, now), entropy);
+        self.next = seq + 1;
+        seq
+    }
+
+    /// The next packet need never be sent.
+    pub(crate) fn skip_new(&mut self) {
+        if self.may_not_fit() {
+            self.fit();
+        }
+        self.set(self.next, Cell::default());
+        self.next += 1;
+    }
+
+    #[inline]
+    fn record(&mut self, seq: u32, cell: Cell, entropy: Entropy) {
+        self.set(seq, cell);
+        if self.keeps_entropies() {
+            self.set_entropy(seq, entropy);
+        }
+    }
+
+    /// Whether the ring is full, or has been gone round once more.
+    #[inline(always)]
+    const fn may_not_fit(&self) -> bool {
+        self.next - self.base == self.capacity() || self.next & self.mask == 0
+    }
+
+    /// Makes room for the next packet: twice as much if there is none, half as much or less if most is not in use.
+    #[cold]
+    #[inline(never)]
+    fn fit(&mut self) {
+        let (held, capacity) = (self.next - self.base, self.capacity());
+        if held == capacity {
+            self.resize(2 * capacity);
+        } else if held < capacity / SPARE && capacity > MIN_PACKETS {
+            self.resize((2 * held).next_power_of_two().max(MIN_PACKETS));
+        }
+    }
+
+    /// Moves to a ring for so many packets.
+    fn resize(&mut self, packets: u32) {
+        let mut resized = Self {
+            ring: ring(packets, self.keeps_entropies()),
+            losses: self.losses.take(),
+            mask: packets - 1,
+            ..*self
+        };
+        for seq in self.base..self.next {
+            resized.set(seq, self.cell(seq));
+            if self.keeps_entropies() {
+                resized.set_entropy(seq, self.entropy(seq));
+            }
+        }
+        *self = resized;
+    }
+
+    /// Packet `seq`, which was sent, is acknowledged by what tells of a transmission that left at `sent_at`. If it is the oldest one, [`Self::advance`] must follow.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
+        if seq < self.base {
+            return Outcome::Known;
+        }
+        debug_assert!(seq < self.next, "a packet that was never sent cannot be acknowledged");
+        let cell = self.cell(seq);
+        self.set(seq, Cell::default());
+        match cell.state() {
+            State::Acked => Outcome::Known,
+            State::First | State::Again => Outcome::Arrived { is_last: cell.left_at(sent_at) },
+            State::Lost => {
+                if let Some(losses) = &mut self.losses {
+                    losses.packets -= 1;
+                }
+                Outcome::WasLost
+            }
+        }
+    }
+
+    /// Whether packet `seq`, which was sent, is acknowledged.
+    pub(crate) fn is_acknowledged(&self, seq: u32) -> bool {
+        seq < self.base || self.cell(seq).state() == State::Acked
+    }
+
+    /// Forgets the acknowledged packets at the front.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        while self.base < self.next && self.cell(self.base).state() == State::Acked {
+            self.base += 1;
+        }
+        self.first = self.first.max(self.base);
+        if let Some(losses) = &mut self.losses
+            && losses.packets == 0
+        {
+            losses.line.clear();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! One time-out for the whole flow, as TCP without fast retransmission: for tests of what a policy may be.
+//!
+//! RFC 6298, section 5: the timer starts when a packet leaves an idle flow (5.1), restarts with each ACK of new data
+//! (5.3), and doubles each time it runs out (5.5) until such an ACK comes. When it runs out, all that is in flight is
+//! lost (RFC 5681, section 3.1, goes back to one packet). Left out: that the first packet alone is sent again at once.
+
+use super::sent::SentMap;
+use super::{Acked, Late, Patience, Recover, RttEstimate, Verdict};
+use farspan_units::Time;
+
+/// The timer of one flow.
+#[derive(Debug)]
+pub(crate) struct SingleTimer {
+    /// When it started last.
+    started_at: Time,
+    /// How often it ran out since the last ACK of new data.
+    expiries: u32,
+    /// It has run out, and not all that was in flight is given up yet.
+    is_expiring: bool,
+}
+
+impl SingleTimer {
+    pub(super) const fn new(now: Time) -> Self {
+        Self { started_at: now, expiries: 0, is_expiring: false }
+    }
+
+    const fn runs_out(&self, patience: Patience) -> Time {
+        self.started_at.saturating_add(patience.after(self.expiries))
+    }
+}
+
+impl Recover for SingleTimer {
+    fn wants_acks(&self) -> bool {
+        true
+    }
+
+    fn on_sent(&mut self, now: Time, _timeouts: u32, was_idle: bool, patience: Patience) -> Time {
+        if was_idle {
+            self.started_at = now;
+        }
+        self.runs_out(patience)
+    }
+
+    fn on_ack(&mut self, ack: Acked, _rtt: &RttEstimate) -> Verdict {
+        if !ack.is_new {
+            return Verdict::default();
+        }
+        self.started_at = ack.now;
+        let is_earlier = core::mem::take(&mut self.expiries) > 0;
+        Verdict { lost_until: None, is_earlier }
+    }
+
+    fn deadline(&self, now: Time, sent: &mut SentMap, patience: Patience) -> Time {
+        if sent.has_in_flight(now) { self.runs_out(patience) } else { Time::MAX }
+    }
+
+    fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, patience: Patience) -> Result<Late, Time> {
+        if !self.is_expiring {
+            let deadline = self.deadline(now, sent, patience);
+            if deadline > now {
+                return Err(deadline);
+            }
+            (self.is_expiring, self.started_at) = (true, now);
+            self.expiries += 1;
+        }
+        let given_up = sent.take_any(now);
+        self.is_expiring = given_up.is_ok();
+        given_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use farspan_units::Duration;
+
+    const PATIENCE: Patience = Patience { rto: Duration::from_us(100), backs_off: true };
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// A policy, and packets that left one each microsecond from 0 on.
+    fn sent(packets: u32) -> (SingleTimer, SentMap) {
+        let (mut policy, mut sent) = (SingleTimer::new(us(0)), SentMap::new(false));
+        for seq in 0..packets {
+            let now = us(u64::from(seq));
+            sent.send_new(now, 0);
+            assert_eq!(policy.on_sent(now, 0, seq == 0, PATIENCE), us(100), "the timer runs already");
+        }
+        (policy, sent)
+    }
+
+    fn ack(policy: &mut SingleTimer, sent: &mut SentMap, now: Time, seq: u32) -> Verdict {
+        sent.acknowledge(now, seq);
+        sent.advance();
+        policy.on_ack(Acked { now, sent_at: us(u64::from(seq)), is_new: true }, &RttEstimate::default())
+    }
+
+    fn timed_out(policy: &mut SingleTimer, sent: &mut SentMap, now: Time) -> Vec<u32> {
+        core::iter::from_fn(|| policy.take_timed_out(now, sent, PATIENCE).ok()).map(|late| late.seq).collect()
+    }
+
+    #[test]
+    fn an_ack_of_new_data_restarts_the_one_timer() {
+        let (mut policy, mut sent) = sent(3);
+        ack(&mut policy, &mut sent, us(50), 0);
+        assert_eq!(policy.deadline(us(50), &mut sent, PATIENCE), us(150));
+        let duplicate = Acked { now: us(60), sent_at: us(0), is_new: false };
+        policy.on_ack(duplicate, &RttEstimate::default());
+        assert_eq!(policy.take_timed_out(us(149), &mut sent, PATIENCE), Err(us(150)));
+    }
+
+    #[test]
+    fn when_it_runs_out_all_that_is_in_flight_is_lost_and_it_runs_twice_as_long() {
+        let (mut policy, mut sent) = sent(3);
+        ack(&mut policy, &mut sent, us(50), 1);
+        assert_eq!(timed_out(&mut policy, &mut sent, us(150)), [0, 2]);
+        assert_eq!(policy.deadline(us(150), &mut sent, PATIENCE), Time::MAX);
+        assert_eq!(sent.resend(us(160), 0), Some((0, 1)));
+        assert_eq!(policy.on_sent(us(160), 1, true, PATIENCE), us(360));
+        assert!(timed_out(&mut policy, &mut sent, us(359)).is_empty());
+    }
+
+    #[test]
+    fn the_next_ack_of_new_data_ends_the_back_off_which_may_be_earlier() {
+        let (mut policy, mut sent) = sent(2);
+        assert_eq!(timed_out(&mut policy, &mut sent, us(100)), [0, 1]);
+        sent.resend(us(100), 0);
+        policy.on_sent(us(100), 1, true, PATIENCE);
+        assert!(ack(&mut policy, &mut sent, us(110), 0).is_earlier);
+        sent.resend(us(110), 0);
+        assert_eq!(policy.deadline(us(110), &mut sent, PATIENCE), us(210));
+    }
+}

@@ -1,0 +1,145 @@
+//! ACKs and NACKs that wait for the NIC: one queue, each reply with the time from which on it may leave.
+
+use crate::balance::Entropy;
+use crate::message::Transmit;
+use crate::queue::Queue;
+use crate::wire::{Feedback, Header};
+use alloc::collections::BTreeMap;
+use farspan_units::{Bytes, HostId, Time};
+
+/// An ACK or a NACK to put on the wire: a control packet of the size of a header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// Where it goes.
+    pub to: HostId,
+    /// Its path, as switches hash it.
+    pub entropy: Entropy,
+    /// Its content.
+    pub feedback: Feedback,
+}
+
+impl Reply {
+    /// `size`: of a header.
+    pub(crate) const fn to_transmit(self, size: Bytes) -> Transmit {
+        let Self { to, entropy, feedback } = self;
+        let header = Header::Feedback(feedback);
+        Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
+    }
+}
+
+/// A reply that is held: when it may leave, and how many were held before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Held(Time, u64);
+
+/// The replies of one endpoint.
+#[derive(Debug, Default)]
+pub(crate) struct Replies {
+    /// Those that may leave, in order.
+    ready: Queue<Reply>,
+    /// Those that may not yet.
+    held: BTreeMap<Held, Reply>,
+    /// How many have been held so far.
+    numbered: u64,
+}
+
+impl Replies {
+    /// Whether none may leave.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.ready.is_empty()
+    }
+
+    /// When [`Self::release`] is wanted; [`Time::MAX`]: none is held.
+    #[cold]
+    pub(crate) fn next_release(&self) -> Time {
+        self.held.first_key_value().map_or(Time::MAX, |(held, _)| held.0)
+    }
+
+    /// A reply that may leave after those before it.
+    #[inline]
+    pub(crate) fn push(&mut self, reply: Reply) {
+        self.ready.push(reply);
+    }
+
+    /// A reply that may leave from `at` on.
+    #[cold]
+    pub(crate) fn hold(&mut self, at: Time, reply: Reply) -> Held {
+        let held = Held(at, self.numbered);
+        self.numbered += 1;
+        self.held.insert(held, reply);
+        held
+    }
+
+    /// Forgets a reply that is held, if it is still.
+    #[cold]
+    pub(crate) fn forget(&mut self, held: Held) {
+        self.held.remove(&held);
+    }
+
+    /// Replies whose time has come may leave, after those that could before.
+    #[cold]
+    pub(crate) fn release(&mut self, now: Time) {
+        while let Some(first) = self.held.first_entry().filter(|first| first.key().0 <= now) {
+            self.ready.push(first.remove());
+        }
+    }
+
+    /// Hands the first reply that may leave to `take`, and drops it; gives the result.
+    #[inline(always)]
+    pub(crate) fn take<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+        let taken = take(self.ready.first()?);
+        self.ready.drop_first();
+        Some(taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::{Echo, Fate};
+    use alloc::vec::Vec;
+    use farspan_units::FlowId;
+
+    fn at(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    fn reply(seq: u32) -> Reply {
+        let echo = Echo { sent_at: Time::ZERO, entropy: 0 };
+        let feedback = Feedback { flow: FlowId(0), seq, cumulative: 0, fate: Fate::Trimmed { echo } };
+        Reply { to: HostId(0), entropy: 0, feedback }
+    }
+
+    fn take_all(replies: &mut Replies) -> Vec<u32> {
+        core::iter::from_fn(|| replies.take(|reply| reply.feedback.seq)).collect()
+    }
+
+    #[test]
+    fn replies_leave_in_order_and_held_ones_when_their_time_has_come() {
+        let mut replies = Replies::default();
+        assert_eq!(replies.next_release(), Time::MAX);
+        for (seq, release) in [(1, 20), (2, 10), (3, 20)] {
+            replies.hold(at(release), reply(seq));
+        }
+        assert_eq!((replies.next_release(), replies.is_empty()), (at(10), true));
+        replies.push(reply(4));
+        replies.push(reply(5));
+        replies.release(at(10));
+        assert_eq!(take_all(&mut replies), [4, 5, 2]);
+        assert_eq!(replies.next_release(), at(20));
+        replies.release(at(30));
+        assert_eq!(take_all(&mut replies), [1, 3]);
+        assert_eq!(replies.next_release(), Time::MAX);
+    }
+
+    #[test]
+    fn a_reply_that_is_held_can_be_forgotten_and_one_that_has_left_cannot() {
+        let mut replies = Replies::default();
+        let [first, second] = [1, 2].map(|seq| replies.hold(at(10), reply(seq)));
+        replies.forget(first);
+        replies.release(at(10));
+        assert_eq!(take_all(&mut replies), [2]);
+        replies.forget(second);
+        assert_eq!(replies.next_release(), Time::MAX);
+    }
+}
