@@ -188,6 +188,23 @@ impl Port {
         self.enqueue_as::<true>(now, id, packets, gate)
     }
 
+    /// [`Self::enqueue`] of a control packet at a port that is not [FIFO](PortModel::is_fifo).
+    #[inline(always)]
+    pub fn enqueue_control(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+        if !self.model.control_priority {
+            return self.enqueue(now, id, packets, Gate::Open);
+        }
+        if self.next_at != Time::MAX || self.free_at > now {
+            if self.next_at == Time::MAX {
+                self.next_at = self.free_at;
+            }
+            self.control.push(id, packets);
+            return Admission::Queued;
+        }
+        let serving = Serving { id, size: packets[id].size().get() as u16, control: true, in_data: false };
+        Admission::Started(self.serve(now, serving))
+    }
+
     /// `DATA`: whether it is known to be data, at a port that is not FIFO.
     #[inline(always)]
     fn enqueue_as<const DATA: bool>(
@@ -405,8 +422,7 @@ impl Port {
         Some(self.serve(self.free_at, Serving::new(id, packet, in_data)))
     }
 
-    /// Rare: most control packets are [forwarded](Self::forward).
-    #[cold]
+    /// Rare in a switch that [forwards](Self::forward) most control packets.
     fn serve_control(&mut self, until: Time, packets: &Packets) -> Option<Service> {
         let start = self.free_at;
         let mut service = self.serve_next(until, false, packets)?;

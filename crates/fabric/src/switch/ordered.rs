@@ -151,8 +151,10 @@ impl Ordered {
             return self.arrive_watched(now, ingress, id, place, core, packets, sink);
         }
         let egress = &mut core.ports[place];
-        let admission = if packets[id].control() || egress.port.model().is_fifo() {
+        let admission = if egress.port.model().is_fifo() {
             egress.port.enqueue(now, id, packets, Gate::Open)
+        } else if packets[id].control() {
+            egress.port.enqueue_control(now, id, packets)
         } else {
             egress.port.enqueue_data(now, id, packets, Gate::Open)
         };
