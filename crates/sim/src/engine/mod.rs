@@ -164,7 +164,8 @@ impl Map {
 /// What a node asks of the engine while it handles events.
 pub(crate) trait Outbox<M> {
     /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away. Messages of one
-    /// channel that arrive at one instant keep the order in which they were sent.
+    /// channel that arrive at one instant keep the order in which they were sent; nothing for another instant is sent over
+    /// the channel in between.
     fn send(&mut self, channel: &Channel, at: Time, msg: M);
 
     /// Delivers a frame in the same way; at one instant frames come before messages.

@@ -7,35 +7,38 @@ use std::collections::BinaryHeap;
 /// An event under way.
 #[derive(Clone, Copy)]
 struct Entry<M> {
-    key: Key,
+    order: Order,
     node: u32,
-    /// How many events were asked for before it: what one channel brings at one instant keeps its order. Other events of
-    /// one key meet different nodes, or are equal notifications. It may wrap, since few events are of one key.
-    number: u32,
     payload: Payload<M>,
+}
+
+/// Where an entry stands in the queue: by key, then by how many were sent over its channel before it for the same instant.
+/// Other events of one key meet different nodes, or are equal notifications.
+///
+/// time : 64 | class : 8 | id : 32 | kind : 8 | number : 16
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Order(u128);
+
+impl Order {
+    const fn new(key: Key, number: u16) -> Self {
+        let time = key.0 >> 64 << 64;
+        Self(time | ((key.0 as u64) << 16) as u128 | number as u128)
+    }
+
+    const fn key(self) -> Key {
+        Key(self.0 >> 64 << 64 | (self.0 as u64 >> 16) as u128)
+    }
 }
 
 /// The earliest is the greatest: the queue gives the greatest first.
 impl<M> Ord for Entry<M> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        let by_number = || (other.number.wrapping_sub(self.number) as i32).cmp(&0);
-        other.key.cmp(&self.key).then_with(by_number)
+        other.order.cmp(&self.order)
     }
 }
 impl<M> PartialOrd for Entry<M> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
-    }
-
-    // The queue compares by `<=` and `>=`, and keys nearly always differ.
-    #[inline]
-    fn le(&self, other: &Self) -> bool {
-        if self.key == other.key { self.cmp(other).is_le() } else { self.key > other.key }
-    }
-
-    #[inline]
-    fn ge(&self, other: &Self) -> bool {
-        other.le(self)
     }
 }
 impl<M> PartialEq for Entry<M> {
@@ -76,8 +79,8 @@ pub(crate) struct Oracle<M> {
     /// The node at the end of each channel.
     ends: Vec<u32>,
     outbox: Wishes<M>,
-    /// Events asked for so far.
-    count: u32,
+    /// By channel: when what was sent last arrives, and how much was sent before it for that instant.
+    sent: Vec<(Time, u16)>,
     /// Events under way that are not probes: when none is left, nothing more will happen.
     busy: usize,
     /// Time of the last event that was not a probe.
@@ -92,7 +95,7 @@ impl<M: Copy> Oracle<M> {
             queue: BinaryHeap::new(),
             ends,
             outbox: Wishes { sends: Vec::new(), wakes: Vec::new(), words: Vec::new() },
-            count: 0,
+            sent: vec![(Time::MAX, 0); map.ends.len()],
             busy: 0,
             last: Time::ZERO,
         }
@@ -105,8 +108,7 @@ impl<M: Copy> Oracle<M> {
 
     fn push(&mut self, key: Key, node: u32, payload: Payload<M>) {
         self.busy += usize::from(key.class() != EventClass::Probe);
-        self.count = self.count.wrapping_add(1);
-        self.queue.push(Entry { key, node, number: self.count, payload });
+        self.queue.push(Entry { order: Order::new(key, 0), node, payload });
     }
 
     /// Time of the last event that was not a probe.
@@ -126,11 +128,11 @@ impl<M: Copy> Oracle<M> {
             if self.busy == 0 {
                 return Pause::idle(nodes);
             }
-            let Some(&Entry { key, node, payload, .. }) =
-                self.queue.peek().filter(|entry| entry.key.at() < until)
-            else {
+            let Some(&Entry { order, node, payload }) = self.queue.peek() else { return Pause::Reached };
+            let key = order.key();
+            if key.at() >= until {
                 return Pause::Reached;
-            };
+            }
             if key.class() != EventClass::Probe {
                 self.busy -= 1;
                 self.last = key.at();
@@ -146,18 +148,20 @@ impl<M: Copy> Oracle<M> {
     fn collect(&mut self, now: Time, node: u32) {
         let mut first = true;
         let Wishes { sends, wakes, words } = &mut self.outbox;
-        let ends = &self.ends;
+        let (ends, sent) = (&self.ends, &mut self.sent);
         let arrival = |(channel, at, class, payload): (u32, _, _, _)| {
-            (Key::new(at, class, channel, 0), ends[channel as usize], payload)
+            let (last, number) = &mut sent[channel as usize];
+            *number = if *last == at { *number + 1 } else { 0 };
+            *last = at;
+            (Order::new(Key::new(at, class, channel, 0), *number), ends[channel as usize], payload)
         };
         let sends = sends.drain(..).map(arrival);
-        let wakes = wakes.drain(..).map(|key| (key, node, Payload::None));
-        let words = words.drain(..).map(|(node, key)| (key, node, Payload::None));
-        for (key, node, payload) in sends.chain(wakes).chain(words) {
-            debug_assert!(key.at() >= now, "nothing can be asked for in the past");
-            self.busy += usize::from(key.class() != EventClass::Probe);
-            self.count = self.count.wrapping_add(1);
-            let entry = Entry { key, node, number: self.count, payload };
+        let wakes = wakes.drain(..).map(|key| (Order::new(key, 0), node, Payload::None));
+        let words = words.drain(..).map(|(node, key)| (Order::new(key, 0), node, Payload::None));
+        for (order, node, payload) in sends.chain(wakes).chain(words) {
+            debug_assert!(order.key().at() >= now, "nothing can be asked for in the past");
+            self.busy += usize::from(order.key().class() != EventClass::Probe);
+            let entry = Entry { order, node, payload };
             if std::mem::take(&mut first) {
                 *self.queue.peek_mut().expect("the event under way is still there") = entry;
             } else {
