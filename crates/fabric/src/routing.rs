@@ -90,7 +90,7 @@ pub struct Routes {
 
 /// The way from one host to another: every link of one of the equal-cost paths, and what it adds up to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Walk {
+pub struct RoutedPath {
     /// Its links, the sender's NIC first.
     pub links: Vec<PortId>,
 }
@@ -155,13 +155,13 @@ impl Routes {
 
     /// Switches that packets to a leaf (the first) would go round for ever, if there are any.
     #[must_use]
-    pub fn circle(&self, network: &Network) -> Option<(NodeId, Vec<NodeId>)> {
+    pub fn routing_loop(&self, network: &Network) -> Option<(NodeId, Vec<NodeId>)> {
         let leaves = leaves(network);
-        let circle = |(number, leaf): (u32, &NodeId)| Some((*leaf, self.circle_to(network, number)?));
-        (0..).zip(&leaves).find_map(circle)
+        let routing_loop = |(number, leaf): (u32, &NodeId)| Some((*leaf, self.loop_to(network, number)?));
+        (0..).zip(&leaves).find_map(routing_loop)
     }
 
-    fn circle_to(&self, network: &Network, leaf: u32) -> Option<Vec<NodeId>> {
+    fn loop_to(&self, network: &Network, leaf: u32) -> Option<Vec<NodeId>> {
         let next = |node| {
             let ports = self.ports(node, leaf);
             ports.map(|port| network.links[port.index()].to).collect::<Vec<_>>()
@@ -191,7 +191,7 @@ impl Routes {
     }
 
     /// The shortest paths that avoid some links, where there are any: a switch without such a path to a leaf keeps the
-    /// routes that it has. (It leads only to others like it, or to a link that is avoided: packets do not circle.)
+    /// routes that it has. (It leads only to others like it, or to a link that is avoided: packets do not routing_loop.)
     #[must_use]
     pub fn avoiding(&self, network: &Network, links: &BTreeSet<PortId>) -> Self {
         let mut routes = self.clone();
@@ -209,7 +209,7 @@ impl Routes {
         let around = routes.clone();
         routes.add_named_groups(network, &leaves(network), links);
         // Named ports and ways around a link may lead in circles together: then ways around it alone hold.
-        if routes.circle(network).is_some() { around } else { routes }
+        if routes.routing_loop(network).is_some() { around } else { routes }
     }
 
     /// One of the equal-cost ways from `from` to `to`. In the generated topologies all have the same links by tier;
@@ -218,7 +218,7 @@ impl Routes {
     /// # Panics
     /// If there is no way.
     #[must_use]
-    pub fn walk(&self, network: &Network, from: HostId, to: HostId) -> Walk {
+    pub fn path(&self, network: &Network, from: HostId, to: HostId) -> RoutedPath {
         let first = PortId(network.first_port[from.index()]);
         if !self.even {
             let mut known = BTreeMap::new();
@@ -230,7 +230,7 @@ impl Routes {
                 links.push(port);
                 node = network.links[port.index()].to;
             }
-            return Walk { links };
+            return RoutedPath { links };
         }
         let mut port = PortId(network.first_port[from.index()]);
         let mut links = Vec::with_capacity(9);
@@ -238,7 +238,7 @@ impl Routes {
             links.push(port);
             let node = network.links[port.index()].to;
             if network.nodes[node.index()].kind == NodeKind::Host {
-                return Walk { links };
+                return RoutedPath { links };
             }
             port = self.tables[node.index()]
                 .port(to, self.leaf_of[to.index()], FlowId(0), 0)
@@ -434,7 +434,7 @@ impl View<'_> {
     }
 }
 
-impl Walk {
+impl RoutedPath {
     /// Propagation and processing along the way.
     #[must_use]
     pub fn delay(&self, network: &Network) -> Duration {

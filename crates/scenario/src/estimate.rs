@@ -33,9 +33,9 @@ impl World {
         let routes = Routes::new(&spec.network, spec.seed);
         let (mut packets, mut packet_hops, mut payload) = (0, 0, Bytes::ZERO);
         for flow in &spec.flows {
-            let count = flow.size.pieces(spec.mss);
+            let count = flow.size.segments(spec.mss);
             packets += count;
-            packet_hops += 2 * count * routes.walk(&spec.network, flow.src, flow.dst).links.len() as u64;
+            packet_hops += 2 * count * routes.path(&spec.network, flow.src, flow.dst).links.len() as u64;
             payload += flow.size;
         }
         let flows = spec.flows.len() as u64;

@@ -3,18 +3,18 @@
 mod arrivals;
 mod counters;
 
-use crate::drive::Common;
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
+use crate::executor::Common;
+use crate::instrumentation::{Holding, Instrumentation};
 use crate::nic::Nic;
 use crate::outcome::Sample;
 use crate::plan::Plan;
-use crate::probe::{FlowSampler, Look, PORTS, PortSampler};
+use crate::port_tracer::PortTracer;
+use crate::probe::{FlowSampler, PORTS, PortReading, PortSampler};
 use crate::record;
 use crate::rows::Rows;
-use crate::tap::PortTap;
 use crate::trace::FlowTracer;
 use crate::trigger::{End, Waiting};
-use crate::watch::{Holding, Watch};
 use counters::HostCounters;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Gate, PacketId, Packets};
@@ -53,7 +53,7 @@ pub(crate) struct Host {
     pub(crate) flows: FlowSampler,
     pub(crate) uplink: PortSampler,
     /// Faults of its NIC's link, traces of its NIC and its flows, if there are any.
-    pub(crate) watch: Option<Box<Watch>>,
+    pub(crate) instruments: Option<Box<Instrumentation>>,
 }
 
 /// The way of a data packet from the endpoint to the NIC.
@@ -96,7 +96,7 @@ impl Host {
             waiting: Waiting::new(id),
             flows: FlowSampler::default(),
             uplink: PortSampler::default(),
-            watch: None,
+            instruments: None,
             plan: Arc::clone(plan),
         }
     }
@@ -114,7 +114,7 @@ impl Host {
             (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
             // The NIC is free.
             (EventClass::Completion, _) => {}
-            (EventClass::Word, _) => self.heard(now, key.id()),
+            (EventClass::Notification, _) => self.on_notify(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
             (EventClass::Timer, _) => self.timer(now, key.kind()),
             _ => return self.sample(key, out),
@@ -128,7 +128,7 @@ impl Host {
         if self.nic.free_at() <= now {
             self.wake(PACER, self.next_transmit(), out);
         }
-        self.speak(out);
+        self.flush(out);
     }
 
     /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
@@ -136,7 +136,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
-        if window.has_wakes() || window.has_frames() || self.watch.is_some() {
+        if window.has_wakes() || window.has_frames() || self.instruments.is_some() {
             return self.run_asked(common, window);
         }
         self.run_through::<false>(common, window)
@@ -197,7 +197,7 @@ impl Host {
             }
             next = ahead(window, messages);
         }
-        self.speak(window);
+        self.flush(window);
         self.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
@@ -207,7 +207,7 @@ impl Host {
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(key.at(), id, common),
             (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
-            (EventClass::Word, _) => self.heard(key.at(), key.id()),
+            (EventClass::Notification, _) => self.on_notify(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {
                 self.sample(key, window);
@@ -241,17 +241,17 @@ impl Host {
 
     /// Tells other hosts what they wait for. They hear of it after the window, so its end is soon enough.
     #[inline]
-    fn speak(&mut self, out: &mut impl Outbox<PacketId>) {
-        for (host, at, trigger) in self.waiting.words.drain(..) {
-            out.tell(host.0, Key::new(at, EventClass::Word, trigger, 0));
+    fn flush(&mut self, out: &mut impl Outbox<PacketId>) {
+        for (host, at, trigger) in self.waiting.notifications.drain(..) {
+            out.notify(host.0, Key::new(at, EventClass::Notification, trigger, 0));
         }
     }
 
     /// Word has come that flows elsewhere have ended.
-    fn heard(&mut self, now: Time, trigger: u32) {
+    fn on_notify(&mut self, now: Time, trigger: u32) {
         let plan = Arc::clone(&self.plan);
         self.waiting.under_way -= 1;
-        self.waiting.heard(&plan.triggers, trigger).for_each(|flow| self.released(now, flow));
+        self.waiting.on_notify(&plan.triggers, trigger).for_each(|flow| self.released(now, flow));
     }
 
     /// A flow waits for no other any more.
@@ -264,7 +264,7 @@ impl Host {
 
     /// What traces its flows, if any is traced, and what there is to look at.
     fn tracer(&mut self) -> Option<(&mut FlowTracer, &Endpoint)> {
-        Some((self.watch.as_mut()?.flows.as_mut()?, &self.endpoint))
+        Some((self.instruments.as_mut()?.flows.as_mut()?, &self.endpoint))
     }
 
     #[cold]
@@ -353,7 +353,7 @@ impl Host {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) -> bool {
-        if WATCHED && self.watch.is_some() {
+        if WATCHED && self.instruments.is_some() {
             return self.transmit_watched(now, packets, out);
         }
         self.send_next(now, packets, out)
@@ -381,19 +381,19 @@ impl Host {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) -> bool {
-        let mut watch = self.watch.take().expect("a watched host");
-        if let Some(faults) = &watch.faults {
+        let mut instruments = self.instruments.take().expect("a watched host");
+        if let Some(faults) = &instruments.faults {
             let port = PortId(self.nic.channel.id);
             let own = self.plan.network.links[port.index()].rate;
             self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
         }
-        let taken = self.send_next(now, packets, &mut Holding { now, held: &mut watch.held, out });
-        if let (Some(flows), Some(id)) = (&mut watch.flows, watch.held.last()) {
+        let taken = self.send_next(now, packets, &mut Holding { now, held: &mut instruments.held, out });
+        if let (Some(flows), Some(id)) = (&mut instruments.flows, instruments.held.last()) {
             flows.sent(now, &packets[id], &self.endpoint);
         }
-        watch.held.leave_at(self.nic.free_at());
-        watch.release(packets, out);
-        self.watch = Some(watch);
+        instruments.held.leave_at(self.nic.free_at());
+        instruments.release(packets, out);
+        self.instruments = Some(instruments);
         taken
     }
 
@@ -407,8 +407,8 @@ impl Host {
 
     fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {
         let interval = if key.kind() == PORTS {
-            let look = |now| Look { busy: self.nic.busy_until(now), queue: None, phantom: None };
-            self.uplink.sample(key.at(), |_| look(key.at()));
+            let reading = |now| PortReading { busy: self.nic.busy_until(now), queue: None, phantom: None };
+            self.uplink.sample(key.at(), |_| reading(key.at()));
             self.plan.queue_interval
         } else {
             self.flows.sample(key.at(), &self.endpoint, &self.plan);
@@ -439,9 +439,9 @@ impl Host {
 
     /// What happened to its traced flows, and at its NIC.
     pub(crate) fn take_trace(&mut self) -> (Vec<FlowEvent>, Vec<PacketEvent>) {
-        let Some(watch) = &mut self.watch else { return Default::default() };
-        let flows = watch.flows.as_mut().map(FlowTracer::take).unwrap_or_default();
-        (flows, watch.tap.as_mut().map(PortTap::take).unwrap_or_default())
+        let Some(instruments) = &mut self.instruments else { return Default::default() };
+        let flows = instruments.flows.as_mut().map(FlowTracer::take).unwrap_or_default();
+        (flows, instruments.port_tracer.as_mut().map(PortTracer::take).unwrap_or_default())
     }
 
     /// Samples taken.

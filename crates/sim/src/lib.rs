@@ -5,25 +5,25 @@
 #![deny(unsafe_code)]
 
 mod delay;
-mod drive;
 mod engine;
+mod executor;
 mod host;
+mod instrumentation;
 mod nic;
 mod outcome;
 mod parts;
 mod plan;
+mod port_tracer;
 mod probe;
 mod record;
 mod rows;
 mod spec;
 mod switch;
-mod tap;
 mod trace;
 mod trigger;
-mod watch;
 mod world;
 
-pub use drive::{sides, threads};
+pub use executor::{groups, threads};
 pub use farspan_trace::FlowOutcome;
 pub use outcome::{Amount, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
 pub use spec::{

@@ -3,7 +3,7 @@
 use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, Spec};
 use crate::trigger::Triggers;
-use farspan_fabric::{Fault, Network, Routes, Walk, fault};
+use farspan_fabric::{Fault, Network, RoutedPath, Routes, fault};
 use farspan_transport::coding::Layout;
 use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -115,7 +115,7 @@ impl Plan {
     /// The largest base RTT inside any site, from one end of it to the other: of its first host's farthest and of that
     /// one's farthest, which is exact in a tree. Without two hosts at any site, that between the first and the last.
     fn largest_base_rtt_of_one_site(&self) -> Duration {
-        let rtt = |from, to| self.base_rtt(&self.routes.walk(&self.network, from, to));
+        let rtt = |from, to| self.base_rtt(&self.routes.path(&self.network, from, to));
         let hosts: Vec<_> = (0..self.network.hosts).map(HostId).collect();
         let of_site = |site: &[HostId]| {
             let farthest = |from: HostId| {
@@ -131,23 +131,23 @@ impl Plan {
     }
 
     /// A full packet out, its ACK back.
-    fn base_rtt(&self, walk: &Walk) -> Duration {
-        walk.one_way(&self.network, self.mss + self.header) + self.ack_time(walk)
+    fn base_rtt(&self, routed: &RoutedPath) -> Duration {
+        routed.one_way(&self.network, self.mss + self.header) + self.ack_time(routed)
     }
 
     /// The way back of an ACK: the reverse links have the same rates and delays.
-    fn ack_time(&self, walk: &Walk) -> Duration {
-        walk.one_way(&self.network, self.header)
+    fn ack_time(&self, routed: &RoutedPath) -> Duration {
+        routed.one_way(&self.network, self.header)
     }
 
     /// `known`: the position of each path among what senders share.
     fn flow(&mut self, flow: &Flow, known: &mut BTreeMap<Path, u32>) -> FlowPlan {
-        let walk = self.routes.walk(&self.network, flow.src, flow.dst);
-        let packets = flow.size.pieces(self.mss).max(1);
+        let routed = self.routes.path(&self.network, flow.src, flow.dst);
+        let packets = flow.size.segments(self.mss).max(1);
         let last = flow.size - self.mss * (packets - 1) + self.header;
-        let message = walk.message(&self.network, packets, self.mss + self.header, last);
-        let rates = walk.links.iter().map(|port| self.network.links[port.index()].rate);
-        let path = self.path(&walk, self.class(flow.src, flow.dst));
+        let message = routed.message(&self.network, packets, self.mss + self.header, last);
+        let rates = routed.links.iter().map(|port| self.network.links[port.index()].rate);
+        let path = self.path(&routed, self.class(flow.src, flow.dst));
         let route = *known.entry(path).or_insert_with(|| {
             self.shared
                 .push(Arc::new(Route::new(path, &self.schemes[usize::from(path.class == Class::Inter)])));
@@ -157,16 +157,16 @@ impl Plan {
             flow: *flow,
             packets: self.shared[route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
             route,
-            ideal_fct: message + self.ack_time(&walk),
-            propagation: walk.delay(&self.network),
+            ideal_fct: message + self.ack_time(&routed),
+            propagation: routed.delay(&self.network),
             byte_time: rates.map(|rate| (8_000_000_000_000 << 16) / rate.as_bps().max(1)).sum(),
         }
     }
 
     /// What a sender knows of its path.
-    fn path(&self, walk: &Walk, class: Class) -> Path {
-        let base_rtt = self.base_rtt(walk);
-        let line_rate = self.network.links[walk.links[0].index()].rate;
+    fn path(&self, routed: &RoutedPath, class: Class) -> Path {
+        let base_rtt = self.base_rtt(routed);
+        let line_rate = self.network.links[routed.links[0].index()].rate;
         let drain = |port: &PortId| {
             let buffer = self.buffers[port.index()];
             if buffer == Bytes::MAX {
@@ -181,8 +181,8 @@ impl Plan {
             line_rate,
             bdp: line_rate.bytes_in(base_rtt),
             intra_base_rtt: self.intra_base_rtt,
-            hops: walk.links.len() as u32,
-            max_queueing: walk.links.iter().map(drain).sum(),
+            hops: routed.links.len() as u32,
+            max_queueing: routed.links.iter().map(drain).sum(),
             mss: self.mss,
             header: self.header,
         }

@@ -20,7 +20,7 @@ pub(crate) struct Samplers {
     by_port: BTreeMap<u32, Series>,
     intervals: [Option<Duration>; 2],
     /// When the nodes asked for begin to look.
-    pub(crate) first_looks: Vec<(NodeId, Key)>,
+    pub(crate) first_samples: Vec<(NodeId, Key)>,
 }
 
 impl Samplers {
@@ -40,12 +40,12 @@ impl Samplers {
             *series = series.with(ProbeKind::Utilization);
         }
         let intervals = [probes.rate_interval, probes.queue_interval];
-        Self { by_host, by_port, intervals, first_looks: Vec::new() }
+        Self { by_host, by_port, intervals, first_samples: Vec::new() }
     }
 
     fn begin(&mut self, node: NodeId, kind: u8) {
-        let look = |interval| (node, Key::new(Time::ZERO + interval, EventClass::Probe, 0, kind));
-        self.first_looks.extend(self.intervals[usize::from(kind)].map(look));
+        let reading = |interval| (node, Key::new(Time::ZERO + interval, EventClass::Probe, 0, kind));
+        self.first_samples.extend(self.intervals[usize::from(kind)].map(reading));
     }
 
     /// What looks at the flows of a host.
@@ -123,7 +123,7 @@ impl FlowSampler {
 }
 
 /// What can be seen of a port.
-pub(crate) struct Look {
+pub(crate) struct PortReading {
     /// Time spent sending so far.
     pub(crate) busy: Duration,
     /// Data queue; a NIC has none.
@@ -132,7 +132,7 @@ pub(crate) struct Look {
     pub(crate) phantom: Option<Bytes>,
 }
 
-impl Look {
+impl PortReading {
     /// At a switch's port.
     pub(crate) fn at(port: &Port, now: Time) -> Self {
         Self { busy: port.busy_until(now), queue: Some(port.queued(now)), phantom: port.phantom(now) }
@@ -149,11 +149,11 @@ pub(crate) struct PortSampler {
 }
 
 impl PortSampler {
-    pub(crate) fn sample(&mut self, now: Time, look: impl Fn(PortId) -> Look) {
+    pub(crate) fn sample(&mut self, now: Time, reading: impl Fn(PortId) -> PortReading) {
         let span = now.since(self.last);
         self.last = now;
         for (id, series, busy_before) in &mut self.ports {
-            let Look { busy, queue, phantom } = look(*id);
+            let PortReading { busy, queue, phantom } = reading(*id);
             let share = (!span.is_zero()).then(|| busy.saturating_sub(*busy_before) / span);
             *busy_before = busy;
             let values = [

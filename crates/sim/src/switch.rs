@@ -3,8 +3,8 @@
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::outcome::Sample;
 use crate::plan::Plan;
-use crate::probe::{Look, PORTS, PortSampler};
-use crate::tap::PortTap;
+use crate::port_tracer::PortTracer;
+use crate::probe::{PORTS, PortReading, PortSampler};
 use farspan_fabric::switch::{Arrival, Buckets, PortEvent, Sink, Span, shared};
 use farspan_fabric::{PacketId, Packets};
 use farspan_trace::PacketEvent;
@@ -30,7 +30,7 @@ pub(crate) struct Switch {
     pub(crate) fabric: farspan_fabric::Switch<Channel>,
     sampler: PortSampler,
     /// Of its ports, if any is traced.
-    tap: Option<PortTap>,
+    port_tracer: Option<PortTracer>,
     plan: Arc<Plan>,
     node: NodeId,
 }
@@ -50,7 +50,7 @@ impl Sink<Channel> for Window<'_, PacketId> {
 /// `COMPLETIONS`: whether these are events.
 struct ToEngine<'a, O, const COMPLETIONS: bool> {
     out: &'a mut O,
-    tap: Option<&'a mut PortTap>,
+    port_tracer: Option<&'a mut PortTracer>,
 }
 
 impl<O: Outbox<PacketId>, const COMPLETIONS: bool> Sink<Channel> for ToEngine<'_, O, COMPLETIONS> {
@@ -72,12 +72,12 @@ impl<O: Outbox<PacketId>, const COMPLETIONS: bool> Sink<Channel> for ToEngine<'_
 
     #[inline]
     fn observes(&self) -> bool {
-        self.tap.is_some()
+        self.port_tracer.is_some()
     }
 
     fn observe(&mut self, now: Time, port: PortId, event: PortEvent<'_>) {
-        if let Some(tap) = &mut self.tap {
-            tap.note(now, port, event);
+        if let Some(port_tracer) = &mut self.port_tracer {
+            port_tracer.note(now, port, event);
         }
     }
 }
@@ -115,9 +115,9 @@ impl Switch {
         node: NodeId,
         fabric: farspan_fabric::Switch<Channel>,
         sampler: PortSampler,
-        tap: Option<PortTap>,
+        port_tracer: Option<PortTracer>,
     ) -> Self {
-        Self { fabric, sampler, tap, plan: Arc::clone(plan), node }
+        Self { fabric, sampler, port_tracer, plan: Arc::clone(plan), node }
     }
 
     /// Handles one event, as the oracle hands them out.
@@ -129,7 +129,7 @@ impl Switch {
         out: &mut impl Outbox<PacketId>,
     ) {
         if key.class() == EventClass::Completion {
-            let sink = &mut ToEngine::<_, true> { out, tap: self.tap.as_mut() };
+            let sink = &mut ToEngine::<_, true> { out, port_tracer: self.port_tracer.as_mut() };
             return self.fabric.complete(key.at(), PortId(key.id()), packets, sink);
         }
         self.handle_one::<true>(key, payload, Time::MAX, packets, out);
@@ -144,8 +144,8 @@ impl Switch {
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) {
-        let Self { fabric, tap, plan, node, sampler } = self;
-        let sink = &mut ToEngine::<_, COMPLETIONS> { out, tap: tap.as_mut() };
+        let Self { fabric, port_tracer, plan, node, sampler } = self;
+        let sink = &mut ToEngine::<_, COMPLETIONS> { out, port_tracer: port_tracer.as_mut() };
         let (now, id) = (key.at(), PortId(key.id()));
         match payload {
             Payload::Message(packet) => return fabric.arrive(now, id, packet, horizon, packets, sink),
@@ -164,7 +164,7 @@ impl Switch {
             }
             _ => {
                 fabric.advance(now, packets, sink);
-                sampler.sample(now, |port| Look::at(fabric.port(port), now));
+                sampler.sample(now, |port| PortReading::at(fabric.port(port), now));
                 if let Some(interval) = plan.queue_interval {
                     out.wake(Key::new(now + interval, EventClass::Probe, 0, PORTS));
                 }
@@ -185,10 +185,10 @@ impl Switch {
         let (start, end, horizon) = (window.start(), window.end(), window.until());
         let arrivals = if self.fabric.wants_order() { window.take_sorted() } else { window.take_packed() };
         let span = Span { start, end, horizon, ingress: window.channels() };
-        if self.tap.is_none() {
+        if self.port_tracer.is_none() {
             return self.fabric.run(&span, arrivals, buckets, packets, window);
         }
-        let sink = &mut ToEngine::<_, false> { out: window, tap: self.tap.as_mut() };
+        let sink = &mut ToEngine::<_, false> { out: window, port_tracer: self.port_tracer.as_mut() };
         self.fabric.run(&span, arrivals, buckets, packets, sink)
     }
 
@@ -200,13 +200,13 @@ impl Switch {
         while let Some((key, payload)) = window.next() {
             self.handle_one::<false>(key, payload, horizon, packets, window);
         }
-        let sink = &mut ToEngine::<_, false> { out: window, tap: self.tap.as_mut() };
+        let sink = &mut ToEngine::<_, false> { out: window, port_tracer: self.port_tracer.as_mut() };
         self.fabric.advance(last, packets, sink)
     }
 
     /// What happened at its traced ports.
     pub(crate) fn take_trace(&mut self) -> Vec<PacketEvent> {
-        self.tap.iter_mut().flat_map(PortTap::take).collect()
+        self.port_tracer.iter_mut().flat_map(PortTracer::take).collect()
     }
 
     /// Samples taken, in order of time.

@@ -76,7 +76,7 @@ impl FlowTracer {
         let flow = &self.plan.flows[id.index()].flow;
         let what = What::Started { local: flow.src, remote: flow.dst, size: Some(flow.size) };
         self.events.push(FlowEvent { at: now, flow: id, end: End::Sender, what });
-        self.look(now, id, Cause::Sent, endpoint);
+        self.sample(now, id, Cause::Sent, endpoint);
     }
 
     /// The NIC has taken a packet.
@@ -93,7 +93,7 @@ impl FlowTracer {
             let path = is_new.then_some(What::PathUsed { entropy });
             let sent = What::Sent { header, size, entropy, again };
             self.extend(now, flow, End::Sender, path.into_iter().chain([sent]));
-            return self.look(now, flow, Cause::Sent, endpoint);
+            return self.sample(now, flow, Cause::Sent, endpoint);
         }
         let Some(receiving) = self.receiving.get_mut(&flow) else { return };
         let news = receiving.said(&header, &self.plan);
@@ -111,7 +111,7 @@ impl FlowTracer {
         let Some(seq) = data_packet(&header) else {
             if self.sending.contains_key(&flow) {
                 self.extend(now, flow, End::Sender, [arrived]);
-                self.look(now, flow, Cause::Header(&header), endpoint);
+                self.sample(now, flow, Cause::Header(&header), endpoint);
             }
             return;
         };
@@ -135,7 +135,7 @@ impl FlowTracer {
     /// Timers of the endpoint have run out.
     pub(crate) fn timed_out(&mut self, now: Time, endpoint: &Endpoint) {
         let live: Vec<_> = self.sending.iter().filter(|(_, s)| s.is_live).map(|(flow, _)| *flow).collect();
-        live.into_iter().for_each(|flow| self.look(now, flow, Cause::Timer, endpoint));
+        live.into_iter().for_each(|flow| self.sample(now, flow, Cause::Timer, endpoint));
     }
 
     fn extend(&mut self, at: Time, flow: FlowId, end: End, news: impl IntoIterator<Item = What>) {
@@ -143,7 +143,7 @@ impl FlowTracer {
     }
 
     /// Looks at what an event has changed of a sender.
-    fn look(&mut self, now: Time, flow: FlowId, cause: Cause<'_>, endpoint: &Endpoint) {
+    fn sample(&mut self, now: Time, flow: FlowId, cause: Cause<'_>, endpoint: &Endpoint) {
         let Some(sending) = self.sending.get_mut(&flow).filter(|sending| sending.is_live) else { return };
         if let Cause::Header(Header::Feedback(feedback)) = cause {
             sending.sample(now, feedback);

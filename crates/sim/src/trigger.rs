@@ -147,16 +147,16 @@ pub(crate) struct Waiting {
     /// By trigger: ends seen here.
     ends: BTreeMap<u32, u32>,
     /// By trigger: words that came, of barriers one from each host that sees ends.
-    heard: BTreeMap<u32, u32>,
+    notified: BTreeMap<u32, u32>,
     /// Flows that wait for their start alone.
     ready: BTreeSet<FlowId>,
     /// What other hosts are to hear: who, when, of which trigger.
-    pub(crate) words: Vec<(HostId, Time, u32)>,
+    pub(crate) notifications: Vec<(HostId, Time, u32)>,
     /// By flow that a trigger started here: flow, when.
     pub(crate) started: Rows<2>,
     /// Flows that wait for no other any more.
     pub(crate) released: u64,
-    /// Words spoken to other hosts, less those heard: over all hosts, the words under way.
+    /// Words spoken to other hosts, less those notified: over all hosts, the words under way.
     pub(crate) under_way: i64,
 }
 
@@ -165,9 +165,9 @@ impl Waiting {
         Self {
             host,
             ends: BTreeMap::new(),
-            heard: BTreeMap::new(),
+            notified: BTreeMap::new(),
             ready: BTreeSet::new(),
-            words: Vec::new(),
+            notifications: Vec::new(),
             started: Rows::default(),
             released: 0,
             under_way: 0,
@@ -186,9 +186,9 @@ impl Waiting {
             }
             for &host in &plan.hosts {
                 match plan.takes(self.host, host) {
-                    None => free.extend(self.heard(triggers, trigger)),
+                    None => free.extend(self.on_notify(triggers, trigger)),
                     Some(time) => {
-                        self.words.push((host, now + time, trigger));
+                        self.notifications.push((host, now + time, trigger));
                         self.under_way += 1;
                     }
                 }
@@ -198,20 +198,20 @@ impl Waiting {
     }
 
     /// Word has come of a trigger. Gives the flows that may start now.
-    pub(crate) fn heard<'a>(
+    pub(crate) fn on_notify<'a>(
         &mut self,
         triggers: &'a Triggers,
         trigger: u32,
     ) -> impl Iterator<Item = FlowId> + use<'a> {
         let plan = &triggers.plans[trigger as usize];
-        let words = self.heard.entry(trigger).or_default();
-        *words += 1;
+        let count = self.notified.entry(trigger).or_default();
+        *count += 1;
         let mine = plan.targets_at(self.host);
         let free = match plan.rule {
-            Rule::All if *words as usize == plan.sources.len() => mine,
+            Rule::All if *count as usize == plan.sources.len() => mine,
             Rule::All => &[],
             Rule::Next => {
-                let found = mine.binary_search_by_key(&(*words - 1), |target| target.1);
+                let found = mine.binary_search_by_key(&(*count - 1), |target| target.1);
                 found.map_or(&[][..], |i| &mine[i..=i])
             }
         };

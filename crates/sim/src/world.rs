@@ -1,18 +1,18 @@
 //! Builds the nodes, lets an engine run them, and sums up what became of it.
 
 use crate::delay::DelayHistogram;
-use crate::drive::{Drive, Engine, Place};
 use crate::engine::{EventClass, Key, Map, Pause};
+use crate::executor::{Engine, Executor, NetworkNode};
 use crate::host::Host;
+use crate::instrumentation::Instrumentation;
 use crate::nic::Nic;
 use crate::outcome::{Amount, Outcome, PortOutcome, Sample, Totals, Traced};
 use crate::plan::Plan;
+use crate::port_tracer::PortTracer;
 use crate::probe::Samplers;
 use crate::spec::{EngineKind, Progress, Spec};
 use crate::switch::{Switch, port_changes, routes_change};
-use crate::tap::PortTap;
 use crate::trace::FlowTracer;
-use crate::watch::Watch;
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{
@@ -41,7 +41,7 @@ struct World {
 impl World {
     fn new(spec: &Spec, kind: EngineKind) -> Self {
         let plan = Arc::new(Plan::new(spec));
-        let drive = Drive::new(spec, kind);
+        let executor = Executor::new(spec, kind);
         let mut probes = Samplers::new(spec);
         let mut models = Models::default();
         let reverse: Arc<[PortId]> = spec.network.reverse_links().into();
@@ -49,19 +49,20 @@ impl World {
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);
             let faults = NodeFaults::new(&plan.faults, ports.clone(), plan.seed);
-            let tap = PortTap::new(&plan, spec.trace.ports_of(&ports));
+            let port_tracer = PortTracer::new(&plan, spec.trace.ports_of(&ports));
             nodes.push(if node.0 < spec.network.hosts {
-                let nic = drive.map.channels[ports.start as usize];
+                let nic = executor.map.channels[ports.start as usize];
                 let mut host = Host::new(&plan, HostId(node.0), nic);
                 (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
-                host.watch = Watch::new(faults, tap, FlowTracer::new(spec, &plan, node));
-                Place::Host(Box::new(host))
+                host.instruments =
+                    Instrumentation::new(faults, port_tracer, FlowTracer::new(spec, &plan, node));
+                NetworkNode::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
                 let changes =
                     |id| spec.shared != shared::Config::None || changes.iter().any(|&(_, port)| port == id);
                 let port = |id| {
-                    (models.port(spec, PortId(id), changes(PortId(id))), drive.map.channels[id as usize])
+                    (models.port(spec, PortId(id), changes(PortId(id))), executor.map.channels[id as usize])
                 };
                 let sampler = probes.ports(node, ports.clone());
                 let config = SwitchConfig {
@@ -72,33 +73,33 @@ impl World {
                     seed: plan.seed,
                     faults,
                     shared: spec.shared.build().map(|model| (model, Arc::clone(&reverse))),
-                    is_ordered: drive.is_ordered || tap.is_some(),
+                    is_ordered: executor.is_ordered || port_tracer.is_some(),
                 };
                 let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());
-                Place::Switch(Box::new(Switch::new(&plan, node, fabric, sampler, tap)))
+                NetworkNode::Switch(Box::new(Switch::new(&plan, node, fabric, sampler, port_tracer)))
             });
         }
         let changes = changes(&plan, &nodes);
-        let mut engine = drive.engine(nodes);
+        let mut engine = executor.engine(nodes);
         for (node, key) in changes {
-            engine.wake(&drive.map, node, key);
+            engine.wake(&executor.map, node, key);
         }
-        for (node, key) in probes.first_looks {
-            engine.wake(&drive.map, node.0, key);
+        for (node, key) in probes.first_samples {
+            engine.wake(&executor.map, node.0, key);
         }
         for (id, flow) in (0..).zip(&plan.flows) {
             let start = Key::new(flow.flow.start, EventClass::Start, id, 0);
-            engine.wake(&drive.map, flow.flow.src.0, start);
+            engine.wake(&executor.map, flow.flow.src.0, start);
         }
-        Self { plan, map: drive.map, engine }
+        Self { plan, map: executor.map, engine }
     }
 
-    fn place(&self, node: u32) -> &Place {
+    fn node(&self, node: u32) -> &NetworkNode {
         self.engine.node(&self.map, node)
     }
 
-    fn places(&self) -> impl Iterator<Item = &Place> {
-        (0..self.map.places.len() as u32).map(|node| self.place(node))
+    fn nodes(&self) -> impl Iterator<Item = &NetworkNode> {
+        (0..self.map.locations.len() as u32).map(|node| self.node(node))
     }
 
     fn run(mut self, spec: &Spec, progress: &mut dyn FnMut(&Progress) -> bool) -> Outcome {
@@ -150,9 +151,9 @@ impl World {
     }
 
     fn hosts(&self) -> impl Iterator<Item = &Host> {
-        self.places().filter_map(|place| match place {
-            Place::Host(host) => Some(&**host),
-            Place::Switch(_) => None,
+        self.nodes().filter_map(|place| match place {
+            NetworkNode::Host(host) => Some(&**host),
+            NetworkNode::Switch(_) => None,
         })
     }
 
@@ -168,10 +169,10 @@ impl World {
 
     /// All ports by id.
     fn ports(&self) -> impl Iterator<Item = Line<'_>> {
-        self.places().flat_map(|place| {
+        self.nodes().flat_map(|place| {
             let (nic, switch) = match place {
-                Place::Host(host) => (Some(Line::Nic(&host.nic)), None),
-                Place::Switch(switch) => (None, Some(switch)),
+                NetworkNode::Host(host) => (Some(Line::Nic(&host.nic)), None),
+                NetworkNode::Switch(switch) => (None, Some(switch)),
             };
             let ports = switch.into_iter().flat_map(|switch| switch.fabric.ports());
             nic.into_iter().chain(ports.map(Line::Port))
@@ -229,9 +230,9 @@ impl World {
 
     /// What is known of a flow but for its end.
     fn flow_under_way(&self, id: FlowId, plan: &crate::plan::FlowPlan, end: Time) -> FlowOutcome {
-        let host = |id: HostId| match self.place(id.0) {
-            Place::Host(host) => host,
-            Place::Switch(_) => unreachable!("hosts come first"),
+        let host = |id: HostId| match self.node(id.0) {
+            NetworkNode::Host(host) => host,
+            NetworkNode::Switch(_) => unreachable!("hosts come first"),
         };
         let flow = &plan.flow;
         let mut outcome =
@@ -247,10 +248,12 @@ impl World {
 
     /// What the link behind each port has lost, by id.
     fn losses(&self) -> impl Iterator<Item = Lost> {
-        (0..).zip(self.places()).flat_map(|(node, place)| {
+        (0..).zip(self.nodes()).flat_map(|(node, place)| {
             let faults = match place {
-                Place::Host(host) => host.watch.as_deref().and_then(|watch| watch.faults.as_ref()),
-                Place::Switch(switch) => switch.fabric.faults(),
+                NetworkNode::Host(host) => {
+                    host.instruments.as_deref().and_then(|instruments| instruments.faults.as_ref())
+                }
+                NetworkNode::Switch(switch) => switch.fabric.faults(),
             };
             let ports = self.plan.network.ports_of(NodeId(node));
             ports.map(move |port| faults.map_or(Lost::default(), |faults| faults.lost(PortId(port))))
@@ -310,14 +313,14 @@ impl World {
     /// What happened to traced flows, by flow, end and time, and at traced ports, by time and port.
     fn trace(&mut self, end: Time) -> Traced {
         let mut traced = Traced::default();
-        for node in 0..self.map.places.len() as u32 {
+        for node in 0..self.map.locations.len() as u32 {
             match self.engine.node_mut(&self.map, node) {
-                Place::Host(host) => {
+                NetworkNode::Host(host) => {
                     let (flows, packets) = host.take_trace();
                     traced.flows.extend(flows);
                     traced.packets.extend(packets);
                 }
-                Place::Switch(switch) => traced.packets.extend(switch.take_trace()),
+                NetworkNode::Switch(switch) => traced.packets.extend(switch.take_trace()),
             }
         }
         // What a NIC has taken leaves later; what leaves at the end has not left.
@@ -330,10 +333,10 @@ impl World {
     /// All samples up to the end, by time, then probe, then id.
     fn samples(&mut self, end: Time) -> Vec<Sample> {
         let mut all = Vec::new();
-        for node in 0..self.map.places.len() as u32 {
+        for node in 0..self.map.locations.len() as u32 {
             all.extend(match self.engine.node_mut(&self.map, node) {
-                Place::Host(host) => host.take_samples(),
-                Place::Switch(switch) => switch.take_samples(),
+                NetworkNode::Host(host) => host.take_samples(),
+                NetworkNode::Switch(switch) => switch.take_samples(),
             });
         }
         all.retain(|sample| sample.at <= end);
@@ -408,10 +411,10 @@ impl Models {
 }
 
 /// What changes at which nodes while they run: ports with faults, and the routes of all switches.
-fn changes(plan: &Plan, nodes: &[Place]) -> Vec<(u32, Key)> {
+fn changes(plan: &Plan, nodes: &[NetworkNode]) -> Vec<(u32, Key)> {
     let mut changes = Vec::new();
     for (node, place) in (0..).zip(nodes) {
-        let Place::Switch(switch) = place else { continue };
+        let NetworkNode::Switch(switch) = place else { continue };
         let faults = switch.fabric.faults();
         let ports = faults.iter().flat_map(|faults| faults.changes());
         changes.extend(ports.map(|(at, port)| (node, port_changes(at, port))));

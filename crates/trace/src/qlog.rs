@@ -178,7 +178,7 @@ impl<W: Write> Writer<W> {
     /// A packet as `packet_sent` and `packet_received` show it. ACKs and NACKs have no number.
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
         let (number, frame) = match header {
-            Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.piece(data)),
+            Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.segment(data)),
             Header::Feedback(feedback) => (None, word(feedback)),
             header => unreachable!("no frame has a place for {header:?}"),
         };
@@ -194,7 +194,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// What a data packet carries.
-    fn piece(&self, data: &Data) -> Value {
+    fn segment(&self, data: &Data) -> Value {
         let raw = json!({ "length": data.len });
         let payload = self.layout.as_ref().map(|layout| layout.payload(data.seq));
         match payload {

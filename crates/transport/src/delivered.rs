@@ -1,6 +1,6 @@
 //! What stays of receivers that are complete: a small record each, found by flow, so that late duplicates are answered.
 
-use crate::receiver::Tally;
+use crate::receiver::Counters;
 use crate::table::hash;
 use alloc::vec::Vec;
 use farspan_units::FlowId;
@@ -9,19 +9,19 @@ use hashbrown::HashTable;
 /// The records in order of completion, 24 bytes each, and an index of 6 to 12 bytes a record.
 #[derive(Debug, Default)]
 pub(crate) struct Delivered {
-    records: Vec<(FlowId, Tally)>,
+    records: Vec<(FlowId, Counters)>,
     index: HashTable<u32>,
 }
 
 impl Delivered {
     /// Keeps the record of a flow that has none.
-    pub(crate) fn insert(&mut self, flow: FlowId, tally: Tally) {
+    pub(crate) fn insert(&mut self, flow: FlowId, counters: Counters) {
         let place = self.records.len();
         if place == self.records.capacity() {
             // Records are many and stay: an eighth more is enough room, and twice as much would be most of the cost.
             self.records.reserve_exact(place / 8 + 1);
         }
-        self.records.push((flow, tally));
+        self.records.push((flow, counters));
         let records = &self.records;
         self.index.insert_unique(hash(flow), place as u32, |&place| hash(records[place as usize].0));
     }
@@ -37,12 +37,12 @@ impl Delivered {
     }
 
     /// The record of a flow that is complete.
-    pub(crate) fn get(&self, flow: FlowId) -> Option<&Tally> {
+    pub(crate) fn get(&self, flow: FlowId) -> Option<&Counters> {
         self.place(flow).map(|place| &self.records[place].1)
     }
 
     /// The record of a flow that is complete.
-    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut Tally> {
+    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut Counters> {
         self.place(flow).map(|place| &mut self.records[place].1)
     }
 }
@@ -57,17 +57,21 @@ mod tests {
     fn each_flow_has_its_own_record_however_many_there_are() {
         let mut delivered = Delivered::default();
         let flows = || (0..5000).map(|n| FlowId(n * 7919));
-        flows().for_each(|flow| delivered.insert(flow, Tally::of_packets(flow.0)));
+        flows().for_each(|flow| delivered.insert(flow, Counters::of_packets(flow.0)));
         for flow in flows() {
             let data =
                 Data { flow, seq: 0, packets: flow.0, len: 1, sent_at: Time::ZERO, entropy: 0, profile: 0 };
-            let tally = delivered.get_mut(flow).expect("it is there");
-            assert_eq!(tally.on_duplicate(&data, false).is_some(), flow.0 > 0, "the record is this flow's");
+            let counters = delivered.get_mut(flow).expect("it is there");
+            assert_eq!(
+                counters.on_duplicate(&data, false).is_some(),
+                flow.0 > 0,
+                "the record is this flow's"
+            );
             let arrived =
                 delivered.get(flow).expect("it is there").view(flow, true, 0, 0).counters.arrived_packets;
             assert_eq!(arrived, u64::from(flow.0 > 0));
         }
         assert!(!delivered.contains(FlowId(1)));
-        assert_eq!(size_of::<(FlowId, Tally)>(), 24);
+        assert_eq!(size_of::<(FlowId, Counters)>(), 24);
     }
 }

@@ -12,7 +12,7 @@ use farspan_units::{Bytes, Duration};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Route {
     pub(crate) path: Path,
-    pub(crate) congestion: congestion::Law,
+    pub(crate) congestion: congestion::Params,
     pub(crate) balance: balance::Config,
     pub(crate) recovery: recovery::Config,
     pub(crate) window_check: WindowCheck,
@@ -41,7 +41,7 @@ impl Route {
             coding::Config::Mds(mds) => mds.timer,
         };
         Self {
-            congestion: congestion.law(&path),
+            congestion: congestion.params(&path),
             balance: balance.clone(),
             recovery: *recovery,
             window_check: *window_check,

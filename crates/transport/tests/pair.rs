@@ -68,14 +68,14 @@ struct Host {
 }
 
 /// The piece of a message that starts there, in this block.
-fn piece(message: &[u8], block: &Block, start: u64) -> Vec<u8> {
+fn segment(message: &[u8], block: &Block, start: u64) -> Vec<u8> {
     message[start as usize..(start + MSS).min(block.source.end) as usize].to_vec()
 }
 
 /// All parity of a block, each so long.
 fn parity(message: &[u8], block: &Block, len: usize) -> Vec<Vec<u8>> {
     let pieces: Vec<_> =
-        block.source.clone().step_by(MSS as usize).map(|start| piece(message, block, start)).collect();
+        block.source.clone().step_by(MSS as usize).map(|start| segment(message, block, start)).collect();
     let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
     let mut parity = vec![vec![0; len]; block.shape.parity().into()];
     let mut out: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
@@ -280,7 +280,7 @@ impl Pair {
         let is_here = |i: usize| arrived[&flow].contains(&(first + i as u32));
         let message = incoming.get_mut(&flow).unwrap();
         let mut pieces: Vec<Vec<u8>> =
-            block.source.clone().step_by(MSS as usize).map(|start| piece(message, block, start)).collect();
+            block.source.clone().step_by(MSS as usize).map(|start| segment(message, block, start)).collect();
         let of_parity = |i: usize| parity.get(&(flow, first + i as u32)).map(Vec::as_slice);
         let present: Vec<Option<&[u8]>> = (0..usize::from(block.shape.packets()))
             .map(|i| if i < data { is_here(i).then(|| pieces[i].as_slice()) } else { of_parity(i) })

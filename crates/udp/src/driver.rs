@@ -464,10 +464,10 @@ mod tests {
             datagram.resize(datagram.len() + 100, fill);
             datagram
         };
-        assert_eq!(feed(&mut driver, 1, piece(0, 1)), None);
-        assert_eq!(feed(&mut driver, 2, piece(0, 2)), None);
+        assert_eq!(feed(&mut driver, 1, segment(0, 1)), None);
+        assert_eq!(feed(&mut driver, 2, segment(0, 2)), None);
         for (port, fill) in [(2_u16, 2_u8), (1, 1)] {
-            let outcome = feed(&mut driver, port, piece(1, fill));
+            let outcome = feed(&mut driver, port, segment(1, fill));
             let Some(Outcome::Received { from, report, bytes, .. }) = outcome else { panic!("{outcome:?}") };
             assert_eq!((from, report.flow, bytes), (peer(port), FlowId(1), vec![fill; 200]));
         }

@@ -126,7 +126,7 @@ impl Incoming {
         let number = blocks.layout.block_of(seq);
         if blocks.parity.contains_key(&number) {
             let source = blocks.layout.block(number).source;
-            if blocks.pieces(&source, self.mss).all(|piece| blocks.is_here(piece)) {
+            if blocks.segments(&source, self.mss).all(|piece| blocks.is_here(piece)) {
                 blocks.parity.remove(&number);
             }
         }
@@ -142,7 +142,7 @@ impl Incoming {
         let parity = blocks.parity.remove(&block.number).unwrap_or_default();
         let (mut there, mut lost) = (Vec::new(), Vec::new());
         for (piece, bytes) in
-            blocks.pieces(&block.source, self.mss).zip(self.bytes[range].chunks_mut(self.mss))
+            blocks.segments(&block.source, self.mss).zip(self.bytes[range].chunks_mut(self.mss))
         {
             if blocks.is_here(piece) {
                 there.push(Some(&*bytes));
@@ -155,7 +155,7 @@ impl Incoming {
             parity.iter().find(|(index, _)| *index == wanted).map(|(_, bytes)| bytes.as_slice())
         }));
         code(block.shape).reconstruct(&there, &mut lost)?;
-        for piece in blocks.pieces(&block.source, self.mss) {
+        for piece in blocks.segments(&block.source, self.mss) {
             blocks.set_here(piece);
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Incoming {
 
 impl Blocks {
     /// The numbers of the pieces in a range of the message.
-    fn pieces(&self, source: &Range<u64>, mss: usize) -> Range<usize> {
+    fn segments(&self, source: &Range<u64>, mss: usize) -> Range<usize> {
         let range = range(source);
         range.start / mss..range.end.div_ceil(mss)
     }
@@ -181,7 +181,7 @@ impl Blocks {
     }
 
     fn on_source(&mut self, source: &Range<u64>, mss: usize) {
-        for piece in self.pieces(source, mss) {
+        for piece in self.segments(source, mss) {
             self.set_here(piece);
         }
     }

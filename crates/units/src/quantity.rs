@@ -174,7 +174,7 @@ impl Bytes {
     /// # Panics
     /// If `piece` is zero.
     #[must_use]
-    pub const fn pieces(self, piece: Self) -> u64 {
+    pub const fn segments(self, piece: Self) -> u64 {
         self.0.div_ceil(piece.0)
     }
     /// This size times a non-negative factor, rounded to the nearest byte.

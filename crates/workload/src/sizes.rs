@@ -284,7 +284,7 @@ impl SizeDistribution {
     /// If `payload` is zero.
     #[must_use]
     pub fn mean_packets(&self, payload: Bytes) -> f64 {
-        let most = self.largest().pieces(payload);
+        let most = self.largest().segments(payload);
         (0..most).map(|j| 1.0 - self.cdf(payload * j)).sum()
     }
 

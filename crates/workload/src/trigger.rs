@@ -68,7 +68,7 @@ impl Trigger {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Stuck {
     /// Each of these flows waits for the next one, and the last for the first.
-    Circle(Vec<u32>),
+    Cycle(Vec<u32>),
     /// The flow comes as number `place` (from 1) of its trigger, which waits for fewer ends than that.
     Starved { flow: u32, place: usize, needed: usize },
 }
@@ -78,7 +78,7 @@ pub(crate) enum Stuck {
 /// Which flows start does not depend on the order in which others end: a trigger counts ends, whoever brings them. So one
 /// walk in any order decides.
 pub(crate) fn stuck(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
-    starved(triggers).or_else(|| circle(flows, triggers))
+    starved(triggers).or_else(|| cycle(flows, triggers))
 }
 
 fn starved(triggers: &[Trigger]) -> Option<Stuck> {
@@ -89,7 +89,7 @@ fn starved(triggers: &[Trigger]) -> Option<Stuck> {
     })
 }
 
-fn circle(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
+fn cycle(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
     let mut trigger_of = vec![None; flows];
     let mut ends: Vec<(u32, u32)> = Vec::new();
     for (number, trigger) in (0..).zip(triggers) {
@@ -104,7 +104,7 @@ fn circle(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
         let at = *walk.last().expect("the walk has begun");
         if let Some(before) = place[at as usize].replace(walk.len() - 1) {
             walk.pop();
-            return Some(Stuck::Circle(walk.split_off(before)));
+            return Some(Stuck::Cycle(walk.split_off(before)));
         }
         let trigger: u32 = trigger_of[at as usize].expect("a flow that waits for nothing starts");
         let mut awaited = triggers[trigger as usize].awaited();
@@ -161,11 +161,11 @@ mod tests {
             trigger(Rule::All, &[], &[3], &[2]),
             trigger(Rule::All, &[1], &[], &[3]),
         ];
-        assert_eq!(stuck(5, &triggers), Some(Stuck::Circle(vec![1, 2, 3])));
-        assert_eq!(stuck(2, &[trigger(Rule::All, &[0], &[0], &[0, 1])]), Some(Stuck::Circle(vec![0])));
+        assert_eq!(stuck(5, &triggers), Some(Stuck::Cycle(vec![1, 2, 3])));
+        assert_eq!(stuck(2, &[trigger(Rule::All, &[0], &[0], &[0, 1])]), Some(Stuck::Cycle(vec![0])));
         // The first of a queue that only its own members feed.
         let queue = [trigger(Rule::Next, &[0, 1], &[], &[0, 1])];
-        assert_eq!(stuck(2, &queue), Some(Stuck::Circle(vec![0])));
+        assert_eq!(stuck(2, &queue), Some(Stuck::Cycle(vec![0])));
     }
 
     #[test]

@@ -8,7 +8,7 @@
 
 mod slab;
 
-pub use slab::{PacketId, Packets, Parcel, Side};
+pub use slab::{MovedPacket, PacketId, Packets, Side};
 
 use farspan_units::{Bytes, FlowId, HostId};
 

@@ -54,7 +54,7 @@ pub struct Side {
 
 /// A packet outside a slab, with what it carries beside its record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Parcel {
+pub struct MovedPacket {
     packet: Packet,
     side: Side,
 }
@@ -152,13 +152,13 @@ impl Packets {
     }
 
     /// Takes a packet out with what it carries, for another slab.
-    pub fn take(&mut self, id: PacketId) -> Parcel {
+    pub fn take(&mut self, id: PacketId) -> MovedPacket {
         let side = self.side(id);
-        Parcel { packet: self.remove(id), side }
+        MovedPacket { packet: self.remove(id), side }
     }
 
     /// Takes in a packet that was in another slab.
-    pub fn put(&mut self, Parcel { packet, side }: Parcel) -> PacketId {
+    pub fn put(&mut self, MovedPacket { packet, side }: MovedPacket) -> PacketId {
         let id = self.insert(packet);
         if side != Side::default() {
             *self.side_mut(id) = side;

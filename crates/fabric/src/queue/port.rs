@@ -1,9 +1,9 @@
 //! A port: buffer x markers x overflow x service, at the end of one link.
 
+mod counters;
 mod fifo;
 mod integral;
 mod model;
-mod tell;
 
 use super::list::List;
 use super::marking::PhantomQueue;
@@ -172,7 +172,7 @@ impl Port {
         if self.model.fifo {
             self.forward_in_turn(now, packet, horizon)
         } else {
-            self.pass(now, packet, horizon)
+            self.bypass(now, packet, horizon)
         }
     }
 
@@ -238,7 +238,7 @@ impl Port {
 
     /// [`Self::forward`] at a port that is not FIFO: a control packet goes before all that waits.
     #[inline(always)]
-    pub(crate) fn pass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
+    pub(crate) fn bypass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.next_at > now, "something is overdue");
         if !(packet.control() && self.model.control_priority && self.control.is_empty()) {
             return None;

@@ -93,8 +93,8 @@ fn base_rtts_are_those_of_the_published_set_up() {
     let network = two_sites();
     let routes = Routes::new(&network, 1);
     let rtt = |to| {
-        let walk = routes.walk(&network, HostId(0), HostId(to));
-        walk.one_way(&network, Bytes::new(4160)) + walk.one_way(&network, Bytes::new(64))
+        let routed = routes.path(&network, HostId(0), HostId(to));
+        routed.one_way(&network, Bytes::new(4160)) + routed.one_way(&network, Bytes::new(64))
     };
     assert_eq!(rtt(127), Duration::from_ps(14_027_520));
     assert_eq!(rtt(255), Duration::from_ps(1_792_041_280));
@@ -114,9 +114,9 @@ fn a_message_takes_its_packets_one_after_the_other_over_the_slowest_link() {
     }
     .build()
     .unwrap();
-    let walk = Routes::new(&network, 1).walk(&network, HostId(0), HostId(1));
+    let routed = Routes::new(&network, 1).path(&network, HostId(0), HostId(1));
     let (full, last) = (Bytes::new(4160), Bytes::new(164));
-    let ten = walk.message(&network, 10, full, last);
+    let ten = routed.message(&network, 10, full, last);
     let fast = Rate::from_gbps(100);
     // Nine full packets pass the bottleneck back to back; the short last one catches up with the ninth, which still
     // occupies the last link.
@@ -126,7 +126,7 @@ fn a_message_takes_its_packets_one_after_the_other_over_the_slowest_link() {
         + fast.transmission(last)
         + Duration::from_us(7);
     assert_eq!(ten, expected);
-    assert_eq!(walk.message(&network, 1, full, last), walk.one_way(&network, last));
+    assert_eq!(routed.message(&network, 1, full, last), routed.one_way(&network, last));
 }
 
 #[test]

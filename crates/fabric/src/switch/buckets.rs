@@ -34,7 +34,7 @@ impl<A: Arrival> Buckets<A> {
     /// Deals packets, one or more and up to [`Self::ROOM`], to `ports` ports, and sets the bits of those that get any in `hit`. What was dealt
     /// before has been taken. A function of its own: its loop needs all registers.
     #[inline(never)]
-    pub(super) fn deal(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
+    pub(super) fn partition(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
         assert!(
             from.len() <= Self::ROOM && self.held == 0,
             "what was dealt before has been taken, and this finds room"
@@ -142,7 +142,7 @@ mod tests {
             let mut draw = |n| Numbered(random.below(50), random.below(ports as u64) as usize, n as u32);
             let packets: Vec<_> = (0..count).map(&mut draw).collect();
             let mut hit = vec![0; 1 + round % 2];
-            buckets.deal(ports, &packets, &Own, &mut hit);
+            buckets.partition(ports, &packets, &Own, &mut hit);
             for port in 0..ports {
                 let mut expected: Vec<_> =
                     packets.iter().filter(|packet| packet.1 == port).copied().collect();

@@ -38,7 +38,7 @@ impl<L> Egress<L> {
             let admission = self.port.enqueue_data(now, id, packets, Gate::Open);
             return self.admitted(admission, id, jitter, packets);
         }
-        match self.port.pass(now, &packets[id], horizon) {
+        match self.port.bypass(now, &packets[id], horizon) {
             Some(ends) => {
                 let arrival = self.jitter.arrival(ends + self.port.model().delay(), jitter, false);
                 sink.send(&self.link, arrival, id);

@@ -166,7 +166,7 @@ impl Independent {
     ) -> Time {
         let Lookup { routes, leaf_of, first_port } = &core.lookup;
         let egress = Of { routes, leaf_of, first_port: *first_port, packets };
-        buckets.deal(core.ports.len(), arrivals, &egress, &mut self.busy);
+        buckets.partition(core.ports.len(), arrivals, &egress, &mut self.busy);
         let mut next = Time::MAX;
         for (word, busy) in self.busy.iter_mut().enumerate() {
             for port in ones(word, *busy) {

@@ -302,7 +302,7 @@ impl Graph {
         if network.groups.is_empty() {
             return Ok(());
         }
-        let Some((leaf, circle)) = Routes::new(network, 0).circle(network) else { return Ok(()) };
+        let Some((leaf, circle)) = Routes::new(network, 0).routing_loop(network) else { return Ok(()) };
         let name = |node: &NodeId| network.nodes[node.index()].name.as_str();
         let group = circle.iter().find_map(|&switch| said.get(&(switch, leaf)));
         let path = circle.iter().chain(circle.first()).map(name).collect::<Vec<_>>().join(" -> ");

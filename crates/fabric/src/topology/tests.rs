@@ -75,7 +75,7 @@ fn parking_lot() -> ParkingLot {
 
 /// The links between hosts along one of the shortest ways.
 fn hops(network: &Network, from: u32, to: u32) -> usize {
-    crate::Routes::new(network, 1).walk(network, HostId(from), HostId(to)).links.len()
+    crate::Routes::new(network, 1).path(network, HostId(from), HostId(to)).links.len()
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn the_sides_of_a_dumbbell_meet_over_its_bottleneck_alone() {
         let bottleneck = network.port_named("tor0->tor1#0").expect("the link between the switches");
         let routes = crate::Routes::new(&network, 1);
         for (from, to) in [(0, 3), (2, 5), (0, 1)] {
-            let walk = routes.walk(&network, HostId(from), HostId(to));
-            assert_eq!(walk.links.contains(&bottleneck), (from < 3) != (to < 3), "{from} to {to}");
+            let path = routes.path(&network, HostId(from), HostId(to));
+            assert_eq!(path.links.contains(&bottleneck), (from < 3) != (to < 3), "{from} to {to}");
         }
     }
 }

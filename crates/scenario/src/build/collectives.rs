@@ -104,12 +104,12 @@ impl Shares<'_> {
 
     /// One message, from its start to its last byte at the receiver.
     fn message(&self, each: &Move, all: impl Fn(Resource) -> Bytes) -> Duration {
-        let walk = self.routes.walk(self.network, each.src, each.dst);
+        let path = self.routes.path(self.network, each.src, each.dst);
         let (payload, header) = (self.capacity.payload, self.capacity.header);
-        let packets = each.size.pieces(payload).max(1);
+        let packets = each.size.segments(payload).max(1);
         let last = each.size - payload * (packets - 1) + header;
-        let alone = walk.message(self.network, packets, payload + header, last);
-        let rates = walk.links.iter().map(|port| self.network.links[port.index()].rate);
+        let alone = path.message(self.network, packets, payload + header, last);
+        let rates = path.links.iter().map(|port| self.network.links[port.index()].rate);
         let slowest = rates.min_by_key(|rate| rate.as_bps()).unwrap_or(self.capacity.host);
         let own = slowest.transmission(self.wire(each.size));
         let shared = |resource| self.rate(resource).transmission(all(resource)).saturating_sub(own);
@@ -128,6 +128,6 @@ impl Shares<'_> {
 
     /// Payload with the headers of its packets.
     fn wire(&self, size: Bytes) -> Bytes {
-        size + self.capacity.header * size.pieces(self.capacity.payload).max(1)
+        size + self.capacity.header * size.segments(self.capacity.payload).max(1)
     }
 }

@@ -193,11 +193,11 @@ struct Paths<'a> {
 
 impl Paths<'_> {
     fn path(&self, from: u32, to: u32) -> PathFacts {
-        let walk = self.routes.walk(self.network, HostId(from), HostId(to));
+        let path = self.routes.path(self.network, HostId(from), HostId(to));
         let sizes = [self.sizes.mtu(), self.sizes.header];
-        let base_rtt = sizes.map(|size| walk.one_way(self.network, size)).into_iter().sum();
-        let rate = self.network.links[walk.links[0].index()].rate;
-        PathFacts { hops: walk.links.len(), base_rtt, bdp: rate.bytes_in(base_rtt) }
+        let base_rtt = sizes.map(|size| path.one_way(self.network, size)).into_iter().sum();
+        let rate = self.network.links[path.links[0].index()].rate;
+        PathFacts { hops: path.links.len(), base_rtt, bdp: rate.bytes_in(base_rtt) }
     }
 
     /// The farthest pair inside a site, of its first host's farthest and that one's farthest.

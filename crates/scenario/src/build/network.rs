@@ -157,8 +157,8 @@ fn invalid(error: TopologyError) -> ValueError {
 /// Delays the links between the sites so that the base RTT between hosts of two sites is `rtt`.
 fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), ValueError> {
     let last = HostId(network.hosts - 1);
-    let walk = Routes::new(network, 0).walk(network, HostId(0), last);
-    let without = walk.one_way(network, sizes.mtu()) + walk.one_way(network, sizes.header);
+    let path = Routes::new(network, 0).path(network, HostId(0), last);
+    let without = path.one_way(network, sizes.mtu()) + path.one_way(network, sizes.header);
     if rtt < without {
         let problem = format!("{rtt} is less than the {without} that the links inside the sites take");
         return Err(ValueError::rule(

@@ -45,11 +45,11 @@ pub(super) struct Calendar<M> {
     pub(super) has_frames: bool,
     /// Time between the beginnings of windows, ps.
     step: u64,
-    /// See [`super::Turns::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the
+    /// See [`super::Alternation::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the
     /// others.
-    sides: u64,
+    groups: u64,
     /// By node.
-    side_of: Vec<u8>,
+    group_of: Vec<u8>,
     /// Length of a window, ps: a step for each side.
     pub(super) length: u64,
     /// 2^64 / step, rounded up: a multiplication by it divides by the step.
@@ -77,17 +77,17 @@ pub(super) struct Calendar<M> {
 }
 
 impl<M: Message> Calendar<M> {
-    /// `sides`: of the nodes, which are on the sides `side_of`.
-    pub(super) fn new(step: Duration, sides: u8, side_of: Vec<u8>) -> Self {
-        let nodes = side_of.len();
+    /// `sides`: of the nodes, which are on the sides `group_of`.
+    pub(super) fn new(step: Duration, groups: u8, group_of: Vec<u8>) -> Self {
+        let nodes = group_of.len();
         let row = nodes.div_ceil(64);
         Self {
             messages: PhantomData,
             has_frames: false,
             step: step.as_ps(),
-            sides: u64::from(sides),
-            side_of,
-            length: step.as_ps() * u64::from(sides),
+            groups: u64::from(groups),
+            group_of,
+            length: step.as_ps() * u64::from(groups),
             reciprocal: (1_u128 << 64).div_ceil(u128::from(step.as_ps())) as u64,
             nodes,
             ends: vec![0; NEAR as usize * nodes],
@@ -109,13 +109,13 @@ impl<M: Message> Calendar<M> {
 
     /// The window in which `node` runs through `at`.
     pub(super) fn window_of(&self, node: u32, at: Time) -> u64 {
-        self.turn_of(node, self.window(at) + self.sides - 1)
+        self.own_window(node, self.window(at) + self.groups - 1)
     }
 
     /// The last window up to this one in which it is the turn of `node`.
     #[inline(always)]
-    fn turn_of(&self, node: u32, window: u64) -> u64 {
-        window - ((window ^ u64::from(self.side_of[node as usize])) & (self.sides - 1))
+    fn own_window(&self, node: u32, window: u64) -> u64 {
+        window - ((window ^ u64::from(self.group_of[node as usize])) & (self.groups - 1))
     }
 
     /// Where in the turns of `node` something lies that comes `ps` after the start of `window`, a turn of whichever
@@ -124,7 +124,7 @@ impl<M: Message> Calendar<M> {
     pub(super) fn place_of(&self, node: u32, window: u64, ps: u64) -> (u64, u64) {
         let (windows, rest) = self.split(ps);
         let last = window + windows;
-        let turn = self.turn_of(node, last);
+        let turn = self.own_window(node, last);
         (turn, rest + (last - turn) * self.step)
     }
 
@@ -153,14 +153,14 @@ impl<M: Message> Calendar<M> {
         }
     }
 
-    /// See [`super::Turns::sides`].
-    pub(super) const fn sides(&self) -> u64 {
-        self.sides
+    /// See [`super::Alternation::sides`].
+    pub(super) const fn groups(&self) -> u64 {
+        self.groups
     }
 
     /// Windows that begin before `limit` have lower numbers.
     pub(super) const fn windows_before(&self, limit: Time) -> u64 {
-        limit.as_ps().div_ceil(self.step) + self.sides - 1
+        limit.as_ps().div_ceil(self.step) + self.groups - 1
     }
 
     /// Sees to it that `node` runs in `window`.
@@ -295,7 +295,7 @@ impl<M: Message> Calendar<M> {
     }
 
     /// How often to call [`Self::take_active`] for a window.
-    pub(super) const fn words(&self) -> usize {
+    pub(super) const fn row_len(&self) -> usize {
         self.row
     }
 
@@ -374,7 +374,7 @@ mod tests {
     /// Takes what a window holds: the keys of each node that has something to do, in order.
     fn take(calendar: &mut Calendar<u32>, window: u64) -> BTreeMap<u64, Vec<u64>> {
         let (mut held, mut room) = (BTreeMap::new(), Vec::new());
-        for word in 0..calendar.words() {
+        for word in 0..calendar.row_len() {
             let bits = calendar.take_active(window, word);
             for node in (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| word as u64 * 64 + bit) {
                 let due = calendar.gather(calendar.row(window) + node as usize, &mut room);
@@ -435,14 +435,18 @@ mod tests {
     fn each_node_has_a_window_for_every_time_and_a_message_is_filed_there_from_whichever() {
         let mut random = Random::new(1, Purpose::Test, 0);
         for sides in [1, 2] {
-            let calendar = Calendar::<u32>::new(LENGTH, sides, vec![0, sides - 1]);
+            let calendar = Calendar::<u32>::new(LENGTH, groups, vec![0, groups - 1]);
             for _ in 0..10_000 {
                 let (node, bits) = (random.below(2) as u32, random.below(50));
                 let at = Time::from_ps(random.below(1 << bits));
                 let window = calendar.window_of(node, at);
                 let into = |window| at.as_ps().wrapping_sub(calendar.start(window).as_ps());
                 assert!(into(window) < calendar.length, "{at} lies in window {window}");
-                assert_eq!(window % u64::from(sides), u64::from(node) % u64::from(sides), "whose turn it is");
+                assert_eq!(
+                    window % u64::from(groups),
+                    u64::from(node) % u64::from(groups),
+                    "whose turn it is"
+                );
                 assert!(
                     calendar.window(at) <= window
                         && window < calendar.windows_before(at + Duration::from_ps(1))

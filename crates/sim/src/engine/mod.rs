@@ -3,26 +3,26 @@
 //! All mutable state belongs to one node; nodes speak only by messages over channels. A node sees its own events in the
 //! one total order, and an engine may run nodes in any order that keeps this: the oracle runs all of them from one
 //! queue, in global order; a windowed engine runs one node at a time over a window short enough that what nodes say to
-//! each other in it comes in a later window of who hears it (see [`Turns`]).
+//! each other in it comes in a later window of who hears it (see [`Alternation`]).
 //!
 //! **Total order**: (time, class, id, kind), see [`Key`]; what one channel brings of one class at one instant comes in the
 //! order in which it was sent. Insertion order never decides.
 
+mod alternation;
 mod calendar;
 mod far;
 mod oracle;
 mod order;
 mod packed;
 mod parallel;
-mod turns;
 mod wakes;
 mod window;
 mod windowed;
 
+pub(crate) use alternation::Alternation;
 pub(crate) use oracle::Oracle;
 pub(crate) use packed::{Arriving, MAX_LINKS, MAX_WINDOW, Message};
 pub(crate) use parallel::{Parallel, Part};
-pub(crate) use turns::Turns;
 pub(crate) use window::Window;
 pub(crate) use windowed::Windowed;
 
@@ -44,7 +44,7 @@ pub(crate) enum EventClass {
     /// A message arrives; id: channel.
     Arrival = 4,
     /// Word comes from another node; id: of what.
-    Word = 5,
+    Notification = 5,
     /// A flow starts; id: flow.
     Start = 6,
     /// A timer of the node runs out; kind: which.
@@ -73,7 +73,7 @@ impl Key {
             2 => EventClass::Probe,
             3 => EventClass::Frame,
             4 => EventClass::Arrival,
-            5 => EventClass::Word,
+            5 => EventClass::Notification,
             6 => EventClass::Start,
             _ => EventClass::Timer,
         }
@@ -109,8 +109,8 @@ pub(crate) struct Channel {
     /// The channel's number.
     pub(crate) id: u32,
     /// The node at its end, counted within its part, or [`Channel::AWAY`] if that is not the part of the node at its
-    /// start, or does not run after it by turns.
-    place: u32,
+    /// start, or does not run after it by alternation.
+    node: u32,
     /// The part of the world that the node belongs to: what one thread runs.
     part: u16,
     /// Place among the channels that end at the node, in order of their ids; with the bit that tells messages from frames.
@@ -125,7 +125,7 @@ impl Channel {
 /// Where the nodes are, and the channels between them.
 pub(crate) struct Map {
     /// Part of each node, and its place there; nodes of a part keep their order.
-    pub(crate) places: Vec<(u16, u32)>,
+    pub(crate) locations: Vec<(u16, u32)>,
     /// How many nodes each part has.
     pub(crate) sizes: Vec<u32>,
     /// By id.
@@ -136,7 +136,7 @@ pub(crate) struct Map {
 
 impl Map {
     /// `part_of[n]` is the part of node `n`, and `channels` leads from a node to a node.
-    pub(crate) fn new(part_of: &[u16], turns: &Turns, channels: &[(u32, u32)]) -> Self {
+    pub(crate) fn new(part_of: &[u16], alternation: &Alternation, channels: &[(u32, u32)]) -> Self {
         let parts = part_of.iter().max().map_or(1, |&last| usize::from(last) + 1);
         let mut sizes = vec![0; parts];
         let place = |&part: &u16| {
@@ -144,20 +144,20 @@ impl Map {
             *size += 1;
             (part, *size - 1)
         };
-        let places: Vec<(u16, u32)> = part_of.iter().map(place).collect();
+        let locations: Vec<(u16, u32)> = part_of.iter().map(place).collect();
         let mut degree = vec![0_u32; part_of.len()];
         let channel = |(id, &(start, end)): (u32, &(u32, u32))| {
-            let ((part, node), degree) = (places[end as usize], &mut degree[end as usize]);
+            let ((part, node), degree) = (locations[end as usize], &mut degree[end as usize]);
             *degree += 1;
-            let side = |node| turns.side_of[node as usize];
-            let is_next = turns.sides == 1 || side(start) != side(end);
-            let place = if part == part_of[start as usize] && is_next { node } else { Channel::AWAY };
+            let side = |node| alternation.group_of[node as usize];
+            let is_next = alternation.groups == 1 || side(start) != side(end);
+            let node = if part == part_of[start as usize] && is_next { node } else { Channel::AWAY };
             // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
-            Channel { id, place, part, rank: (*degree - 1) as u16 | packed::IS_MESSAGE }
+            Channel { id, node, part, rank: (*degree - 1) as u16 | packed::IS_MESSAGE }
         };
-        let ends = channels.iter().map(|&(_, end)| places[end as usize].1).collect();
+        let ends = channels.iter().map(|&(_, end)| locations[end as usize].1).collect();
         let channels = (0..).zip(channels).map(channel).collect();
-        Self { places, sizes, channels, ends }
+        Self { locations, sizes, channels, ends }
     }
 }
 
@@ -175,22 +175,22 @@ pub(crate) trait Outbox<M> {
     /// that no longer matter.
     fn wake(&mut self, key: Key);
 
-    /// Hands another node, or the same one, a [word](EventClass::Word): an event whose key says everything, such as that
+    /// Hands another node, or the same one, a [notification](EventClass::Notification): an event whose key says everything, such as that
     /// flows may start. `key.at()` is at least the lookahead away. Words of equal keys are equal, so their order does not
     /// matter. They are rare, and need no channel.
-    fn tell(&mut self, node: u32, key: Key);
+    fn notify(&mut self, node: u32, key: Key);
 }
 
 /// What the nodes of one part share: memory to put messages in, and counts. Never state that decides anything.
-pub(crate) trait Cargo<M> {
+pub(crate) trait PartitionState<M> {
     /// A message on its way to another part.
-    type Parcel: Send;
+    type Moved: Send;
 
     /// Takes a message out.
-    fn pack(&mut self, msg: M) -> Self::Parcel;
+    fn pack(&mut self, msg: M) -> Self::Moved;
 
     /// Puts a message in.
-    fn unpack(&mut self, parcel: Self::Parcel) -> M;
+    fn unpack(&mut self, moved: Self::Moved) -> M;
 
     /// The message with this number is about to be handled: what it names may be brought into the cache. Numbers of no
     /// message mean nothing.
@@ -202,7 +202,7 @@ pub(crate) trait Node: Send {
     /// What travels between nodes.
     type Msg: Message + Send;
     /// What the nodes of one part share.
-    type Shared: Cargo<Self::Msg> + Send;
+    type Shared: PartitionState<Self::Msg> + Send;
 
     /// Handles one event; events come in the total order.
     fn handle(

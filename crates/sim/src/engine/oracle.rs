@@ -49,13 +49,13 @@ impl<M> PartialEq for Entry<M> {
 impl<M> Eq for Entry<M> {}
 
 /// What the node that runs has asked for.
-struct Wishes<M> {
+struct PendingOutput<M> {
     sends: Vec<(u32, Time, EventClass, Payload<M>)>,
     wakes: Vec<Key>,
-    words: Vec<(u32, Key)>,
+    notifications: Vec<(u32, Key)>,
 }
 
-impl<M> Outbox<M> for Wishes<M> {
+impl<M> Outbox<M> for PendingOutput<M> {
     fn send(&mut self, channel: &Channel, at: Time, msg: M) {
         self.sends.push((channel.id, at, EventClass::Arrival, Payload::Message(msg)));
     }
@@ -68,8 +68,8 @@ impl<M> Outbox<M> for Wishes<M> {
         self.wakes.push(key);
     }
 
-    fn tell(&mut self, node: u32, key: Key) {
-        self.words.push((node, key));
+    fn notify(&mut self, node: u32, key: Key) {
+        self.notifications.push((node, key));
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Oracle<M> {
     queue: BinaryHeap<Entry<M>>,
     /// The node at the end of each channel.
     ends: Vec<u32>,
-    outbox: Wishes<M>,
+    outbox: PendingOutput<M>,
     /// By channel: when what was sent last arrives, and how much was sent before it for that instant.
     sent: Vec<(Time, u16)>,
     /// Events under way that are not probes: when none is left, nothing more will happen.
@@ -94,7 +94,7 @@ impl<M: Copy> Oracle<M> {
         Self {
             queue: BinaryHeap::new(),
             ends,
-            outbox: Wishes { sends: Vec::new(), wakes: Vec::new(), words: Vec::new() },
+            outbox: PendingOutput { sends: Vec::new(), wakes: Vec::new(), notifications: Vec::new() },
             sent: vec![(Time::MAX, 0); map.ends.len()],
             busy: 0,
             last: Time::ZERO,
@@ -147,7 +147,7 @@ impl<M: Copy> Oracle<M> {
     /// one other, and one way down the queue is shorter than out and in again.
     fn collect(&mut self, now: Time, node: u32) {
         let mut first = true;
-        let Wishes { sends, wakes, words } = &mut self.outbox;
+        let PendingOutput { sends, wakes, notifications } = &mut self.outbox;
         let (ends, sent) = (&self.ends, &mut self.sent);
         let arrival = |(channel, at, class, payload): (u32, _, _, _)| {
             let (last, number) = &mut sent[channel as usize];
@@ -157,8 +157,9 @@ impl<M: Copy> Oracle<M> {
         };
         let sends = sends.drain(..).map(arrival);
         let wakes = wakes.drain(..).map(|key| (Order::new(key, 0), node, Payload::None));
-        let words = words.drain(..).map(|(node, key)| (Order::new(key, 0), node, Payload::None));
-        for (order, node, payload) in sends.chain(wakes).chain(words) {
+        let notifications =
+            notifications.drain(..).map(|(node, key)| (Order::new(key, 0), node, Payload::None));
+        for (order, node, payload) in sends.chain(wakes).chain(notifications) {
             debug_assert!(order.key().at() >= now, "nothing can be asked for in the past");
             self.busy += usize::from(order.key().class() != EventClass::Probe);
             let entry = Entry { order, node, payload };
@@ -177,15 +178,15 @@ impl<M: Copy> Oracle<M> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Cargo;
-    use crate::engine::Turns;
+    use crate::engine::Alternation;
+    use crate::engine::PartitionState;
     use farspan_units::Duration;
 
-    /// Notes what it sees; answers each message after 10 ps until it has seen enough.
+    /// Notes what it sees; replies each message after 10 ps until it has seen enough.
     #[derive(Default)]
     struct Echo {
         seen: Vec<(Time, EventClass, u32)>,
-        answers: u32,
+        replies: u32,
     }
 
     impl Node for Echo {
@@ -198,9 +199,9 @@ mod tests {
                 out.wake(Key::new(key.at() + Duration::from_ps(1), EventClass::Probe, 0, 0));
             }
             if let Payload::Message(n) = payload
-                && n < self.answers
+                && n < self.replies
             {
-                let channels = Map::new(&[0, 0], &turns(2), &[(0, 1), (1, 0)]).channels;
+                let channels = Map::new(&[0, 0], &alternation(2), &[(0, 1), (1, 0)]).channels;
                 out.send(&channels[key.id() as usize ^ 1], key.at() + Duration::from_ps(10), n + 1);
             }
         }
@@ -224,22 +225,22 @@ mod tests {
         }
     }
 
-    impl Cargo<u32> for () {
-        type Parcel = u32;
+    impl PartitionState<u32> for () {
+        type Moved = u32;
 
         fn pack(&mut self, msg: u32) -> u32 {
             msg
         }
 
-        fn unpack(&mut self, parcel: u32) -> u32 {
-            parcel
+        fn unpack(&mut self, moved: u32) -> u32 {
+            moved
         }
 
         fn fetch(&self, _: u32) {}
     }
 
-    fn turns(nodes: usize) -> Turns {
-        Turns::together(nodes, Duration::from_ps(10))
+    fn alternation(nodes: usize) -> Alternation {
+        Alternation::together(nodes, Duration::from_ps(10))
     }
 
     fn at(ps: u64) -> Time {
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn events_of_one_instant_come_by_class_then_id_whatever_the_order_of_insertion() {
-        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &turns(1), &[]));
+        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &alternation(1), &[]));
         let mut nodes = [Echo::default()];
         for (class, id) in [
             (EventClass::Timer, 0),
@@ -269,8 +270,8 @@ mod tests {
 
     #[test]
     fn messages_travel_and_probes_alone_do_not_keep_a_run_alive() {
-        let mut oracle = Oracle::new(&Map::new(&[0, 0], &turns(2), &[(0, 1), (1, 0)]));
-        let mut nodes = [Echo { answers: 5, ..Echo::default() }, Echo { answers: 5, ..Echo::default() }];
+        let mut oracle = Oracle::new(&Map::new(&[0, 0], &alternation(2), &[(0, 1), (1, 0)]));
+        let mut nodes = [Echo { replies: 5, ..Echo::default() }, Echo { replies: 5, ..Echo::default() }];
         oracle.wake(0, Key::new(at(0), EventClass::Probe, 0, 0));
         oracle.push(Key::new(at(10), EventClass::Arrival, 0, 0), 1, Payload::Message(0));
         assert_eq!(oracle.run(&mut nodes, &mut (), Time::MAX, u64::MAX), Pause::Idle);
@@ -281,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_exclusive_and_a_budget_is_kept() {
-        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &turns(1), &[]));
+        let mut oracle = Oracle::<u32>::new(&Map::new(&[0], &alternation(1), &[]));
         let mut nodes = [Echo::default()];
         for ps in [1, 2, 3, 4] {
             oracle.wake(0, Key::new(at(ps), EventClass::Timer, 0, 0));

@@ -28,14 +28,14 @@ impl<M: Message> Order<M> {
             keys.sort_by_key(|key| key.order());
             return keys;
         }
-        let keys = if keys.len() < FEW { keys } else { self.deal(keys, length) };
+        let keys = if keys.len() < FEW { keys } else { self.partition(keys, length) };
         put_in_place(keys);
         keys
     }
 
     /// Brings them in order of their buckets.
     #[inline(always)]
-    fn deal(&mut self, from: &[Packed<M>], length: u64) -> &mut [Packed<M>] {
+    fn partition(&mut self, from: &[Packed<M>], length: u64) -> &mut [Packed<M>] {
         let shift = Packed::<M>::shift(length, BUCKET_BITS);
         let bucket = |key: Packed<M>| key.stretch(shift) % BUCKETS;
         let mut ends = [0_u8; BUCKETS];

@@ -21,13 +21,13 @@ const LAST_INTERVAL: u32 = 4096;
 const TRY_SHARE: u64 = 4;
 
 /// What travels between parts.
-enum Mail<N: Node> {
+enum Crossing<N: Node> {
     /// A message over a channel.
-    Message(Channel, Time, <N::Shared as super::Cargo<N::Msg>>::Parcel),
+    Message(Channel, Time, <N::Shared as super::PartitionState<N::Msg>>::Moved),
     /// A frame over a channel.
     Frame(Channel, Time, Frame),
     /// A word to the node at a place.
-    Word(u32, Key),
+    Notification(u32, Key),
 }
 
 /// Nodes that one thread runs.
@@ -50,10 +50,10 @@ pub(crate) struct Parallel<N: Node> {
 }
 
 /// What the parts tell each other at the end of an epoch.
-struct Board<N: Node> {
+struct Exchange<N: Node> {
     parts: usize,
     /// By (parity of the epoch, from, to).
-    mail: Vec<Mutex<Vec<Mail<N>>>>,
+    mailboxes: Vec<Mutex<Vec<Crossing<N>>>>,
     /// By (parity of the epoch, part): when something happens there next, ps.
     next: Vec<AtomicU64>,
     /// By (parity of the epoch, part): whether anything but probes is left there.
@@ -63,12 +63,12 @@ struct Board<N: Node> {
     barrier: Barrier,
 }
 
-impl<N: Node> Board<N> {
+impl<N: Node> Exchange<N> {
     fn new(parts: usize) -> Self {
         let number = |_| AtomicU64::new(0);
         Self {
             parts,
-            mail: (0..2 * parts * parts).map(|_| Mutex::new(Vec::new())).collect(),
+            mailboxes: (0..2 * parts * parts).map(|_| Mutex::new(Vec::new())).collect(),
             next: (0..2 * parts).map(number).collect(),
             idle: (0..2 * parts).map(|_| AtomicBool::new(false)).collect(),
             handled: (0..2 * parts).map(number).collect(),
@@ -76,9 +76,9 @@ impl<N: Node> Board<N> {
         }
     }
 
-    fn mail(&self, parity: usize, from: usize, to: usize) -> std::sync::MutexGuard<'_, Vec<Mail<N>>> {
+    fn mailbox(&self, parity: usize, from: usize, to: usize) -> std::sync::MutexGuard<'_, Vec<Crossing<N>>> {
         let place = (parity * self.parts + from) * self.parts + to;
-        self.mail[place].lock().unwrap_or_else(PoisonError::into_inner)
+        self.mailboxes[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Puts up what `part` has done in an epoch, and what it has ahead.
@@ -88,19 +88,19 @@ impl<N: Node> Board<N> {
         for (channel, at, msg) in messages.drain(..) {
             next = next.min(at);
             idle = false;
-            let parcel = super::Cargo::pack(&mut state.shared, msg);
-            self.mail(parity, part, usize::from(channel.part)).push(Mail::Message(channel, at, parcel));
+            let moved = super::PartitionState::pack(&mut state.shared, msg);
+            self.mailbox(parity, part, usize::from(channel.part)).push(Crossing::Message(channel, at, moved));
         }
         state.engine.remote.messages = messages;
         for (channel, at, frame) in state.engine.remote.frames.drain(..) {
             next = next.min(at);
             idle = false;
-            self.mail(parity, part, usize::from(channel.part)).push(Mail::Frame(channel, at, frame));
+            self.mailbox(parity, part, usize::from(channel.part)).push(Crossing::Frame(channel, at, frame));
         }
-        for (to, place, key) in state.engine.remote.words.drain(..) {
+        for (to, place, key) in state.engine.remote.notifications.drain(..) {
             next = next.min(key.at());
             idle = false;
-            self.mail(parity, part, usize::from(to)).push(Mail::Word(place, key));
+            self.mailbox(parity, part, usize::from(to)).push(Crossing::Notification(place, key));
         }
         let place = parity * self.parts + part;
         self.next[place].store(next.as_ps(), Ordering::Release);
@@ -111,20 +111,20 @@ impl<N: Node> Board<N> {
     /// Takes in what the others sent to `part`.
     fn collect(&self, parity: usize, part: usize, state: &mut Part<N>) {
         for from in 0..self.parts {
-            for mail in self.mail(parity, from, part).drain(..) {
-                match mail {
-                    Mail::Message(channel, at, parcel) => {
-                        let msg = super::Cargo::unpack(&mut state.shared, parcel);
+            for crossing in self.mailbox(parity, from, part).drain(..) {
+                match crossing {
+                    Crossing::Message(channel, at, moved) => {
+                        let msg = super::PartitionState::unpack(&mut state.shared, moved);
                         state.engine.deliver(channel, at, msg);
                     }
-                    Mail::Frame(channel, at, frame) => state.engine.deliver_frame(channel, at, frame),
-                    Mail::Word(place, key) => state.engine.wake(place, key),
+                    Crossing::Frame(channel, at, frame) => state.engine.deliver_frame(channel, at, frame),
+                    Crossing::Notification(place, key) => state.engine.wake(place, key),
                 }
             }
         }
     }
 
-    /// What all parts conclude from the board, alike.
+    /// What all parts conclude from the exchange, alike.
     fn conclude(&self, parity: usize) -> Summary {
         let range = parity * self.parts..(parity + 1) * self.parts;
         let number = |a: &AtomicU64| a.load(Ordering::Acquire);
@@ -188,7 +188,7 @@ impl<N: Node> Parallel<N> {
 
     /// Hands a node an event of its own.
     pub(crate) fn wake(&mut self, map: &Map, node: u32, key: Key) {
-        let (part, place) = map.places[node as usize];
+        let (part, place) = map.locations[node as usize];
         self.parts[usize::from(part)].engine.wake(place, key);
     }
 
@@ -205,7 +205,7 @@ impl<N: Node> Parallel<N> {
         let (pause, now, handled) = if in_parallel {
             run_threads(&mut self.parts, self.now, stretch)
         } else {
-            run_in_turn(&mut self.parts, self.now, stretch)
+            run_serially(&mut self.parts, self.now, stretch)
         };
         self.pace.note(clock, in_parallel, handled);
         self.now = now;
@@ -216,17 +216,17 @@ impl<N: Node> Parallel<N> {
 
 /// Runs a stretch with a thread for each part.
 fn run_threads<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> (Pause, Time, u64) {
-    let board = Board::<N>::new(parts.len());
+    let exchange = Exchange::<N>::new(parts.len());
     let start = first_start(parts, from);
     let Some((first, others)) = parts.split_first_mut() else { return (Pause::Idle, from, 0) };
     std::thread::scope(|scope| {
         // Threads that have begun must not wait for one that cannot.
-        let _alarm = Alarm(&board.barrier);
+        let _alarm = Alarm(&exchange.barrier);
         for (number, part) in (1..).zip(others) {
-            let board = &board;
-            scope.spawn(move || run_part(number, part, board, start, stretch));
+            let exchange = &exchange;
+            scope.spawn(move || run_part(number, part, exchange, start, stretch));
         }
-        run_part(0, first, &board, start, stretch)
+        run_part(0, first, &exchange, start, stretch)
     })
 }
 
@@ -239,19 +239,19 @@ fn first_start<N: Node>(parts: &[Part<N>], from: Time) -> Time {
 fn run_part<N: Node>(
     number: usize,
     part: &mut Part<N>,
-    board: &Board<N>,
+    exchange: &Exchange<N>,
     mut start: Time,
     stretch: Stretch,
 ) -> (Pause, Time, u64) {
-    let _alarm = Alarm(&board.barrier);
+    let _alarm = Alarm(&exchange.barrier);
     let mut total = 0;
     for epoch in 0.. {
         let (parity, end) = (epoch % 2, stretch.end(start));
         let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end, stretch.until);
-        board.post(parity, number, part, handled);
-        board.barrier.wait();
-        board.collect(parity, number, part);
-        let summary = board.conclude(parity);
+        exchange.post(parity, number, part, handled);
+        exchange.barrier.wait();
+        exchange.collect(parity, number, part);
+        let summary = exchange.conclude(parity);
         total += summary.handled;
         if let Some(pause) = stretch.pause(summary, end, total) {
             return (pause, end, total);
@@ -262,17 +262,17 @@ fn run_part<N: Node>(
 }
 
 /// Runs a stretch on this thread alone, one part after the other.
-fn run_in_turn<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> (Pause, Time, u64) {
-    let board = Board::<N>::new(parts.len());
+fn run_serially<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) -> (Pause, Time, u64) {
+    let exchange = Exchange::<N>::new(parts.len());
     let (mut start, mut total) = (first_start(parts, from), 0);
     loop {
         let end = stretch.end(start);
         for (number, part) in parts.iter_mut().enumerate() {
             let handled = part.engine.run_through(&mut part.nodes, &mut part.shared, end, stretch.until);
-            board.post(0, number, part, handled);
+            exchange.post(0, number, part, handled);
         }
-        parts.iter_mut().enumerate().for_each(|(number, part)| board.collect(0, number, part));
-        let summary = board.conclude(0);
+        parts.iter_mut().enumerate().for_each(|(number, part)| exchange.collect(0, number, part));
+        let summary = exchange.conclude(0);
         total += summary.handled;
         if let Some(pause) = stretch.pause(summary, end, total) {
             return (pause, end, total);

@@ -160,14 +160,14 @@ impl<'a, M: Message> Window<'a, M> {
     #[inline(never)]
     fn send_afresh(&mut self, channel: &Channel, at: Time, msg: M) {
         let ahead = usize::from(at >= self.bounds.others[1]);
-        if channel.place == Channel::AWAY {
+        if channel.node == Channel::AWAY {
             return self.send_slowly(channel, at, msg);
         }
         let offset = at.as_ps() - self.bounds.others[ahead].as_ps();
         let key = Packed::message(offset, channel.rank, msg);
-        let place = self.bounds.rows[ahead] + channel.place as usize;
+        let place = self.bounds.rows[ahead] + channel.node as usize;
         let window = self.bounds.windows[ahead];
-        self.calendar.file_afresh(place, window, channel.place, key);
+        self.calendar.file_afresh(place, window, channel.node, key);
     }
 }
 
@@ -182,7 +182,7 @@ impl<M: Message> Outbox<M> for Window<'_, M> {
             return self.send_slowly(channel, at, msg);
         }
         // Nodes of other parts have no place here, nor have those of the same side.
-        let place = self.bounds.rows[ahead] + channel.place as usize;
+        let place = self.bounds.rows[ahead] + channel.node as usize;
         if !self.calendar.file_quickly(place, Packed::message(offset, channel.rank, msg)) {
             self.send_afresh(channel, at, msg);
         }
@@ -202,8 +202,8 @@ impl<M: Message> Outbox<M> for Window<'_, M> {
         self.wakes.push(key);
     }
 
-    fn tell(&mut self, node: u32, key: Key) {
+    fn notify(&mut self, node: u32, key: Key) {
         assert!(key.at() >= self.bounds.whole[0], "word comes in a later window of any node");
-        self.remote.told.push((node, key));
+        self.remote.notified.push((node, key));
     }
 }

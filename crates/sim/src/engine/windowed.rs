@@ -1,6 +1,6 @@
 //! The fast engine: windows of time, one node at a time, no global event queue.
 //!
-//! Nothing that happens in a window reaches another node before its own window begins (see [`Turns`]). So each node that
+//! Nothing that happens in a window reaches another node before its own window begins (see [`Alternation`]). So each node that
 //! has something to do runs once a window: its messages are gathered as plain integers, put in order as far as the
 //! node needs it, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty
 //! stretches are skipped.
@@ -13,7 +13,7 @@ use super::order::Order;
 use super::packed::{MAX_WINDOW, Message, Packed};
 use super::wakes::Wakes;
 use super::window::{Bounds, Window};
-use super::{Cargo, Channel, Frame, Key, Map, Node, Pause, Turns};
+use super::{Alternation, Channel, Frame, Key, Map, Node, PartitionState, Pause};
 use farspan_units::Time;
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ pub(super) struct Remote<M> {
     /// Frames to other parts.
     pub(super) frames: Vec<(Channel, Time, Frame)>,
     /// Words to other parts, and the places of the nodes there.
-    pub(super) words: Vec<(u16, u32, Key)>,
-    /// What nodes have told others in this window.
-    pub(super) told: Vec<(u32, Key)>,
+    pub(super) notifications: Vec<(u16, u32, Key)>,
+    /// What nodes have notified others in this window.
+    pub(super) notified: Vec<(u32, Key)>,
 }
 
 /// An engine that runs the nodes of one part, one at a time over windows.
@@ -48,7 +48,7 @@ pub(crate) struct Windowed<M> {
     /// See [`Map`].
     ends: Arc<[u32]>,
     /// Part and place of every node of the world, for words.
-    places: Vec<(u16, u32)>,
+    locations: Vec<(u16, u32)>,
     /// Room for the messages of a window.
     keys: Vec<Packed<M>>,
     /// Room to put them in order.
@@ -57,9 +57,9 @@ pub(crate) struct Windowed<M> {
 
 impl<M: Message> Windowed<M> {
     /// An engine for the nodes of `part`. No node may have more than [`super::MAX_LINKS`] channels.
-    pub(crate) fn new(map: &Map, part: u16, turns: &Turns) -> Self {
+    pub(crate) fn new(map: &Map, part: u16, alternation: &Alternation) -> Self {
         assert!(
-            turns.step.as_ps() > 1 && turns.length() <= MAX_WINDOW,
+            alternation.step.as_ps() > 1 && alternation.length() <= MAX_WINDOW,
             "a window is longer than 1 ps, and has at most {MAX_WINDOW}"
         );
         let nodes = map.sizes[usize::from(part)] as usize;
@@ -67,8 +67,9 @@ impl<M: Message> Windowed<M> {
         for channel in map.channels.iter().filter(|channel| channel.part == part) {
             channels[map.ends[channel.id as usize] as usize].push(channel.id);
         }
-        let own = map.places.iter().zip(&turns.side_of).filter(|((of, _), _)| *of == part);
-        let calendar = Calendar::new(turns.step, turns.sides, own.map(|(_, &side)| side).collect());
+        let own = map.locations.iter().zip(&alternation.group_of).filter(|((of, _), _)| *of == part);
+        let calendar =
+            Calendar::new(alternation.step, alternation.groups, own.map(|(_, &side)| side).collect());
         Self {
             part,
             calendar,
@@ -78,9 +79,14 @@ impl<M: Message> Windowed<M> {
             now: Time::ZERO,
             ahead: Time::ZERO,
             cursor: 0,
-            remote: Remote { messages: Vec::new(), frames: Vec::new(), words: Vec::new(), told: Vec::new() },
+            remote: Remote {
+                messages: Vec::new(),
+                frames: Vec::new(),
+                notifications: Vec::new(),
+                notified: Vec::new(),
+            },
             ends: Arc::clone(&map.ends),
-            places: map.places.clone(),
+            locations: map.locations.clone(),
             keys: Vec::new(),
             order: Order::default(),
         }
@@ -201,9 +207,9 @@ impl<M: Message> Windowed<M> {
 
     fn bounds(&self, window: u64, limit: Time, until: Time) -> Bounds {
         let (start, row) = (|window| self.calendar.start(window), |window| self.calendar.row(window));
-        let sides = self.calendar.sides();
-        let windows = [window + 1, window + 1 + sides];
-        let whole = [window + sides, window + 2 * sides].map(start);
+        let groups = self.calendar.groups();
+        let windows = [window + 1, window + 1 + groups];
+        let whole = [window + groups, window + 2 * groups].map(start);
         Bounds {
             index: window,
             start: start(window),
@@ -223,7 +229,7 @@ impl<M: Message> Windowed<M> {
         N: Node<Msg = M>,
     {
         let mut handled = 0;
-        for word in 0..self.calendar.words() {
+        for word in 0..self.calendar.row_len() {
             let mut bits = self.calendar.take_active(bounds.index, word);
             while bits != 0 {
                 let node = word as u32 * 64 + bits.trailing_zeros();
@@ -231,8 +237,8 @@ impl<M: Message> Windowed<M> {
                 handled += self.run_node(&mut nodes[node as usize], node, shared, bounds) + 1;
             }
         }
-        if !self.remote.told.is_empty() {
-            self.pass_words();
+        if !self.remote.notified.is_empty() {
+            self.flush_notifications();
         }
         handled
     }
@@ -290,15 +296,15 @@ impl<M: Message> Windowed<M> {
         left
     }
 
-    /// Hands on what nodes have told others.
+    /// Hands on what nodes have notified others.
     #[cold]
-    fn pass_words(&mut self) {
-        while let Some((node, key)) = self.remote.told.pop() {
-            let (part, place) = self.places[node as usize];
+    fn flush_notifications(&mut self) {
+        while let Some((node, key)) = self.remote.notified.pop() {
+            let (part, place) = self.locations[node as usize];
             if part == self.part {
                 self.wake(place, key);
             } else {
-                self.remote.words.push((part, place, key));
+                self.remote.notifications.push((part, place, key));
             }
         }
     }
@@ -338,7 +344,7 @@ mod tests {
                 out.wake(Key::new(now + Duration::from_ps(number % 1000), EventClass::Timer, left, 0));
             }
             if left % 7 == 0 {
-                out.tell(left % 3, Key::new(now + STEP * 2, EventClass::Word, left, 0));
+                out.notify(left % 3, Key::new(now + STEP * 2, EventClass::Notification, left, 0));
             }
         }
     }
@@ -371,18 +377,18 @@ mod tests {
         }
     }
 
-    fn together() -> Turns {
-        Turns::together(3, STEP)
+    fn together() -> Alternation {
+        Alternation::together(3, STEP)
     }
 
-    fn by_turns() -> Turns {
-        Turns { step: STEP, sides: 2, side_of: vec![0, 1, 0] }
+    fn alternating() -> Alternation {
+        Alternation { step: STEP, groups: 2, group_of: vec![0, 1, 0] }
     }
 
     /// Three nodes, each with a channel to all others, and to itself.
-    fn world(turns: &Turns) -> (Map, Vec<Post>) {
+    fn world(alternation: &Alternation) -> (Map, Vec<Post>) {
         let ends: Vec<_> = (0..9).map(|link| (link / 3, link % 3)).collect();
-        let map = Map::new(&[0; 3], turns, &ends);
+        let map = Map::new(&[0; 3], alternation, &ends);
         let node = |start: usize| Post { by: map.channels[3 * start..][..3].to_vec(), ..Post::default() };
         let nodes = (0..3).map(node).collect();
         (map, nodes)
@@ -404,9 +410,9 @@ mod tests {
     }
 
     /// What the nodes see under the windowed engine, paused at times that `pauses` gives, and after `budget` messages.
-    fn seen(turns: &Turns, budget: u64, pauses: impl Fn(u64) -> u64) -> Seen {
-        let (map, mut nodes) = world(turns);
-        let mut engine = Windowed::new(&map, 0, turns);
+    fn seen(alternation: &Alternation, budget: u64, pauses: impl Fn(u64) -> u64) -> Seen {
+        let (map, mut nodes) = world(alternation);
+        let mut engine = Windowed::new(&map, 0, alternation);
         (0..3).for_each(|node| engine.wake(node, start(node)));
         let mut until = 0;
         while !engine.is_idle() {
@@ -425,13 +431,13 @@ mod tests {
         let whole = seen_by_oracle();
         assert!(whole.iter().map(Vec::len).sum::<usize>() > 8000, "all messages are sent on to their end");
         assert!(whole.iter().all(|seen| seen.is_sorted_by_key(|(key, _)| *key)));
-        for turns in [together(), by_turns()] {
-            assert_eq!(seen(&turns, u64::MAX, |_| 1 << 40), whole, "{turns:?}");
-            assert_eq!(seen(&turns, u64::MAX, |_| 50), whole, "step by step, {turns:?}");
+        for turns in [together(), alternating()] {
+            assert_eq!(seen(&alternation, u64::MAX, |_| 1 << 40), whole, "{alternation:?}");
+            assert_eq!(seen(&alternation, u64::MAX, |_| 50), whole, "step by step, {alternation:?}");
             for seed in 0..5 {
                 let random = Random::new(seed, Purpose::Test, 0);
-                let cut = seen(&turns, 3, |until| 1 + random.at(until) % 5000);
-                assert_eq!(cut, whole, "cut by {seed}, {turns:?}");
+                let cut = seen(&alternation, 3, |until| 1 + random.at(until) % 5000);
+                assert_eq!(cut, whole, "cut by {seed}, {alternation:?}");
             }
         }
     }
@@ -453,10 +459,10 @@ mod tests {
 
     #[test]
     fn idle_stretches_take_no_time_and_a_node_that_is_held_is_not_idle() {
-        for turns in [together(), by_turns()] {
+        for turns in [together(), alternating()] {
             for (kind, pause) in [(0, Pause::Idle), (1, Pause::Held)] {
-                let (map, mut nodes) = world(&turns);
-                let mut engine = Windowed::new(&map, 0, &turns);
+                let (map, mut nodes) = world(&alternation);
+                let mut engine = Windowed::new(&map, 0, &alternation);
                 let late = Time::from_ps(1 << 60);
                 engine.wake(2, Key::new(late, EventClass::Timer, 0, kind));
                 let ahead = late.since(engine.earliest()).as_ps();

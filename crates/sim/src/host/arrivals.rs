@@ -1,7 +1,7 @@
 //! Packets that arrive at a host, and its answers.
 
 use super::Host;
-use crate::drive::Common;
+use crate::executor::Common;
 use crate::record::{self, ACK, CODED, DATA};
 use farspan_fabric::{PacketId, Packets};
 use farspan_transport::in_place::InPlace as _;
@@ -12,7 +12,7 @@ use farspan_units::Time;
 impl Host {
     #[inline(always)]
     pub(super) fn receive(&mut self, now: Time, id: PacketId, common: &mut Common) {
-        if self.watch.is_some() {
+        if self.instruments.is_some() {
             return self.receive_watched(now, id, common);
         }
         self.receive_one(now, id, common);

@@ -667,7 +667,7 @@ fn trace(draw: &mut Draw, network: &Network, flows: usize) -> Trace {
 
 /// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured flows have ended.
 fn stop(draw: &mut Draw, span: Duration, last_start: Time, base: Base, flows: &[Flow], mtu: Bytes) -> Stop {
-    let packets: u64 = flows.iter().map(|flow| flow.size.pieces(mtu)).sum();
+    let packets: u64 = flows.iter().map(|flow| flow.size.segments(mtu)).sum();
     let limit = last_start + base.rtt * 20 + base.packet * packets * 4;
     match draw.below(4) {
         0 => Stop { time: Time::ZERO + draw.time(base.packet * 4, span), when_measured_end: None },
@@ -808,7 +808,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
             flow.sender.blocks == 0 && flow.sender.timeouts == 0 && !flow.sender.retransmitted_bytes.is_zero()
         }),
         flows.iter().any(|flow| {
-            flow.sender.blocks == 0 && flow.receiver.arrived_packets > flow.size.pieces(spec.mss)
+            flow.sender.blocks == 0 && flow.receiver.arrived_packets > flow.size.segments(spec.mss)
         }),
         spec.jitter.is_zero() && spec.port_jitter.is_zero(),
         crossed.clone().any(|(link, _)| !exact(link.rate)),
@@ -839,9 +839,9 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
             && both(farspan_transport::Class::Inter),
         cuts && two_sites,
         cuts && !two_sites,
-        farspan_sim::sides(spec, EngineKind::Windowed) == 1,
-        farspan_sim::sides(spec, EngineKind::Windowed) == 2,
-        cuts && farspan_sim::sides(spec, EngineKind::Threads(2)) == 2,
+        farspan_sim::groups(spec, EngineKind::Windowed) == 1,
+        farspan_sim::groups(spec, EngineKind::Windowed) == 2,
+        cuts && farspan_sim::groups(spec, EngineKind::Threads(2)) == 2,
         spec.stop.when_measured_end.is_some() && flows.iter().all(|flow| flow.finish.is_some()),
         waited(|trigger| trigger.rule == Rule::All),
         waited(|trigger| trigger.rule == Rule::Next),
@@ -853,7 +853,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         spec.port_jitter.is_zero() && configs.clone().any(fluid),
         coded().any(|flow| flow.finish.is_some()),
         coded().any(|flow| {
-            flow.finish.is_some() && flow.size.pieces(spec.mss) % u64::from(shape(flow).data()) > 0
+            flow.finish.is_some() && flow.size.segments(spec.mss) % u64::from(shape(flow).data()) > 0
         }),
         coded().any(|flow| flow.receiver.blocks_repaired > 0),
         coded().any(|flow| flow.sender.blocks_undecodable > 0),

@@ -173,7 +173,7 @@ impl Layout {
     /// than 2^32 - 1 packets.
     #[must_use]
     pub fn of_message(size: Bytes, mss: Bytes, shape: Shape) -> Option<Self> {
-        let pieces = size.pieces(mss);
+        let pieces = size.segments(mss);
         let blocks = pieces.div_ceil(u64::from(shape.data()));
         let packets = u32::try_from(pieces + blocks * u64::from(shape.parity())).ok()?;
         let last_len = u16::try_from((size - mss * pieces.checked_sub(1)?).get()).ok()?;
@@ -240,19 +240,19 @@ impl Layout {
     }
 
     /// Which piece of the message a data packet carries.
-    const fn piece(&self, seq: u32) -> u64 {
+    const fn segment(&self, seq: u32) -> u64 {
         seq as u64 - self.block_of(seq) as u64 * self.shape.parity as u64
     }
 
     /// Pieces of the message.
-    const fn pieces(&self) -> u64 {
+    const fn segments(&self) -> u64 {
         self.packets as u64 - self.blocks() as u64 * self.shape.parity as u64
     }
 
     /// Size of the message.
     #[must_use]
     pub const fn size(&self) -> Bytes {
-        Bytes::new((self.pieces() - 1) * self.mss as u64 + self.last_len as u64)
+        Bytes::new((self.segments() - 1) * self.mss as u64 + self.last_len as u64)
     }
 
     /// Payload of all parity packets.
@@ -285,7 +285,7 @@ impl Layout {
         let number = self.block_of(seq);
         let end = self.sources_of(number).end;
         if seq < end {
-            let start = self.piece(seq) * u64::from(self.mss);
+            let start = self.segment(seq) * u64::from(self.mss);
             return Payload::Source(start..start + u64::from(self.len(seq)));
         }
         Payload::Parity { block: self.block(number), index: (seq - end) as u8 }
@@ -296,7 +296,7 @@ impl Layout {
     pub fn block(&self, number: u32) -> Block {
         let sources = self.sources_of(number);
         let data = NonZeroU8::new((sources.end - sources.start) as u8).unwrap_or(self.shape.data);
-        let start = self.piece(sources.start) * u64::from(self.mss);
+        let start = self.segment(sources.start) * u64::from(self.mss);
         let end = start + (u64::from(data.get()) - 1) * u64::from(self.mss);
         let source = start..end + u64::from(self.len(sources.end - 1));
         Block { number, shape: Shape { data, ..self.shape }, source }
@@ -306,9 +306,9 @@ impl Layout {
     #[must_use]
     pub fn sources_before(&self, seq: u32) -> u64 {
         if seq >= self.packets {
-            return self.pieces();
+            return self.segments();
         }
-        self.piece(seq.min(self.sources_of(self.block_of(seq)).end))
+        self.segment(seq.min(self.sources_of(self.block_of(seq)).end))
     }
 }
 
@@ -413,7 +413,7 @@ mod tests {
                 prop_assert_eq!(u32::from(block.shape.packets()), layout.packets_of(number).len() as u32);
             }
             prop_assert_eq!((end, layout.size(), layout.parity()), (size, Bytes::new(size), parity));
-            prop_assert_eq!(layout.sources_before(layout.packets()), Bytes::new(size).pieces(MSS));
+            prop_assert_eq!(layout.sources_before(layout.packets()), Bytes::new(size).segments(MSS));
             let again = Layout::of_header(layout.shape(), layout.packets(), layout.last_len(), MSS);
             prop_assert_eq!(again, Some(layout));
         }

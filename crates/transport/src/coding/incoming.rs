@@ -35,7 +35,7 @@ pub(crate) struct Decoded {
 impl Decoded {
     /// Packet `seq` of a complete block has arrived after all.
     #[inline]
-    pub(crate) fn on_late(&mut self, seq: u32) {
+    pub(crate) fn on_surplus(&mut self, seq: u32) {
         if !self.packets.is_empty() {
             self.packets.remove(&seq);
         }
@@ -106,8 +106,8 @@ impl Incoming {
 
     /// Packet `seq` of `block` arrived, which had arrived or is not needed any more. Returns whether the block is complete.
     #[inline]
-    pub(crate) fn on_again(&mut self, block: u32, seq: u32) -> bool {
-        self.decoded.on_late(seq);
+    pub(crate) fn on_duplicate(&mut self, block: u32, seq: u32) -> bool {
+        self.decoded.on_surplus(seq);
         !self.open.contains_key(&block)
     }
 
@@ -174,7 +174,7 @@ mod tests {
         let mut incoming = incoming();
         let complete: Vec<bool> = (0..8).map(|i| incoming.on_new(us(i), 1, WAIT)).collect();
         assert_eq!(complete, [false, false, false, false, false, false, false, true]);
-        assert!(incoming.on_again(1, 19), "it stays complete");
+        assert!(incoming.on_duplicate(1, 19), "it stays complete");
         let last: Vec<bool> = (0..4).map(|i| incoming.on_new(us(i), 2, WAIT)).collect();
         assert_eq!(last, [false, false, false, true]);
     }
@@ -195,7 +195,7 @@ mod tests {
         let mut incoming = incoming();
         incoming.on_new(us(0), 0, WAIT);
         assert_eq!(incoming.take_timeout(us(100)), Some(0));
-        assert!(!incoming.on_again(0, 0), "a duplicate brings nothing");
+        assert!(!incoming.on_duplicate(0, 0), "a duplicate brings nothing");
         assert_eq!(incoming.next_timer(), None);
         incoming.on_new(us(300), 0, WAIT);
         incoming.on_new(us(310), 0, WAIT);
@@ -219,13 +219,13 @@ mod tests {
         let mut incoming = incoming();
         [3, 4, 11, 12].into_iter().for_each(|seq| incoming.on_decoded(seq));
         assert_eq!(incoming.repaired(), 2);
-        incoming.on_again(0, 3);
-        incoming.on_again(0, 3);
+        incoming.on_duplicate(0, 3);
+        incoming.on_duplicate(0, 3);
         assert_eq!(incoming.repaired(), 2, "4 is still missing");
-        incoming.on_again(0, 4);
+        incoming.on_duplicate(0, 4);
         let mut decoded = incoming.into_decoded().unwrap();
         assert_eq!(decoded.blocks(), 1);
-        [11, 12].into_iter().for_each(|seq| decoded.on_late(seq));
+        [11, 12].into_iter().for_each(|seq| decoded.on_surplus(seq));
         assert_eq!(decoded.blocks(), 0);
         assert!(self::incoming().into_decoded().is_none(), "nothing stays of a message without losses");
     }

@@ -196,7 +196,7 @@ impl Code {
         factors
     }
 
-    /// Makes the lost data pieces of a block again: those that are `None`, in order. Lost parity is not made; `lost` may be
+    /// Makes the lost data pieces of a block retransmissions: those that are `None`, in order. Lost parity is not made; `lost` may be
     /// shorter than parity where the data was.
     ///
     /// # Errors
@@ -210,7 +210,7 @@ impl Code {
     }
 }
 
-/// How to make lost data pieces again: which pieces to read, and their factors.
+/// How to make lost data pieces retransmissions: which pieces to read, and their factors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     reads: Vec<usize>,

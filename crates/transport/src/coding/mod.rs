@@ -5,7 +5,7 @@
 //!
 //! - [`blocks`]: which packet is data, and which is parity. What a sender keeps of its blocks stands in `outgoing.rs`, what
 //!   a receiver keeps of its in `incoming.rs`. These speak of numbers and byte ranges only.
-//! - [`Code`]: which parity belongs to which data, and how lost data is made again: for drivers that have bytes.
+//! - [`Code`]: which parity belongs to which data, and how lost data is made retransmissions: for drivers that have bytes.
 //! - [`gf256`]: arithmetic on bytes, with the vector instructions that the CPU has.
 
 pub mod blocks;

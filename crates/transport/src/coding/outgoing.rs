@@ -135,7 +135,7 @@ impl Outgoing {
             self.undecodable += 1;
         }
         if self.wanted == 0 {
-            sent.clear_line();
+            sent.clear_retransmits();
         }
     }
 
@@ -166,7 +166,7 @@ impl Outgoing {
         let seq = seq?;
         self.on_found(seq);
         if self.wanted == 0 {
-            sent.clear_line();
+            sent.clear_retransmits();
         }
         Some((seq, sent.resend_one(now, seq, entropy)))
     }
@@ -175,7 +175,7 @@ impl Outgoing {
     /// each stood there when it made the block want one more.
     fn next_wanted(&self, now: Time, sent: &mut SentMap) -> Option<u32> {
         loop {
-            let block = self.layout.block_of(sent.pop_line()?);
+            let block = self.layout.block_of(sent.pop_retransmit()?);
             if self.losses.get(&block).is_some_and(|losses| losses.packets > self.spare) {
                 return sent.oldest_lost(now, self.layout.packets_of(block));
             }

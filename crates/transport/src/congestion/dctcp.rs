@@ -5,7 +5,7 @@
 //! [`Config::alpha_start`]); in a scenario that starts with a whole bandwidth-delay product the RFC's value would halve
 //! every flow at its first mark.
 
-use super::pace::{Pace, PaceLaw};
+use super::pace::{Pace, PaceParams};
 use super::signals::{Marks, Round};
 use super::window::{Bounds, Window, tcp_losses};
 use super::{Ack, Congestion, Decision, Pacing, Start};
@@ -52,21 +52,21 @@ impl Config {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Law {
+pub struct Params {
     /// The parameters.
     config: Config,
     /// Smallest and largest window.
     bounds: Bounds,
     /// How the window turns into a rate.
-    pace: PaceLaw,
+    pace: PaceParams,
 }
 
-impl Law {
+impl Params {
     /// What `path` makes of `config`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let bounds = Bounds::new(path, f64::INFINITY);
-        Self { config: config.clone(), bounds, pace: PaceLaw::new(config.pacing, true, path) }
+        Self { config: config.clone(), bounds, pace: PaceParams::new(config.pacing, true, path) }
     }
 }
 
@@ -74,7 +74,7 @@ impl Law {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dctcp {
     /// What the flows of a path share.
-    law: Arc<Law>,
+    params: Arc<Params>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// DCTCP.Alpha: the average share of marked bytes.
@@ -90,29 +90,29 @@ pub struct Dctcp {
 impl Dctcp {
     /// The control for one flow.
     #[must_use]
-    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
         let searching = start.initial_cwnd < start.path.bdp;
-        let alpha = law.config.alpha_start.unwrap_or(if searching { 1.0 } else { 0.0 });
+        let alpha = params.config.alpha_start.unwrap_or(if searching { 1.0 } else { 0.0 });
         Self {
-            window: Window::new(&law.bounds, start),
+            window: Window::new(&params.bounds, start),
             marks: Marks::new(alpha),
             round: Round::default(),
             reduced: Round::default(),
             pace: Pace::default(),
-            law: Arc::clone(law),
+            params: Arc::clone(params),
         }
     }
 
     /// Section 3.5: as TCP, but no second cut in a window that marks have reduced.
     fn lost(&mut self, now: Time, sent_at: Time) {
         if self.reduced.ended_at(now, sent_at) {
-            self.window.on_loss(&self.law.bounds, now, sent_at);
+            self.window.on_loss(&self.params.bounds, now, sent_at);
         }
     }
 
     /// A time-out collapses the window.
     fn timed_out(&mut self, now: Time, sent_at: Time) {
-        self.window.on_timeout(&self.law.bounds, now, sent_at);
+        self.window.on_timeout(&self.params.bounds, now, sent_at);
     }
 }
 
@@ -125,7 +125,7 @@ impl Congestion for Dctcp {
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),
-            pacing_rate: self.pace.rate(&self.law.pace, self.window.get()),
+            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
             next_timer: None,
         }
     }
@@ -136,17 +136,17 @@ impl Congestion for Dctcp {
 
     #[inline(always)]
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.pace.on_rtt(&self.law.pace, ack.rtt);
+        self.pace.on_rtt(&self.params.pace, ack.rtt);
         self.marks.count(ack);
         // Section 3.3, steps 3 to 7: M = marked / acked; Alpha = Alpha x (1 - g) + g x M, once per window.
         if self.round.ended_by(ack) {
-            self.marks.end_period(self.law.config.gain);
+            self.marks.end_period(self.params.config.gain);
         }
         if !ack.ecn_ce {
-            self.window.grow(&self.law.bounds, ack, self.law.bounds.mss);
+            self.window.grow(&self.params.bounds, ack, self.params.bounds.mss);
         } else if self.reduced.ended_by(ack) {
             // Section 3.3, step 9: cwnd = cwnd x (1 - Alpha / 2), once per window.
-            self.window.cut(&self.law.bounds, self.marks.average() / 2.0);
+            self.window.cut(&self.params.bounds, self.marks.average() / 2.0);
         }
         self.decision()
     }
@@ -162,7 +162,7 @@ mod tests {
     use farspan_units::{Bytes, Duration, Rate};
 
     fn dctcp(config: &Config, start: &Start<'_>) -> Dctcp {
-        Dctcp::new(&Arc::new(Law::new(config, start.path)), start)
+        Dctcp::new(&Arc::new(Params::new(config, start.path)), start)
     }
 
     /// A flow that starts with ten packets, in slow start.

@@ -37,9 +37,9 @@ impl Config {
 
 /// The parameters, which no path changes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Law(Config);
+pub struct Params(Config);
 
-impl Law {
+impl Params {
     /// The parameters.
     #[must_use]
     pub fn new(config: &Config, _path: &Path) -> Self {
@@ -57,7 +57,7 @@ pub struct FixedWindow {
 impl FixedWindow {
     /// The control for one flow.
     #[must_use]
-    pub fn new(Law(config): &Law, start: &Start<'_>) -> Self {
+    pub fn new(Params(config): &Params, start: &Start<'_>) -> Self {
         let cwnd = config.cwnd.unwrap_or(start.initial_cwnd).max(start.path.mss);
         Self { decision: Decision { cwnd, pacing_rate: config.pacing_rate, next_timer: None } }
     }
@@ -84,7 +84,7 @@ mod tests {
     use alloc::string::ToString;
 
     fn fixed(config: &Config) -> FixedWindow {
-        FixedWindow::new(&Law::new(config, start().path), &start())
+        FixedWindow::new(&Params::new(config, start().path), &start())
     }
 
     #[test]

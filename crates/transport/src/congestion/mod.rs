@@ -260,37 +260,37 @@ macro_rules! controls {
         impl Config {
             /// What the flows of `path` share.
             #[must_use]
-            pub fn law(&self, path: &Path) -> Law {
+            pub fn params(&self, path: &Path) -> Params {
                 match self {
-                    $(Self::$variant(config) => Law::$variant(Arc::new($module::Law::new(config, path))),)*
-                    Self::Custom(custom) => Law::Custom(custom.clone()),
+                    $(Self::$variant(config) => Params::$variant(Arc::new($module::Params::new(config, path))),)*
+                    Self::Custom(custom) => Params::Custom(custom.clone()),
                 }
             }
 
             /// The control for one flow that shares nothing.
             #[must_use]
             pub fn build(&self, start: &Start<'_>) -> Control {
-                self.law(start.path).build(start)
+                self.params(start.path).build(start)
             }
         }
 
         /// A control's parameters and what a path makes of them: made once for all flows that share both.
         #[derive(Clone, PartialEq, Debug)]
-        pub enum Law {
+        pub enum Params {
             $(
                 #[doc = concat!($summary, ".")]
-                $variant(Arc<$module::Law>),
+                $variant(Arc<$module::Params>),
             )*
             /// A control from outside this crate.
             Custom(Custom),
         }
 
-        impl Law {
+        impl Params {
             /// The control for one flow.
             #[must_use]
             pub fn build(&self, start: &Start<'_>) -> Control {
                 match self {
-                    $(Self::$variant(law) => Control::$variant(Box::new($module::$variant::new(law, start))),)*
+                    $(Self::$variant(params) => Control::$variant(Box::new($module::$variant::new(params, start))),)*
                     Self::Custom(custom) => Control::Custom(Box::new(custom.control(start))),
                 }
             }
@@ -320,7 +320,7 @@ macro_rules! controls {
             /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for itself:
             /// where it is built in, none of it goes through memory.
             #[inline(always)]
-            pub(crate) fn hear(&mut self, ack: impl Fn() -> Ack, mut decide: impl FnMut(Decision)) {
+            pub(crate) fn dispatch_ack(&mut self, ack: impl Fn() -> Ack, mut decide: impl FnMut(Decision)) {
                 match self {
                     $(Self::$variant(control) => decide(control.on_ack(&ack())),)*
                     Self::Custom(control) => decide(control.on_ack(&ack())),

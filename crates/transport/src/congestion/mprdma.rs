@@ -6,7 +6,7 @@
 //! counts as a mark. Left out: MP-RDMA's own paths (a path selector chooses them here), its out-of-order control, and its
 //! recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the window).
 
-use super::pace::{Pace, PaceLaw};
+use super::pace::{Pace, PaceParams};
 use super::window::Bounds;
 use super::{Ack, Cap, Congestion, Decision, Nack, Pacing, Start};
 use crate::Path;
@@ -52,21 +52,21 @@ impl Config {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Law {
+pub struct Params {
     /// What a marked ACK takes, in bytes.
     cut: f64,
     /// Smallest and largest window.
     bounds: Bounds,
     /// How the window turns into a rate.
-    pace: PaceLaw,
+    pace: PaceParams,
 }
 
-impl Law {
+impl Params {
     /// What `path` makes of `config`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let bounds = Bounds::new(path, config.cap.bytes(path));
-        let pace = PaceLaw::new(config.pacing, config.pacing_headers, path);
+        let pace = PaceParams::new(config.pacing, config.pacing_headers, path);
         Self { cut: config.cut * bounds.mss, bounds, pace }
     }
 }
@@ -75,7 +75,7 @@ impl Law {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mprdma {
     /// What the flows of a path share.
-    law: Arc<Law>,
+    params: Arc<Params>,
     /// The window, in bytes.
     cwnd: f64,
     /// The rate.
@@ -85,14 +85,14 @@ pub struct Mprdma {
 impl Mprdma {
     /// The control for one flow.
     #[must_use]
-    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
-        let cwnd = law.bounds.clamp(start.initial_cwnd.as_f64());
-        Self { law: Arc::clone(law), cwnd, pace: Pace::default() }
+    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+        let cwnd = params.bounds.clamp(start.initial_cwnd.as_f64());
+        Self { params: Arc::clone(params), cwnd, pace: Pace::default() }
     }
 
     /// Section 3.1: cwnd = cwnd - 1/2.
     fn cut(&mut self) {
-        self.cwnd = self.law.bounds.clamp(self.cwnd - self.law.cut);
+        self.cwnd = self.params.bounds.clamp(self.cwnd - self.params.cut);
     }
 }
 
@@ -100,7 +100,7 @@ impl Congestion for Mprdma {
     fn decision(&self) -> Decision {
         Decision {
             cwnd: Bytes::new(self.cwnd as i64 as u64),
-            pacing_rate: self.pace.rate(&self.law.pace, self.cwnd),
+            pacing_rate: self.pace.rate(&self.params.pace, self.cwnd),
             next_timer: None,
         }
     }
@@ -110,14 +110,14 @@ impl Congestion for Mprdma {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.pace.on_rtt(&self.law.pace, ack.rtt);
+        self.pace.on_rtt(&self.params.pace, ack.rtt);
         let used = (ack.in_flight + ack.bytes_acked).as_f64();
         if ack.ecn_ce {
             self.cut();
         } else if 2.0 * used >= self.cwnd {
             // Section 3.1: cwnd = cwnd + 1 / cwnd, in packets; not while less than half of the window is used (RFC 7661).
-            let step = self.law.bounds.mss * ack.bytes_acked.as_f64() / self.cwnd;
-            self.cwnd = self.law.bounds.clamp(self.cwnd + step);
+            let step = self.params.bounds.mss * ack.bytes_acked.as_f64() / self.cwnd;
+            self.cwnd = self.params.bounds.clamp(self.cwnd + step);
         }
         self.decision()
     }
@@ -141,7 +141,7 @@ pub(super) mod tests {
     }
 
     fn mprdma(config: &Config, start: &Start<'_>) -> Mprdma {
-        Mprdma::new(&Arc::new(Law::new(config, start.path)), start)
+        Mprdma::new(&Arc::new(Params::new(config, start.path)), start)
     }
 
     /// Ten packets, and ACKs that find the window used.

@@ -21,7 +21,7 @@ const SRTT_GAIN: f64 = 0.125;
 
 /// How the windows of a path turn into rates.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct PaceLaw {
+pub(super) struct PaceParams {
     /// Which round trip.
     pacing: Pacing,
     /// Bits on the wire for each byte of window.
@@ -30,7 +30,7 @@ pub(super) struct PaceLaw {
     base_rtt: f64,
 }
 
-impl PaceLaw {
+impl PaceParams {
     /// `headers`: the window is payload and its headers come on top; otherwise they share the window's rate.
     pub(super) fn new(pacing: Pacing, headers: bool, path: &Path) -> Self {
         let share = if headers { path.mtu().as_f64() / path.mss.as_f64() } else { 1.0 };
@@ -49,8 +49,8 @@ pub(super) struct Pace {
 impl Pace {
     /// Takes a round trip in.
     #[inline]
-    pub(super) fn on_rtt(&mut self, law: &PaceLaw, rtt: Duration) {
-        if law.pacing == Pacing::Srtt {
+    pub(super) fn on_rtt(&mut self, params: &PaceParams, rtt: Duration) {
+        if params.pacing == Pacing::Srtt {
             self.smooth(rtt);
         }
     }
@@ -63,13 +63,13 @@ impl Pace {
 
     /// The rate, on the wire, for a window of `cwnd` payload bytes.
     #[inline]
-    pub(super) fn rate(&self, law: &PaceLaw, cwnd: f64) -> Option<Rate> {
-        let rtt = match law.pacing {
+    pub(super) fn rate(&self, params: &PaceParams, cwnd: f64) -> Option<Rate> {
+        let rtt = match params.pacing {
             Pacing::Off => return None,
             Pacing::Srtt if self.srtt > 0.0 => self.srtt,
-            Pacing::Srtt | Pacing::BaseRtt => law.base_rtt,
+            Pacing::Srtt | Pacing::BaseRtt => params.base_rtt,
         };
-        Some(Rate::from_bps(((cwnd * law.bits_per_byte / rtt) as i64).max(1) as u64))
+        Some(Rate::from_bps(((cwnd * params.bits_per_byte / rtt) as i64).max(1) as u64))
     }
 }
 
@@ -78,37 +78,37 @@ mod tests {
     use super::*;
     use crate::congestion::testing::{near, path};
 
-    fn gbps(pace: &Pace, law: &PaceLaw, cwnd: f64) -> f64 {
-        pace.rate(law, cwnd).expect("paced").as_bps() as f64 * 1e-9
+    fn gbps(pace: &Pace, params: &PaceParams, cwnd: f64) -> f64 {
+        pace.rate(params, cwnd).expect("paced").as_bps() as f64 * 1e-9
     }
 
     #[test]
     fn one_bdp_leaves_at_line_rate_and_its_headers_on_top() {
         let bdp = path().bdp.as_f64();
-        let rate = |headers| gbps(&Pace::default(), &PaceLaw::new(Pacing::BaseRtt, headers, &path()), bdp);
+        let rate = |headers| gbps(&Pace::default(), &PaceParams::new(Pacing::BaseRtt, headers, &path()), bdp);
         near(rate(false), 100.0, 0.001);
         near(rate(true), 100.0 * 4160.0 / 4096.0, 0.001);
     }
 
     #[test]
     fn the_base_round_trip_is_never_learnt() {
-        let (mut pace, law) = (Pace::default(), PaceLaw::new(Pacing::BaseRtt, false, &path()));
-        pace.on_rtt(&law, Duration::from_ms(1));
+        let (mut pace, params) = (Pace::default(), PaceParams::new(Pacing::BaseRtt, false, &path()));
+        pace.on_rtt(&params, Duration::from_ms(1));
         assert_eq!(pace, Pace::default());
     }
 
     #[test]
     fn the_first_sample_is_the_smoothed_round_trip_and_each_next_moves_it_by_an_eighth() {
-        let (mut pace, law) = (Pace::default(), PaceLaw::new(Pacing::Srtt, false, &path()));
-        near(gbps(&pace, &law, 175_344.0), 100.0, 0.001);
-        pace.on_rtt(&law, Duration::from_us(80));
-        near(gbps(&pace, &law, 100_000.0), 10.0, 1e-6);
-        pace.on_rtt(&law, Duration::from_us(160));
-        near(gbps(&pace, &law, 100_000.0), 100_000.0 * 8.0 / 90e-6 * 1e-9, 1e-6);
+        let (mut pace, params) = (Pace::default(), PaceParams::new(Pacing::Srtt, false, &path()));
+        near(gbps(&pace, &params, 175_344.0), 100.0, 0.001);
+        pace.on_rtt(&params, Duration::from_us(80));
+        near(gbps(&pace, &params, 100_000.0), 10.0, 1e-6);
+        pace.on_rtt(&params, Duration::from_us(160));
+        near(gbps(&pace, &params, 100_000.0), 100_000.0 * 8.0 / 90e-6 * 1e-9, 1e-6);
     }
 
     #[test]
     fn off_is_as_fast_as_the_nic() {
-        assert_eq!(Pace::default().rate(&PaceLaw::new(Pacing::Off, true, &path()), 4096.0), None);
+        assert_eq!(Pace::default().rate(&PaceParams::new(Pacing::Off, true, &path()), 4096.0), None);
     }
 }

@@ -21,7 +21,7 @@ impl Endpoint {
         data: &wire::Data,
         ecn_ce: bool,
     ) -> Option<Received> {
-        if !self.is_piece(data) {
+        if !self.is_segment(data) {
             return None;
         }
         let flow = data.flow;
@@ -80,7 +80,7 @@ impl Endpoint {
         };
         let Some(key) = key else {
             if let Some(decoded) = self.decoded.get_mut(&flow) {
-                decoded.on_late(seq);
+                decoded.on_surplus(seq);
             }
             self.acknowledge_duplicate(from, coded.data, ecn_ce);
             return None;
@@ -150,8 +150,8 @@ impl Endpoint {
     #[cold]
     fn complete(&mut self, now: Time, from: HostId, key: Key) {
         if let Some(receiver) = self.receivers.remove(key) {
-            self.events.push_back(Event::Delivered(receiver.tally().report(key.flow, from, now)));
-            self.delivered.insert(key.flow, *receiver.tally());
+            self.events.push_back(Event::Delivered(receiver.counters().report(key.flow, from, now)));
+            self.delivered.insert(key.flow, *receiver.counters());
             if receiver.blocks.is_some() {
                 let decoded = receiver.into_decoded();
                 self.decoded.extend(decoded.map(|decoded| (key.flow, Box::new(decoded))));
@@ -178,21 +178,21 @@ impl Endpoint {
         let key =
             known.or_else(|| self.new_receiver(from, flow, (data.seq, data.packets, data.profile), layout));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
-            Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.tally())),
+            Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.counters())),
             None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
         };
-        let Some((feedback, tally)) = refused else { return };
+        let Some((feedback, counters)) = refused else { return };
         let trimmed = self.trimmed.entry(flow).or_default();
         *trimmed = trimmed.saturating_add(1);
         // NACKs go round over the entropies as ACKs do.
         let start = receiver::ack_entropy_start(self.config.seed, flow);
-        let entropy = tally.ack_entropy(start.wrapping_add(*trimmed as u8));
+        let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
         self.replies.push(Reply { to: from, entropy, feedback });
     }
 
     /// Whether the length is that of a piece of a message.
     #[inline]
-    pub(super) fn is_piece(&self, data: &wire::Data) -> bool {
+    pub(super) fn is_segment(&self, data: &wire::Data) -> bool {
         let (len, mss) = (u64::from(data.len), self.config.mss.get());
         let is_last = || data.seq.checked_add(1) == Some(data.packets);
         len == mss || (len > 0 && len < mss && is_last())
@@ -221,9 +221,9 @@ impl Endpoint {
 
     #[cold]
     fn acknowledge_duplicate(&mut self, from: HostId, data: wire::Data, ecn_ce: bool) {
-        let Some(tally) = self.delivered.get_mut(data.flow) else { return };
-        let Some(feedback) = tally.on_duplicate(&data, ecn_ce) else { return };
-        let entropy = tally.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
+        let Some(counters) = self.delivered.get_mut(data.flow) else { return };
+        let Some(feedback) = counters.on_duplicate(&data, ecn_ce) else { return };
+        let entropy = counters.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
         self.replies.push(Reply { to: from, entropy, feedback });
     }
 }

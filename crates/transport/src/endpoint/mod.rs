@@ -142,7 +142,7 @@ impl Endpoint {
     pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
         match &packet.header {
             Header::Data(data) if packet.trimmed => {
-                if self.is_piece(data) {
+                if self.is_segment(data) {
                     self.on_trimmed(packet.from, data, None);
                 }
                 None
@@ -317,10 +317,10 @@ impl Endpoint {
         let trimmed = self.trimmed.get(&flow).copied().unwrap_or_default();
         if let Some(receiver) = self.receivers.key(flow).and_then(|key| self.receivers.get(key)) {
             let repaired = receiver.blocks.as_ref().map_or(0, |blocks| blocks.repaired());
-            return Some(receiver.tally().view(flow, false, trimmed, repaired));
+            return Some(receiver.counters().view(flow, false, trimmed, repaired));
         }
         let repaired = self.decoded.get(&flow).map_or(0, |decoded| decoded.blocks());
-        self.delivered.get(flow).map(|tally| tally.view(flow, true, trimmed, repaired))
+        self.delivered.get(flow).map(|counters| counters.view(flow, true, trimmed, repaired))
     }
 }
 

@@ -10,7 +10,7 @@
 //! only a small record stays, which goes on acknowledging duplicates: the ACKs before may have been lost.
 
 mod bitmap;
-mod tally;
+mod counters;
 
 use crate::ack::{self, AckPolicy};
 use crate::balance::Entropy;
@@ -21,10 +21,10 @@ use crate::wire::{self, Fate, Feedback};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use bitmap::Bitmap;
+pub(crate) use counters::{Counters, ack_entropy_start};
+pub use counters::{ReceiverReport, ReceiverView};
+use counters::{arrived, trimmed};
 use farspan_units::{Bytes, FlowId, HostId, Time};
-pub use tally::{ReceiverReport, ReceiverView};
-pub(crate) use tally::{Tally, ack_entropy_start};
-use tally::{arrived, trimmed};
 
 /// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
 const REACH: u32 = 1 << 22;
@@ -33,7 +33,7 @@ const REACH: u32 = 1 << 22;
 #[derive(Debug)]
 pub(crate) struct Receiver {
     flow: FlowId,
-    tally: Tally,
+    counters: Counters,
     /// Everything below has arrived.
     cumulative: u32,
     arrived: Bitmap,
@@ -96,8 +96,8 @@ impl Receiver {
         ack_entropy_start: u8,
         acks: Option<Box<Acks>>,
     ) -> Self {
-        let tally = Tally::new(packets);
-        Self { flow, tally, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start, blocks: None, acks }
+        let counters = Counters::new(packets);
+        Self { flow, counters, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start, blocks: None, acks }
     }
 
     /// A receiver for a coded message, which `from` sends.
@@ -118,10 +118,10 @@ impl Receiver {
         if !self.takes_in(data) || self.blocks.is_some() {
             return None;
         }
-        self.tally.count(ecn_ce);
+        self.counters.count(ecn_ce);
         let is_new = data.seq >= self.cumulative && self.insert(data.seq);
         if is_new {
-            self.tally.deliver(u64::from(data.len));
+            self.counters.deliver(u64::from(data.len));
         }
         Some(Arrival { feedback: arrived(data, self.cumulative, ecn_ce, false), is_new })
     }
@@ -138,26 +138,29 @@ impl Receiver {
         if !self.takes_in(&coded.data) || self.blocks.as_ref()?.layout() != &layout {
             return None;
         }
-        self.tally.count(ecn_ce);
-        let before = self.tally.goodput();
+        self.counters.count(ecn_ce);
+        let before = self.counters.goodput();
         let (block, mut decodable) = (layout.block_of(seq), None);
         let is_new = seq >= self.cumulative && self.insert(seq);
         let blocks = self.blocks.as_mut()?;
-        let block_complete =
-            if is_new { blocks.on_new(now, block, coded.block_wait()) } else { blocks.on_again(block, seq) };
+        let block_complete = if is_new {
+            blocks.on_new(now, block, coded.block_wait())
+        } else {
+            blocks.on_duplicate(block, seq)
+        };
         if is_new {
             self.deliver(&layout, seq);
             decodable = if block_complete { self.complete(&layout, block) } else { None };
         }
         let feedback = arrived(&coded.data, self.cumulative, ecn_ce, block_complete);
-        let goodput = self.tally.goodput();
+        let goodput = self.counters.goodput();
         Some(CodedArrival { feedback, is_new, decodable, delivered: goodput - before })
     }
 
     /// The payload of packet `seq` is here.
     fn deliver(&mut self, layout: &Layout, seq: u32) {
         if layout.is_source(seq) {
-            self.tally.deliver(u64::from(layout.len(seq)));
+            self.counters.deliver(u64::from(layout.len(seq)));
         }
     }
 
@@ -183,7 +186,7 @@ impl Receiver {
     }
 
     fn takes_in(&self, data: &wire::Data) -> bool {
-        self.tally.owns(data) && data.seq.saturating_sub(self.cumulative) <= REACH
+        self.counters.owns(data) && data.seq.saturating_sub(self.cumulative) <= REACH
     }
 
     /// A block whose timer has run out at `now`; call until `None`. [`Self::missing`] says what to ask for.
@@ -197,7 +200,7 @@ impl Receiver {
             blocks.nacks = blocks.nacks.wrapping_add(1);
             blocks.nacks
         });
-        self.tally.ack_entropy(self.ack_entropy_start.wrapping_add(nacks))
+        self.counters.ack_entropy(self.ack_entropy_start.wrapping_add(nacks))
     }
 
     /// NACKs for the packets of `block` that have not arrived, each of up to 32.
@@ -265,19 +268,19 @@ impl Receiver {
     /// The entropy of the ACK of the latest arrival.
     #[inline]
     pub(crate) fn ack_entropy(&self) -> Entropy {
-        self.tally.ack_entropy(self.ack_entropy_start)
+        self.counters.ack_entropy(self.ack_entropy_start)
     }
 
     /// Whether the whole message has arrived.
     #[inline]
     pub(crate) const fn is_complete(&self) -> bool {
-        self.cumulative == self.tally.packets()
+        self.cumulative == self.counters.packets()
     }
 
     /// The counts so far.
     #[inline]
-    pub(crate) const fn tally(&self) -> &Tally {
-        &self.tally
+    pub(crate) const fn counters(&self) -> &Counters {
+        &self.counters
     }
 }
 

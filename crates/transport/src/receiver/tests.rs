@@ -41,7 +41,7 @@ fn a_duplicate_is_counted_but_gives_no_goodput() {
     let mut receiver = receiver(10);
     assert!(receiver.on_data(&data(3, 10), false).unwrap().is_new);
     assert!(!receiver.on_data(&data(3, 10), true).unwrap().is_new);
-    let view = receiver.tally().view(FlowId(7), false, 0, 0);
+    let view = receiver.counters().view(FlowId(7), false, 0, 0);
     assert_eq!(
         (view.goodput, view.counters.arrived_packets, view.counters.marked_packets),
         (Bytes::new(100), 2, 1)
@@ -64,7 +64,7 @@ fn a_packet_of_another_message_or_out_of_reach_is_not_taken_in() {
     assert!(receiver.on_data(&data(0, 9), false).is_none());
     assert!(receiver.on_data(&data(REACH + 1, u32::MAX), false).is_none());
     assert!(receiver.on_data(&data(u32::MAX, u32::MAX), false).is_none());
-    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 0);
+    assert_eq!(receiver.counters().view(FlowId(7), false, 0, 0).counters.arrived_packets, 0);
 }
 
 #[test]
@@ -73,13 +73,13 @@ fn a_complete_message_goes_on_acknowledging_what_belongs_to_it() {
     live.on_data(&data(0, 2), false);
     live.on_data(&data(1, 2), false);
     assert!(live.is_complete());
-    let mut tally = *live.tally();
-    let ack = tally.on_duplicate(&data(0, 2), true).unwrap();
+    let mut counters = *live.counters();
+    let ack = counters.on_duplicate(&data(0, 2), true).unwrap();
     assert_eq!((ack.seq, ack.cumulative), (0, 2));
     assert!(matches!(ack.fate, Fate::Arrived { ecn_ce: true, .. }));
-    assert_eq!(tally.on_duplicate(&data(2, 2), true), None);
-    assert_eq!(tally.on_duplicate(&data(0, 3), true), None);
-    assert_eq!(tally.view(FlowId(7), true, 0, 0).counters.arrived_packets, 3);
+    assert_eq!(counters.on_duplicate(&data(2, 2), true), None);
+    assert_eq!(counters.on_duplicate(&data(0, 3), true), None);
+    assert_eq!(counters.view(FlowId(7), true, 0, 0).counters.arrived_packets, 3);
 }
 
 #[test]
@@ -91,16 +91,16 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
     let expected = Feedback { flow: FlowId(7), seq: 2, cumulative: 1, fate };
     assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
     assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
-    let view = live.tally().view(FlowId(7), false, 1, 0);
+    let view = live.counters().view(FlowId(7), false, 1, 0);
     assert_eq!(
         (view.goodput, view.counters.arrived_packets, view.counters.trimmed_packets),
         (Bytes::new(100), 1, 1)
     );
     assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
     live.on_data(&data(1, 3), false);
-    let nack = live.tally().on_trimmed_duplicate(&data(2, 3)).unwrap();
+    let nack = live.counters().on_trimmed_duplicate(&data(2, 3)).unwrap();
     assert_eq!((nack.seq, nack.cumulative), (2, 3), "the whole message has arrived");
-    assert_eq!(live.tally().on_trimmed_duplicate(&data(3, 3)), None);
+    assert_eq!(live.counters().on_trimmed_duplicate(&data(3, 3)), None);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
     let seen: BTreeSet<Entropy> = (0..256)
         .map(|seq| {
             receiver.on_data(&data(seq, 1000), false);
-            receiver.tally().ack_entropy(start)
+            receiver.counters().ack_entropy(start)
         })
         .collect();
     assert_eq!(seen, (0..256).collect());
@@ -121,7 +121,7 @@ fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
 fn a_receiver_and_what_stays_of_it_are_small() {
     assert!(size_of::<Receiver>() <= 80, "{}", size_of::<Receiver>());
     // A table is at least 7/16 full when it has grown, with a byte of its own for each place.
-    assert!((size_of::<(FlowId, Tally)>() + 1) * 16 / 7 <= 64);
+    assert!((size_of::<(FlowId, Counters)>() + 1) * 16 / 7 <= 64);
     let mut receiver = receiver(100_000);
     receiver.on_data(&data(65_535, 100_000), false);
     assert_eq!(receiver.arrived.capacity(), 65_536, "one bit a packet");
@@ -165,7 +165,7 @@ fn pieces_are_delivered_as_they_come_and_the_missing_ones_when_the_block_is_comp
     assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(300), Some(0)), "3, and 0 and 2");
     assert_eq!((arrival.feedback.cumulative, completes_block(&arrival.feedback)), (6, true));
     assert_eq!(take(&mut receiver, 2), (false, 0, true), "it is here already");
-    assert_eq!(receiver.tally().view(FlowId(7), false, 0, 0).counters.arrived_packets, 6);
+    assert_eq!(receiver.counters().view(FlowId(7), false, 0, 0).counters.arrived_packets, 6);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_message_is_complete_when_its_blocks_are() {
         (0..4).for_each(|i| assert_eq!(take(&mut receiver, block * 6 + i).2, i == 3));
     }
     assert!(receiver.is_complete());
-    let report = receiver.tally().report(FlowId(7), HostId(1), Time::ZERO);
+    let report = receiver.counters().report(FlowId(7), HostId(1), Time::ZERO);
     assert_eq!((report.bytes, report.arrived_packets), (Bytes::new(2050), 21));
 }
 

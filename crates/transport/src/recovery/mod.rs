@@ -22,7 +22,7 @@ pub(crate) use per_packet::PerPacket;
 pub use rtt::RttEstimate;
 pub(crate) use rtt::Smoothed;
 pub use sent::PacketState;
-pub(crate) use sent::{Late, Outcome, Patience, SentMap, Tally};
+pub(crate) use sent::{LossCounters, LostPacket, Outcome, RtoPolicy, SentMap};
 
 use crate::Path;
 use crate::registry::Entry;
@@ -111,8 +111,8 @@ pub(crate) trait Recover {
     /// A packet leaves that timed out so often before. Gives when its time-out runs out; `was_idle`: nothing else is in
     /// flight.
     #[inline]
-    fn on_sent(&mut self, now: Time, timeouts: u32, _was_idle: bool, patience: Patience) -> Time {
-        now.saturating_add(patience.after(timeouts))
+    fn on_sent(&mut self, now: Time, timeouts: u32, _was_idle: bool, rto_policy: RtoPolicy) -> Time {
+        now.saturating_add(rto_policy.after(timeouts))
     }
 
     /// An ACK arrived.
@@ -120,18 +120,23 @@ pub(crate) trait Recover {
         Verdict::default()
     }
 
-    /// A packet that was held for lost has arrived: it was only late.
+    /// A packet that was held for lost has arrived: it was only lost.
     fn on_spurious(&mut self, _now: Time, _rtt: &RttEstimate) {}
 
     /// When the first time-out runs out; [`Time::MAX`]: nothing is in flight.
-    fn deadline(&self, now: Time, sent: &mut SentMap, patience: Patience) -> Time {
-        sent.deadline(now, patience)
+    fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
+        sent.deadline(now, rto_policy)
     }
 
     /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next one
     /// runs out ([`Time::MAX`]: nothing is in flight).
-    fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, patience: Patience) -> Result<Late, Time> {
-        sent.take_timed_out(now, patience)
+    fn take_timed_out(
+        &mut self,
+        now: Time,
+        sent: &mut SentMap,
+        rto_policy: RtoPolicy,
+    ) -> Result<LostPacket, Time> {
+        sent.take_timed_out(now, rto_policy)
     }
 }
 
@@ -196,9 +201,9 @@ macro_rules! policies {
             }
 
             #[inline(always)]
-            fn on_sent(&mut self, now: Time, timeouts: u32, was_idle: bool, patience: Patience) -> Time {
+            fn on_sent(&mut self, now: Time, timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_sent(now, timeouts, was_idle, patience),)*
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_sent(now, timeouts, was_idle, rto_policy),)*
                 }
             }
 
@@ -215,15 +220,15 @@ macro_rules! policies {
                 }
             }
 
-            fn deadline(&self, now: Time, sent: &mut SentMap, patience: Patience) -> Time {
+            fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.deadline(now, sent, patience),)*
+                    $($(#[$meta])* Self::$variant(policy) => policy.deadline(now, sent, rto_policy),)*
                 }
             }
 
-            fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, patience: Patience) -> Result<Late, Time> {
+            fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Result<LostPacket, Time> {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.take_timed_out(now, sent, patience),)*
+                    $($(#[$meta])* Self::$variant(policy) => policy.take_timed_out(now, sent, rto_policy),)*
                 }
             }
         }

@@ -22,20 +22,20 @@ impl Recover for PerPacket {}
 mod tests {
     use super::super::sent::SentMap;
     use super::*;
-    use crate::recovery::Patience;
+    use crate::recovery::RtoPolicy;
     use farspan_units::Duration;
 
     #[test]
     fn a_packet_times_out_a_time_out_after_it_left_and_twice_as_late_after_each_time_out() {
-        let patience = Patience { rto: Duration::from_us(100), backs_off: true };
+        let rto_policy = RtoPolicy { rto: Duration::from_us(100), backs_off: true };
         let (mut policy, mut sent) = (PerPacket::new(Time::ZERO), SentMap::new(false));
         let us = |us| Time::ZERO + Duration::from_us(us);
         sent.send_new(us(1), 0);
         sent.send_new(us(2), 0);
-        assert_eq!(policy.on_sent(us(2), 0, false, patience), us(102));
-        assert_eq!(policy.on_sent(us(2), 2, false, patience), us(402));
-        assert_eq!(policy.deadline(us(2), &mut sent, patience), us(101));
-        assert_eq!(policy.take_timed_out(us(101), &mut sent, patience).map(|late| late.seq), Ok(0));
-        assert_eq!(policy.take_timed_out(us(101), &mut sent, patience), Err(us(102)));
+        assert_eq!(policy.on_sent(us(2), 0, false, rto_policy), us(102));
+        assert_eq!(policy.on_sent(us(2), 2, false, rto_policy), us(402));
+        assert_eq!(policy.deadline(us(2), &mut sent, rto_policy), us(101));
+        assert_eq!(policy.take_timed_out(us(101), &mut sent, rto_policy).map(|lost| lost.seq), Ok(0));
+        assert_eq!(policy.take_timed_out(us(101), &mut sent, rto_policy), Err(us(102)));
     }
 }

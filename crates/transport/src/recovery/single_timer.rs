@@ -5,7 +5,7 @@
 //! lost (RFC 5681, section 3.1, goes back to one packet). Left out: that the first packet alone is sent again at once.
 
 use super::sent::SentMap;
-use super::{Acked, Late, Patience, Recover, RttEstimate, Verdict};
+use super::{Acked, LostPacket, Recover, RtoPolicy, RttEstimate, Verdict};
 use farspan_units::Time;
 
 /// The timer of one flow.
@@ -24,8 +24,8 @@ impl SingleTimer {
         Self { started_at: now, expiries: 0, is_expiring: false }
     }
 
-    const fn runs_out(&self, patience: Patience) -> Time {
-        self.started_at.saturating_add(patience.after(self.expiries))
+    const fn runs_out(&self, rto_policy: RtoPolicy) -> Time {
+        self.started_at.saturating_add(rto_policy.after(self.expiries))
     }
 }
 
@@ -34,11 +34,11 @@ impl Recover for SingleTimer {
         true
     }
 
-    fn on_sent(&mut self, now: Time, _timeouts: u32, was_idle: bool, patience: Patience) -> Time {
+    fn on_sent(&mut self, now: Time, _timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
         if was_idle {
             self.started_at = now;
         }
-        self.runs_out(patience)
+        self.runs_out(rto_policy)
     }
 
     fn on_ack(&mut self, ack: Acked, _rtt: &RttEstimate) -> Verdict {
@@ -50,13 +50,18 @@ impl Recover for SingleTimer {
         Verdict { lost_until: None, is_earlier }
     }
 
-    fn deadline(&self, now: Time, sent: &mut SentMap, patience: Patience) -> Time {
-        if sent.has_in_flight(now) { self.runs_out(patience) } else { Time::MAX }
+    fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
+        if sent.has_in_flight(now) { self.runs_out(rto_policy) } else { Time::MAX }
     }
 
-    fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, patience: Patience) -> Result<Late, Time> {
+    fn take_timed_out(
+        &mut self,
+        now: Time,
+        sent: &mut SentMap,
+        rto_policy: RtoPolicy,
+    ) -> Result<LostPacket, Time> {
         if !self.is_expiring {
-            let deadline = self.deadline(now, sent, patience);
+            let deadline = self.deadline(now, sent, rto_policy);
             if deadline > now {
                 return Err(deadline);
             }
@@ -75,7 +80,7 @@ mod tests {
     use alloc::vec::Vec;
     use farspan_units::Duration;
 
-    const PATIENCE: Patience = Patience { rto: Duration::from_us(100), backs_off: true };
+    const RTO_POLICY: RtoPolicy = RtoPolicy { rto: Duration::from_us(100), backs_off: true };
 
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
@@ -87,7 +92,7 @@ mod tests {
         for seq in 0..packets {
             let now = us(u64::from(seq));
             sent.send_new(now, 0);
-            assert_eq!(policy.on_sent(now, 0, seq == 0, PATIENCE), us(100), "the timer runs already");
+            assert_eq!(policy.on_sent(now, 0, seq == 0, RTO_POLICY), us(100), "the timer runs already");
         }
         (policy, sent)
     }
@@ -99,17 +104,19 @@ mod tests {
     }
 
     fn timed_out(policy: &mut SingleTimer, sent: &mut SentMap, now: Time) -> Vec<u32> {
-        core::iter::from_fn(|| policy.take_timed_out(now, sent, PATIENCE).ok()).map(|late| late.seq).collect()
+        core::iter::from_fn(|| policy.take_timed_out(now, sent, RTO_POLICY).ok())
+            .map(|lost| lost.seq)
+            .collect()
     }
 
     #[test]
     fn an_ack_of_new_data_restarts_the_one_timer() {
         let (mut policy, mut sent) = sent(3);
         ack(&mut policy, &mut sent, us(50), 0);
-        assert_eq!(policy.deadline(us(50), &mut sent, PATIENCE), us(150));
+        assert_eq!(policy.deadline(us(50), &mut sent, RTO_POLICY), us(150));
         let duplicate = Acked { now: us(60), sent_at: us(0), is_new: false };
         policy.on_ack(duplicate, &RttEstimate::default());
-        assert_eq!(policy.take_timed_out(us(149), &mut sent, PATIENCE), Err(us(150)));
+        assert_eq!(policy.take_timed_out(us(149), &mut sent, RTO_POLICY), Err(us(150)));
     }
 
     #[test]
@@ -117,9 +124,9 @@ mod tests {
         let (mut policy, mut sent) = sent(3);
         ack(&mut policy, &mut sent, us(50), 1);
         assert_eq!(timed_out(&mut policy, &mut sent, us(150)), [0, 2]);
-        assert_eq!(policy.deadline(us(150), &mut sent, PATIENCE), Time::MAX);
+        assert_eq!(policy.deadline(us(150), &mut sent, RTO_POLICY), Time::MAX);
         assert_eq!(sent.resend(us(160), 0), Some((0, 1)));
-        assert_eq!(policy.on_sent(us(160), 1, true, PATIENCE), us(360));
+        assert_eq!(policy.on_sent(us(160), 1, true, RTO_POLICY), us(360));
         assert!(timed_out(&mut policy, &mut sent, us(359)).is_empty());
     }
 
@@ -128,9 +135,9 @@ mod tests {
         let (mut policy, mut sent) = sent(2);
         assert_eq!(timed_out(&mut policy, &mut sent, us(100)), [0, 1]);
         sent.resend(us(100), 0);
-        policy.on_sent(us(100), 1, true, PATIENCE);
+        policy.on_sent(us(100), 1, true, RTO_POLICY);
         assert!(ack(&mut policy, &mut sent, us(110), 0).is_earlier);
         sent.resend(us(110), 0);
-        assert_eq!(policy.deadline(us(110), &mut sent, PATIENCE), us(210));
+        assert_eq!(policy.deadline(us(110), &mut sent, RTO_POLICY), us(210));
     }
 }

@@ -1,10 +1,10 @@
 //! What comes back: ACKs, NACKs and time-outs.
 
-use super::{Extras, Sender, keep};
+use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Acked, Late, Outcome, PerPacket, Recover, Rto};
+use crate::recovery::{Acked, LostPacket, Outcome, PerPacket, Recover, Rto};
 use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
@@ -71,7 +71,7 @@ impl Sender {
             at_send,
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
-        control.hear(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
+        control.dispatch_ack(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
         if self.wants.feedback() {
             let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
             self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
@@ -85,8 +85,8 @@ impl Sender {
     /// out earlier than before.
     #[inline]
     fn recover(&mut self, ack: Acked) -> bool {
-        let Some(extras) = &mut self.extras else { return false };
-        let verdict = extras.recovery.on_ack(ack, &extras.rtt);
+        let Some(cold) = &mut self.cold else { return false };
+        let verdict = cold.recovery.on_ack(ack, &cold.rtt);
         if let Some(mark) = verdict.lost_until
             && self.sent.may_hold_sent_until(ack.now, mark)
         {
@@ -102,9 +102,9 @@ impl Sender {
     fn on_trimmed(&mut self, now: Time, seq: u32, cumulative: u32, echo: Echo) {
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
-        let tally = self.sent.tally_mut();
-        tally.nacks += 1;
-        tally.leave_unreported(self.delivered - before);
+        let counters = self.sent.counters_mut();
+        counters.nacks += 1;
+        counters.leave_unreported(self.delivered - before);
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
@@ -121,9 +121,9 @@ impl Sender {
         let packets = blocks.layout().packets_of(blocks.layout().block_of(first));
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
-        let tally = self.sent.tally_mut();
-        tally.nacks += 1;
-        tally.leave_unreported(self.delivered - before);
+        let counters = self.sent.counters_mut();
+        counters.nacks += 1;
+        counters.leave_unreported(self.delivered - before);
         let Some(mark) = now.as_ps().checked_sub(self.route.path.base_rtt.as_ps()).map(Time::from_ps) else {
             return;
         };
@@ -132,9 +132,9 @@ impl Sender {
             |seq: u32| all || seq.checked_sub(first).is_some_and(|bit| bit < 32 && missing >> bit & 1 == 1);
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for seq in packets.filter(|&seq| is_named(seq)) {
-            if let Some(late) = self.sent.take_old(now, seq, mark) {
-                bytes += self.take_nacked(now, late);
-                sent_at = sent_at.max(late.sent_at);
+            if let Some(lost) = self.sent.take_old(now, seq, mark) {
+                bytes += self.take_nacked(now, lost);
+                sent_at = sent_at.max(lost.sent_at);
             }
         }
         if !bytes.is_zero() {
@@ -146,9 +146,9 @@ impl Sender {
     }
 
     /// A packet that a NACK names leaves the window; returns its payload.
-    fn take_nacked(&mut self, now: Time, late: Late) -> Bytes {
-        let len = self.take_out(late);
-        if let Some(sample) = self.sample_of(now, late) {
+    fn take_nacked(&mut self, now: Time, lost: LostPacket) -> Bytes {
+        let len = self.take_out(lost);
+        if let Some(sample) = self.sample_of(now, lost) {
             self.balancer.on_nack(sample, &mut self.random);
         }
         len
@@ -156,15 +156,15 @@ impl Sender {
 
     #[inline]
     fn update_rtt(&mut self, rtt: Duration) -> bool {
-        let Some(extras) = &mut self.extras else {
+        let Some(cold) = &mut self.cold else {
             self.srtt.update(rtt);
             return false;
         };
-        extras.rtt.update(rtt);
-        self.srtt = extras.rtt.smoothed();
+        cold.rtt.update(rtt);
+        self.srtt = cold.rtt.smoothed();
         let Rto::Rfc6298 { min } = self.route.recovery.rto else { return false };
-        let before = core::mem::replace(&mut extras.rto, extras.rtt.rto(min));
-        extras.rto < before
+        let before = core::mem::replace(&mut cold.rto, cold.rtt.rto(min));
+        cold.rto < before
     }
 
     /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
@@ -190,7 +190,7 @@ impl Sender {
     /// Payload was delivered; `is_old`: not by the packet's last transmission.
     #[inline(never)]
     fn note_arrival(&mut self, now: Time, sent_at: Time, is_old: bool) {
-        if let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) {
+        if let Some(records) = self.cold.as_mut().and_then(|cold| cold.records.as_mut()) {
             records.delivered_at = now;
             if !is_old {
                 records.first_sent_at = sent_at;
@@ -201,16 +201,16 @@ impl Sender {
     /// A packet arrived that was held for lost, or was sent again.
     #[cold]
     fn on_spurious(&mut self, now: Time) {
-        self.sent.tally_mut().spurious += 1;
-        if let Some(extras) = &mut self.extras {
-            extras.recovery.on_spurious(now, &extras.rtt);
+        self.sent.counters_mut().spurious += 1;
+        if let Some(cold) = &mut self.cold {
+            cold.recovery.on_spurious(now, &cold.rtt);
         }
     }
 
     /// The send record of a packet, until another one takes its place.
     #[cold]
     fn record_of(&self, seq: u32) -> Option<SendRecord> {
-        self.extras.as_ref()?.records.as_ref().map(|records| records.of(seq))
+        self.cold.as_ref()?.records.as_ref().map(|records| records.of(seq))
     }
 
     /// Acknowledges all packets before `cumulative`.
@@ -257,7 +257,7 @@ impl Sender {
 
     /// Forgets a block of which all packets that were sent are acknowledged; those that were not need not be.
     fn close_block(&mut self, block: u32) {
-        let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() else { return };
+        let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() else { return };
         blocks.on_complete(block);
         for _ in blocks.needless(block, self.sent.next()) {
             self.sent.skip_new();
@@ -284,7 +284,7 @@ impl Sender {
     /// A packet that was held for lost has arrived.
     #[cold]
     fn on_found(&mut self, seq: u32) {
-        if let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() {
+        if let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() {
             blocks.on_found(seq);
         }
     }
@@ -293,13 +293,13 @@ impl Sender {
     #[inline(never)]
     fn take_lost(&mut self, now: Time, mark: Time) {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
-        while let Some(late) = self.sent.take_sent_until(now, mark) {
-            bytes += self.take_out(late);
-            if let Some(sample) = self.sample_of(now, late) {
+        while let Some(lost) = self.sent.take_sent_until(now, mark) {
+            bytes += self.take_out(lost);
+            if let Some(sample) = self.sample_of(now, lost) {
                 self.balancer.on_loss(sample, &mut self.random);
             }
-            newest = newest.max(late.sent_at);
-            self.sent.tally_mut().losses += 1;
+            newest = newest.max(lost.sent_at);
+            self.sent.counters_mut().losses += 1;
         }
         if !bytes.is_zero() {
             let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
@@ -312,26 +312,26 @@ impl Sender {
     /// is in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
-        let patience = self.patience();
+        let rto_policy = self.rto_policy();
         let deadline = loop {
-            let given_up = match &mut self.extras {
-                Some(extras) => extras.recovery.take_timed_out(now, &mut self.sent, patience),
-                None => PerPacket.take_timed_out(now, &mut self.sent, patience),
+            let given_up = match &mut self.cold {
+                Some(cold) => cold.recovery.take_timed_out(now, &mut self.sent, rto_policy),
+                None => PerPacket.take_timed_out(now, &mut self.sent, rto_policy),
             };
             match given_up {
-                Ok(late) => {
-                    bytes += self.take_out(late);
-                    if let Some(sample) = self.sample_of(now, late) {
+                Ok(lost) => {
+                    bytes += self.take_out(lost);
+                    if let Some(sample) = self.sample_of(now, lost) {
                         self.balancer.on_timeout(sample, &mut self.random);
                     }
-                    newest = newest.max(late.sent_at);
-                    self.sent.tally_mut().timeouts += 1;
+                    newest = newest.max(lost.sent_at);
+                    self.sent.counters_mut().timeouts += 1;
                 }
                 Err(deadline) => break deadline,
             }
         };
         if !bytes.is_zero() {
-            let (in_flight, rto) = (self.in_flight, patience.rto);
+            let (in_flight, rto) = (self.in_flight, rto_policy.rto);
             let timeout = congestion::Timeout { now, bytes, sent_at: newest, in_flight, rto };
             let decision = self.control.on_timeout(&timeout);
             self.decide(decision);
@@ -340,17 +340,17 @@ impl Sender {
     }
 
     /// The path selector's news of a packet given up; `None`: it wants to hear nothing.
-    fn sample_of(&self, now: Time, Late { sent_at, entropy, .. }: Late) -> Option<PathSample> {
+    fn sample_of(&self, now: Time, LostPacket { sent_at, entropy, .. }: LostPacket) -> Option<PathSample> {
         let in_flight = self.in_flight;
         self.sent.keeps_entropies().then_some(PathSample { now, sent_at, entropy, in_flight })
     }
 
     /// A packet given up leaves the window; returns its payload.
-    fn take_out(&mut self, late: Late) -> Bytes {
-        let len = self.len(late.seq);
+    fn take_out(&mut self, lost: LostPacket) -> Bytes {
+        let len = self.len(lost.seq);
         self.in_flight -= len;
-        if let Some(Extras { blocks: Some(blocks), .. }) = self.extras.as_deref_mut() {
-            blocks.on_lost(late.seq, &mut self.sent);
+        if let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() {
+            blocks.on_lost(lost.seq, &mut self.sent);
         }
         len
     }

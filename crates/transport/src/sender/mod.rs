@@ -4,7 +4,7 @@
 //! lets it [send one packet](Sender::transmit), and hands it ACKs and timer ticks. Bytes in flight are payload bytes of
 //! packets that are neither acknowledged nor held for lost, each counted once however often it was sent.
 
-mod extras;
+mod cold;
 mod feedback;
 mod packet;
 mod records;
@@ -15,13 +15,13 @@ use crate::coding::{Layout, Outgoing};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::message::Message;
 use crate::pacing::Pacer;
-use crate::recovery::{Patience, PerPacket, Recover, SentMap, Smoothed};
+use crate::recovery::{PerPacket, Recover, RtoPolicy, SentMap, Smoothed};
 use crate::scheme::WindowCheck;
 use crate::wire;
 use crate::{Path, Route};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use extras::Extras;
+use cold::ColdState;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 pub use packet::{DataPacket, Take};
 use packet::{InBlocks, Wants};
@@ -60,7 +60,7 @@ pub(crate) struct Sender {
     in_flight: Bytes,
     /// Payload acknowledged.
     delivered: Bytes,
-    extras: Option<Box<Extras>>,
+    cold: Option<Box<ColdState>>,
 }
 
 /// Keeps a decision where a sender has it.
@@ -93,14 +93,14 @@ impl Sender {
     ) -> Self {
         let Message { flow, to, size, route, .. } = message;
         let mss = route.path.mss;
-        let pieces = u32::try_from(size.pieces(mss)).expect("a message has at most 2^32 - 1 packets");
+        let segments = u32::try_from(size.segments(mss)).expect("a message has at most 2^32 - 1 packets");
         let Decision { cwnd, pacing_rate, next_timer } = control.decision();
-        let last = *size - mss * u64::from(pieces.saturating_sub(1));
+        let last = *size - mss * u64::from(segments.saturating_sub(1));
         let layout = route.layout(*size);
-        let packets = layout.as_ref().map_or(pieces, Layout::packets);
+        let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&control, &balancer, layout.is_some());
-        let extras = Extras::new(now, route, control.wants_send_record(), layout);
-        let hears = extras.as_ref().is_some_and(|extras| extras.recovery.wants_acks());
+        let cold = ColdState::new(now, route, control.wants_send_record(), layout);
+        let hears = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
             to: *to,
@@ -108,7 +108,7 @@ impl Sender {
             last_len: last.get() as u16,
             profile: 0,
             wants: wants.acks_if(hears).timer_if(next_timer.is_some()),
-            extras,
+            cold,
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
             control,
@@ -156,7 +156,7 @@ impl Sender {
     /// The blocks of a coded message.
     #[inline]
     fn blocks(&self) -> Option<&Outgoing> {
-        self.extras.as_ref()?.blocks.as_ref()
+        self.cold.as_ref()?.blocks.as_ref()
     }
 
     /// Whether the control has decided to have its timer.
@@ -177,18 +177,18 @@ impl Sender {
 
     /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
     pub(crate) fn deadline(&mut self, now: Time) -> Time {
-        let patience = self.patience();
-        match &self.extras {
-            Some(extras) => extras.recovery.deadline(now, &mut self.sent, patience),
-            None => PerPacket.deadline(now, &mut self.sent, patience),
+        let rto_policy = self.rto_policy();
+        match &self.cold {
+            Some(cold) => cold.recovery.deadline(now, &mut self.sent, rto_policy),
+            None => PerPacket.deadline(now, &mut self.sent, rto_policy),
         }
     }
 
     /// How long packets are waited for.
     #[inline]
-    fn patience(&self) -> Patience {
-        let rto = self.extras.as_ref().map_or(self.route.rto, |extras| extras.rto);
-        Patience { rto, backs_off: self.route.recovery.backoff }
+    fn rto_policy(&self) -> RtoPolicy {
+        let rto = self.cold.as_ref().map_or(self.route.rto, |cold| cold.rto);
+        RtoPolicy { rto, backs_off: self.route.recovery.backoff }
     }
 
     /// When the next packet may leave (may lie in the past); `None` while there is nothing to send or the window is
@@ -223,9 +223,9 @@ impl Sender {
 
     /// The payload of the whole message.
     fn size(&self) -> Bytes {
-        let pieces =
+        let segments =
             |packets| self.route.path.mss * u64::from(packets - 1) + Bytes::new(u64::from(self.last_len));
-        self.blocks().map_or_else(|| pieces(self.packets), |blocks| blocks.layout().size())
+        self.blocks().map_or_else(|| segments(self.packets), |blocks| blocks.layout().size())
     }
 
     /// The payload of packet `seq`.
@@ -245,33 +245,33 @@ impl Sender {
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, to: impl Take) -> Time {
         if self.wants.at_send() || self.sent.has_lost() {
-            self.transmit_with_care(now, to)
+            self.transmit_slowly(now, to)
         } else {
             self.transmit_one::<false>(now, to)
         }
     }
 
     #[inline(never)]
-    fn transmit_with_care(&mut self, now: Time, to: impl Take) -> Time {
+    fn transmit_slowly(&mut self, now: Time, to: impl Take) -> Time {
         self.transmit_one::<true>(now, to)
     }
 
-    /// `CARE`: packets may be lost, or something is wanted beside sending.
+    /// `SLOW`: packets may be lost, or something is wanted beside sending.
     #[inline(always)]
-    fn transmit_one<const CARE: bool>(&mut self, now: Time, to: impl Take) -> Time {
+    fn transmit_one<const SLOW: bool>(&mut self, now: Time, to: impl Take) -> Time {
         let entropy = self.balancer.entropy(now, &mut self.random);
-        let again = if CARE && self.sent.has_lost() { self.resend(now, entropy) } else { None };
+        let again = if SLOW && self.sent.has_lost() { self.resend(now, entropy) } else { None };
         let retransmission = again.is_some();
         let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
         let len = self.len(seq);
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
-        if CARE && self.wants.records() {
+        if SLOW && self.wants.records() {
             self.keep_record(now, seq, was_idle);
         }
         let Path { header, line_rate, .. } = self.route.path;
         self.pacer.on_sent(now, len + header, self.pacing_rate, line_rate);
-        if CARE && self.wants.sent() {
+        if SLOW && self.wants.sent() {
             let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
             let decision = self.control.on_sent(&sent);
             self.decide(decision);
@@ -285,12 +285,12 @@ impl Sender {
             entropy,
             profile: self.profile,
         };
-        let blocks = if CARE && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
+        let blocks = if SLOW && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
         to.take(DataPacket { to: self.to, header, blocks, retransmission });
-        let patience = self.patience();
-        match &mut self.extras {
-            Some(extras) => extras.recovery.on_sent(now, timeouts, was_idle, patience),
-            None => PerPacket.on_sent(now, timeouts, was_idle, patience),
+        let rto_policy = self.rto_policy();
+        match &mut self.cold {
+            Some(cold) => cold.recovery.on_sent(now, timeouts, was_idle, rto_policy),
+            None => PerPacket.on_sent(now, timeouts, was_idle, rto_policy),
         }
     }
 
@@ -298,7 +298,7 @@ impl Sender {
     #[inline(never)]
     fn in_blocks(&mut self, seq: u32, retransmission: bool) -> Option<InBlocks> {
         let gap = self.packet_gap();
-        let blocks = self.extras.as_mut()?.blocks.as_mut()?;
+        let blocks = self.cold.as_mut()?.blocks.as_mut()?;
         if !retransmission {
             blocks.on_sent(seq);
         }
@@ -323,14 +323,14 @@ impl Sender {
     #[cold]
     #[inline(never)]
     fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
-        let (seq, timeouts) = match self.extras.as_deref_mut() {
-            Some(Extras { blocks: Some(blocks), .. }) => blocks.resend(now, entropy, &mut self.sent)?,
+        let (seq, timeouts) = match self.cold.as_deref_mut() {
+            Some(ColdState { blocks: Some(blocks), .. }) => blocks.resend(now, entropy, &mut self.sent)?,
             _ => self.sent.resend(now, entropy)?,
         };
         let len = self.len(seq);
-        let tally = self.sent.tally_mut();
-        tally.retransmitted_packets += 1;
-        tally.retransmitted_bytes += len;
+        let counters = self.sent.counters_mut();
+        counters.retransmitted_packets += 1;
+        counters.retransmitted_bytes += len;
         Some((seq, timeouts))
     }
 
@@ -338,7 +338,7 @@ impl Sender {
     fn keep_record(&mut self, now: Time, seq: u32, was_idle: bool) {
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let (base, app_limited) = (self.sent.base(), !self.has_data());
-        if let Some(records) = self.extras.as_mut().and_then(|extras| extras.records.as_mut()) {
+        if let Some(records) = self.cold.as_mut().and_then(|cold| cold.records.as_mut()) {
             if was_idle {
                 (records.first_sent_at, records.delivered_at) = (now, now);
             }

@@ -3,7 +3,7 @@
 use super::{Sender, UNPACED};
 use crate::congestion::Congestion as _;
 use crate::counters::SenderCounters;
-use crate::recovery::{PacketState, Tally};
+use crate::recovery::{LossCounters, PacketState};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 
 /// A live sender, for probes.
@@ -44,8 +44,15 @@ pub struct SenderReport {
 
 impl Sender {
     fn counters(&self) -> SenderCounters {
-        let Tally { retransmitted_bytes, retransmitted_packets, timeouts, nacks, losses, spurious, .. } =
-            self.sent.tally();
+        let LossCounters {
+            retransmitted_bytes,
+            retransmitted_packets,
+            timeouts,
+            nacks,
+            losses,
+            spurious,
+            ..
+        } = self.sent.counters();
         let next = self.sent.next();
         let (mut pieces, mut parity_packets, mut parity_bytes) = (u64::from(next), 0, Bytes::ZERO);
         let (mut blocks, mut blocks_undecodable) = (0, 0);

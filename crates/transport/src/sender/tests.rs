@@ -23,9 +23,9 @@ fn mss(packets: u64) -> Bytes {
     Bytes::new(packets * MSS)
 }
 
-/// What a scripted control and a scripted path selector have heard.
+/// What a scripted control and a scripted path selector have events.
 #[derive(Default)]
-struct Heard {
+struct Events {
     sent: Vec<Sent>,
     acks: Vec<Ack>,
     nacks: Vec<Nack>,
@@ -38,7 +38,7 @@ struct Heard {
     entropies_timed_out: Vec<u16>,
 }
 
-type Log = Arc<Mutex<Heard>>;
+type Log = Arc<Mutex<Events>>;
 
 /// A control that answers what it is told to, and writes down what it hears.
 struct Scripted {
@@ -108,7 +108,7 @@ impl Balance for Counting {
     }
 }
 
-/// A sender under test and what its parts have heard.
+/// A sender under test and what its parts have events.
 struct Bench {
     sender: Sender,
     log: Log,
@@ -200,20 +200,20 @@ impl Bench {
     fn ack_up_to(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: seq as u16 };
         let fate = Fate::Arrived { echo, ecn_ce: seq == 3, block_complete: false };
-        self.hear(now, seq, cumulative, fate);
+        self.dispatch_ack(now, seq, cumulative, fate);
     }
 
     /// A NACK of the transmission of `seq` that left at `sent_at`.
     fn nack(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: (seq as u16).wrapping_add(100) };
-        self.hear(now, seq, cumulative, Fate::Trimmed { echo });
+        self.dispatch_ack(now, seq, cumulative, Fate::Trimmed { echo });
     }
 
-    fn hear(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
+    fn dispatch_ack(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
         self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate });
     }
 
-    fn nacks_heard(&self) -> usize {
+    fn nacks_seen(&self) -> usize {
         self.log.lock().unwrap().nacks.len()
     }
 
@@ -349,12 +349,12 @@ fn a_nack_of_a_transmission_that_is_not_in_flight_changes_nothing() {
     bench.nack(us(21), 1, us(0), 0);
     bench.nack(us(22), 0, us(0), 0);
     bench.nack(us(23), 0, us(0), 0);
-    assert_eq!(bench.nacks_heard(), 1, "1 is acknowledged, and the second of 0 comes after the first");
+    assert_eq!(bench.nacks_seen(), 1, "1 is acknowledged, and the second of 0 comes after the first");
     assert_eq!(bench.send(us(30)), [0, 4]);
     bench.nack(us(31), 0, us(0), 0);
-    assert_eq!((bench.nacks_heard(), bench.sender.view().in_flight), (1, mss(4)), "0 was sent again");
+    assert_eq!((bench.nacks_seen(), bench.sender.view().in_flight), (1, mss(4)), "0 was sent again");
     bench.nack(us(50), 0, us(30), 0);
-    assert_eq!((bench.nacks_heard(), bench.sender.view().in_flight), (2, mss(3)));
+    assert_eq!((bench.nacks_seen(), bench.sender.view().in_flight), (2, mss(3)));
     assert_eq!(bench.sender.view().counters.nacks, 5, "all that came are counted");
     bench.nack(us(51), 5, us(30), 0);
     bench.nack(us(51), 2, us(52), 0);
@@ -367,7 +367,7 @@ fn a_packet_that_timed_out_and_then_came_trimmed_keeps_its_longer_time_out() {
     bench.send(us(0));
     bench.sender.on_timeout(us(100));
     bench.nack(us(101), 0, us(0), 0);
-    assert_eq!(bench.nacks_heard(), 0, "it is held for lost already");
+    assert_eq!(bench.nacks_seen(), 0, "it is held for lost already");
     bench.send(us(110));
     bench.nack(us(130), 0, us(110), 0);
     assert_eq!(bench.sender.send(us(140)).1, us(340));
@@ -569,11 +569,11 @@ impl Bench {
     /// An ACK that says that the block of `seq` is complete.
     fn ack_last(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: seq as u16 };
-        self.hear(now, seq, cumulative, Fate::Arrived { echo, ecn_ce: false, block_complete: true });
+        self.dispatch_ack(now, seq, cumulative, Fate::Arrived { echo, ecn_ce: false, block_complete: true });
     }
 
     fn block_nack(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
-        self.hear(now, first, cumulative, Fate::Missing { packets: missing });
+        self.dispatch_ack(now, first, cumulative, Fate::Missing { packets: missing });
     }
 }
 
@@ -649,17 +649,17 @@ fn a_nack_of_a_block_does_not_concern_transmissions_younger_than_a_base_round_tr
     let mut bench = Bench::new(CODED);
     bench.send(us(0));
     bench.block_nack(us(14), 0, 0b11_1111, 0);
-    assert_eq!(bench.nacks_heard(), 0, "the base RTT is 14.03 us");
+    assert_eq!(bench.nacks_seen(), 0, "the base RTT is 14.03 us");
     bench.block_nack(us(15), 0, 0b11_1000, 0);
-    assert_eq!((bench.nacks_heard(), bench.send(us(15))), (1, [3].to_vec()));
+    assert_eq!((bench.nacks_seen(), bench.send(us(15))), (1, [3].to_vec()));
     bench.block_nack(us(20), 0, 0b11_1000, 0);
     assert_eq!(
-        (bench.nacks_heard(), bench.send(us(20))),
+        (bench.nacks_seen(), bench.send(us(20))),
         (1, Vec::new()),
         "3 is on its way, 4 and 5 are spared"
     );
     bench.block_nack(us(40), 0, 0b11_1000, 0);
-    assert_eq!((bench.nacks_heard(), bench.send(us(40))), (2, [4].to_vec()), "4 left first");
+    assert_eq!((bench.nacks_seen(), bench.send(us(40))), (2, [4].to_vec()), "4 left first");
     bench.block_nack(us(41), 30, 1, 0);
     assert_eq!(bench.sender.view().counters.nacks, 4, "but not that of what was never sent");
 }
@@ -669,7 +669,7 @@ fn a_nack_of_a_block_may_name_what_was_not_sent_yet_and_acknowledges() {
     let mut bench = Bench::new(Setup { cwnd: mss(8), ..CODED });
     bench.send(us(0));
     bench.block_nack(us(40), 6, 0b11_1100, 6);
-    assert_eq!((bench.nacks_heard(), bench.sender.view().delivered), (0, mss(6)));
+    assert_eq!((bench.nacks_seen(), bench.sender.view().delivered), (0, mss(6)));
     assert_eq!(bench.send(us(40)), [8, 9, 10, 11, 12, 13]);
     bench.ack(us(60), 6, us(0));
     assert_eq!(bench.last_ack().bytes_acked, mss(7));

@@ -177,9 +177,9 @@ pub enum ListError {
     /// Rows that wait for each other.
     #[error(
         "{place}: {}; remove one of these from the other's `after` or `after_delivered`",
-        waits::circle(rows)
+        waits::cycle(rows)
     )]
-    Circle {
+    Cycle {
         /// File and line or row of the first.
         place: String,
         /// The rows, each waiting for the next, the last for the first.

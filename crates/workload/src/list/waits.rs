@@ -88,9 +88,7 @@ fn numbers(
 
 fn error(stuck: Stuck, rows: &[Placed], file: &str) -> ListError {
     match stuck {
-        Stuck::Circle(circle) => {
-            ListError::Circle { place: rows[circle[0] as usize].0.of(file), rows: circle }
-        }
+        Stuck::Cycle(circle) => ListError::Cycle { place: rows[circle[0] as usize].0.of(file), rows: circle },
         Stuck::Starved { flow, place: number, needed } => {
             let (place, row) = &rows[flow as usize];
             let group = if row.queue.is_some() { "queue" } else { "barrier" };
@@ -100,7 +98,7 @@ fn error(stuck: Stuck, rows: &[Placed], file: &str) -> ListError {
 }
 
 /// Names the rows of a circle.
-pub(super) fn circle(rows: &[u32]) -> String {
+pub(super) fn cycle(rows: &[u32]) -> String {
     if let [row] = rows {
         return format!("row {row} waits for itself");
     }
@@ -180,7 +178,7 @@ mod tests {
     fn a_long_circle_is_not_named_in_full() {
         let rows: Vec<u32> = (0..12).collect();
         assert_eq!(
-            circle(&rows),
+            cycle(&rows),
             "rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more wait for each other in a circle"
         );
     }

@@ -184,14 +184,14 @@ fn of_equal_ways_with_unequal_links_the_fastest_is_the_one_that_counts() {
     graph.links[4].delay = Duration::from_us(5);
     let network = graph.build().unwrap();
     for seed in 0..8 {
-        let walk = Routes::new(&network, seed).walk(&network, HostId(0), HostId(2));
-        assert_eq!(walk.delay(&network), Duration::from_us(4));
+        let path = Routes::new(&network, seed).path(&network, HostId(0), HostId(2));
+        assert_eq!(path.delay(&network), Duration::from_us(4));
     }
     graph.links[5].rate = Rate::from_gbps(1);
     let network = graph.build().unwrap();
-    let walk = Routes::new(&network, 1).walk(&network, HostId(0), HostId(2));
+    let path = Routes::new(&network, 1).path(&network, HostId(0), HostId(2));
     assert_eq!(
-        walk.delay(&network),
+        path.delay(&network),
         Duration::from_us(8),
         "the slow link takes longer than 4 us for a packet"
     );
@@ -203,7 +203,7 @@ fn hosts_of_a_switch_need_not_be_neighbours() {
     (graph.links[1].ends, graph.links[2].ends) = ([1, 7], [2, 4]);
     let network = graph.build().unwrap();
     let routes = Routes::new(&network, 1);
-    let hops = |from, to| routes.walk(&network, HostId(from), HostId(to)).links.len();
+    let hops = |from, to| routes.path(&network, HostId(from), HostId(to)).links.len();
     assert_eq!([hops(0, 2), hops(1, 3), hops(0, 1), hops(3, 2)], [2, 2, 4, 4]);
 }
 
@@ -281,7 +281,7 @@ proptest! {
         links.iter_mut().zip(delays).for_each(|(link, us)| link.delay = Duration::from_us(us));
         let network = Graph { sites: 1, nodes, links, groups: Vec::new() }.build().unwrap();
         let routes = Routes::new(&network, 1);
-        prop_assert_eq!(routes.circle(&network), None);
+        prop_assert_eq!(routes.routing_loop(&network), None);
         for from in 0..hosts as u32 {
             let mut distance = vec![usize::MAX; network.nodes.len()];
             let mut queue = alloc::collections::VecDeque::from([NodeId(from)]);
@@ -298,9 +298,9 @@ proptest! {
                 }
             }
             for to in (0..hosts as u32).filter(|to| *to != from) {
-                let walk = routes.walk(&network, HostId(from), HostId(to));
-                prop_assert_eq!(walk.links.len(), distance[to as usize]);
-                let last = walk.links.last().unwrap();
+                let path = routes.path(&network, HostId(from), HostId(to));
+                prop_assert_eq!(path.links.len(), distance[to as usize]);
+                let last = path.links.last().unwrap();
                 prop_assert_eq!(network.links[last.index()].to, NodeId(to));
                 let shares = routes.shares(&network, HostId(from), HostId(to));
                 let leaf = network.links[last.index()].from;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use reed_solomon_erasure::galois_8;
 
 /// Pieces of random bytes.
-fn pieces(seed: u64, lens: &[usize]) -> Vec<Vec<u8>> {
+fn segments(seed: u64, lens: &[usize]) -> Vec<Vec<u8>> {
     let mut random = Random::new(seed, Purpose::Test, 0);
     lens.iter().map(|&len| (0..len).map(|_| random.bits() as u8).collect()).collect()
 }
@@ -47,7 +47,7 @@ fn losses(x: usize, y: usize) -> impl Iterator<Item = u32> {
 fn every_loss_of_two_in_ten_is_repaired_by_every_kernel() {
     for kernel in Kernel::available() {
         let code = Code::new(8, 2).unwrap().on(kernel);
-        let data = pieces(1, &[1408; 8]);
+        let data = segments(1, &[1408; 8]);
         let parity = encode(&code, &data, 1408);
         let mut tried = 0;
         for mask in losses(8, 2) {
@@ -62,7 +62,7 @@ fn every_loss_of_two_in_ten_is_repaired_by_every_kernel() {
 fn small_codes_repair_every_loss() {
     for (x, y) in [(1, 1), (1, 4), (2, 3), (4, 1), (3, 3), (5, 4), (10, 4)] {
         let code = Code::new(x, y).unwrap();
-        let data = pieces(2, &alloc::vec![33; x]);
+        let data = segments(2, &alloc::vec![33; x]);
         let parity = encode(&code, &data, 33);
         for mask in losses(x, y) {
             check_loss(&code, &data, &parity, |index| mask >> index & 1 == 1);
@@ -81,7 +81,7 @@ fn the_first_parity_is_the_xor_of_the_data() {
 #[test]
 fn a_code_with_fewer_pieces_is_one_with_more_whose_other_data_is_zero() {
     let (small, large) = (Code::new(3, 2).unwrap(), Code::new(20, 4).unwrap());
-    let mut data = pieces(3, &[50; 3]);
+    let mut data = segments(3, &[50; 3]);
     let parity = encode(&small, &data, 50);
     data.resize(20, Vec::new());
     assert_eq!(encode(&large, &data, 50)[..2], parity);
@@ -101,7 +101,7 @@ fn pieces_that_do_not_go_together_are_refused_and_nothing_is_written() {
     let code = Code::new(2, 2).unwrap();
     let refused = |data: &[usize], parity: &[usize]| {
         let mut out: Vec<Vec<u8>> = parity.iter().map(|&len| alloc::vec![0xaa; len]).collect();
-        let error = code.encode(&slices(&pieces(5, data)), &mut slices_mut(&mut out)).unwrap_err();
+        let error = code.encode(&slices(&segments(5, data)), &mut slices_mut(&mut out)).unwrap_err();
         assert!(out.iter().flatten().all(|&byte| byte == 0xaa));
         error
     };
@@ -153,7 +153,7 @@ fn what_another_implementation_encoded_is_decoded_by_its_factors_and_the_reverse
     for (x, y) in [(8, 2), (10, 4), (4, 1)] {
         let peer = galois_8::ReedSolomon::new(x, y).unwrap();
         let code = peer_code(&peer, x, y);
-        let data = pieces(6, &alloc::vec![301; x]);
+        let data = segments(6, &alloc::vec![301; x]);
         let mut shards = data.clone();
         shards.resize(x + y, alloc::vec![0; 301]);
         peer.encode(&mut shards).unwrap();
@@ -186,7 +186,7 @@ proptest! {
     #[test]
     fn any_code_repairs_any_loss_that_it_must((x, y, lens, lost) in any_loss(), seed in any::<u64>()) {
         let code = Code::new(x, y).unwrap();
-        let data = pieces(seed, &lens);
+        let data = segments(seed, &lens);
         let parity = encode(&code, &data, 200);
         check_loss(&code, &data, &parity, |index| lost.contains(&index));
     }

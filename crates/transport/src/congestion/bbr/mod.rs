@@ -33,7 +33,7 @@ const QUANTA: f64 = 3.0;
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Law {
+pub struct Params {
     /// The parameters.
     config: Config,
     /// Payload of a full packet, in bytes.
@@ -50,7 +50,7 @@ pub struct Law {
     min_bandwidth: f64,
 }
 
-impl Law {
+impl Params {
     /// What `path` makes of `config`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
@@ -91,7 +91,7 @@ enum State {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bbr {
     /// What the flows of a path share.
-    law: Arc<Law>,
+    params: Arc<Params>,
     /// What it is doing.
     state: State,
     /// What it knows of the path.
@@ -121,13 +121,13 @@ pub struct Bbr {
 impl Bbr {
     /// The control for one flow (BBRInit).
     #[must_use]
-    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
-        let cwnd = law.clamp(start.initial_cwnd.as_f64());
+    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+        let cwnd = params.clamp(start.initial_cwnd.as_f64());
         // BBRInitPacingRate: gain x first window / first round trip.
-        let pacing_rate = law.config.startup_gain * cwnd / law.base_rtt * law.wire_bits;
+        let pacing_rate = params.config.startup_gain * cwnd / params.base_rtt * params.wire_bits;
         Self {
             state: State::Startup,
-            model: Model::new(law.rtprop),
+            model: Model::new(params.rtprop),
             full_pipe: FullPipe::default(),
             recovery: None,
             cwnd,
@@ -138,15 +138,15 @@ impl Bbr {
             random: Random::new(start.seed, Purpose::Congestion, u64::from(start.flow.0)),
             has_lost: false,
             is_idle_restart: false,
-            law: Arc::clone(law),
+            params: Arc::clone(params),
         }
     }
 
     /// The gain of the rate.
     fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => self.law.config.startup_gain,
-            State::Drain => self.law.config.drain_gain,
+            State::Startup => self.params.config.startup_gain,
+            State::Drain => self.params.config.drain_gain,
             State::ProbeBw(cycle) => cycle.gain(),
             State::ProbeRtt(_) => 1.0,
         }
@@ -155,8 +155,8 @@ impl Bbr {
     /// The gain of the window.
     fn cwnd_gain(&self) -> f64 {
         match self.state {
-            State::Startup | State::Drain => self.law.config.startup_gain,
-            State::ProbeBw(_) => self.law.config.cwnd_gain,
+            State::Startup | State::Drain => self.params.config.startup_gain,
+            State::ProbeBw(_) => self.params.config.cwnd_gain,
             State::ProbeRtt(_) => 1.0,
         }
     }
@@ -164,14 +164,14 @@ impl Bbr {
     /// BtlBw, in bytes per second; 0 before the first sample.
     fn bandwidth(&self) -> f64 {
         let measured = self.model.bandwidth.get();
-        if measured > 0.0 { measured.max(self.law.min_bandwidth) } else { 0.0 }
+        if measured > 0.0 { measured.max(self.params.min_bandwidth) } else { 0.0 }
     }
 
     /// BBRInflight: gain x BtlBw x RTprop and some head-room, in bytes; the first window before both are known.
     fn inflight(&self, gain: f64) -> f64 {
         match self.model.rtprop.get() {
             Some(rtprop) if self.bandwidth() > 0.0 => {
-                gain * self.bandwidth() * rtprop.as_secs_f64() + QUANTA * self.law.mss
+                gain * self.bandwidth() * rtprop.as_secs_f64() + QUANTA * self.params.mss
             }
             _ => self.initial_cwnd,
         }
@@ -179,7 +179,7 @@ impl Bbr {
 
     /// BBRSetPacingRateWithGain (section 4.2.1): never less before the pipe is full.
     fn set_pacing_rate(&mut self, gain: f64) {
-        let rate = gain * self.bandwidth() * self.law.wire_bits;
+        let rate = gain * self.bandwidth() * self.params.wire_bits;
         if rate > 0.0 && (self.full_pipe.is_filled() || rate > self.pacing_rate) {
             self.pacing_rate = rate;
         }
@@ -189,7 +189,7 @@ impl Bbr {
     fn set_cwnd(&mut self, ack: &Ack) {
         self.check_recovery(ack);
         let (acked, target) = (ack.bytes_acked.as_f64(), self.inflight(self.cwnd_gain()));
-        let min_pipe = MIN_PIPE * self.law.mss;
+        let min_pipe = MIN_PIPE * self.params.mss;
         if self.recovery.is_some_and(|recovery| recovery.conserves) {
             self.cwnd = self.cwnd.max(ack.in_flight.as_f64() + acked);
         } else {
@@ -203,7 +203,7 @@ impl Bbr {
         if matches!(self.state, State::ProbeRtt(_)) {
             self.cwnd = self.cwnd.min(min_pipe);
         }
-        self.cwnd = self.law.clamp(self.cwnd);
+        self.cwnd = self.params.clamp(self.cwnd);
     }
 
     /// BBRUpdateModelAndState (section 3.2).
@@ -212,8 +212,8 @@ impl Bbr {
         self.check_phase(ack.now, ack.in_flight + ack.bytes_acked);
         self.full_pipe.check(&self.model);
         self.check_drain(ack.now, ack.in_flight);
-        let expired = match self.law.config.rtprop {
-            Rtprop::Measured => self.model.rtprop.update(ack.now, ack.rtt, self.law.config.rtprop_window),
+        let expired = match self.params.config.rtprop {
+            Rtprop::Measured => self.model.rtprop.update(ack.now, ack.rtt, self.params.config.rtprop_window),
             Rtprop::Given => false,
         };
         self.check_probe_rtt(ack, expired);

@@ -26,7 +26,7 @@ impl ProbeBw {
 impl Bbr {
     /// BBREnterProbeBW: any phase but that of 3/4, which would leave a link idle that holds no queue.
     pub(super) fn enter_probe_bw(&mut self, now: Time) {
-        let phase = match self.law.config.first_phase {
+        let phase = match self.params.config.first_phase {
             FirstPhase::First => 0,
             FirstPhase::Random => {
                 let drawn = self.random.below(GAINS.len() as u64 - 1) as u8;
@@ -49,7 +49,7 @@ impl Bbr {
     fn is_phase_over(&self, cycle: ProbeBw, now: Time, prior: f64) -> bool {
         let is_full_length = self.model.rtprop.get().is_some_and(|rtprop| now.since(cycle.began) > rtprop);
         match cycle.phase {
-            _ if self.law.config.phase_end == PhaseEnd::Time => is_full_length,
+            _ if self.params.config.phase_end == PhaseEnd::Time => is_full_length,
             0 => is_full_length && (self.has_lost || prior >= self.inflight(GAINS[0])),
             1 => is_full_length || prior <= self.inflight(1.0),
             _ => is_full_length,

@@ -36,8 +36,8 @@ impl Bbr {
         // So few packets say nothing of the bandwidth.
         self.model.limit_until(ack.delivered + ack.in_flight);
         match probe.done_at {
-            None if ack.in_flight.as_f64() <= MIN_PIPE * self.law.mss => {
-                probe.done_at = Some(ack.now + self.law.config.probe_rtt);
+            None if ack.in_flight.as_f64() <= MIN_PIPE * self.params.mss => {
+                probe.done_at = Some(ack.now + self.params.config.probe_rtt);
                 self.model.begin_round(ack.delivered);
             }
             None => {}

@@ -25,7 +25,7 @@ impl Bbr {
 
     /// BBRRestoreCwnd.
     pub(super) fn restore_cwnd(&mut self) {
-        self.cwnd = self.law.clamp(self.cwnd.max(self.prior_cwnd));
+        self.cwnd = self.params.clamp(self.cwnd.max(self.prior_cwnd));
     }
 
     /// Loss found without a time-out: the first of an episode leaves what is in flight and a packet, each later one takes
@@ -37,15 +37,15 @@ impl Bbr {
         } else {
             self.save_cwnd();
             self.begin_recovery(now, bytes, in_flight, true);
-            (in_flight.as_f64() + self.law.mss).min(self.cwnd)
+            (in_flight.as_f64() + self.params.mss).min(self.cwnd)
         };
-        self.cwnd = self.law.clamp(cwnd);
+        self.cwnd = self.params.clamp(cwnd);
     }
 
     /// A time-out: one packet.
     pub(super) fn on_timed_out(&mut self, now: Time, sent_at: Time, bytes: Bytes, in_flight: Bytes) {
         self.has_lost = true;
-        if self.law.config.on_timeout == OnTimeout::Restore {
+        if self.params.config.on_timeout == OnTimeout::Restore {
             if sent_at < self.timed_out_at {
                 return;
             }
@@ -53,7 +53,7 @@ impl Bbr {
             self.begin_recovery(now, bytes, in_flight, false);
             self.timed_out_at = now;
         }
-        self.cwnd = self.law.mss;
+        self.cwnd = self.params.mss;
     }
 
     fn begin_recovery(&mut self, now: Time, lost: Bytes, in_flight: Bytes, conserves: bool) {

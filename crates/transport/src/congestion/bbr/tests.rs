@@ -42,7 +42,7 @@ struct Flow {
 impl Flow {
     fn new(config: &Config, start: &Start<'_>) -> Self {
         Self {
-            control: Bbr::new(&Arc::new(Law::new(config, start.path)), start),
+            control: Bbr::new(&Arc::new(Params::new(config, start.path)), start),
             now: Time::ZERO + start.path.base_rtt * 2,
             rtt: start.path.base_rtt,
             packets: 20,
@@ -128,7 +128,7 @@ impl Flow {
 
     /// The pacing rate over that of the bandwidth, headers and margin apart.
     fn rate(&self) -> f64 {
-        self.control.pacing_rate / self.control.law.wire_bits / self.control.bandwidth()
+        self.control.pacing_rate / self.control.params.wire_bits / self.control.bandwidth()
     }
 
     fn lose(&mut self, packets: u64) {

@@ -9,7 +9,7 @@
 //! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
 //! congestion indication") and figure 7 place it where it is here.
 
-use super::pace::{Pace, PaceLaw};
+use super::pace::{Pace, PaceParams};
 use super::signals::{Marks, Round, Threshold};
 use super::window::{Bounds, LARGEST_CUT, Window, tcp_losses};
 use super::{Ack, Cap, Congestion, Decision, Pacing, Start};
@@ -168,7 +168,7 @@ impl Config {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Law {
+pub struct Params {
     /// The parameters.
     config: Config,
     /// Smallest and largest window.
@@ -182,10 +182,10 @@ pub struct Law {
     /// C, in bytes per second.
     capacity: f64,
     /// How the window turns into a rate.
-    pace: PaceLaw,
+    pace: PaceParams,
 }
 
-impl Law {
+impl Params {
     /// What `path` makes of `config`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
@@ -196,7 +196,7 @@ impl Law {
             heeds_delay: config.delay_signal == DelaySignal::All || path.class == Class::Inter,
             k: config.k.bytes(path),
             capacity: path.line_rate.bytes_per_sec_f64(),
-            pace: PaceLaw::new(config.pacing, config.pacing_headers, path),
+            pace: PaceParams::new(config.pacing, config.pacing_headers, path),
         }
     }
 }
@@ -205,7 +205,7 @@ impl Law {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gemini {
     /// What the flows of a path share.
-    law: Arc<Law>,
+    params: Arc<Params>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// alpha: the average share of marked bytes.
@@ -230,32 +230,32 @@ const NEVER: Time = Time::MAX;
 impl Gemini {
     /// The control for one flow.
     #[must_use]
-    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
         Self {
-            window: Window::new(&law.bounds, start),
-            marks: Marks::new(law.config.alpha_start),
-            rtt_base: match law.config.rtt_base {
+            window: Window::new(&params.bounds, start),
+            marks: Marks::new(params.config.alpha_start),
+            rtt_base: match params.config.rtt_base {
                 RttBase::Measured => Duration::MAX,
-                RttBase::Given => law.base_rtt,
+                RttBase::Given => params.base_rtt,
             },
             rtt_min: Duration::MAX,
             last_rtt_min: Duration::ZERO,
             round: Round::default(),
             reduced_at: NEVER,
             pace: Pace::default(),
-            law: Arc::clone(law),
+            params: Arc::clone(params),
         }
     }
 
     /// Algorithm 1 line 1; gives RTT_base.
     fn update_transport_state(&mut self, ack: &Ack) -> Duration {
-        self.pace.on_rtt(&self.law.pace, ack.rtt);
-        if self.law.config.rtt_base == RttBase::Measured {
+        self.pace.on_rtt(&self.params.pace, ack.rtt);
+        if self.params.config.rtt_base == RttBase::Measured {
             self.rtt_base = self.rtt_base.min(ack.rtt);
         }
         self.rtt_min = self.rtt_min.min(ack.rtt);
         self.marks.count(ack);
-        let over = match self.law.config.update {
+        let over = match self.params.config.update {
             Update::Window => self.round.ended_by(ack),
             Update::BaseRtt => {
                 let reduced_at = if self.reduced_at == NEVER { Time::ZERO } else { self.reduced_at };
@@ -267,7 +267,7 @@ impl Gemini {
             }
         };
         if over {
-            self.marks.end_period(self.law.config.gain);
+            self.marks.end_period(self.params.config.gain);
             self.last_rtt_min = core::mem::replace(&mut self.rtt_min, Duration::MAX);
         }
         self.rtt_base
@@ -275,39 +275,39 @@ impl Gemini {
 
     /// C x RTT_base, in bytes.
     fn bdp(&self, rtt_base: Duration) -> f64 {
-        self.law.capacity * rtt_base.as_secs_f64()
+        self.params.capacity * rtt_base.as_secs_f64()
     }
 
     /// Algorithm 1 lines 6 to 9: F = 4K / (C x RTT_base + K), cwnd x (1 - max(alpha F, beta)). F exceeds 1 at short
     /// round trips, so alpha F is held at DCTCP's largest cut.
     fn cut(&mut self, now: Time, dcn: bool, wan: bool, rtt_base: Duration) {
-        let f = 4.0 * self.law.k / (self.bdp(rtt_base) + self.law.k);
+        let f = 4.0 * self.params.k / (self.bdp(rtt_base) + self.params.k);
         let f_dcn = if dcn { (self.marks.average() * f).min(LARGEST_CUT) } else { 0.0 };
-        let f_wan = if wan { self.law.config.beta } else { 0.0 };
-        self.window.cut(&self.law.bounds, f_dcn.max(f_wan));
+        let f_wan = if wan { self.params.config.beta } else { 0.0 };
+        self.window.cut(&self.params.bounds, f_dcn.max(f_wan));
         self.reduced_at = now;
     }
 
     /// Algorithm 1 line 11, in bytes.
     fn increase(&self, rtt_base: Duration) -> f64 {
-        match self.law.config.h {
+        match self.params.config.h {
             Increase::Constant(bytes) => bytes.as_f64(),
             Increase::Scaled(ScaledIncrease { factor, min, max }) => {
-                (factor * self.bdp(rtt_base) * 8.0).clamp(min, max) * self.law.bounds.mss
+                (factor * self.bdp(rtt_base) * 8.0).clamp(min, max) * self.params.bounds.mss
             }
         }
     }
 
     /// TCP's reaction to loss; a recent cut for marks or delay does not hold it back.
     fn lost(&mut self, now: Time, sent_at: Time) {
-        if self.window.on_loss(&self.law.bounds, now, sent_at) {
+        if self.window.on_loss(&self.params.bounds, now, sent_at) {
             self.reduced_at = now;
         }
     }
 
     /// A time-out collapses the window.
     fn timed_out(&mut self, now: Time, sent_at: Time) {
-        self.window.on_timeout(&self.law.bounds, now, sent_at);
+        self.window.on_timeout(&self.params.bounds, now, sent_at);
         self.reduced_at = now;
     }
 }
@@ -320,7 +320,7 @@ impl Congestion for Gemini {
     fn decision(&self) -> Decision {
         Decision {
             cwnd: self.window.bytes(),
-            pacing_rate: self.pace.rate(&self.law.pace, self.window.get()),
+            pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
             next_timer: None,
         }
     }
@@ -333,11 +333,12 @@ impl Congestion for Gemini {
         let rtt_base = self.update_transport_state(ack);
         // Lines 2 and 3.
         let dcn = ack.ecn_ce;
-        let wan = self.law.heeds_delay && self.last_rtt_min > rtt_base + self.law.config.delay_threshold;
+        let wan =
+            self.params.heeds_delay && self.last_rtt_min > rtt_base + self.params.config.delay_threshold;
         if !(dcn || wan) {
             // Line 12: cwnd = cwnd + h / cwnd.
             let step = self.increase(rtt_base);
-            self.window.grow(&self.law.bounds, ack, step);
+            self.window.grow(&self.params.bounds, ack, step);
         } else if self.reduced_at == NEVER || ack.now.since(self.reduced_at) > rtt_base {
             self.cut(ack.now, dcn, wan, rtt_base);
         }

@@ -29,7 +29,7 @@ fn at_100_gbps() -> Config {
 }
 
 fn gemini(config: &Config, start: &Start<'_>) -> Gemini {
-    Gemini::new(&Arc::new(Law::new(config, start.path)), start)
+    Gemini::new(&Arc::new(Params::new(config, start.path)), start)
 }
 
 /// The cut that one marked ACK brings with every packet marked so far, from the base round trip on.
@@ -223,7 +223,7 @@ fn the_larger_of_the_two_cuts_is_taken() {
         let (mut control, mut acks) = delayed(&at_100_gbps(), &start(), Duration::from_ms(6));
         control.reduced_at = NEVER;
         control.marks = Marks::new(alpha);
-        Arc::make_mut(&mut control.law).config.gain = 0.0;
+        Arc::make_mut(&mut control.params).config.gain = 0.0;
         let before = control.window.get();
         control.on_ack(&acks.next_round(true));
         1.0 - control.window.get() / before

@@ -15,7 +15,7 @@ pub use config::{
     MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule,
 };
 
-use super::pace::{Pace, PaceLaw};
+use super::pace::{Pace, PaceParams};
 use super::signals::Marks;
 use super::window::{LARGEST_CUT, to_f64};
 use super::{Ack, Congestion, Decision, Nack, Sent, Start, Timeout};
@@ -31,7 +31,7 @@ const FALLING_LIMIT: f64 = 0.9;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unocc {
     /// What the flows of a path share.
-    law: Arc<Law>,
+    params: Arc<Params>,
     /// The congestion window, in bytes.
     cwnd: f64,
     /// Marks of the current epoch, and E, their average over epochs.
@@ -50,7 +50,7 @@ pub struct Unocc {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Law {
+pub struct Params {
     /// The parameters.
     config: Config,
     /// One full packet, the smallest window, in bytes.
@@ -70,7 +70,7 @@ pub struct Law {
     /// Up to which delay the real queues count as empty.
     tolerance: Duration,
     /// How the window turns into a rate.
-    pace: PaceLaw,
+    pace: PaceParams,
 }
 
 /// Where a flow is in its epochs.
@@ -105,25 +105,25 @@ enum QuickAdapt {
 impl Unocc {
     /// The control for one flow.
     #[must_use]
-    pub fn new(law: &Arc<Law>, start: &Start<'_>) -> Self {
-        let cwnd = start.initial_cwnd.as_f64().clamp(law.mss, law.bdp);
+    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+        let cwnd = start.initial_cwnd.as_f64().clamp(params.mss, params.bdp);
         Self {
             cwnd,
             marks: Marks::new(0.0),
             delay: Duration::MAX,
             md_scale: 1.0,
-            epoch: Epoch::begin(law.config.epoch.start, Time::ZERO, cwnd),
+            epoch: Epoch::begin(params.config.epoch.start, Time::ZERO, cwnd),
             qa: QuickAdapt::Paused(Time::ZERO),
             pace: Pace::default(),
-            law: Arc::clone(law),
+            params: Arc::clone(params),
         }
     }
 
     /// cwnd += alpha x bytes acked / cwnd (Algorithm 1 line 3).
     #[inline]
     fn increase(&mut self, acked: Bytes) {
-        let cwnd = self.cwnd + self.law.increase * to_f64(acked) / self.cwnd;
-        self.cwnd = if cwnd < self.law.bdp { cwnd } else { self.law.bdp };
+        let cwnd = self.cwnd + self.params.increase * to_f64(acked) / self.cwnd;
+        self.cwnd = if cwnd < self.params.bdp { cwnd } else { self.params.bdp };
     }
 
     /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
@@ -136,7 +136,7 @@ impl Unocc {
             Epoch::Ends(t_epoch) => {
                 self.marks.count(ack);
                 if ack.ecn_ce {
-                    self.delay = self.delay.min(ack.rtt.saturating_sub(self.law.base_rtt));
+                    self.delay = self.delay.min(ack.rtt.saturating_sub(self.params.base_rtt));
                 }
                 if ack.sent_at >= t_epoch {
                     self.end_epoch(t_epoch, ack.sent_at, ack.rtt);
@@ -155,12 +155,12 @@ impl Unocc {
 
     /// T_epoch of the epoch after the one that an ACK ends, of a packet sent at `sent_at`.
     fn next_epoch(&self, t_epoch: Time, sent_at: Time, rtt: Duration) -> Time {
-        let period = match self.law.config.epoch.period {
-            EpochPeriod::Constant => self.law.intra_base_rtt,
-            EpochPeriod::Proportional => rtt.mul_f64(self.law.epoch_rtts),
+        let period = match self.params.config.epoch.period {
+            EpochPeriod::Constant => self.params.intra_base_rtt,
+            EpochPeriod::Proportional => rtt.mul_f64(self.params.epoch_rtts),
         };
         let next = t_epoch.saturating_add(period);
-        match self.law.config.epoch.debt {
+        match self.params.config.epoch.debt {
             EpochDebt::Max => next.max(sent_at),
             EpochDebt::Previous => next,
         }
@@ -172,31 +172,31 @@ impl Unocc {
     fn end_epoch(&mut self, t_epoch: Time, sent_at: Time, rtt: Duration) {
         self.epoch = Epoch::Ends(self.next_epoch(t_epoch, sent_at, rtt));
         let (before, acked) = (self.marks.average(), self.marks.acked());
-        let marked = self.marks.end_period(self.law.config.ewma.gain) > 0.0;
+        let marked = self.marks.end_period(self.params.config.ewma.gain) > 0.0;
         let smallest = core::mem::replace(&mut self.delay, Duration::MAX);
         if !marked {
             return;
         }
-        let delay = match self.law.config.delay.sample {
+        let delay = match self.params.config.delay.sample {
             DelaySample::MinMarked => smallest,
-            DelaySample::Last => rtt.saturating_sub(self.law.base_rtt),
+            DelaySample::Last => rtt.saturating_sub(self.params.base_rtt),
         };
-        self.scale(delay <= self.law.tolerance);
+        self.scale(delay <= self.params.tolerance);
         let e = self.marks.average();
         let falling = before > 0.0 && e < before && e <= FALLING_LIMIT;
-        if falling && self.law.config.ewma.falling == Falling::Increase {
+        if falling && self.params.config.ewma.falling == Falling::Increase {
             self.increase(acked);
         } else {
             // Line 14: cwnd = cwnd x (1 - MD_ECN x MD_scale), MD_ECN = E x 4K / (K + BDP). The bound matters only
             // between hosts nearer than the farthest pair, where the gain alone exceeds 1/2.
-            let cut = (e * self.law.md_gain * self.md_scale).min(LARGEST_CUT);
-            self.cwnd = (self.cwnd * (1.0 - cut)).max(self.law.mss);
+            let cut = (e * self.params.md_gain * self.md_scale).min(LARGEST_CUT);
+            self.cwnd = (self.cwnd * (1.0 - cut)).max(self.params.mss);
         }
     }
 
     /// MD_scale (Algorithm 1 lines 9 to 13).
     fn scale(&mut self, phantom_only: bool) {
-        let MdScaleConfig { factor, cumulative } = self.law.config.md_scale;
+        let MdScaleConfig { factor, cumulative } = self.params.config.md_scale;
         self.md_scale = match (phantom_only, cumulative) {
             (false, _) => 1.0,
             (true, false) => factor,
@@ -227,9 +227,9 @@ impl Unocc {
         if self.evaluate_qa(now) {
             return;
         }
-        let period = match self.law.config.qa.period {
+        let period = match self.params.config.qa.period {
             QaPeriod::Rule(QaPeriodRule::Measured) => rtt,
-            QaPeriod::BaseRtts(number) => self.law.base_rtt.mul_f64(number),
+            QaPeriod::BaseRtts(number) => self.params.base_rtt.mul_f64(number),
         };
         self.open_qa(now, period, in_flight);
     }
@@ -244,7 +244,7 @@ impl Unocc {
     /// was lost.
     fn on_lost(&mut self, now: Time, in_flight: Bytes) {
         if let QuickAdapt::Open { ends, period, .. } = self.qa {
-            let over = self.law.config.qa.on_timeout && now >= ends;
+            let over = self.params.config.qa.on_timeout && now >= ends;
             if over && !self.evaluate_qa(now) {
                 // No ACK may ever come to open the next period; what was lost is about to be in flight again.
                 self.open_qa(now, Duration::from_ps(period.get()), in_flight);
@@ -256,25 +256,26 @@ impl Unocc {
     /// without a Quick Adapt or a cut.
     fn evaluate_qa(&mut self, now: Time) -> bool {
         let QuickAdapt::Open { in_flight, acked, .. } = self.qa else { return false };
-        let reference = match self.law.config.qa.reference {
+        let reference = match self.params.config.qa.reference {
             QaReference::InFlight => self.cwnd.min(in_flight.as_f64()),
             QaReference::Cwnd => self.cwnd,
         };
         // Line 19: bytes_acked_in_qa < cwnd x beta.
-        let extreme = acked.as_f64() < reference * self.law.config.beta;
+        let extreme = acked.as_f64() < reference * self.params.config.beta;
         if extreme {
             // Line 20: cwnd = bytes acked in qa.
-            self.cwnd = (acked.as_f64() * self.law.config.qa.factor).clamp(self.law.mss, self.law.bdp);
+            self.cwnd =
+                (acked.as_f64() * self.params.config.qa.factor).clamp(self.params.mss, self.params.bdp);
             // A packet that started at this very instant left under the old window: it is not one "sent after".
             let after = now.saturating_add(Duration::from_ps(1));
-            self.epoch = Epoch::begin(self.law.config.qa.pause, after, self.cwnd);
+            self.epoch = Epoch::begin(self.params.config.qa.pause, after, self.cwnd);
             self.qa = QuickAdapt::Paused(after);
         }
         extreme
     }
 }
 
-impl Law {
+impl Params {
     /// What `path` makes of `config`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
@@ -297,7 +298,7 @@ impl Law {
                 Class::Inter => path.intra_base_rtt / path.base_rtt,
             },
             tolerance,
-            pace: PaceLaw::new(config.pacing, config.pacing_headers, path),
+            pace: PaceParams::new(config.pacing, config.pacing_headers, path),
             config: config.clone(),
         }
     }
@@ -319,7 +320,7 @@ impl Congestion for Unocc {
         Decision {
             // A signed integer costs less to convert to, and holds every window.
             cwnd: Bytes::new(self.cwnd as i64 as u64),
-            pacing_rate: self.pace.rate(&self.law.pace, self.cwnd),
+            pacing_rate: self.pace.rate(&self.params.pace, self.cwnd),
             next_timer: None,
         }
     }
@@ -335,7 +336,7 @@ impl Congestion for Unocc {
     }
 
     fn wants_sent(&self) -> bool {
-        let Config { epoch, qa, .. } = &self.law.config;
+        let Config { epoch, qa, .. } = &self.params.config;
         [epoch.start, qa.pause].contains(&EpochStart::FullWindow)
     }
 
@@ -352,7 +353,7 @@ impl Congestion for Unocc {
 
     #[inline(always)]
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.pace.on_rtt(&self.law.pace, ack.rtt);
+        self.pace.on_rtt(&self.params.pace, ack.rtt);
         if !ack.ecn_ce {
             self.increase(ack.bytes_acked);
         }

@@ -30,7 +30,7 @@ pub(in crate::congestion) fn artifact() -> Config {
 }
 
 fn unocc(config: &Config, start: &Start<'_>) -> Unocc {
-    Unocc::new(&Arc::new(Law::new(config, start.path)), start)
+    Unocc::new(&Arc::new(Params::new(config, start.path)), start)
 }
 
 /// A control and the ACKs that reach it.
@@ -105,7 +105,7 @@ impl Flow {
     }
 
     fn base_rtt(&self) -> Duration {
-        self.control.law.base_rtt
+        self.control.params.base_rtt
     }
 }
 
@@ -251,7 +251,7 @@ fn a_flow_between_near_hosts_is_cut_by_half_at_most() {
     let mut flow = Flow::new(&Config::default(), &start).delayed(QUEUED);
     flow.first_cut();
     let mut largest: f64 = 0.0;
-    flow.control.cwnd = flow.control.law.bdp;
+    flow.control.cwnd = flow.control.params.bdp;
     for _ in 0..20 {
         let before = flow.control.cwnd;
         let ack = flow.acks.next_round(true);

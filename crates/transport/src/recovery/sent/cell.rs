@@ -13,7 +13,7 @@ pub(super) enum State {
     /// In flight for the first time.
     First = 1,
     /// In flight again.
-    Again = 2,
+    Retransmitted = 2,
     /// Held for lost, and not sent again yet.
     Lost = 3,
 }
@@ -38,7 +38,7 @@ impl Cell {
         match self.0 >> 62 {
             0 => State::Acked,
             1 => State::First,
-            2 => State::Again,
+            2 => State::Retransmitted,
             _ => State::Lost,
         }
     }

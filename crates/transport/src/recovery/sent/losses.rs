@@ -18,7 +18,7 @@ struct Flight {
 
 /// A transmission that was given up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Late {
+pub(crate) struct LostPacket {
     /// Which packet.
     pub seq: u32,
     /// When the transmission left.
@@ -29,7 +29,7 @@ pub(crate) struct Late {
 
 /// What a sender counts of its losses.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct LossCounters {
     /// Payload sent again.
     pub retransmitted_bytes: Bytes,
     /// Packets sent again.
@@ -46,7 +46,7 @@ pub(crate) struct Tally {
     unreported: u32,
 }
 
-impl Tally {
+impl LossCounters {
     /// Leaves it to the next ACK to tell the control.
     pub(crate) fn leave_unreported(&mut self, bytes: Bytes) {
         self.unreported = self.unreported.saturating_add(u32::try_from(bytes.get()).unwrap_or(u32::MAX));
@@ -59,22 +59,22 @@ pub(super) struct Losses {
     /// Packets in state `Lost`.
     pub(super) packets: u32,
     /// They, in the order in which they were found; acknowledged ones are skipped.
-    pub(super) line: VecDeque<u32>,
+    pub(super) retransmit_queue: VecDeque<u32>,
     /// Retransmissions in flight, by time-outs of the packet so far; others among them are skipped.
-    again: Vec<VecDeque<Flight>>,
-    tally: Tally,
+    retransmissions: Vec<VecDeque<Flight>>,
+    counters: LossCounters,
 }
 
 /// How long packets are waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct RtoPolicy {
     /// The time-out of a packet that never timed out.
     pub rto: Duration,
     /// Whether it doubles with each time-out of the same packet.
     pub backs_off: bool,
 }
 
-impl Patience {
+impl RtoPolicy {
     /// The time-out of a packet that timed out so often.
     #[inline]
     pub(crate) const fn after(self, timeouts: u32) -> Duration {
@@ -96,26 +96,26 @@ impl SentMap {
     }
 
     /// What was counted of losses.
-    pub(crate) fn tally(&self) -> Tally {
-        self.losses.as_ref().map(|losses| losses.tally).unwrap_or_default()
+    pub(crate) fn counters(&self) -> LossCounters {
+        self.losses.as_ref().map(|losses| losses.counters).unwrap_or_default()
     }
 
     /// The same, to be counted on.
-    pub(crate) fn tally_mut(&mut self) -> &mut Tally {
-        &mut self.losses.get_or_insert_default().tally
+    pub(crate) fn counters_mut(&mut self) -> &mut LossCounters {
+        &mut self.losses.get_or_insert_default().counters
     }
 
     /// What was left to this ACK.
     #[inline]
     pub(crate) fn take_unreported(&mut self) -> Bytes {
-        let take = |losses: &mut Box<Losses>| core::mem::take(&mut losses.tally.unreported);
+        let take = |losses: &mut Box<Losses>| core::mem::take(&mut losses.counters.unreported);
         Bytes::new(u64::from(self.losses.as_mut().map_or(0, take)))
     }
 
     /// A lost packet leaves again, the one lost first; gives its number and how often it timed out.
     pub(crate) fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
         loop {
-            let seq = self.pop_line()?;
+            let seq = self.pop_retransmit()?;
             if seq >= self.base && self.cell(seq).state() == State::Lost {
                 return Some((seq, self.resend_one(now, seq, entropy)));
             }
@@ -125,26 +125,26 @@ impl SentMap {
     /// Packet `seq`, which is lost, leaves again; gives how often it timed out.
     pub(crate) fn resend_one(&mut self, now: Time, seq: u32, entropy: Entropy) -> u32 {
         let timeouts = self.cell(seq).timeouts();
-        self.record(seq, Cell::new(State::Again, timeouts, now), entropy);
+        self.record(seq, Cell::new(State::Retransmitted, timeouts, now), entropy);
         let losses = self.losses.get_or_insert_default();
         losses.packets -= 1;
         let level = timeouts as usize;
-        if losses.again.len() <= level {
-            losses.again.resize_with(level + 1, VecDeque::new);
+        if losses.retransmissions.len() <= level {
+            losses.retransmissions.resize_with(level + 1, VecDeque::new);
         }
-        losses.again[level].push_back(Flight { sent_at: now, seq });
+        losses.retransmissions[level].push_back(Flight { sent_at: now, seq });
         timeouts
     }
 
     /// Takes the first out of the line of lost packets; it may have been acknowledged since.
-    pub(crate) fn pop_line(&mut self) -> Option<u32> {
-        self.losses.as_mut()?.line.pop_front()
+    pub(crate) fn pop_retransmit(&mut self) -> Option<u32> {
+        self.losses.as_mut()?.retransmit_queue.pop_front()
     }
 
-    /// Empties the line: none of the packets lost so far is to leave again for itself.
-    pub(crate) fn clear_line(&mut self) {
+    /// Empties the retransmit_queue: none of the packets lost so far is to leave again for itself.
+    pub(crate) fn clear_retransmits(&mut self) {
         if let Some(losses) = &mut self.losses {
-            losses.line.clear();
+            losses.retransmit_queue.clear();
         }
     }
 
@@ -156,7 +156,7 @@ impl SentMap {
     }
 
     /// Gives up the transmission of `seq`, if it is in flight and left at `mark` or before; the packet is lost.
-    pub(crate) fn take_old(&mut self, now: Time, seq: u32, mark: Time) -> Option<Late> {
+    pub(crate) fn take_old(&mut self, now: Time, seq: u32, mark: Time) -> Option<LostPacket> {
         if seq < self.base || seq >= self.next {
             return None;
         }
@@ -178,13 +178,13 @@ impl SentMap {
     }
 
     /// The oldest retransmission in flight among packets that timed out `level` times.
-    fn oldest_again(&mut self, now: Time, level: usize) -> Option<Flight> {
+    fn oldest_retransmission(&mut self, now: Time, level: usize) -> Option<Flight> {
         loop {
-            let &flight = self.losses.as_ref()?.again[level].front()?;
+            let &flight = self.losses.as_ref()?.retransmissions[level].front()?;
             if self.is_in_flight(now, flight) {
                 return Some(flight);
             }
-            self.losses.as_mut()?.again[level].pop_front();
+            self.losses.as_mut()?.retransmissions[level].pop_front();
         }
     }
 
@@ -194,26 +194,26 @@ impl SentMap {
             return false;
         }
         let cell = self.cell(seq);
-        matches!(cell.state(), State::First | State::Again) && cell.sent_at(now) == sent_at
+        matches!(cell.state(), State::First | State::Retransmitted) && cell.sent_at(now) == sent_at
     }
 
     /// How many queues of retransmissions there are.
     #[inline]
     fn levels(&self) -> usize {
-        self.losses.as_ref().map_or(0, |losses| losses.again.len())
+        self.losses.as_ref().map_or(0, |losses| losses.retransmissions.len())
     }
 
     /// When the first packet in flight times out; [`Time::MAX`]: none is in flight.
-    pub(crate) fn deadline(&mut self, now: Time, patience: Patience) -> Time {
-        self.take(now, None, true, |sent_at, timeouts| patience.due(sent_at, timeouts))
+    pub(crate) fn deadline(&mut self, now: Time, rto_policy: RtoPolicy) -> Time {
+        self.take(now, None, true, |sent_at, timeouts| rto_policy.due(sent_at, timeouts))
             .err()
             .unwrap_or(Time::MAX)
     }
 
     /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until it gives the time at
     /// which the next one runs out ([`Time::MAX`]: none is in flight).
-    pub(crate) fn take_timed_out(&mut self, now: Time, patience: Patience) -> Result<Late, Time> {
-        self.take(now, Some(now), true, |sent_at, timeouts| patience.due(sent_at, timeouts))
+    pub(crate) fn take_timed_out(&mut self, now: Time, rto_policy: RtoPolicy) -> Result<LostPacket, Time> {
+        self.take(now, Some(now), true, |sent_at, timeouts| rto_policy.due(sent_at, timeouts))
     }
 
     /// Whether a transmission in flight may have left at `mark` or before.
@@ -223,7 +223,7 @@ impl SentMap {
     }
 
     /// Gives up one transmission that left at `mark` or before; its packet is lost. Call until `None`.
-    pub(crate) fn take_sent_until(&mut self, now: Time, mark: Time) -> Option<Late> {
+    pub(crate) fn take_sent_until(&mut self, now: Time, mark: Time) -> Option<LostPacket> {
         self.take(now, Some(mark), false, |sent_at, _| sent_at).ok()
     }
 
@@ -236,12 +236,12 @@ impl SentMap {
     /// Gives up one transmission, whenever it left, for a time-out; its packet is lost. Call until it gives
     /// [`Time::MAX`]: none is in flight.
     #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn take_any(&mut self, now: Time) -> Result<Late, Time> {
+    pub(crate) fn take_any(&mut self, now: Time) -> Result<LostPacket, Time> {
         self.take(now, Some(now), true, |sent_at, _| sent_at)
     }
 
     /// Gives up the transmission of `seq` that left at `sent_at`, if it is in flight; its packet is lost.
-    pub(crate) fn take_one(&mut self, now: Time, seq: u32, sent_at: Time) -> Option<Late> {
+    pub(crate) fn take_one(&mut self, now: Time, seq: u32, sent_at: Time) -> Option<LostPacket> {
         let flight = Flight { sent_at, seq };
         self.is_in_flight(now, flight).then(|| self.give_up(flight, self.cell(seq).timeouts()))
     }
@@ -254,7 +254,7 @@ impl SentMap {
         limit: Option<Time>,
         timed_out: bool,
         due: impl Fn(Time, u32) -> Time,
-    ) -> Result<Late, Time> {
+    ) -> Result<LostPacket, Time> {
         let mut next = Time::MAX;
         if let Some(oldest) = self.oldest_first(now) {
             next = due(oldest.sent_at, 0);
@@ -264,12 +264,12 @@ impl SentMap {
             }
         }
         for level in 0..self.levels() {
-            if let Some(oldest) = self.oldest_again(now, level) {
+            if let Some(oldest) = self.oldest_retransmission(now, level) {
                 let at = due(oldest.sent_at, level as u32);
                 if Some(at) <= limit
                     && let Some(losses) = &mut self.losses
                 {
-                    losses.again[level].pop_front();
+                    losses.retransmissions[level].pop_front();
                     return Ok(self.give_up(oldest, level as u32 + u32::from(timed_out)));
                 }
                 next = next.min(at);
@@ -278,11 +278,11 @@ impl SentMap {
         Err(next)
     }
 
-    fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> Late {
+    fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> LostPacket {
         self.set(seq, Cell::new(State::Lost, timeouts, sent_at));
         let losses = self.losses.get_or_insert_default();
-        losses.line.push_back(seq);
+        losses.retransmit_queue.push_back(seq);
         losses.packets += 1;
-        Late { seq, sent_at, entropy: self.entropy(seq) }
+        LostPacket { seq, sent_at, entropy: self.entropy(seq) }
     }
 }

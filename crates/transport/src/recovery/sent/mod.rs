@@ -20,7 +20,7 @@ use alloc::boxed::Box;
 use cell::{Cell, State};
 use farspan_units::Time;
 use losses::Losses;
-pub(crate) use losses::{Late, Patience, Tally};
+pub(crate) use losses::{LossCounters, LostPacket, RtoPolicy};
 
 /// Smallest ring.
 const MIN_PACKETS: u32 = 8;
@@ -77,13 +77,13 @@ fn ring(packets: u32, keeps_entropies: bool) -> Box<[Cell]> {
 }
 
 impl SentMap {
-    /// An empty map; `keeps_entropies`: whether [`Late::entropy`] is wanted.
+    /// An empty map; `keeps_entropies`: whether [`LostPacket::entropy`] is wanted.
     pub(crate) fn new(keeps_entropies: bool) -> Self {
         let ring = ring(MIN_PACKETS, keeps_entropies);
         Self { ring, losses: None, mask: MIN_PACKETS - 1, base: 0, next: 0, first: 0 }
     }
 
-    /// Whether [`Late::entropy`] is known.
+    /// Whether [`LostPacket::entropy`] is known.
     #[inline]
     pub(crate) const fn keeps_entropies(&self) -> bool {
         self.ring.len() > self.capacity() as usize
@@ -111,7 +111,7 @@ impl SentMap {
         }
         match self.cell(seq).state() {
             State::Acked => PacketState::Acked,
-            State::First | State::Again => PacketState::InFlight,
+            State::First | State::Retransmitted => PacketState::InFlight,
             State::Lost => PacketState::Lost,
         }
     }
@@ -227,7 +227,7 @@ impl SentMap {
         self.set(seq, Cell::default());
         match cell.state() {
             State::Acked => Outcome::Known,
-            State::First | State::Again => Outcome::Arrived { is_last: cell.left_at(sent_at) },
+            State::First | State::Retransmitted => Outcome::Arrived { is_last: cell.left_at(sent_at) },
             State::Lost => {
                 if let Some(losses) = &mut self.losses {
                     losses.packets -= 1;
@@ -252,7 +252,7 @@ impl SentMap {
         if let Some(losses) = &mut self.losses
             && losses.packets == 0
         {
-            losses.line.clear();
+            losses.retransmit_queue.clear();
         }
     }
 }

@@ -8,7 +8,7 @@ use farspan_units::Duration;
 use proptest::prelude::*;
 
 const RTO: Duration = Duration::from_us(100);
-const PATIENCE: Patience = Patience { rto: RTO, backs_off: true };
+const RTO_POLICY: RtoPolicy = RtoPolicy { rto: RTO, backs_off: true };
 /// After all that happens in tests that do not count time themselves.
 const LATER: Time = Time::from_ps(1 << 40);
 
@@ -36,7 +36,7 @@ fn ack_of(map: &mut SentMap, seq: u32, sent_at: Time) -> Outcome {
 }
 
 fn timed_out(map: &mut SentMap, now: u64) -> Vec<u32> {
-    core::iter::from_fn(|| map.take_timed_out(us(now), PATIENCE).ok()).map(|late| late.seq).collect()
+    core::iter::from_fn(|| map.take_timed_out(us(now), RTO_POLICY).ok()).map(|lost| lost.seq).collect()
 }
 
 #[test]
@@ -54,12 +54,12 @@ fn acks_in_any_order_move_the_base_over_what_is_acknowledged() {
 #[test]
 fn each_packet_times_out_a_time_out_after_it_left() {
     let mut map = sent(3);
-    assert_eq!(map.deadline(LATER, PATIENCE), us(100));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(100));
     ack(&mut map, 0);
-    assert_eq!(map.deadline(LATER, PATIENCE), us(101));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(101));
     assert!(timed_out(&mut map, 100).is_empty());
     assert_eq!(timed_out(&mut map, 102), [1, 2]);
-    assert_eq!(map.deadline(LATER, PATIENCE), Time::MAX);
+    assert_eq!(map.deadline(LATER, RTO_POLICY), Time::MAX);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn the_time_out_doubles_with_every_repeat_of_one_packet() {
     let mut map = sent(1);
     let mut now = 0;
     for repeat in 0..4 {
-        assert_eq!(map.deadline(LATER, PATIENCE), us(now + (100 << repeat)));
+        assert_eq!(map.deadline(LATER, RTO_POLICY), us(now + (100 << repeat)));
         now += 100 << repeat;
         assert!(timed_out(&mut map, now - 1).is_empty());
         assert_eq!(timed_out(&mut map, now), [0]);
@@ -78,26 +78,26 @@ fn the_time_out_doubles_with_every_repeat_of_one_packet() {
 #[test]
 fn a_loss_found_without_a_time_out_does_not_double_it() {
     let mut map = sent(2);
-    assert_eq!(map.take_sent_until(LATER, us(0)).map(|late| late.seq), Some(0));
+    assert_eq!(map.take_sent_until(LATER, us(0)).map(|lost| lost.seq), Some(0));
     assert_eq!(map.take_sent_until(LATER, us(0)), None);
     assert_eq!(map.resend(us(10), 0), Some((0, 0)));
     ack(&mut map, 1);
-    assert_eq!(map.deadline(LATER, PATIENCE), us(110));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(110));
 }
 
 #[test]
 fn one_transmission_given_up_for_itself_times_out_no_more_and_later_ones_of_the_packet_do() {
     let mut map = sent(3);
-    assert_eq!(map.take_one(LATER, 0, us(0)), Some(Late { seq: 0, sent_at: us(0), entropy: 100 }));
+    assert_eq!(map.take_one(LATER, 0, us(0)), Some(LostPacket { seq: 0, sent_at: us(0), entropy: 100 }));
     assert_eq!(map.take_one(LATER, 0, us(0)), None, "it is lost already");
-    assert_eq!(map.deadline(LATER, PATIENCE), us(101));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(101));
     assert_eq!(map.resend(us(5), 7), Some((0, 0)), "no time-out has run out");
     assert_eq!(map.take_one(LATER, 0, us(0)), None, "an earlier transmission");
     assert_eq!(map.take_one(LATER, 9, us(0)), None, "never sent");
     ack(&mut map, 1);
     assert_eq!(map.take_one(LATER, 1, us(1)), None, "acknowledged");
     ack(&mut map, 2);
-    assert_eq!(map.deadline(LATER, PATIENCE), us(105));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(105));
 }
 
 #[test]
@@ -108,9 +108,9 @@ fn a_retransmission_given_up_and_sent_again_stands_behind_those_sent_before() {
     map.resend(us(111), 0);
     assert!(map.take_one(LATER, 0, us(110)).is_some());
     assert_eq!(map.resend(us(150), 0), Some((0, 1)), "the time-outs so far stay");
-    assert_eq!(map.deadline(LATER, PATIENCE), us(311), "packet 1");
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(311), "packet 1");
     assert_eq!(timed_out(&mut map, 349), [1]);
-    assert_eq!(map.deadline(LATER, PATIENCE), us(350));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(350));
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn a_late_packet_comes_with_its_last_send_time_and_entropy() {
     let mut map = sent(20);
     timed_out(&mut map, 100);
     map.resend(us(100), 7);
-    let late: Vec<_> = core::iter::from_fn(|| map.take_sent_until(LATER, us(100))).collect();
-    assert_eq!(late[2], Late { seq: 3, sent_at: us(3), entropy: 103 });
-    assert_eq!(late.last(), Some(&Late { seq: 0, sent_at: us(100), entropy: 7 }));
+    let lost: Vec<_> = core::iter::from_fn(|| map.take_sent_until(LATER, us(100))).collect();
+    assert_eq!(lost[2], LostPacket { seq: 3, sent_at: us(3), entropy: 103 });
+    assert_eq!(lost.last(), Some(&LostPacket { seq: 0, sent_at: us(100), entropy: 7 }));
 }
 
 #[test]
@@ -142,19 +142,19 @@ fn retransmissions_that_were_acknowledged_do_not_hold_up_later_ones() {
     }
     ack(&mut map, 0);
     ack(&mut map, 1);
-    assert_eq!(map.deadline(LATER, PATIENCE), us(312));
+    assert_eq!(map.deadline(LATER, RTO_POLICY), us(312));
     assert_eq!(timed_out(&mut map, 312), [2]);
 }
 
 #[test]
 fn without_back_off_every_repeat_waits_the_same_time() {
-    let steady = Patience { backs_off: false, ..PATIENCE };
+    let steady = RtoPolicy { backs_off: false, ..RTO_POLICY };
     let mut map = SentMap::new(false);
     map.send_new(us(0), 0);
     for n in 0..5 {
         let due = 100 * (n + 1);
         assert_eq!(map.deadline(us(due), steady), us(due));
-        assert_eq!(map.take_timed_out(us(due), steady).map(|late| late.seq), Ok(0));
+        assert_eq!(map.take_timed_out(us(due), steady).map(|lost| lost.seq), Ok(0));
         map.resend(us(due), 0);
     }
 }
@@ -165,7 +165,7 @@ fn send_times_are_exact_after_the_58_bits_wrap() {
     let start = Time::from_ps((1 << 58) - 1);
     map.send_new(start, 0);
     map.send_new(start + Duration::from_ps(1), 0);
-    assert_eq!(map.deadline(start + RTO, PATIENCE), start + RTO);
+    assert_eq!(map.deadline(start + RTO, RTO_POLICY), start + RTO);
     let [first, second] = [0, 1].map(|seq| map.acknowledge(start + Duration::from_ps(1), seq));
     assert_eq!([first, second], [false, true].map(|is_last| Outcome::Arrived { is_last }));
 }
@@ -182,9 +182,10 @@ fn the_ring_follows_the_window_down_and_forgets_nothing() {
         assert!(matches!(ack(&mut map, seq as u32 - 10), Outcome::Arrived { .. }));
     }
     assert_eq!(map.capacity(), 32, "ten packets in flight, and one more at times");
-    let late: Vec<Late> = core::iter::from_fn(|| map.take_timed_out(us(5000), PATIENCE).ok()).collect();
-    assert_eq!(late.iter().map(|late| late.seq).collect::<Vec<_>>(), Vec::from_iter(2990..3000));
-    assert!(late.iter().all(|late| late.entropy == 7), "{late:?}");
+    let lost: Vec<LostPacket> =
+        core::iter::from_fn(|| map.take_timed_out(us(5000), RTO_POLICY).ok()).collect();
+    assert_eq!(lost.iter().map(|lost| lost.seq).collect::<Vec<_>>(), Vec::from_iter(2990..3000));
+    assert!(lost.iter().all(|lost| lost.entropy == 7), "{lost:?}");
     assert_eq!(map.resend(us(5000), 9), Some((2990, 1)));
 }
 
@@ -209,7 +210,7 @@ struct Model {
 impl Model {
     fn in_flight(&self) -> impl Iterator<Item = (u32, u32, Time)> {
         let flying = |(&seq, &(state, timeouts, at)): (&u32, &(State, u32, Time))| {
-            matches!(state, State::First | State::Again).then_some((seq, timeouts, at))
+            matches!(state, State::First | State::Retransmitted).then_some((seq, timeouts, at))
         };
         self.packets.iter().filter_map(flying)
     }
@@ -238,7 +239,7 @@ proptest! {
                     let expected = match state {
                         State::Acked => Outcome::Known,
                         State::Lost => Outcome::WasLost,
-                        State::First | State::Again => Outcome::Arrived { is_last: wait > 0 },
+                        State::First | State::Retransmitted => Outcome::Arrived { is_last: wait > 0 },
                     };
                     let told_of = if wait > 0 { at } else { at + Duration::from_ps(1) };
                     prop_assert_eq!(ack_of(&mut map, seq, told_of), expected);
@@ -249,9 +250,9 @@ proptest! {
                     let (state, timeouts, at) = model.packets[&seq];
                     // Now and then of another transmission than the last.
                     let echoed = if pick % 5 == 0 { Time::from_ps(at.as_ps() / 2) } else { at };
-                    let flies = matches!(state, State::First | State::Again) && echoed == at;
+                    let flies = matches!(state, State::First | State::Retransmitted) && echoed == at;
                     let taken = map.take_one(LATER, seq, echoed);
-                    prop_assert_eq!(taken, flies.then_some(Late { seq, sent_at: at, entropy: 0 }));
+                    prop_assert_eq!(taken, flies.then_some(LostPacket { seq, sent_at: at, entropy: 0 }));
                     if flies {
                         model.packets.insert(seq, (State::Lost, timeouts, at));
                     }
@@ -264,22 +265,22 @@ proptest! {
                     if let Some((seq, timeouts)) = sent {
                         prop_assert_eq!(model.packets[&seq].0, State::Lost);
                         prop_assert_eq!(model.packets[&seq].1, timeouts);
-                        model.packets.insert(seq, (State::Again, timeouts, now));
+                        model.packets.insert(seq, (State::Retransmitted, timeouts, now));
                     }
                 }
                 _ => {
                     let by_time = pick % 2 == 0;
                     let mark = Time::from_ps(now.as_ps().saturating_sub(RTO.as_ps() / 2));
-                    let late = |timeouts: u32, at: Time| {
+                    let lost = |timeouts: u32, at: Time| {
                         if by_time { at <= mark } else { at + RTO.doubled(timeouts) <= now }
                     };
                     let mut expected: Vec<u32> =
-                        model.in_flight().filter(|&(_, timeouts, at)| late(timeouts, at)).map(|p| p.0).collect();
+                        model.in_flight().filter(|&(_, timeouts, at)| lost(timeouts, at)).map(|p| p.0).collect();
                     let take = |map: &mut SentMap| {
-                        if by_time { map.take_sent_until(LATER, mark) } else { map.take_timed_out(now, PATIENCE).ok() }
+                        if by_time { map.take_sent_until(LATER, mark) } else { map.take_timed_out(now, RTO_POLICY).ok() }
                     };
                     let mut taken: Vec<u32> =
-                        core::iter::from_fn(|| take(&mut map)).map(|late| late.seq).collect();
+                        core::iter::from_fn(|| take(&mut map)).map(|lost| lost.seq).collect();
                     for seq in &taken {
                         let timeouts = model.packets[seq].1 + u32::from(!by_time);
                         let at = model.packets[seq].2;
@@ -290,7 +291,7 @@ proptest! {
                     prop_assert_eq!(taken, expected);
                 }
             }
-            prop_assert_eq!(map.deadline(LATER, PATIENCE), model.deadline().unwrap_or(Time::MAX));
+            prop_assert_eq!(map.deadline(LATER, RTO_POLICY), model.deadline().unwrap_or(Time::MAX));
             let base = model.packets.iter().find(|(_, packet)| packet.0 != State::Acked).map(|(seq, _)| *seq);
             prop_assert_eq!(map.base(), base.unwrap_or(map.next()));
         }

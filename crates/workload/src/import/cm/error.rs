@@ -174,7 +174,7 @@ pub enum Problem {
         "the flow would never start: it waits for itself through the triggers of lines {}; break the circle",
         named(lines)
     )]
-    Circle {
+    Cycle {
         /// The lines of the flows, each waiting for the next, the last for the first.
         lines: Vec<u64>,
     },

@@ -83,10 +83,10 @@ fn activations(
 fn error(file: &str, parsed: &Parsed, stuck: Stuck) -> CmError {
     let connection = |flow: u32| &parsed.connections[flow as usize];
     match stuck {
-        Stuck::Circle(circle) => {
+        Stuck::Cycle(circle) => {
             let lines: Vec<_> = circle.iter().map(|flow| connection(*flow).line).collect();
             let line = lines[0];
-            Problem::Circle { lines }.at(file, Some(line))
+            Problem::Cycle { lines }.at(file, Some(line))
         }
         Stuck::Starved { flow, place, needed } => {
             let Connection { line, trigger, .. } = connection(flow);

@@ -2,43 +2,43 @@
 //! engine's holds them until the order in which they left is known.
 
 use crate::engine::{Channel, Frame, Key, Outbox};
-use crate::tap::PortTap;
+use crate::port_tracer::PortTracer;
 use crate::trace::FlowTracer;
 use farspan_fabric::{NodeFaults, PacketId, Packets};
 use farspan_units::{PortId, Time};
 
 /// Faults and traces of one node. A node with a watch handles its events in order of time.
 #[derive(Default)]
-pub(crate) struct Watch {
+pub(crate) struct Instrumentation {
     /// Of its links, if there are any.
     pub(crate) faults: Option<NodeFaults>,
     /// Of its ports, if any is traced.
-    pub(crate) tap: Option<PortTap>,
+    pub(crate) port_tracer: Option<PortTracer>,
     /// Of its flows, if any is traced.
     pub(crate) flows: Option<FlowTracer>,
     pub(crate) held: Held,
 }
 
-impl Watch {
-    /// `None` if there is nothing to watch.
+impl Instrumentation {
+    /// `None` if there is nothing to instruments.
     pub(crate) fn new(
         faults: Option<NodeFaults>,
-        tap: Option<PortTap>,
+        port_tracer: Option<PortTracer>,
         flows: Option<FlowTracer>,
     ) -> Option<Box<Self>> {
-        let any = faults.is_some() || tap.is_some() || flows.is_some();
-        any.then(|| Box::new(Self { faults, tap, flows, held: Held::default() }))
+        let any = faults.is_some() || port_tracer.is_some() || flows.is_some();
+        any.then(|| Box::new(Self { faults, port_tracer, flows, held: Held::default() }))
     }
 
     /// Sends on what no fault takes. Faults see packets in the order in which they left, by time, then port.
     pub(crate) fn release(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
-        let Self { faults, tap, held, .. } = self;
+        let Self { faults, port_tracer, held, .. } = self;
         held.0.sort_unstable_by_key(|departure| (departure.at, departure.channel.id));
         for Departure { at, channel, arrival, id } in held.0.drain(..) {
             let port = PortId(channel.id);
             let lost = faults.as_mut().is_some_and(|faults| faults.loses(port, at, &packets[id]));
-            if let Some(tap) = tap {
-                tap.left(at, port, &packets[id], lost);
+            if let Some(port_tracer) = port_tracer {
+                port_tracer.left(at, port, &packets[id], lost);
             }
             if lost {
                 packets.remove(id);
@@ -93,7 +93,7 @@ impl<O: Outbox<PacketId>> Outbox<PacketId> for Holding<'_, O> {
         self.out.wake(key);
     }
 
-    fn tell(&mut self, node: u32, key: Key) {
-        self.out.tell(node, key);
+    fn notify(&mut self, node: u32, key: Key) {
+        self.out.notify(node, key);
     }
 }

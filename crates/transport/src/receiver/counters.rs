@@ -38,7 +38,7 @@ pub struct ReceiverView {
 /// A receiver's counters, and all that stays of a finished one: 20 bytes, so that a table of them stays small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C, packed(4))]
-pub(crate) struct Tally {
+pub(crate) struct Counters {
     goodput: Bytes,
     /// How many packets the message has.
     packets: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Tally {
     marked: u32,
 }
 
-impl Tally {
+impl Counters {
     /// Nothing of a message of so many packets.
     pub(super) const fn new(packets: u32) -> Self {
         Self { goodput: Bytes::ZERO, packets, arrived: 0, marked: 0 }

@@ -9,7 +9,7 @@ use farspan_units::{Duration, Time};
 
 /// What some schemes need beside.
 #[derive(Debug)]
-pub(super) struct Extras {
+pub(super) struct ColdState {
     /// For delivery-rate samples.
     pub records: Option<Records>,
     /// For time-outs and losses that follow round trips.
@@ -22,7 +22,7 @@ pub(super) struct Extras {
     pub blocks: Option<Outgoing>,
 }
 
-impl Extras {
+impl ColdState {
     /// What `route` asks for; `None`: nothing. `wants_send_record`: whether the control does.
     pub(super) fn new(
         now: Time,

@@ -36,14 +36,14 @@ enum Rank {
 }
 
 /// The traced ports of a node.
-pub(crate) struct PortTap {
+pub(crate) struct PortTracer {
     plan: Arc<Plan>,
     ports: BTreeSet<PortId>,
     inside: BTreeMap<(PortId, Identity), Inside>,
     events: Vec<(Rank, PacketEvent)>,
 }
 
-impl PortTap {
+impl PortTracer {
     /// `None` without ports.
     pub(crate) fn new(plan: &Arc<Plan>, ports: BTreeSet<PortId>) -> Option<Self> {
         if ports.is_empty() {

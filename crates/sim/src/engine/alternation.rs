@@ -2,45 +2,50 @@
 //!
 //! A message needs the lookahead to get anywhere, so windows of that length are safe for all nodes at once. Most networks
 //! allow for up to twice that: where nodes fall into two sides and short links only lead from one side to the other, the sides
-//! take turns. Each turn is two steps long and begins one step after that of the other side: what a node sends in
-//! `[0, 2)` arrives in `[1, ..)`, which the other side runs next, and the answers arrive from 2 on.
+//! take alternation. Each turn is two steps long and begins one step after that of the other side: what a node sends in
+//! `[0, 2)` arrives in `[1, ..)`, which the other side runs next, and the replies arrive from 2 on.
 
 use super::MAX_WINDOW;
 use farspan_units::Duration;
 
 /// Which side each node is on, and when the turns begin.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Turns {
-    /// Time between the beginnings of turns.
+pub(crate) struct Alternation {
+    /// Time between the beginnings of alternation.
     pub(crate) step: Duration,
-    /// 1: all nodes run each step. 2: the sides run by turns, two steps each.
-    pub(crate) sides: u8,
+    /// 1: all nodes run each step. 2: the sides run by alternation, two steps each.
+    pub(crate) groups: u8,
     /// By node: its side.
-    pub(crate) side_of: Vec<u8>,
+    pub(crate) group_of: Vec<u8>,
 }
 
-impl Turns {
+impl Alternation {
     /// One side: a turn is as long as the lookahead.
     pub(crate) fn together(nodes: usize, lookahead: Duration) -> Self {
-        Self { step: lookahead.min(MAX_WINDOW), sides: 1, side_of: vec![0; nodes] }
+        Self { step: lookahead.min(MAX_WINDOW), groups: 1, group_of: vec![0; nodes] }
     }
 
-    /// The longest turns for nodes with `links` (from, to, delay) between them, and words that reach any node after
-    /// `words` or later.
-    pub(crate) fn longest(nodes: usize, links: &[(u32, u32, Duration)], words: Option<Duration>) -> Self {
+    /// The longest turns for nodes with `links` (from, to, delay) between them, and notifications that reach any node after
+    /// `notifications` or later.
+    pub(crate) fn longest(
+        nodes: usize,
+        links: &[(u32, u32, Duration)],
+        notifications: Option<Duration>,
+    ) -> Self {
         let delays = links.iter().map(|&(.., delay)| delay);
-        let together = Self::together(nodes, delays.chain(words).min().unwrap_or(MAX_WINDOW));
-        let side_of = two_sides(nodes, links);
+        let together = Self::together(nodes, delays.chain(notifications).min().unwrap_or(MAX_WINDOW));
+        let group_of = bipartition(nodes, links);
         // What stays on its side must not arrive in the turn in which it was sent.
         let steps = |&(from, to, delay): &(u32, u32, Duration)| {
-            if side_of[from as usize] == side_of[to as usize] { delay / 2 } else { delay }
+            if group_of[from as usize] == group_of[to as usize] { delay / 2 } else { delay }
         };
-        let words = words.map(|delay| delay / 2);
-        let step = links.iter().map(steps).chain(words).min().unwrap_or(MAX_WINDOW).min(MAX_WINDOW / 2);
+        let notifications = notifications.map(|delay| delay / 2);
+        let step =
+            links.iter().map(steps).chain(notifications).min().unwrap_or(MAX_WINDOW).min(MAX_WINDOW / 2);
         if step * 2 <= together.step {
             return together;
         }
-        Self { step, sides: 2, side_of }
+        Self { step, groups: 2, group_of }
     }
 
     /// The same with steps of a quarter of the length.
@@ -50,13 +55,13 @@ impl Turns {
 
     /// How long a turn is.
     pub(crate) fn length(&self) -> Duration {
-        self.step * u64::from(self.sides)
+        self.step * u64::from(self.groups)
     }
 }
 
 /// Deals nodes to two sides so that links lead from side to side as far as that can be, the shortest first: of the links
 /// of an odd cycle the longest stays on its side.
-fn two_sides(nodes: usize, links: &[(u32, u32, Duration)]) -> Vec<u8> {
+fn bipartition(nodes: usize, links: &[(u32, u32, Duration)]) -> Vec<u8> {
     let mut by_delay: Vec<_> = links.iter().collect();
     by_delay.sort_by_key(|&&(.., delay)| delay);
     // Of each node: one that it hangs off, itself at first, and whether that is on the other side.
@@ -71,7 +76,7 @@ fn two_sides(nodes: usize, links: &[(u32, u32, Duration)]) -> Vec<u8> {
     (0..nodes).map(|node| top(&mut above, node).1).collect()
 }
 
-/// The node at the top of those that `node` hangs off, and whether they are on different sides.
+/// The node at the top of those that `node` hangs off, and whether they are on different groups.
 fn top(above: &mut [(usize, u8)], mut node: usize) -> (usize, u8) {
     let mut side = 0;
     loop {
@@ -99,27 +104,30 @@ mod tests {
 
     #[test]
     fn two_sides_take_turns_of_twice_the_lookahead() {
-        let turns = Turns::longest(4, &both(&[(0, 1, US), (1, 2, US), (2, 3, US * 3)]), None);
-        assert_eq!((turns.step, turns.sides), (US, 2));
-        assert!(turns.side_of[0] != turns.side_of[1] && turns.side_of[1] != turns.side_of[2]);
+        let alternation = Alternation::longest(4, &both(&[(0, 1, US), (1, 2, US), (2, 3, US * 3)]), None);
+        assert_eq!((alternation.step, alternation.groups), (US, 2));
+        assert!(
+            alternation.group_of[0] != alternation.group_of[1]
+                && alternation.group_of[1] != alternation.group_of[2]
+        );
     }
 
     #[test]
     fn what_stays_on_a_side_must_take_a_whole_turn() {
         let ring = |last| both(&[(0, 1, US), (1, 2, US), (2, 0, last)]);
-        assert_eq!(Turns::longest(3, &ring(US), None), Turns::together(3, US));
-        assert_eq!(Turns::longest(3, &ring(US * 3 / 2), None).length(), US * 3 / 2);
-        assert_eq!(Turns::longest(3, &ring(US * 2), None).length(), US * 2);
+        assert_eq!(Alternation::longest(3, &ring(US), None), Alternation::together(3, US));
+        assert_eq!(Alternation::longest(3, &ring(US * 3 / 2), None).length(), US * 3 / 2);
+        assert_eq!(Alternation::longest(3, &ring(US * 2), None).length(), US * 2);
         let tree = both(&[(0, 1, US), (1, 2, US)]);
-        assert_eq!(Turns::longest(3, &tree, Some(US)), Turns::together(3, US));
-        assert_eq!(Turns::longest(3, &tree, Some(US * 2)).length(), US * 2);
-        assert_eq!(Turns::longest(3, &tree, Some(US / 2)), Turns::together(3, US / 2));
+        assert_eq!(Alternation::longest(3, &tree, Some(US)), Alternation::together(3, US));
+        assert_eq!(Alternation::longest(3, &tree, Some(US * 2)).length(), US * 2);
+        assert_eq!(Alternation::longest(3, &tree, Some(US / 2)), Alternation::together(3, US / 2));
     }
 
     #[test]
     fn no_turn_is_longer_than_a_window_may_be() {
         let far = both(&[(0, 1, Duration::from_ms(1))]);
-        assert!(Turns::longest(2, &far, None).length() <= MAX_WINDOW);
-        assert!(Turns::longest(2, &[], None).length() <= MAX_WINDOW);
+        assert!(Alternation::longest(2, &far, None).length() <= MAX_WINDOW);
+        assert!(Alternation::longest(2, &[], None).length() <= MAX_WINDOW);
     }
 }

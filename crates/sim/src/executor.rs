@@ -2,8 +2,8 @@
 
 use crate::delay::DelayHistogram;
 use crate::engine::{
-    Arriving, Cargo, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Parallel, Part, Pause,
-    Payload, Turns, Window, Windowed,
+    Alternation, Arriving, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Parallel, Part,
+    PartitionState, Pause, Payload, Window, Windowed,
 };
 use crate::host::Host;
 use crate::parts;
@@ -11,7 +11,7 @@ use crate::spec::{EngineKind, Spec};
 use crate::switch::Switch;
 use crate::trigger::Triggers;
 use farspan_fabric::switch::Buckets;
-use farspan_fabric::{PacketId, Packets, Parcel};
+use farspan_fabric::{MovedPacket, PacketId, Packets};
 use farspan_units::{Duration, NodeId, Time};
 
 /// Below it a window holds too little to be worth its while, and at zero there is none: the oracle runs instead, with
@@ -29,12 +29,12 @@ const MIN_LOOKAHEADS: u64 = 8;
 const BUDGET: u64 = 1 << 18;
 
 /// A node of the network.
-pub(crate) enum Place {
+pub(crate) enum NetworkNode {
     Host(Box<Host>),
     Switch(Box<Switch>),
 }
 
-impl Node for Place {
+impl Node for NetworkNode {
     type Msg = PacketId;
     type Shared = Common;
 
@@ -76,7 +76,7 @@ impl Message for PacketId {
     #[inline(always)]
     unsafe fn from_number(number: u32) -> Self {
         // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part whose slab gave it
-        // out: packets that cross are copied (see `Cargo`).
+        // out: packets that cross are copied (see `PartitionState`).
         unsafe { Self::from_number(number) }
     }
 }
@@ -94,22 +94,22 @@ pub(crate) struct Common {
 impl Common {
     #[allow(unsafe_code, reason = "a part uses its own numbers")]
     fn new() -> Self {
-        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `Cargo`), and the
+        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `PartitionState`), and the
         // engines hand a node what was sent to it in the same part.
         let packets = unsafe { Packets::new() };
         Self { packets, buckets: Buckets::default(), delays: DelayHistogram::default() }
     }
 }
 
-impl Cargo<PacketId> for Common {
-    type Parcel = Parcel;
+impl PartitionState<PacketId> for Common {
+    type Moved = MovedPacket;
 
-    fn pack(&mut self, id: PacketId) -> Parcel {
+    fn pack(&mut self, id: PacketId) -> MovedPacket {
         self.packets.take(id)
     }
 
-    fn unpack(&mut self, parcel: Parcel) -> PacketId {
-        self.packets.put(parcel)
+    fn unpack(&mut self, moved: MovedPacket) -> PacketId {
+        self.packets.put(moved)
     }
 
     #[inline(always)]
@@ -120,21 +120,21 @@ impl Cargo<PacketId> for Common {
 
 /// The nodes, and the engine that drives them.
 pub(crate) enum Engine {
-    Windowed(Parallel<Place>),
-    Oracle { engine: Oracle<PacketId>, nodes: Vec<Place>, common: Common },
+    Windowed(Parallel<NetworkNode>),
+    Oracle { engine: Oracle<PacketId>, nodes: Vec<NetworkNode>, common: Common },
 }
 
 /// How a network is run.
-pub(crate) struct Drive {
+pub(crate) struct Executor {
     pub(crate) map: Map,
     /// Whether every switch runs in ordered mode.
     pub(crate) is_ordered: bool,
     /// Of the windowed engine; `None`: the oracle runs.
-    turns: Option<Turns>,
+    alternation: Option<Alternation>,
     epoch: Duration,
 }
 
-impl Drive {
+impl Executor {
     pub(crate) fn new(spec: &Spec, kind: EngineKind) -> Self {
         let links = &spec.network.links;
         let nodes = spec.network.nodes.len();
@@ -152,37 +152,38 @@ impl Drive {
         if epoch(&cut) < MIN_EPOCH {
             cut = parts::cut(&spec.network, 1);
         }
-        let turns = if cut.is_one() || epoch(&cut) >= lookahead * MIN_LOOKAHEADS {
+        let alternation = if cut.is_one() || epoch(&cut) >= lookahead * MIN_LOOKAHEADS {
             let ways: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0, link.delay)).collect();
-            Turns::longest(nodes, &ways, words)
+            Alternation::longest(nodes, &ways, words)
         } else {
-            Turns::together(nodes, lookahead)
+            Alternation::together(nodes, lookahead)
         };
-        let turns = if kind == EngineKind::QuarterWindow { turns.quartered() } else { turns };
+        let alternation =
+            if kind == EngineKind::QuarterWindow { alternation.quartered() } else { alternation };
         let channels: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0)).collect();
         Self {
-            map: Map::new(&cut.part_of, &turns, &channels),
+            map: Map::new(&cut.part_of, &alternation, &channels),
             is_ordered: oracle || kind == EngineKind::Ordered,
             epoch: epoch(&cut),
-            turns: (!oracle).then_some(turns),
+            alternation: (!oracle).then_some(alternation),
         }
     }
 
     /// An engine for nodes in the order of their ids.
-    pub(crate) fn engine(&self, nodes: Vec<Place>) -> Engine {
-        let Some(turns) = &self.turns else {
+    pub(crate) fn engine(&self, nodes: Vec<NetworkNode>) -> Engine {
+        let Some(alternation) = &self.alternation else {
             return Engine::Oracle { engine: Oracle::new(&self.map), nodes, common: Common::new() };
         };
         let part = |number| Part {
-            engine: Windowed::new(&self.map, number, turns),
+            engine: Windowed::new(&self.map, number, alternation),
             nodes: Vec::new(),
             shared: Common::new(),
         };
         let mut parts: Vec<_> = (0..self.map.sizes.len() as u16).map(part).collect();
-        for (node, &(part, _)) in nodes.into_iter().zip(&self.map.places) {
+        for (node, &(part, _)) in nodes.into_iter().zip(&self.map.locations) {
             parts[usize::from(part)].nodes.push(node);
         }
-        Engine::Windowed(Parallel::new(parts, self.epoch, turns.step))
+        Engine::Windowed(Parallel::new(parts, self.epoch, alternation.step))
     }
 }
 
@@ -190,14 +191,14 @@ impl Drive {
 /// threads would meet too often or the oracle stands in.
 #[must_use]
 pub fn threads(spec: &Spec, engine: EngineKind) -> u16 {
-    Drive::new(spec, engine).map.sizes.len() as u16
+    Executor::new(spec, engine).map.sizes.len() as u16
 }
 
-/// How many sides of a network run by turns: two where short links lead from one to the other only, which makes windows
+/// How many sides of a network run by alternation: two where short links lead from one to the other only, which makes windows
 /// longer, else one; none under the oracle.
 #[must_use]
-pub fn sides(spec: &Spec, engine: EngineKind) -> u8 {
-    Drive::new(spec, engine).turns.map_or(0, |turns| turns.sides)
+pub fn groups(spec: &Spec, engine: EngineKind) -> u8 {
+    Executor::new(spec, engine).alternation.map_or(0, |alternation| alternation.groups)
 }
 
 impl Engine {
@@ -223,20 +224,20 @@ impl Engine {
         }
     }
 
-    pub(crate) fn node(&self, map: &Map, node: u32) -> &Place {
+    pub(crate) fn node(&self, map: &Map, node: u32) -> &NetworkNode {
         match self {
             Self::Windowed(engine) => {
-                let (part, place) = map.places[node as usize];
+                let (part, place) = map.locations[node as usize];
                 &engine.parts[usize::from(part)].nodes[place as usize]
             }
             Self::Oracle { nodes, .. } => &nodes[node as usize],
         }
     }
 
-    pub(crate) fn node_mut(&mut self, map: &Map, node: u32) -> &mut Place {
+    pub(crate) fn node_mut(&mut self, map: &Map, node: u32) -> &mut NetworkNode {
         match self {
             Self::Windowed(engine) => {
-                let (part, place) = map.places[node as usize];
+                let (part, place) = map.locations[node as usize];
                 &mut engine.parts[usize::from(part)].nodes[place as usize]
             }
             Self::Oracle { nodes, .. } => &mut nodes[node as usize],
