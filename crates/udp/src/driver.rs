@@ -459,7 +459,7 @@ mod tests {
     #[test]
     fn two_peers_may_use_the_same_flow_number() {
         let mut driver = driver();
-        let piece = |seq, fill| {
+        let segment = |seq, fill| {
             let mut datagram = bytes(&Header::Data(data(seq, 2, 100)), 0);
             datagram.resize(datagram.len() + 100, fill);
             datagram

@@ -41,7 +41,7 @@ pub(crate) struct Windowed<M> {
     /// Everything before has been handled.
     now: Time,
     /// Nodes of one side have got this far.
-    ahead: Time,
+    reached: Time,
     /// Windows before are over.
     cursor: u64,
     pub(super) remote: Remote<M>,
@@ -77,7 +77,7 @@ impl<M: Message> Windowed<M> {
             wakes: (0..nodes).map(|_| Wakes::new()).collect(),
             waiting: 0,
             now: Time::ZERO,
-            ahead: Time::ZERO,
+            reached: Time::ZERO,
             cursor: 0,
             remote: Remote {
                 messages: Vec::new(),
@@ -163,7 +163,7 @@ impl<M: Message> Windowed<M> {
         }
         let pause = if self.is_idle() { Pause::idle(nodes) } else { Pause::Budget };
         // All sides get as far as one of them has.
-        self.run_through(nodes, shared, self.ahead, until);
+        self.run_through(nodes, shared, self.reached, until);
         pause
     }
 
@@ -197,11 +197,11 @@ impl<M: Message> Windowed<M> {
         }
         let Some(window) = self.calendar.next_active(self.cursor, self.calendar.windows_before(limit)) else {
             // A window that the limit has cut short goes on after it.
-            (self.now, self.ahead, self.cursor) = (limit, limit, self.calendar.window(limit));
+            (self.now, self.reached, self.cursor) = (limit, limit, self.calendar.window(limit));
             return None;
         };
         let bounds = self.bounds(window, limit, until);
-        (self.cursor, self.ahead) = (window + 1, bounds.end);
+        (self.cursor, self.reached) = (window + 1, bounds.end);
         Some(self.run_window(nodes, shared, &bounds))
     }
 
