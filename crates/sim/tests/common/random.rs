@@ -85,6 +85,7 @@ pub fn policy_spec(seed: u64) -> Spec {
 }
 
 /// The world of a seed with switches whose ports share state.
+#[allow(dead_code, reason = "each test binary uses its part")]
 pub fn shared_spec(seed: u64) -> Spec {
     let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
     let mut spec = random_spec(seed);
