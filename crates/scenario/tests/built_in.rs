@@ -490,7 +490,7 @@ fn an_estimate_counts_links_there_and_back() {
 
 #[test]
 fn every_key_of_the_schema_has_a_meaning() {
-    fn walk(path: &str, node: &serde_json::Value) {
+    fn visit(path: &str, node: &serde_json::Value) {
         for (key, child) in node["properties"].as_object().into_iter().flatten() {
             let path = format!("{path}.{key}");
             let says = child.get("description").is_some() || child.get("const").is_some();
@@ -498,12 +498,12 @@ fn every_key_of_the_schema_has_a_meaning() {
                 says || path.contains("congestion") || path.contains("balance"),
                 "{path} has no description"
             );
-            walk(&path, child);
+            visit(&path, child);
         }
     }
     let schema = schema();
-    walk("", &schema);
+    visit("", &schema);
     for (name, definition) in schema["$defs"].as_object().unwrap() {
-        walk(name, definition);
+        visit(name, definition);
     }
 }

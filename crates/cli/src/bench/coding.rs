@@ -1,4 +1,4 @@
-//! `farspan bench coding`: bytes of data a second that one core makes parity for, and that it makes lost pieces of again,
+//! `farspan bench coding`: bytes of data a second that one core makes parity for, and that it makes lost segments of again,
 //! by every kernel that the CPU has.
 
 use super::{load, rounds};
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::hint::black_box;
 use std::time::Duration;
 
-/// Data and parity pieces of the codes that are measured.
+/// Data and parity segments of the codes that are measured.
 const CODES: [(usize, usize); 4] = [(8, 2), (4, 1), (10, 4), (20, 4)];
 /// Bytes of a piece.
 const SHARD: usize = 4096;
@@ -33,13 +33,13 @@ struct Measured {
     data: usize,
     parity: usize,
     shard_bytes: usize,
-    /// Data pieces that decoding makes again.
+    /// Data segments that decoding makes again.
     losses: usize,
     /// Bytes, parity included, that are gone through in turn.
     working_set_bytes: usize,
     /// Data bytes a second.
     encode_bytes_per_s: f64,
-    /// Data bytes a second of the blocks that lost pieces; with the plan, for each block anew.
+    /// Data bytes a second of the blocks that lost segments; with the plan, for each block anew.
     decode_bytes_per_s: f64,
     /// The same with one plan for all blocks.
     decode_planned_bytes_per_s: f64,
@@ -57,7 +57,7 @@ struct Document {
 struct Benchmark {
     code: Code,
     kernel: Kernel,
-    /// Data pieces that decoding makes again.
+    /// Data segments that decoding makes again.
     losses: usize,
     blocks: usize,
     suffix: &'static str,
@@ -151,12 +151,12 @@ fn encode(benchmark: &Benchmark, memory: &mut [u8]) -> f64 {
     let mut blocks: Vec<Whole> =
         memory.chunks_exact_mut(benchmark.block()).map(|block| Whole::new(block, code.data())).collect();
     rate(benchmark, &mut blocks, |block| {
-        code.encode(black_box(&block.data), &mut block.parity).expect("the pieces are those of the code");
+        code.encode(black_box(&block.data), &mut block.parity).expect("the segments are those of the code");
         black_box(&mut block.parity);
     })
 }
 
-/// Data bytes a second of blocks whose first pieces are made again: with a plan for each block, and with one for all. The
+/// Data bytes a second of blocks whose first segments are made again: with a plan for each block, and with one for all. The
 /// parity must be right.
 fn decode(benchmark: &Benchmark, memory: &mut [u8]) -> [f64; 2] {
     let (code, losses) = (&benchmark.code, benchmark.losses);
@@ -165,13 +165,13 @@ fn decode(benchmark: &Benchmark, memory: &mut [u8]) -> [f64; 2] {
     let mut blocks: Vec<Lossy> =
         memory.chunks_exact_mut(benchmark.block()).map(|block| Lossy::new(block, losses)).collect();
     let planning = rate(benchmark, &mut blocks, |block| {
-        code.reconstruct(black_box(&block.pieces), &mut block.lost).expect("enough pieces are there");
+        code.reconstruct(black_box(&block.segments), &mut block.lost).expect("enough segments are there");
         black_box(&mut block.lost);
     });
-    let plan = code.plan(|index| index >= losses).expect("enough pieces are there");
+    let plan = code.plan(|index| index >= losses).expect("enough segments are there");
     let planned = rate(benchmark, &mut blocks, |block| {
         let read = &block.there[..code.data()];
-        plan.reconstruct(black_box(read), &mut block.lost).expect("these are the pieces to read");
+        plan.reconstruct(black_box(read), &mut block.lost).expect("these are the segments to read");
         black_box(&mut block.lost);
     });
     assert!(memory[..losses * SHARD] == sent, "{}: the code gave other bytes", benchmark.name());
@@ -191,10 +191,10 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// A block whose first pieces are lost.
+/// A block whose first segments are lost.
 struct Lossy<'a> {
-    /// All pieces, the lost ones as `None`.
-    pieces: Vec<Option<&'a [u8]>>,
+    /// All segments, the lost ones as `None`.
+    segments: Vec<Option<&'a [u8]>>,
     /// Those that are not lost.
     there: Vec<&'a [u8]>,
     /// Where the lost ones are made.
@@ -205,8 +205,8 @@ impl<'a> Lossy<'a> {
     fn new(block: &'a mut [u8], losses: usize) -> Self {
         let (lost, there) = block.split_at_mut(losses * SHARD);
         let there: Vec<&[u8]> = there.chunks(SHARD).collect();
-        let pieces = (0..losses).map(|_| None).chain(there.iter().copied().map(Some)).collect();
-        Self { pieces, there, lost: lost.chunks_mut(SHARD).collect() }
+        let segments = (0..losses).map(|_| None).chain(there.iter().copied().map(Some)).collect();
+        Self { segments, there, lost: lost.chunks_mut(SHARD).collect() }
     }
 }
 

@@ -434,7 +434,7 @@ mod tests {
     #[test]
     fn each_node_has_a_window_for_every_time_and_a_message_is_filed_there_from_whichever() {
         let mut random = Random::new(1, Purpose::Test, 0);
-        for sides in [1, 2] {
+        for groups in [1, 2] {
             let calendar = Calendar::<u32>::new(LENGTH, groups, vec![0, groups - 1]);
             for _ in 0..10_000 {
                 let (node, bits) = (random.below(2) as u32, random.below(50));
