@@ -1,5 +1,6 @@
 //! A port: buffer x markers x overflow x service, at the end of one link.
 
+mod change;
 mod counters;
 mod fifo;
 mod integral;
@@ -8,12 +9,11 @@ mod model;
 use super::list::List;
 use super::marking::PhantomQueue;
 use super::overflow::Trimming;
-use crate::fault::Lost;
 use crate::packet::{Packet, PacketId, Packets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
-use farspan_units::{Bytes, Duration, PortId, Purpose, Rate, Time};
+use farspan_units::{Bytes, Duration, PortId, Purpose, Time};
 use integral::Integral;
 pub use model::PortModel;
 
@@ -380,23 +380,8 @@ impl Port {
         Step { left, began }
     }
 
-    /// The gate opens: the next packet is served as soon as the transmitter is free, which may be now.
-    pub fn resume(&mut self, now: Time, packets: &Packets) -> Option<Service> {
-        if self.next_at != Time::MAX {
-            return None;
-        }
-        self.free_at = self.free_at.max(now);
-        self.begin(now, packets, Gate::Open)
-    }
-
-    /// Whether packets wait though nothing is due: the gate is closed.
-    #[must_use]
-    pub const fn is_held(&self) -> bool {
-        self.next_at.as_ps() == Time::MAX.as_ps() && !(self.data.is_empty() && self.control.is_empty())
-    }
-
     #[inline(always)]
-    fn begin(&mut self, until: Time, packets: &Packets, gate: Gate) -> Option<Service> {
+    pub(super) fn begin(&mut self, until: Time, packets: &Packets, gate: Gate) -> Option<Service> {
         if !self.control.is_empty() {
             return self.serve_control(until, packets);
         }
@@ -457,49 +442,6 @@ impl Port {
             }
         }
         Some(id)
-    }
-
-    /// Services that begin from now on have this rate. For ports of a [`PortModel::changeable`].
-    pub fn set_rate(&mut self, rate: Rate) {
-        debug_assert!(!self.model.fifo, "a FIFO port has settled what it sends");
-        if rate != self.model.rate {
-            self.model = Arc::new(self.model.at(rate));
-        }
-    }
-
-    /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what that was. Everything
-    /// due at or before `now` must have been done, and nothing may have been [forwarded](Self::forward). For ports of a
-    /// [`PortModel::changeable`].
-    pub fn flush(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        mut each: impl FnMut(PacketId, &Packets),
-    ) -> Lost {
-        debug_assert!(self.next_at > now && !self.model.fifo, "something is overdue, or settled");
-        let mut lost = Lost::default();
-        let mut discard = |id, packets: &mut Packets| {
-            each(id, packets);
-            lost.add(packets.remove(id).size());
-        };
-        if !self.serving.is_none() {
-            discard(self.serving.id, packets);
-        }
-        for list in [&mut self.control, &mut self.data] {
-            while !list.is_empty() {
-                let (id, _) = list.pop(packets);
-                discard(id, packets);
-            }
-        }
-        self.busy = self.busy_until(now);
-        self.free_at = self.free_at.min(now);
-        (self.serving, self.next_at) = (Serving::NONE, Time::MAX);
-        self.queue_integral.add(self.data_bytes.get(), now.as_ps());
-        self.data_bytes = Bytes::ZERO;
-        if let Some(Cold { trimming: Some(trimming), .. }) = self.cold.as_deref_mut() {
-            trimming.clear(now);
-        }
-        lost
     }
 }
 

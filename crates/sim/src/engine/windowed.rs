@@ -431,7 +431,7 @@ mod tests {
         let whole = seen_by_oracle();
         assert!(whole.iter().map(Vec::len).sum::<usize>() > 8000, "all messages are sent on to their end");
         assert!(whole.iter().all(|seen| seen.is_sorted_by_key(|(key, _)| *key)));
-        for turns in [together(), alternating()] {
+        for alternation in [together(), alternating()] {
             assert_eq!(seen(&alternation, u64::MAX, |_| 1 << 40), whole, "{alternation:?}");
             assert_eq!(seen(&alternation, u64::MAX, |_| 50), whole, "step by step, {alternation:?}");
             for seed in 0..5 {
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn idle_stretches_take_no_time_and_a_node_that_is_held_is_not_idle() {
-        for turns in [together(), alternating()] {
+        for alternation in [together(), alternating()] {
             for (kind, pause) in [(0, Pause::Idle), (1, Pause::Held)] {
                 let (map, mut nodes) = world(&alternation);
                 let mut engine = Windowed::new(&map, 0, &alternation);
