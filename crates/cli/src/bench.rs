@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-/// What the probes of a benchmark with probes look at, and how often.
+/// The sampling intervals of a benchmark with probes.
 const PROBES: [&str; 2] = ["probes.rate_interval=10us", "probes.queue_interval=10us"];
 
 /// A scenario to be measured, with what it changes.
@@ -25,7 +25,7 @@ struct Benchmark {
     threads: u16,
 }
 
-/// What is read of the document of a run.
+/// The fields of a run's JSON document that a benchmark reads.
 #[derive(Deserialize)]
 struct Run {
     threads: u16,

@@ -21,7 +21,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// It is no Parquet file, or a damaged one.
@@ -29,7 +29,7 @@ pub enum ReadError {
     Decode {
         /// The file.
         path: String,
-        /// What the decoder says.
+        /// The message of the decoder.
         problem: String,
     },
     /// A column is not there, or has another type.
@@ -94,7 +94,7 @@ pub struct FlowRow {
 pub struct PortRow {
     /// `FROM->TO#n`.
     pub port: String,
-    /// What it joins: `host_up`, `host_down`, `fabric`, `border` or `wan`; empty in tables that earlier versions
+    /// Its tier: `host_up`, `host_down`, `fabric`, `border` or `wan`; empty in tables that earlier versions
     /// wrote.
     pub tier: Arc<str>,
     /// The sites that it joins: of the node that sends, and of the one that receives.
@@ -120,7 +120,7 @@ pub struct PortRow {
 pub struct SeriesRow<'a> {
     /// When, ns.
     pub t_ns: i64,
-    /// What: `rate`, `cwnd`, `queue`, ...
+    /// Name of the probe: `rate`, `cwnd`, `queue`, ...
     pub probe: &'a str,
     /// Whose: a flow id or the name of a port.
     pub id: &'a str,

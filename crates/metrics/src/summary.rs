@@ -67,7 +67,7 @@ pub struct Summary {
     pub slowdown_by_size: SizeBins,
     /// Collectives, by part of the workload.
     pub collectives: Vec<Collective>,
-    /// What is odd about the scenario, but no error.
+    /// Warnings about the scenario.
     pub warnings: Vec<String>,
 }
 

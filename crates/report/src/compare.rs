@@ -26,7 +26,7 @@ pub struct Comparison {
     pub ratios: Vec<Ratios>,
     /// Keys of the scenario that differ from the baseline's; those of the scheme only if both have the same.
     pub differences: Vec<Difference>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// The numbers that tables show.
     #[serde(skip)]
@@ -36,7 +36,7 @@ pub struct Comparison {
 /// One arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Its scheme.
     pub scheme: String,
@@ -206,7 +206,7 @@ fn few_seeds(comparison: &mut Comparison) {
     comparison.notes.extend(note);
 }
 
-/// What a reader should know of intervals over so few seeds; nothing if they are enough.
+/// A note for the reader on intervals over so few seeds; `None` if they are enough.
 #[must_use]
 pub fn interval_note(seeds: usize) -> Option<String> {
     match seeds {

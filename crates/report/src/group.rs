@@ -9,9 +9,9 @@ use toml::{Table, Value};
 pub struct Group {
     /// The scenario's name.
     pub name: String,
-    /// What is set side by side, in the order in which it was found.
+    /// The arms to compare, in the order in which they were found.
     pub arms: Vec<Arm>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn group(name: String, runs: Vec<Run>) -> Group {
     Group { name, arms, notes }
 }
 
-/// What makes a run's arm: all of its scenario but the seed, and words.
+/// The scenario of a run without its seed and description: runs of one arm have it in common.
 fn apart_from_seed(run: &Run) -> Table {
     let mut table = run.scenario.clone();
     for key in ["seed", "description"] {

@@ -73,7 +73,7 @@ impl Picture {
         Some((*self.nodes.get(from)?, *self.nodes.get(to)?))
     }
 
-    /// What the page draws.
+    /// The picture's layout as JSON, for the page to draw.
     pub(crate) fn layout(&self) -> Value {
         let unit = |unit: &Unit| json!([unit.part, unit.level, unit.nodes, unit.first, unit.last]);
         json!({

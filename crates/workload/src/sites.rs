@@ -22,7 +22,7 @@ pub enum SitesError {
         site: usize,
         /// Its first host.
         begins: u32,
-        /// What its first host should be.
+        /// The first host that was expected.
         expected: u32,
     },
 }
@@ -102,7 +102,7 @@ pub struct WanLinks {
     pub from: usize,
     /// The receiving site, from 0.
     pub to: usize,
-    /// What they carry, one direction, all parallel links together.
+    /// Their capacity, one direction, all parallel links together.
     pub rate: Rate,
     /// The share of the traffic of each ordered pair of sites that crosses them, by sender x sites + receiver: 1 for the
     /// pair that they link; less or more where traffic takes several ways or passes other sites.
@@ -123,7 +123,7 @@ impl WanLinks {
     }
 }
 
-/// What the network could carry: the reference of loads.
+/// The capacity of the network: the reference of loads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Capacity {
     /// One host's NIC, one direction; the mean, if they differ.

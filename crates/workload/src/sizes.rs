@@ -24,7 +24,7 @@ pub enum SizesError {
     Unreadable {
         /// Path of the file.
         file: String,
-        /// What the system says.
+        /// The error of the operating system.
         reason: String,
     },
     /// The file is not text.
@@ -72,7 +72,7 @@ pub enum SizesError {
         column: &'static str,
         /// The field as it stands.
         found: String,
-        /// What it should be.
+        /// The value expected.
         expected: &'static str,
     },
     /// A value is smaller than in the row before.

@@ -41,7 +41,7 @@ struct Measured {
     encode_bytes_per_s: f64,
     /// Data bytes a second of the blocks that lost pieces; with the plan, for each block anew.
     decode_bytes_per_s: f64,
-    /// The same with one plan for all blocks.
+    /// Data bytes a second of the blocks that lost segments, with one decoding plan for all blocks.
     decode_planned_bytes_per_s: f64,
 }
 
@@ -53,7 +53,7 @@ struct Document {
     repeat: u32,
 }
 
-/// What is measured: a code, on a kernel, over a number of blocks.
+/// A benchmark: a code, on a kernel, over a number of blocks.
 struct Benchmark {
     code: Code,
     kernel: Kernel,

@@ -21,7 +21,7 @@ const BATCH: usize = 1 << 16;
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
-    /// What the system or the encoder says.
+    /// The error of the operating system or of the encoder.
     pub reason: String,
 }
 

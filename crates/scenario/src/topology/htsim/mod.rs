@@ -19,7 +19,7 @@ use std::path::Path;
 /// A topology of htsim as one of farspan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Imported {
-    /// The same nodes and links.
+    /// The topology file with the nodes and links of the import.
     pub file: TopologyFile,
     /// How many hosts there are.
     pub hosts: u64,
@@ -27,7 +27,7 @@ pub struct Imported {
     pub switches: u64,
     /// The `[topology]` table of a scenario that gives the same network by a generator, if one does.
     pub generator: Option<String>,
-    /// What is odd, but no error.
+    /// Warnings about the import.
     pub warnings: Vec<String>,
 }
 
@@ -48,16 +48,16 @@ impl Imported {
     }
 }
 
-/// What is wrong with a `.topo` file, and where.
+/// An error in a `.topo` file, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct TopoError {
     /// The file.
     pub file: String,
     /// The line, from 1, unless the whole file is concerned.
     pub line: Option<usize>,
-    /// What is wrong, and what was expected.
+    /// The problem, with what was expected.
     pub problem: String,
-    /// What to do about it.
+    /// The cure.
     pub cure: String,
 }
 

@@ -36,11 +36,11 @@ const LATE_NS: u64 = 1_000_000_000;
 pub struct Matrix {
     /// One row a connection, in the order of the file.
     pub rows: Vec<Row>,
-    /// What `Nodes` says.
+    /// Number of hosts, from `Nodes`.
     pub hosts: Option<u32>,
     /// How many triggers start flows.
     pub triggers: usize,
-    /// What is odd, but no error.
+    /// Warnings about the import.
     pub warnings: Vec<String>,
 }
 
