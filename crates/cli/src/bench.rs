@@ -157,7 +157,7 @@ fn measure(benchmark: &Benchmark, engine: EngineKind, itself: &[OsString]) -> Re
         return Err(fail(format!("{}: {}", done.status, String::from_utf8_lossy(&done.stderr).trim())));
     }
     let run: Run = serde_json::from_slice(&done.stdout).map_err(|error| fail(error.to_string()))?;
-    // A tiny run may take no time that the clock can tell.
+    // A tiny run may take less time than the clock resolves.
     let wall_time_s = (run.wall_time_s - run.setup_time_s).max(1e-9);
     Ok(Measured {
         name: name.clone(),

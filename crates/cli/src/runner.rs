@@ -72,7 +72,7 @@ pub const fn threaded(engine: EngineKind, threads: u16) -> EngineKind {
     }
 }
 
-/// Who watches runs, from any thread, and may end them early.
+/// An observer of runs, from any thread, which may end them early.
 pub trait Watch: Sync {
     /// Run `index` has come so far; whether it should go on.
     fn update(&self, index: usize, progress: &Progress) -> bool;

@@ -101,7 +101,7 @@ pub struct PortRow {
     pub sites: [u32; 2],
     /// Bytes sent, headers included.
     pub bytes: u64,
-    /// Packets refused by a full buffer, or lost by a fault.
+    /// Packets dropped by a full buffer, or lost by a fault.
     pub drops: u64,
     /// Data packets marked here.
     pub marks: u64,
@@ -191,7 +191,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
         let (bytes, drops, marks) = (count("bytes")?, count("drops")?, count("marks")?);
         let (trims, max_queue) = (count("trims")?, count("max_queue_bytes")?);
         let (mean_queue, utilization) = (share("mean_queue_bytes")?, share("utilization")?);
-        // Earlier tables have no word of where a port stands.
+        // Earlier tables do not say where a port stands.
         let tier = batch.text("tier").ok();
         let site = |name| batch.numbers::<UInt32Type>(name).ok();
         let sites = [site("from_site"), site("to_site")];
@@ -308,7 +308,7 @@ fn batches(path: &Path, each: &mut dyn FnMut(&Batch) -> Result<(), ReadError>) -
     Ok(())
 }
 
-/// Words that come again and again, kept once.
+/// Interned strings: each distinct one is stored once.
 #[derive(Default)]
 struct Words(BTreeMap<String, Arc<str>>);
 

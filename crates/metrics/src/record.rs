@@ -33,7 +33,7 @@ pub struct PortRecord {
     pub bytes: Bytes,
     /// Packets sent, of any kind.
     pub packets: u64,
-    /// Packets refused here by a full buffer, or lost by a fault.
+    /// Packets dropped here by a full buffer, or lost by a fault.
     pub drops: u64,
     /// Of them, those lost by a fault.
     pub losses: u64,
@@ -68,7 +68,7 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// The word in tables.
+    /// Its name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

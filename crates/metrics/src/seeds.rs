@@ -54,7 +54,7 @@ impl Bootstrap {
     }
 }
 
-/// The index at which the cumulated counts pass `rank` (from 0).
+/// The index at which the cumulated counts exceed `rank` (from 0).
 fn at_rank(counts: &[usize], rank: usize) -> u32 {
     let mut below = 0;
     let found = counts.iter().position(|count| {

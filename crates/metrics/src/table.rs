@@ -125,7 +125,7 @@ impl<R> Drop for Table<R> {
     }
 }
 
-/// Removes a temporary file; if that fails too, there is nobody left to tell.
+/// Removes a temporary file; if that fails too, the error is ignored.
 fn remove(temporary: &Path) {
     let _ = std::fs::remove_file(temporary);
 }

@@ -18,7 +18,7 @@ pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
     Ok(json!(items).to_string())
 }
 
-/// Validates a scenario; gives its resolved form and its estimated cost, as JSON.
+/// Validates a scenario; gives its resolved text, estimated cost, loads and paths, as JSON.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn check(py: Python<'_>, ask: Ask) -> PyResult<String> {

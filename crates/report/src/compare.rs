@@ -17,7 +17,7 @@ pub struct Comparison {
     pub scenario: String,
     /// The arm that is the denominator of every ratio.
     pub baseline: String,
-    /// Its place among the arms.
+    /// Its index among the arms.
     #[serde(skip)]
     pub base: usize,
     /// Every arm, in the order in which they were given.
@@ -53,7 +53,7 @@ pub struct Side {
 /// An arm over the baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ratios {
-    /// The numerator's place among the arms.
+    /// The numerator's index among the arms.
     #[serde(skip)]
     pub arm: usize,
     /// The numerator.

@@ -4,7 +4,7 @@ use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// How deep below a folder runs are looked for: scenario, scheme, seed, and one more.
+/// Depth below a folder to which runs are searched: scenario, scheme, seed, and one more.
 const DEPTH: usize = 4;
 
 /// Why results cannot be read or shown.
@@ -209,7 +209,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T,
     parse(&text).map_err(|problem| foreign(format!("cannot be understood ({problem})")))
 }
 
-/// A key that sorts `seed-9` before `seed-10`: words and numbers by turns.
+/// A key that sorts `seed-9` before `seed-10`: words alternate with numbers.
 pub(crate) fn natural(text: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = text;

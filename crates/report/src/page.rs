@@ -56,7 +56,7 @@ pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
     temporary.push(".partial");
     let written = std::fs::write(&temporary, page).and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|source| {
-        // Nobody is left to tell if this fails too.
+        // If this fails too, the error is ignored.
         let _ = std::fs::remove_file(&temporary);
         ReportError::Write { path: path.to_owned(), source }
     })

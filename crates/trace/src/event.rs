@@ -40,7 +40,7 @@ pub enum What {
     },
     /// A packet took a path that none of this end took before.
     PathUsed {
-        /// The path entropy, an input of the switches' ECMP hash.
+        /// The path entropy, which switches hash.
         entropy: u16,
     },
     /// A packet left.
@@ -72,7 +72,7 @@ pub enum What {
         /// Their numbers, in order.
         packets: Vec<u32>,
     },
-    /// The sender holds a packet for lost.
+    /// The sender marks a packet lost.
     Lost {
         /// Its number.
         packet: u32,
@@ -92,7 +92,7 @@ pub enum What {
     BlockCompleted {
         /// Which block.
         block: u32,
-        /// Whether a piece of it had to be decoded.
+        /// Whether a segment of it had to be decoded.
         decoded: bool,
     },
     /// The receiver has waited for a block and asks for packets of it.
@@ -106,7 +106,7 @@ pub enum What {
     Ended,
 }
 
-/// Why a packet is held for lost.
+/// Why a packet is marked lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
@@ -152,7 +152,7 @@ pub struct PacketEvent {
     pub from: HostId,
     /// The host that it is for.
     pub to: HostId,
-    /// The path entropy, an input of the switches' ECMP hash.
+    /// The path entropy, which switches hash.
     pub entropy: u16,
     /// Whether it carries a congestion mark.
     pub ecn_ce: bool,

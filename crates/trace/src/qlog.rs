@@ -5,8 +5,8 @@
 //! |---|---|
 //! | sender, receiver | vantage points `client`, `server`: one file each, with one `group_id` |
 //! | time | ms from simulated 0, clock `monotonic` |
-//! | number of a packet | `packet_number`: a packet sent again keeps its number |
-//! | piece of the message | a `stream` frame; stream 0 |
+//! | number of a packet | `packet_number`: a retransmitted packet keeps its number |
+//! | segment of the message | a `stream` frame; stream 0 |
 //! | entropy | the event's `tuple`, a number as text |
 //! | parity, NACKs, blocks | frames and events `farspan:...` |
 

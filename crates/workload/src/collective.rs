@@ -7,7 +7,7 @@
 //! computes; what others send it of the next iteration meanwhile stays with it until then.
 //!
 //! All of that happens on the rank itself, so it takes no time to learn of it and is exact under every engine; only a
-//! barrier needs words between hosts.
+//! barrier needs notifications between hosts.
 
 use crate::{Flow, Part, Rule, Sites, Trigger};
 use farspan_units::{Bytes, Duration, HostId, Time};

@@ -44,9 +44,9 @@ pub enum MixUnit {
 /// Traffic inside sites against traffic between them, such as 4 : 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mix {
-    /// The intra side of the ratio.
+    /// The intra part of the ratio.
     pub intra: f64,
-    /// The inter side of the ratio.
+    /// The inter part of the ratio.
     pub inter: f64,
     /// The unit in which the ratio counts.
     pub unit: MixUnit,
@@ -126,9 +126,9 @@ pub enum PoissonError {
     /// Not a mix.
     #[error("mix is {intra} : {inter}; give two numbers that are not negative and not both 0, such as 4 : 1")]
     Mix {
-        /// The intra side.
+        /// The intra part.
         intra: f64,
-        /// The inter side.
+        /// The inter part.
         inter: f64,
     },
     /// The reference of a load is not there.

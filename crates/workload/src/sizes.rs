@@ -294,7 +294,7 @@ impl SizeDistribution {
         Bytes::new(self.sizes.last().copied().unwrap_or(0))
     }
 
-    /// (from, to, probability) of each linear piece, the point mass at the first size included.
+    /// (from, to, probability) of each linear segment, the point mass at the first size included.
     fn segments(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let first = (self.sizes[0] as f64, self.sizes[0] as f64, self.cdf[0]);
         let rest = (1..self.sizes.len())

@@ -53,7 +53,7 @@ pub(super) fn plans(
     parts.map(plan).collect()
 }
 
-/// The capacity that the messages of a stage share.
+/// The network whose capacity the messages of a stage share.
 struct Shares<'a> {
     network: &'a Network,
     routes: &'a Routes,
@@ -66,7 +66,7 @@ struct Shares<'a> {
 enum Resource {
     Out(HostId),
     In(HostId),
-    /// All links from one site to another, by their place in the capacity.
+    /// All links from one site to another, by their index in the capacity.
     Wan(usize),
 }
 
@@ -94,7 +94,7 @@ impl Shares<'_> {
         ends.into_iter().max().unwrap_or_default()
     }
 
-    /// The resources that a message uses, and the share of it that crosses each.
+    /// The resources that a message uses, and the fraction of the message that crosses each.
     fn resources(&self, each: &Move) -> impl Iterator<Item = (Resource, f64)> {
         let pair = self.sites.site_of(each.src) * self.sites.count() + self.sites.site_of(each.dst);
         let wan = self.capacity.wan.iter().map(move |links| links.shares[pair]).enumerate();

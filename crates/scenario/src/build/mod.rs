@@ -26,7 +26,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// With a warm-up, how often the run looks whether every measured flow has ended.
+/// With a warm-up, how often the run checks whether every measured flow has ended.
 const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
 
 /// A world, ready to run, and what the results need beside it.

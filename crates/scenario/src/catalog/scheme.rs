@@ -65,7 +65,7 @@ pub struct Stack {
     pub coding: &'static str,
     /// The shape of its blocks, if the name gives one.
     pub shape: Option<Shape>,
-    /// The built-in scheme that it is one side of.
+    /// The built-in scheme of which it serves one class.
     pub alias: Option<&'static str>,
 }
 
@@ -139,7 +139,7 @@ fn stacks(name: &str) -> Result<(Stack, Stack), Missing> {
     Ok((intra, side(name, |a| a.inter)?))
 }
 
-/// One side of a scheme: an alias, a control, or `CC+LB[+CODING]`.
+/// The stack of a scheme for one class: an alias, a control, or `CC+LB[+CODING]`.
 fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missing> {
     let alias = ALIASES.iter().find(|alias| alias.name == name);
     let mut parts = alias.map_or(name, |alias| of_alias(alias)).split('+').map(str::trim);

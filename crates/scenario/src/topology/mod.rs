@@ -1,6 +1,6 @@
 //! Topology files: networks of any shape as TOML, and other tools' files as such.
 //!
-//! The way of a file: text -> [`TopologyFile`] (keys as written) -> a graph of nodes and links, which checks itself ->
+//! Stages of a file: text -> [`TopologyFile`] (keys as written) -> a graph of nodes and links, which checks itself ->
 //! a network. Every error names file, line, column, key, what is wrong, and the cure.
 
 mod graph;

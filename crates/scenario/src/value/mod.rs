@@ -96,7 +96,7 @@ word_or_quantity! {
 }
 
 word_or_quantity! {
-    /// How long word takes from host to host.
+    /// Delay of a notification from host to host.
     TriggerDelay(Duration) {
         /// The shortest delay of a link.
         Lookahead = "lookahead",

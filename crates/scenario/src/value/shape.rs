@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Which ports a probe looks at.
+/// The ports that a probe samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PortChoice {
@@ -19,7 +19,7 @@ pub enum PortChoice {
     Named(Vec<String>),
 }
 
-/// Which flows a probe looks at.
+/// The flows that a probe samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FlowChoice {

@@ -113,7 +113,7 @@ words! {
     Wiring is "wiring" {
         /// Each with each.
         All = "all",
-        /// The longer list dealt to the shorter one in equal blocks.
+        /// The longer list partitioned among the shorter one in equal blocks.
         Blocks = "blocks",
     } planned []
 }

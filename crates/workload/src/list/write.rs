@@ -58,7 +58,7 @@ pub fn save(path: &Path, rows: &[Row]) -> Result<(), WriteError> {
     })
 }
 
-/// The columns to write, by their place in [`COLUMNS`].
+/// The columns to write, by their index in [`COLUMNS`].
 fn columns(rows: &[Row]) -> Vec<usize> {
     let says = |column: usize| rows.iter().any(|row| !text(row, column).is_empty());
     (0..COLUMNS.len()).filter(|&column| column < ALWAYS || says(column)).collect()

@@ -3,7 +3,7 @@
 //! The format has no specification; what is read here is what the loader of uet-htsim accepts. A header (`Nodes`, `Tiers`,
 //! `Podsize`) ends at the first `Tier` line; then comes a block for each tier. Keywords are case-insensitive, lines that begin
 //! with `#` are comments, values are whole numbers. The wiring is htsim's, host by host and link by link. Where the loader
-//! stops, this reader refuses and says why; where it cuts a number short or reads past an unknown header without a word, this
+//! stops, this reader refuses and says why; where it cuts a number short or reads past an unknown header silently, this
 //! reader refuses or warns.
 
 mod parse;

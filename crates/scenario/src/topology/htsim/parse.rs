@@ -51,7 +51,7 @@ const KEYS: &[&str] = &[
     "Downlink_Latency_ns",
     "Switch_Latency_ns",
 ];
-/// The known keys in lower case.
+/// The keywords of a tier in lower case.
 const LOWER: &[&str] = &[
     "downlink_speed_gbps",
     "radix_down",

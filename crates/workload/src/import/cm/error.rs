@@ -149,9 +149,9 @@ pub enum Problem {
         id: u64,
         /// `oneshot` or `barrier`.
         kind: &'static str,
-        /// Number that a trigger of this kind allows.
+        /// Number of activations that such a trigger takes.
         allowed: u64,
-        /// Number that the file gives it.
+        /// Number of flow ends that activate it.
         found: u64,
         /// The cure.
         cure: &'static str,
