@@ -10,12 +10,12 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "farspan", version, max_term_width = 110)]
 pub struct Cli {
-    /// What to do.
+    /// The subcommand and its arguments.
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// The subcommands of `farspan`.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Run three scenarios under four schemes, and say who wins where
@@ -246,12 +246,12 @@ pub struct NewArgs {
 /// Arguments of `bench`.
 #[derive(Args, Debug)]
 pub struct BenchArgs {
-    /// What to measure.
+    /// The benchmark and its arguments.
     #[command(subcommand)]
     pub part: BenchPart,
 }
 
-/// What to measure.
+/// The benchmarks of `farspan bench`.
 #[derive(Subcommand, Debug)]
 pub enum BenchPart {
     /// Packet-hops a second of the simulator, each scenario in a process of its own

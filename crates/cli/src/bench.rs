@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-/// What the probes of a benchmark with probes look at, and how often.
+/// The sampling intervals of a benchmark with probes.
 const PROBES: [&str; 2] = ["probes.rate_interval=10us", "probes.queue_interval=10us"];
 
 /// A scenario to be measured, with what it changes.
@@ -25,7 +25,7 @@ struct Benchmark {
     threads: u16,
 }
 
-/// What is read of the document of a run.
+/// The fields of a run's JSON document that a benchmark reads.
 #[derive(Deserialize)]
 struct Run {
     threads: u16,
@@ -157,7 +157,7 @@ fn measure(benchmark: &Benchmark, engine: EngineKind, itself: &[OsString]) -> Re
         return Err(fail(format!("{}: {}", done.status, String::from_utf8_lossy(&done.stderr).trim())));
     }
     let run: Run = serde_json::from_slice(&done.stdout).map_err(|error| fail(error.to_string()))?;
-    // A tiny run may take no time that the clock can tell.
+    // A tiny run may take less time than the clock resolves.
     let wall_time_s = (run.wall_time_s - run.setup_time_s).max(1e-9);
     Ok(Measured {
         name: name.clone(),

@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
      scenario and the command"
 )]
 pub struct Bug {
-    /// What did not hold.
+    /// The message of the panic: the invariant that did not hold.
     pub message: String,
 }
 
@@ -22,7 +22,7 @@ impl Bug {
     }
 }
 
-/// What `work` gives.
+/// Runs `work` and returns its value; a panic becomes a [`Bug`].
 ///
 /// # Errors
 /// If it panics. What it was about is lost with it, so that nothing half-done is seen afterwards.

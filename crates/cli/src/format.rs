@@ -3,10 +3,10 @@
 use farspan_metrics::Unit;
 use std::fmt::Write;
 
-/// What stands for a number that is not there.
+/// Text for a missing number.
 pub const NONE: &str = "-";
 
-/// What stands for a number that unfinished flows, or rates that never converged, make infinite.
+/// Text for a number that unfinished flows, or rates that never converged, make infinite.
 pub const INFINITE: &str = "inf";
 
 /// Microseconds in the unit that suits them, three digits.

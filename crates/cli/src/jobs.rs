@@ -7,7 +7,7 @@ pub use crate::runner::Job;
 use farspan_metrics::{FlowRecord, Summary};
 use farspan_scenario::EngineKind;
 
-/// What is left of a run once its tables are written.
+/// The results of a run that are kept once its tables are written.
 pub struct Done {
     /// The document.
     pub summary: Summary,

@@ -102,7 +102,7 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsStri
         Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
         Err(Failure::Bug(bug)) => (bug.to_string(), 101),
     };
-    // Who cannot be told still gets the code.
+    // The exit code is returned even if the message cannot be written.
     let _ = writeln!(std::io::stderr(), "farspan: {message}");
     code
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 /// A run to be done.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// What to run.
+    /// The scenario to run.
     pub resolved: Resolved,
     /// Where its results go, if anywhere.
     pub out: Option<PathBuf>,
@@ -72,7 +72,7 @@ pub const fn threaded(engine: EngineKind, threads: u16) -> EngineKind {
     }
 }
 
-/// Who watches runs, from any thread, and may end them early.
+/// An observer of runs, from any thread, which may end them early.
 pub trait Watch: Sync {
     /// Run `index` has come so far; whether it should go on.
     fn update(&self, index: usize, progress: &Progress) -> bool;
@@ -167,7 +167,7 @@ pub fn seeds_document(summaries: &[&Summary]) -> Value {
     json!({ "summary": summarize(&runs), "runs": runs })
 }
 
-/// What the user of a run should know about flows that are not in its numbers, or count as infinite there.
+/// Warnings about flows that are not in the numbers of a run, or count as infinite there.
 #[must_use]
 pub fn unfinished(summary: &Summary) -> Vec<String> {
     let mut warnings = Vec::new();

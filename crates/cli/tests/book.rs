@@ -1,4 +1,4 @@
-//! What the book's first page shows works.
+//! Tests that the commands on the book's first page work.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use std::path::{Path, PathBuf};

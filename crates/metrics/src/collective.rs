@@ -21,7 +21,7 @@ pub struct IterationRecord {
     pub start: Option<Time>,
     /// When every rank had received everything.
     pub end: Option<Time>,
-    /// What it takes in an ideal network, together with the other groups.
+    /// Duration in an ideal network, together with the other groups.
     pub ideal: Duration,
 }
 
@@ -64,7 +64,7 @@ pub struct Collective {
     pub max_us: Option<f64>,
     /// Mean over all groups, not over the slowest of each iteration.
     pub group_mean_us: Option<f64>,
-    /// What an iteration takes in an ideal network.
+    /// Duration of an iteration in an ideal network, us.
     pub ideal_us: f64,
     /// `mean_us` over `ideal_us`.
     pub ratio: Option<f64>,
@@ -72,7 +72,7 @@ pub struct Collective {
     pub excess: Option<f64>,
 }
 
-/// What a collective is, beside its iterations.
+/// A collective's properties, without its iterations.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CollectiveKind {
     /// Tag of its part of the workload.
@@ -85,7 +85,7 @@ pub struct CollectiveKind {
     pub groups: u32,
     /// Ranks of all groups.
     pub ranks: u32,
-    /// What an iteration takes in an ideal network.
+    /// Duration of an iteration in an ideal network.
     pub ideal: Duration,
 }
 

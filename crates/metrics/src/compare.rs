@@ -37,7 +37,7 @@ pub enum Unit {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Measure {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Its place in the document (a JSON pointer).
     pub path: String,
@@ -113,14 +113,14 @@ pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Va
     Value::Object(sections.collect())
 }
 
-/// What stands at one place of the documents, by seed.
+/// The values at one JSON path of the documents, by seed.
 type Places<'a> = [(u64, Option<&'a Value>)];
 
 fn places(values: &[(u64, Value)]) -> Vec<(u64, Option<&Value>)> {
     values.iter().map(|(seed, value)| (*seed, Some(value))).collect()
 }
 
-/// What stands one step further inside.
+/// The values one step further inside the documents: a field or an element.
 fn inside<'a>(places: &Places<'a>, index: impl Index + Copy) -> Vec<(u64, Option<&'a Value>)> {
     places.iter().map(|(seed, value)| (*seed, value.and_then(|value| value.get(index)))).collect()
 }

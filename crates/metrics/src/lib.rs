@@ -1,4 +1,4 @@
-//! What a run says about itself: flow records, quantiles, fairness, summaries over seeds, Parquet tables.
+//! Results of runs: flow records, quantiles, fairness, summaries over seeds, Parquet tables.
 //!
 //! Nothing here simulates: records go in, numbers come out. [`Summary`] is the document of `farspan run --json`.
 //!

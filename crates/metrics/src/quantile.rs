@@ -22,7 +22,7 @@ impl Quantile {
     /// The 99.9% quantile.
     pub const P999: Self = Self(9990);
 
-    /// A quantile from ten-thousandths; held at 10,000, the maximum.
+    /// A quantile from ten-thousandths; at most 10,000, the maximum.
     #[must_use]
     pub const fn per_10_000(parts: u32) -> Self {
         if parts > 10_000 { Self(10_000) } else { Self(parts) }

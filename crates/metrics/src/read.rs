@@ -21,7 +21,7 @@ pub enum ReadError {
     Io {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// It is no Parquet file, or a damaged one.
@@ -29,7 +29,7 @@ pub enum ReadError {
     Decode {
         /// The file.
         path: String,
-        /// What the decoder says.
+        /// The message of the decoder.
         problem: String,
     },
     /// A column is not there, or has another type.
@@ -94,14 +94,14 @@ pub struct FlowRow {
 pub struct PortRow {
     /// `FROM->TO#n`.
     pub port: String,
-    /// What it joins: `host_up`, `host_down`, `fabric`, `border` or `wan`; empty in tables that earlier versions
+    /// Its tier: `host_up`, `host_down`, `fabric`, `border` or `wan`; empty in tables that earlier versions
     /// wrote.
     pub tier: Arc<str>,
     /// The sites that it joins: of the node that sends, and of the one that receives.
     pub sites: [u32; 2],
     /// Bytes sent, headers included.
     pub bytes: u64,
-    /// Packets refused by a full buffer, or lost by a fault.
+    /// Packets dropped by a full buffer, or lost by a fault.
     pub drops: u64,
     /// Data packets marked here.
     pub marks: u64,
@@ -120,7 +120,7 @@ pub struct PortRow {
 pub struct SeriesRow<'a> {
     /// When, ns.
     pub t_ns: i64,
-    /// What: `rate`, `cwnd`, `queue`, ...
+    /// Name of the probe: `rate`, `cwnd`, `queue`, ...
     pub probe: &'a str,
     /// Whose: a flow id or the name of a port.
     pub id: &'a str,
@@ -191,7 +191,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
         let (bytes, drops, marks) = (count("bytes")?, count("drops")?, count("marks")?);
         let (trims, max_queue) = (count("trims")?, count("max_queue_bytes")?);
         let (mean_queue, utilization) = (share("mean_queue_bytes")?, share("utilization")?);
-        // Earlier tables have no word of where a port stands.
+        // Earlier tables do not say where a port stands.
         let tier = batch.text("tier").ok();
         let site = |name| batch.numbers::<UInt32Type>(name).ok();
         let sites = [site("from_site"), site("to_site")];
@@ -308,7 +308,7 @@ fn batches(path: &Path, each: &mut dyn FnMut(&Batch) -> Result<(), ReadError>) -
     Ok(())
 }
 
-/// Words that come again and again, kept once.
+/// Interned strings: each distinct one is stored once.
 #[derive(Default)]
 struct Words(BTreeMap<String, Arc<str>>);
 

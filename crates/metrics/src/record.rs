@@ -1,4 +1,4 @@
-//! What is recorded of flows, ports and probes.
+//! Records of flows, ports and probes.
 
 use farspan_trace::FlowOutcome;
 use farspan_units::{Bytes, FlowId, Time};
@@ -16,16 +16,16 @@ pub struct FlowRecord {
     pub poisson: bool,
     /// Whether it is in the summary.
     pub measured: bool,
-    /// What became of it.
+    /// The flow's outcome.
     pub outcome: FlowOutcome,
 }
 
-/// What a port did: a row of `ports.parquet`.
+/// The counters of a port: a row of `ports.parquet`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortRecord {
     /// `FROM->TO#n`.
     pub name: String,
-    /// What it joins: `host_up`, `host_down`, `fabric`, `border` or `wan`.
+    /// Its tier: `host_up`, `host_down`, `fabric`, `border` or `wan`.
     pub tier: &'static str,
     /// The sites that it joins: of the node that sends, and of the one that receives.
     pub sites: [u32; 2],
@@ -33,7 +33,7 @@ pub struct PortRecord {
     pub bytes: Bytes,
     /// Packets sent, of any kind.
     pub packets: u64,
-    /// Packets refused here by a full buffer, or lost by a fault.
+    /// Packets dropped here by a full buffer, or lost by a fault.
     pub drops: u64,
     /// Of them, those lost by a fault.
     pub losses: u64,
@@ -49,7 +49,7 @@ pub struct PortRecord {
     pub utilization: f64,
 }
 
-/// What is sampled.
+/// A sampled quantity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Probe {
@@ -68,7 +68,7 @@ pub enum Probe {
 }
 
 impl Probe {
-    /// The word in tables.
+    /// Its name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -107,7 +107,7 @@ impl SeriesId {
 pub struct SeriesRecord {
     /// When; a rate covers the interval that ends here.
     pub t: Time,
-    /// What.
+    /// The sampled quantity.
     pub probe: Probe,
     /// Whose.
     pub id: SeriesId,

@@ -54,7 +54,7 @@ impl Bootstrap {
     }
 }
 
-/// The index at which the cumulated counts pass `rank` (from 0).
+/// The index at which the cumulated counts exceed `rank` (from 0).
 fn at_rank(counts: &[usize], rank: usize) -> u32 {
     let mut below = 0;
     let found = counts.iter().position(|count| {
@@ -115,7 +115,7 @@ pub fn summarize(documents: &[Value]) -> Value {
     spread(&all, &bootstrap).unwrap_or(Value::Null)
 }
 
-/// The same for the values at one place; `None` where nothing there is a number, an object or null.
+/// The spread over seeds of the values at one path; `None` where nothing there is a number, an object or null.
 fn spread(values: &[Option<&Value>], bootstrap: &Bootstrap) -> Option<Value> {
     let present = || values.iter().flatten();
     if present().any(|v| v.is_object()) {
@@ -188,7 +188,7 @@ pub fn paired_ratios(numerator: &[(u64, Option<f64>)], denominator: &[(u64, Opti
     paired_ratios_of(numerator, denominator, &mut Bootstraps::default())
 }
 
-/// The same, for many numbers of the same runs.
+/// Paired ratios of one number; `bootstraps` is shared by many numbers of the same runs.
 pub(crate) fn paired_ratios_of(
     numerator: &[(u64, Option<f64>)],
     denominator: &[(u64, Option<f64>)],

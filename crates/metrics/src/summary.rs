@@ -67,7 +67,7 @@ pub struct Summary {
     pub slowdown_by_size: SizeBins,
     /// Collectives, by part of the workload.
     pub collectives: Vec<Collective>,
-    /// What is odd about the scenario, but no error.
+    /// Warnings about the scenario.
     pub warnings: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ pub struct ByteSums {
     pub payload: u64,
     /// Parity.
     pub parity: u64,
-    /// Payload, or parity, sent again.
+    /// Retransmitted payload, or parity.
     pub retransmitted: u64,
     /// Headers, and control packets whole.
     pub headers: u64,
@@ -168,9 +168,9 @@ pub struct Recovery {
     pub nacks: u64,
     /// Coded blocks sent.
     pub blocks: u64,
-    /// Of them, decoded in the place of a piece that did not arrive.
+    /// Of them, decoded because a segment did not arrive.
     pub blocks_repaired: u64,
-    /// Of them, lost more packets than they have parity: some were sent again.
+    /// Of them, lost more packets than they have parity: some were retransmitted.
     pub blocks_undecodable: u64,
     /// Flows of which a packet was dropped or trimmed.
     pub flows_with_loss: u64,

@@ -26,7 +26,7 @@ pub enum TableError {
     Io {
         /// The file.
         path: String,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The encoder refuses.
@@ -34,7 +34,7 @@ pub enum TableError {
     Encode {
         /// The file.
         path: String,
-        /// What the encoder says.
+        /// The error of the encoder.
         source: parquet::errors::ParquetError,
     },
 }
@@ -125,7 +125,7 @@ impl<R> Drop for Table<R> {
     }
 }
 
-/// Removes a temporary file; if that fails too, there is nobody left to tell.
+/// Removes a temporary file; if that fails too, the error is ignored.
 fn remove(temporary: &Path) {
     let _ = std::fs::remove_file(temporary);
 }

@@ -57,7 +57,7 @@ pub fn wrong_argument(py: Python<'_>, argument: &str, problem: &str) -> PyErr {
     }
 }
 
-/// What `work` gives, which needs no Python; a broken invariant is a `RunError`, and leaves the interpreter as it was.
+/// Runs `work` detached from the interpreter. A broken invariant becomes a `RunError`, and the interpreter goes on.
 pub fn guarded<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| bug::guard(work)).map_err(|bug| failed(py, &bug.to_string()))
 }

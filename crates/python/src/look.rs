@@ -1,4 +1,4 @@
-//! What needs no run: lists, validation, results that were written.
+//! Functions that need no run: lists, validation, results that were written.
 
 use crate::error;
 use crate::run::Ask;
@@ -18,7 +18,7 @@ pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
     Ok(json!(items).to_string())
 }
 
-/// What a scenario means and costs, as JSON.
+/// Validates a scenario; gives its resolved text, estimated cost, loads and paths, as JSON.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn check(py: Python<'_>, ask: Ask) -> PyResult<String> {

@@ -45,7 +45,7 @@ pub struct How {
     pcap: Vec<String>,
 }
 
-/// What a run leaves to Python.
+/// The results of a run, as a Python object.
 #[pyclass(frozen, get_all, module = "farspan._farspan")]
 pub struct Ran {
     /// The document, as JSON.
@@ -62,7 +62,7 @@ pub struct Ran {
     collectives: Py<Table>,
 }
 
-/// The same, before it is Python's.
+/// The results of a run before they become a Python object.
 struct Kept {
     summary: Summary,
     scenario: String,
@@ -90,7 +90,7 @@ impl Kept {
     }
 }
 
-/// What the calling thread and those of the runs share.
+/// State shared by the calling thread and the threads of the runs.
 struct Monitor {
     stop: AtomicBool,
     state: Mutex<State>,

@@ -17,7 +17,7 @@ pub struct Comparison {
     pub scenario: String,
     /// The arm that is the denominator of every ratio.
     pub baseline: String,
-    /// Its place among the arms.
+    /// Its index among the arms.
     #[serde(skip)]
     pub base: usize,
     /// Every arm, in the order in which they were given.
@@ -26,7 +26,7 @@ pub struct Comparison {
     pub ratios: Vec<Ratios>,
     /// Keys of the scenario that differ from the baseline's; those of the scheme only if both have the same.
     pub differences: Vec<Difference>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// The numbers that tables show.
     #[serde(skip)]
@@ -36,7 +36,7 @@ pub struct Comparison {
 /// One arm.
 #[derive(Clone, Debug, Serialize)]
 pub struct Side {
-    /// What tables call it.
+    /// Its name in tables.
     pub name: String,
     /// Its scheme.
     pub scheme: String,
@@ -53,7 +53,7 @@ pub struct Side {
 /// An arm over the baseline.
 #[derive(Clone, Debug, Serialize)]
 pub struct Ratios {
-    /// The numerator's place among the arms.
+    /// The numerator's index among the arms.
     #[serde(skip)]
     pub arm: usize,
     /// The numerator.
@@ -206,7 +206,7 @@ fn few_seeds(comparison: &mut Comparison) {
     comparison.notes.extend(note);
 }
 
-/// What a reader should know of intervals over so few seeds; nothing if they are enough.
+/// A note for the reader on intervals over so few seeds; `None` if they are enough.
 #[must_use]
 pub fn interval_note(seeds: usize) -> Option<String> {
     match seeds {

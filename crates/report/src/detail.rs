@@ -1,4 +1,4 @@
-//! What a page holds of one run, in bounded size: ports, series, and a table of flows.
+//! Details of one run on a page, in bounded size: ports, series, and a table of flows.
 
 use crate::curve::counted;
 use crate::load::{ReportError, Run};
@@ -32,7 +32,7 @@ pub(crate) struct Budget {
 /// The whole page stays below 5 MB with these: the libraries take 0.83 MB, a flow about 70 bytes, a sample about 12.
 pub(crate) const BUDGET: Budget = Budget { runs: 24, flows: 24_000, samples: 80_000 };
 
-/// What each run with details may hold.
+/// The share of the page's budget for each run with details.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Share {
     /// Rows of its table of flows, at most.

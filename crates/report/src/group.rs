@@ -9,9 +9,9 @@ use toml::{Table, Value};
 pub struct Group {
     /// The scenario's name.
     pub name: String,
-    /// What is set side by side, in the order in which it was found.
+    /// The arms to compare, in the order in which they were found.
     pub arms: Vec<Arm>,
-    /// What a reader should know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -19,7 +19,7 @@ pub struct Group {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Arm {
-    /// The scheme; with the profile, then the folder, if that does not tell the arms apart.
+    /// The scheme; with the profile, then the folder, if that does not distinguish the arms.
     pub name: String,
     /// By seed, rising.
     pub runs: Vec<Run>,
@@ -91,7 +91,7 @@ pub(crate) fn group(name: String, runs: Vec<Run>) -> Group {
     Group { name, arms, notes }
 }
 
-/// What makes a run's arm: all of its scenario but the seed, and words.
+/// The scenario of a run without its seed and description: runs of one arm have it in common.
 fn apart_from_seed(run: &Run) -> Table {
     let mut table = run.scenario.clone();
     for key in ["seed", "description"] {
@@ -100,14 +100,14 @@ fn apart_from_seed(run: &Run) -> Table {
     table
 }
 
-/// A name for each arm: the scheme, and as much more as it takes to tell them apart.
+/// A name for each arm: the scheme, and as much more as it takes to distinguish them.
 fn names(arms: &[Vec<Run>]) -> Vec<String> {
     let first =
         |of: &dyn Fn(&Run) -> String| -> Vec<String> { arms.iter().map(|runs| of(&runs[0])).collect() };
     let mut names = first(&|run| run.text("scheme").to_owned());
     let folder = |run: &Run| {
         let one = run.folder.file_name().unwrap_or(run.folder.as_os_str()).to_string_lossy().into_owned();
-        // Of a seed's folder the one above tells more.
+        // The arm of a seed's folder is named after the folder above.
         let above =
             run.folder.parent().filter(|_| one.starts_with("seed-")).and_then(|above| above.file_name());
         above.map_or(one, |above| above.to_string_lossy().into_owned())
@@ -116,7 +116,7 @@ fn names(arms: &[Vec<Run>]) -> Vec<String> {
     let more: [&dyn Fn(&Run) -> String; 3] = [&|run| run.text("profile").to_owned(), &folder, &whole];
     for more in more {
         let (known, more) = (names.clone(), first(more));
-        // It tells arms of one name apart if they do not all have the same of it.
+        // It distinguishes arms of one name if it is not equal in all of them.
         let helps = |i: usize| {
             known.iter().zip(&more).any(|(name, more_of)| *name == known[i] && *more_of != more[i])
         };

@@ -4,7 +4,7 @@ use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// How deep below a folder runs are looked for: scenario, scheme, seed, and one more.
+/// Depth below a folder to which runs are searched: scenario, scheme, seed, and one more.
 const DEPTH: usize = 4;
 
 /// Why results cannot be read or shown.
@@ -30,7 +30,7 @@ pub enum ReportError {
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the file.
         problem: String,
     },
     /// A table cannot be read.
@@ -39,9 +39,9 @@ pub enum ReportError {
     /// There is nothing to compare with.
     #[error("{problem}; {cure}")]
     Unpaired {
-        /// What does not fit.
+        /// The problem.
         problem: String,
-        /// What to do.
+        /// The cure.
         cure: String,
     },
     /// The page cannot be written.
@@ -49,7 +49,7 @@ pub enum ReportError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
 }
@@ -102,7 +102,7 @@ impl Run {
         self.summary.pointer(path).and_then(Value::as_f64)
     }
 
-    /// What a reader should know before believing the numbers.
+    /// Warnings to read before believing the numbers.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let said = self.summary.get("warnings").and_then(Value::as_array);
@@ -172,7 +172,7 @@ fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result
     let mut below = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        // Links are not followed: they could lead around in circles.
+        // Links are not followed: they could form a cycle.
         if entry.file_type().map_err(unreadable)?.is_dir() {
             below.push(entry.path());
         }
@@ -209,7 +209,7 @@ fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T,
     parse(&text).map_err(|problem| foreign(format!("cannot be understood ({problem})")))
 }
 
-/// A key that sorts `seed-9` before `seed-10`: words and numbers by turns.
+/// A key that sorts `seed-9` before `seed-10`: words alternate with numbers.
 pub(crate) fn natural(text: &str) -> Vec<(String, u64)> {
     let mut parts = Vec::new();
     let mut rest = text;

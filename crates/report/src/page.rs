@@ -28,7 +28,7 @@ const VENDOR: [&str; 3] = [
     include_str!("../vendor/vega-lite.min.js"),
     include_str!("../vendor/vega-embed.min.js"),
 ];
-/// What the licences of [`VENDOR`] ask to stand in every copy.
+/// The licences of [`VENDOR`], which must stand in every copy.
 const LICENCES: [&str; 3] = [
     include_str!("../vendor/LICENSE-vega"),
     include_str!("../vendor/LICENSE-vega-lite"),
@@ -56,7 +56,7 @@ pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
     temporary.push(".partial");
     let written = std::fs::write(&temporary, page).and_then(|()| std::fs::rename(&temporary, path));
     written.map_err(|source| {
-        // Nobody is left to tell if this fails too.
+        // If this fails too, the error is ignored.
         let _ = std::fs::remove_file(&temporary);
         ReportError::Write { path: path.to_owned(), source }
     })
@@ -216,7 +216,7 @@ fn numbers(arm: usize, comparison: &Comparison) -> Value {
     comparison.measures.iter().map(|measure| row(&measure.path)).collect()
 }
 
-/// What the overview says of a run.
+/// The overview's entry for a run.
 fn head(run: &Run) -> Value {
     let mut head = json!({
         "folder": run.folder.display().to_string(),

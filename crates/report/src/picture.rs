@@ -2,7 +2,7 @@
 //! of ports says.
 //!
 //! A node's level is its distance from the hosts, and a site's nodes of one level are a row of at most [`UNITS`] units, so
-//! that the picture of a thousand hosts is as readable as that of sixteen. In a row stand side by side the nodes that hang on
+//! that the picture of a thousand hosts is as readable as that of sixteen. Adjacent in a row are the nodes that hang on
 //! the same ones: hosts by their switch, switches above what they join.
 
 use crate::load::natural;
@@ -73,7 +73,7 @@ impl Picture {
         Some((*self.nodes.get(from)?, *self.nodes.get(to)?))
     }
 
-    /// What the page draws.
+    /// The picture's layout as JSON, for the page to draw.
     pub(crate) fn layout(&self) -> Value {
         let unit = |unit: &Unit| json!([unit.part, unit.level, unit.nodes, unit.first, unit.last]);
         json!({
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn uneven_sites_stand_side_by_side_with_hosts_at_their_switches() {
-        // Site 1 has two levels of switches, and its way out is at the upper one; site 0 has one, and hosts dealt in turn.
+        // Site 1 has two levels of switches, and its way out is at the upper one. Site 0 has one; its hosts alternate.
         let ports: Vec<_> = [
             placed("gpu0", "rack-b", "host_up", [0, 0]),
             placed("gpu1", "rack-a", "host_up", [0, 0]),

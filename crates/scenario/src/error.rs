@@ -1,4 +1,4 @@
-//! What is wrong with a scenario, where it stands, and the cure.
+//! Errors in scenarios: the problem, its place, and the cure.
 
 use crate::catalog::scheme::SchemeError;
 use crate::names::{self, UnknownName};
@@ -42,12 +42,12 @@ pub struct ScenarioError {
     pub place: Place,
     /// The key, as a dotted path; empty if none is concerned.
     pub path: String,
-    /// What is wrong, and what was expected.
+    /// The problem, with what was expected.
     pub problem: Box<Problem>,
 }
 
 impl ScenarioError {
-    /// What to do about it; empty if the problem says it.
+    /// The cure; empty if the problem says it.
     #[must_use]
     pub fn cure(&self) -> String {
         self.problem.cure()
@@ -68,16 +68,16 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// What is wrong with a value of a scenario or of a topology file, with what could stand there instead.
+/// A problem with a value of a scenario or of a topology file, with what could stand there instead.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
     /// The text is not TOML.
     #[error("not TOML: {message}")]
     Syntax {
-        /// What the reader of TOML says.
+        /// The message of the TOML parser.
         message: String,
-        /// What to do about it.
+        /// The cure.
         cure: &'static str,
     },
     /// A key that its table does not have.
@@ -91,7 +91,7 @@ pub enum Problem {
     /// A key that its table has, but not for what the table describes.
     #[error("{kind} has no {key:?}")]
     NotApplicable {
-        /// What the table describes.
+        /// The kind of object that the table describes.
         kind: String,
         /// The key.
         key: String,
@@ -109,27 +109,27 @@ pub enum Problem {
     /// A key without which its table says nothing.
     #[error("missing")]
     Missing {
-        /// What could stand there.
+        /// An example of a valid value.
         example: String,
     },
     /// A value of another type than its key's.
     #[error("{found} does not fit here")]
     WrongType {
-        /// What stands there.
+        /// The value found.
         found: String,
-        /// What belongs there.
+        /// The value expected.
         expected: String,
     },
     /// A text that its type cannot read.
     #[error("{message}")]
     Unreadable {
-        /// What the type says, the cure included.
+        /// The message of the type, the cure included.
         message: String,
     },
     /// A number or a quantity out of its range, both ends included.
     #[error("{value} is out of range")]
     OutOfRange {
-        /// What stands there.
+        /// The value found.
         value: String,
         /// The smallest that could.
         least: String,
@@ -169,9 +169,9 @@ pub enum Problem {
     /// A rule of one key, or between keys, that does not hold.
     #[error("{problem}")]
     Rule {
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What to do about it.
+        /// The cure.
         cure: String,
     },
 }
@@ -182,7 +182,7 @@ impl Problem {
         Self::Rule { problem: problem.into(), cure: cure.into() }
     }
 
-    /// What to do about it; empty if the problem says it.
+    /// The cure; empty if the problem says it.
     #[must_use]
     pub fn cure(&self) -> String {
         match self {
@@ -224,7 +224,7 @@ impl Problem {
 pub(crate) struct ValueError {
     /// The key, as a dotted path.
     pub path: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: Box<Problem>,
 }
 
@@ -244,7 +244,7 @@ impl ValueError {
         Self::new(path, Problem::Missing { example: example.into() })
     }
 
-    /// What stands at `path` is not one of the names of a `what`.
+    /// An error for a name at `path` that is not one of the names of a `what`.
     pub fn unknown(path: &str, what: &'static str, name: &str, available: &[&str], planned: &[&str]) -> Self {
         Self::new(path, Problem::UnknownName(names::unknown(what, name, available, planned)))
     }

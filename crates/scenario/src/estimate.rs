@@ -1,11 +1,11 @@
-//! What a run will cost, before it runs.
+//! Estimated cost of a run, before it runs.
 
 use crate::build::World;
 use farspan_fabric::Routes;
 use farspan_units::Bytes;
 use serde::Serialize;
 
-/// What a run will cost.
+/// Estimated cost of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Estimate {
@@ -26,7 +26,7 @@ const BYTES_A_PACKET: u64 = 10;
 const BYTES_A_FLOW: u64 = 1024;
 
 impl World {
-    /// What running this world will cost.
+    /// Estimates the cost of running this world.
     #[must_use]
     pub fn estimate(&self) -> Estimate {
         let spec = &self.spec;

@@ -1,6 +1,6 @@
 //! Typed scenarios: TOML in, a built world, a run, results out.
 //!
-//! The way of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (every key
+//! Stages of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (every key
 //! that applies has a value; the constants come from `data/profiles.toml`) -> [`World`] (what the simulator runs) ->
 //! results. Every error names the place, what was expected, and the cure.
 //!

@@ -1,6 +1,6 @@
 //! A scenario as it is written: every key of the TOML text, none of them required.
 //!
-//! The same types hold a resolved scenario, in which every key that applies has a value. The doc comments are the
+//! These types also hold a resolved scenario, in which every key that applies has a value. The doc comments are the
 //! descriptions of the JSON Schema.
 
 use crate::value::{

@@ -33,7 +33,7 @@ pub(crate) fn hint<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{}; {}", self.problem(), self.cure())]
 pub struct UnknownName {
-    /// What has names.
+    /// The kind of thing that is named.
     pub what: String,
     /// The name.
     pub name: String,
@@ -48,7 +48,7 @@ impl UnknownName {
         self.planned.contains(&self.name)
     }
 
-    /// What is wrong.
+    /// The problem: the name is unknown, or not in this release.
     #[must_use]
     pub fn problem(&self) -> String {
         let Self { what, name, .. } = self;

@@ -1,4 +1,4 @@
-//! What a command asks for: a scenario by name or file, and what its arguments change.
+//! Requests of commands: a scenario by name or file, and the changes that arguments make to it.
 
 use crate::catalog::builtin::{BUILT_IN, BuiltIn};
 use crate::error::{Place, ScenarioError, ValueError};
@@ -7,7 +7,7 @@ use crate::resolve::Resolved;
 use crate::text::source::Source;
 use std::path::Path;
 
-/// What a command asks for.
+/// The request of a command: a scenario, and the changes to it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Request {
     /// A built-in scenario's name, or a file.

@@ -37,7 +37,7 @@ impl Drop for Scenario {
 
 const RING: &str = "kind = 'allreduce'\nranks = [0, 5, 10, 17, 22, 27]\nflow_size = '600KB'\n";
 
-/// What is sent to one rank takes ten times as long: who sends to it has the last ACKs late.
+/// A fault that slows the link to one rank tenfold: ACKs reach the ranks that send to it much later.
 const SLOW: &str = "[[fault]]\nkind = 'rate'\nlink = 'tor*->host10#0'\nrate = '10Gbps'\n";
 
 #[test]

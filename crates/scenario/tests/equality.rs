@@ -6,7 +6,7 @@ mod common;
 
 use farspan_scenario::{BUILT_IN, Request, World};
 
-/// What makes a scenario small.
+/// Overrides that make a scenario small.
 const SMOKE: &[(&str, &[&str])] = &[
     ("bench/fat-tree", &["topology.k=4", "workload.flow_size=256KiB"]),
     ("bench/fat-tree-fifo", &["topology.k=4", "workload.flow_size=256KiB"]),

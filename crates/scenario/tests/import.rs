@@ -57,7 +57,7 @@ fn the_waiting_flow_of_a_matrix_starts_to_the_picosecond() {
     for format in ["csv", "parquet"] {
         let folder = Folder::new(format, format, EXAMPLE);
         let results = folder.run(&[], EngineKind::Windowed);
-        // The shortest link carries the word to host 5: 1 us.
+        // The shortest link carries the notification to host 5: 1 us.
         assert_eq!(starts(&results), [0, 0, LAST_ACK + 1_000_000], "{format}");
         assert!(results.flows.iter().all(|flow| flow.outcome.finish.is_some()));
         let fct = results.flows[2].outcome.fct().unwrap();

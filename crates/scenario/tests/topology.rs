@@ -120,7 +120,7 @@ fn three_sites_have_base_rtts_and_loads_of_their_own() {
 
 #[test]
 fn traffic_that_passes_a_site_counts_on_the_links_on_both_sides_of_it() {
-    // Without its longer side the triangle is a line with north in the middle.
+    // Without its longest link the triangle is a line with north in the middle.
     let cut = TOPOLOGY_STARTER.replace(
         "b = \"east-border\"\ncount = 4\ndelay = \"500us\"",
         "b = \"north-switch\"\ndelay = \"500us\"",
@@ -219,7 +219,7 @@ fn the_example_of_the_docs_holds() {
         names,
         ["west-border->east-switch#0", "west-border->east-switch#0", "west-border->east-switch#1"]
     );
-    // And its errors look as the docs say.
+    // And its errors read as the docs say.
     let wrong = example.unwrap().replacen("b = \"east-switch\"", "b = \"est-switch\"", 1);
     let error = in_folder("docs-wrong", &wrong, &[]).map(|_| ()).unwrap_err();
     let said =

@@ -121,7 +121,7 @@ impl PartitionState<PacketId> for Common {
 /// The nodes, and the engine that drives them.
 pub(crate) enum Engine {
     Windowed(Parallel<NetworkNode>),
-    Oracle { engine: Oracle<PacketId>, nodes: Vec<NetworkNode>, common: Common },
+    Oracle { engine: Oracle<PacketId>, nodes: Vec<NetworkNode>, common: Box<Common> },
 }
 
 /// How a network is run.
@@ -172,7 +172,7 @@ impl Executor {
     /// An engine for nodes in the order of their ids.
     pub(crate) fn engine(&self, nodes: Vec<NetworkNode>) -> Engine {
         let Some(alternation) = &self.alternation else {
-            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, common: Common::new() };
+            return Engine::Oracle { engine: Oracle::new(&self.map), nodes, common: Box::new(Common::new()) };
         };
         let part = |number| Part {
             engine: Windowed::new(&self.map, number, alternation),

@@ -72,7 +72,10 @@ impl World {
                     jitter: plan.port_jitter,
                     seed: plan.seed,
                     faults,
-                    shared: spec.shared.build().map(|model| (model, Arc::clone(&reverse))),
+                    shared: spec
+                        .shared
+                        .build()
+                        .map(|model| shared::Attached { model, reverse: Arc::clone(&reverse) }),
                     is_ordered: executor.is_ordered || port_tracer.is_some(),
                 };
                 let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());

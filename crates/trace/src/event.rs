@@ -21,11 +21,11 @@ pub struct FlowEvent {
     pub flow: FlowId,
     /// Which end.
     pub end: End,
-    /// What.
+    /// The event.
     pub what: What,
 }
 
-/// What happened at an end of a flow.
+/// An event at an end of a flow.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum What {
@@ -40,7 +40,7 @@ pub enum What {
     },
     /// A packet took a path that none of this end took before.
     PathUsed {
-        /// What switches hash.
+        /// The path entropy, which switches hash.
         entropy: u16,
     },
     /// A packet left.
@@ -72,14 +72,14 @@ pub enum What {
         /// Their numbers, in order.
         packets: Vec<u32>,
     },
-    /// The sender holds a packet for lost.
+    /// The sender marks a packet lost.
     Lost {
         /// Its number.
         packet: u32,
-        /// What said so.
+        /// The reason for marking it lost.
         reason: Reason,
     },
-    /// What steers the sender has changed.
+    /// The sender's metrics have changed.
     Metrics(Metrics),
     /// The control is in another state.
     State {
@@ -92,7 +92,7 @@ pub enum What {
     BlockCompleted {
         /// Which block.
         block: u32,
-        /// Whether a piece of it had to be decoded.
+        /// Whether a segment of it had to be decoded.
         decoded: bool,
     },
     /// The receiver has waited for a block and asks for packets of it.
@@ -106,7 +106,7 @@ pub enum What {
     Ended,
 }
 
-/// Why a packet is held for lost.
+/// Why a packet is marked lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
@@ -120,7 +120,7 @@ pub enum Reason {
     Block,
 }
 
-/// What steers a sender.
+/// The metrics of a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metrics {
     /// Congestion window, payload bytes.
@@ -152,17 +152,17 @@ pub struct PacketEvent {
     pub from: HostId,
     /// The host that it is for.
     pub to: HostId,
-    /// What switches hash.
+    /// The path entropy, which switches hash.
     pub entropy: u16,
     /// Whether it carries a congestion mark.
     pub ecn_ce: bool,
     /// Whether its payload was cut off, here or before.
     pub trimmed: bool,
-    /// What the port did to it.
+    /// The port's actions on the packet.
     pub remarks: Vec<Remark>,
 }
 
-/// What a port did to a packet.
+/// An action of a port on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Remark {

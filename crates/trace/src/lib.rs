@@ -1,7 +1,7 @@
-//! What happened to a flow and to the packets of a port, as values, and how they are written: qlog for flows, pcapng for
+//! Events of a flow and of the packets of a port, as values, and their file formats: qlog for flows, pcapng for
 //! ports. [`FlowOutcome`] is what is left of a flow when a run is over.
 //!
-//! Whoever drives an endpoint can record them.
+//! Every executor of an endpoint can record them.
 //!
 //! ```
 //! use farspan_trace::{End, FlowEvent, Metrics, What, qlog};

@@ -1,9 +1,9 @@
-//! What becomes of a flow, from its sender to the table of results.
+//! The outcome of a flow, from its sender to the table of results.
 
 use farspan_transport::{Class, ReceiverCounters, SenderCounters};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
-/// What became of a flow.
+/// The outcome of a flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct FlowOutcome {
@@ -25,9 +25,9 @@ pub struct FlowOutcome {
     pub delivered: Option<Time>,
     /// Completion time in an empty network.
     pub ideal_fct: Duration,
-    /// What the sender counted.
+    /// The sender's counters.
     pub sender: SenderCounters,
-    /// What the receiver counted.
+    /// The receiver's counters.
     pub receiver: ReceiverCounters,
     /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
     /// arrived + trimmed + dropped + under way.

@@ -25,7 +25,7 @@ const IF_TSRESOL: u16 = 9;
 const EPB_FLAGS: u16 = 2;
 /// Stamps are in units of 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// What an interface sends.
+/// Packet flags of a packet that its interface sends.
 const OUTBOUND: u32 = 2;
 
 /// A port as an interface.

@@ -5,8 +5,8 @@
 //! |---|---|
 //! | sender, receiver | vantage points `client`, `server`: one file each, with one `group_id` |
 //! | time | ms from simulated 0, clock `monotonic` |
-//! | number of a packet | `packet_number`: a packet sent again keeps its number |
-//! | piece of the message | a `stream` frame; stream 0 |
+//! | number of a packet | `packet_number`: a retransmitted packet keeps its number |
+//! | segment of the message | a `stream` frame; stream 0 |
 //! | entropy | the event's `tuple`, a number as text |
 //! | parity, NACKs, blocks | frames and events `farspan:...` |
 
@@ -25,10 +25,10 @@ pub const SERIALIZATION: &str = "application/qlog+json-seq";
 /// The schemas of its events; the last is ours.
 pub const EVENT_SCHEMAS: [&str; 2] =
     ["urn:ietf:params:qlog:events:quic-12", "urn:farspan:qlog:events:farspan-1"];
-/// What begins a record (RFC 7464); a line feed ends it.
+/// The byte that begins a record (RFC 7464); a line feed ends it.
 pub const RECORD_SEPARATOR: u8 = 0x1e;
 
-/// What the head of a file says.
+/// The head of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Head<'a> {
     /// The flow.
@@ -57,7 +57,7 @@ pub struct Writer<W> {
     mss: Bytes,
     /// How the packets of the flow make blocks, if it is coded.
     layout: Option<Layout>,
-    /// What was written last of the metrics.
+    /// The metrics that were written last.
     last: Map<String, Value>,
 }
 
@@ -193,7 +193,7 @@ impl<W: Write> Writer<W> {
         data
     }
 
-    /// What a data packet carries.
+    /// The segment in a data packet.
     fn segment(&self, data: &Data) -> Value {
         let raw = json!({ "length": data.len });
         let payload = self.layout.as_ref().map(|layout| layout.payload(data.seq));
@@ -211,7 +211,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// What has changed of the metrics.
+    /// The metrics that have changed since they were written last.
     fn metrics(&mut self, metrics: &Metrics) -> Value {
         let Metrics { cwnd, in_flight, srtt, latest_rtt, min_rtt, pacing_rate } = *metrics;
         let values = [
@@ -249,7 +249,7 @@ fn lost(packet: u32, reason: Reason) -> Value {
     data
 }
 
-/// What a receiver says.
+/// The frame for a receiver's feedback.
 fn word(feedback: &Feedback) -> Value {
     let Feedback { seq, cumulative, fate, .. } = *feedback;
     match fate {

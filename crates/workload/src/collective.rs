@@ -7,14 +7,14 @@
 //! computes; what others send it of the next iteration meanwhile stays with it until then.
 //!
 //! All of that happens on the rank itself, so it takes no time to learn of it and is exact under every engine; only a
-//! barrier needs words between hosts.
+//! barrier needs notifications between hosts.
 
 use crate::{Flow, Part, Rule, Sites, Trigger};
 use farspan_units::{Bytes, Duration, HostId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What the ranks have when it is over.
+/// A collective operation, by the data that the ranks have when it is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Operation {
@@ -45,7 +45,7 @@ pub enum Algorithm {
 /// A collective, run once or several times, by one group of ranks or by several beside each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Collective {
-    /// What is to be done.
+    /// The operation.
     pub operation: Operation,
     /// How.
     pub algorithm: Algorithm,
@@ -56,7 +56,7 @@ pub struct Collective {
     pub size: Bytes,
     /// How often.
     pub iterations: u32,
-    /// What passes on a rank between the end of an iteration and its first send of the next.
+    /// Time on a rank between the end of an iteration and its first send of the next.
     pub compute_time: Duration,
     /// Whether an iteration begins only when all ranks of all groups have ended the one before.
     pub barrier: bool,
@@ -230,7 +230,7 @@ impl Collective {
         Ok(part)
     }
 
-    /// What starts an iteration: its flows are numbered from that of the one before on.
+    /// The triggers that start an iteration: its flows are numbered from that of the one before on.
     fn between(&self, moves: &[Move], part: u32) -> Vec<Trigger> {
         let empty = || Trigger {
             part,
@@ -256,7 +256,7 @@ impl Collective {
     }
 }
 
-/// What starts the later stages of an iteration: one trigger for all that a rank sends in a stage. The rank's first message,
+/// The triggers of an iteration's later stages: one for all that a rank sends in a stage. The rank's first message,
 /// if it waits for none, says that it has begun: what else waits for none starts with it.
 fn within(moves: &[Move], part: u32) -> Vec<Trigger> {
     let mut begun: BTreeMap<(u32, HostId), u32> = BTreeMap::new();
@@ -356,7 +356,7 @@ impl<'a> Schedule<'a> {
         });
     }
 
-    /// The same from where a reduce-scatter ends.
+    /// Appends an all-gather that begins where a reduce-scatter ends.
     fn all_gather(&mut self, teams: &[Team], algorithm: Algorithm) {
         self.exchange(teams, algorithm, |n, place, step| match algorithm {
             Algorithm::Direct => place,

@@ -29,7 +29,7 @@ pub struct Part {
     pub tags: Vec<String>,
     /// The flows.
     pub flows: Vec<Flow>,
-    /// What makes some of them wait for others.
+    /// The triggers by which some of them wait for others.
     pub triggers: Vec<Trigger>,
 }
 
@@ -49,7 +49,7 @@ pub struct Workload {
     pub flows: Vec<Flow>,
     /// The distinct tags, in the order of the parts.
     pub tags: Vec<String>,
-    /// What makes some flows wait for others, in the order of the parts.
+    /// The triggers by which some flows wait for others, in the order of the parts.
     pub triggers: Vec<Trigger>,
 }
 

@@ -1,4 +1,4 @@
-//! What the network is asked to carry.
+//! The traffic that the network is asked to carry.
 //!
 //! Generators ([`poisson`], [`incast`], [`permutation`], [`Collective`], [`list::read`]) give the flows of one part of
 //! a workload; [`assemble`] merges the parts and thereby numbers the flows. Everything is drawn before the run and

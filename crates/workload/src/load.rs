@@ -1,4 +1,4 @@
-//! What a workload offers to each tier of the network, per unit of its capacity.
+//! Load that a workload offers to each tier of the network, per unit of its capacity.
 
 use crate::{Capacity, Flow, Sites, WanLinks};
 use farspan_units::{Bytes, Duration, Rate};

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
-/// What a load is a share of.
+/// The capacity of which a load is a share.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LoadReference {
@@ -44,11 +44,11 @@ pub enum MixUnit {
 /// Traffic inside sites against traffic between them, such as 4 : 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mix {
-    /// The intra side of the ratio.
+    /// The intra part of the ratio.
     pub intra: f64,
-    /// The inter side of the ratio.
+    /// The inter part of the ratio.
     pub inter: f64,
-    /// What is counted.
+    /// The unit in which the ratio counts.
     pub unit: MixUnit,
 }
 
@@ -126,9 +126,9 @@ pub enum PoissonError {
     /// Not a mix.
     #[error("mix is {intra} : {inter}; give two numbers that are not negative and not both 0, such as 4 : 1")]
     Mix {
-        /// The intra side.
+        /// The intra part.
         intra: f64,
-        /// The inter side.
+        /// The inter part.
         inter: f64,
     },
     /// The reference of a load is not there.
@@ -136,13 +136,13 @@ pub enum PoissonError {
     NoReference {
         /// Which load.
         name: &'static str,
-        /// What it refers to.
+        /// The capacity that it refers to.
         reference: &'static str,
     },
     /// Nothing to measure.
     #[error("{what} is 0; ask for at least one flow")]
     Nothing {
-        /// What is zero.
+        /// The quantity that is zero.
         what: &'static str,
     },
     /// A host has no partner in its own site.
@@ -333,7 +333,7 @@ fn reference(
     capacity.filter(|c| !c.is_zero()).ok_or(PoissonError::NoReference { name, reference })
 }
 
-/// What an arrival brings on average, in the unit of the load.
+/// The mean traffic of an arrival, in the unit of the load.
 struct MeanFlow {
     /// The probability that it stays inside its site.
     intra: f64,

@@ -22,7 +22,7 @@ pub enum SitesError {
         site: usize,
         /// Its first host.
         begins: u32,
-        /// What its first host should be.
+        /// The first host that it should have.
         expected: u32,
     },
 }
@@ -102,10 +102,10 @@ pub struct WanLinks {
     pub from: usize,
     /// The receiving site, from 0.
     pub to: usize,
-    /// What they carry, one direction, all parallel links together.
+    /// Their capacity, one direction, all parallel links together.
     pub rate: Rate,
     /// The share of the traffic of each ordered pair of sites that crosses them, by sender x sites + receiver: 1 for the
-    /// pair that they link; less or more where traffic takes several ways or passes other sites.
+    /// pair that they link; less or more where traffic takes several paths or crosses other sites.
     pub shares: Vec<f64>,
 }
 
@@ -123,7 +123,7 @@ impl WanLinks {
     }
 }
 
-/// What the network could carry: the reference of loads.
+/// The capacity of the network: the reference of loads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Capacity {
     /// One host's NIC, one direction; the mean, if they differ.
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn links_between_sites_carry_what_their_hosts_send_over_them() {
-        // A line of three sites: everything between the outer ones passes the middle one.
+        // A line of three sites: everything between the outer ones crosses the middle one.
         let sites = Sites::new(vec![0..4, 4..6, 6..12]).unwrap();
         let shares = vec![0.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
         let links = WanLinks { from: 0, to: 1, rate: Rate::from_gbps(1), shares };

@@ -24,7 +24,7 @@ pub enum SizesError {
     Unreadable {
         /// Path of the file.
         file: String,
-        /// What the system says.
+        /// The error of the operating system.
         reason: String,
     },
     /// The file is not text.
@@ -72,7 +72,7 @@ pub enum SizesError {
         column: &'static str,
         /// The field as it stands.
         found: String,
-        /// What it should be.
+        /// The value expected.
         expected: &'static str,
     },
     /// A value is smaller than in the row before.
@@ -294,7 +294,7 @@ impl SizeDistribution {
         Bytes::new(self.sizes.last().copied().unwrap_or(0))
     }
 
-    /// (from, to, probability) of each linear piece, the point mass at the first size included.
+    /// (from, to, probability) of each linear segment, the point mass at the first size included.
     fn segments(&self) -> impl Iterator<Item = (f64, f64, f64)> {
         let first = (self.sizes[0] as f64, self.sizes[0] as f64, self.cdf[0]);
         let rest = (1..self.sizes.len())

@@ -1,4 +1,4 @@
-//! What makes flows wait for others.
+//! Triggers, by which flows wait for others.
 
 use farspan_units::Duration;
 
@@ -44,7 +44,7 @@ impl Trigger {
         self.started.len() + self.finished.len() + self.delivered.len()
     }
 
-    /// The same trigger with every flow renamed.
+    /// A copy of the trigger with every flow renamed.
     pub(crate) fn renamed(&self, name: impl Fn(u32) -> u32) -> Self {
         let all = |flows: &[u32]| flows.iter().map(|flow| name(*flow)).collect::<Vec<_>>();
         let sorted = |flows: &[u32]| {

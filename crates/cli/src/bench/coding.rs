@@ -1,4 +1,4 @@
-//! `farspan bench coding`: bytes of data a second that one core makes parity for, and that it makes lost segments of again,
+//! `farspan bench coding`: bytes of data a second that one core makes parity for, and that it decodes lost segments of,
 //! by every kernel that the CPU has.
 
 use super::{load, rounds};
@@ -14,15 +14,15 @@ use std::time::Duration;
 
 /// Data and parity segments of the codes that are measured.
 const CODES: [(usize, usize); 4] = [(8, 2), (4, 1), (10, 4), (20, 4)];
-/// Bytes of a piece.
+/// Bytes of a segment.
 const SHARD: usize = 4096;
-/// Bytes of the blocks that are gone through in turn where data is to come from memory: more than caches hold.
+/// Working set in bytes where data is to come from memory: more than caches hold.
 const COLD: usize = 256 << 20;
 /// How long one number is measured, at least.
 const TIME: Duration = Duration::from_millis(50);
 /// Blocks of a batch, which is timed.
 const BATCH: usize = 64;
-/// Pieces start at cache lines.
+/// Segments start at cache lines.
 const ALIGNMENT: usize = 64;
 
 /// One code on one kernel in numbers.
@@ -33,15 +33,15 @@ struct Measured {
     data: usize,
     parity: usize,
     shard_bytes: usize,
-    /// Data segments that decoding makes again.
+    /// Number of lost data segments that decoding restores.
     losses: usize,
-    /// Bytes, parity included, that are gone through in turn.
+    /// Bytes of all blocks, parity included.
     working_set_bytes: usize,
     /// Data bytes a second.
     encode_bytes_per_s: f64,
-    /// Data bytes a second of the blocks that lost segments; with the plan, for each block anew.
+    /// Data bytes a second of the blocks that lost segments, with a decoding plan for each block.
     decode_bytes_per_s: f64,
-    /// The same with one plan for all blocks.
+    /// Data bytes a second of the blocks that lost segments, with one decoding plan for all blocks.
     decode_planned_bytes_per_s: f64,
 }
 
@@ -53,11 +53,11 @@ struct Document {
     repeat: u32,
 }
 
-/// What is measured: a code, on a kernel, over a number of blocks.
+/// A benchmark: a code, on a kernel, over a number of blocks.
 struct Benchmark {
     code: Code,
     kernel: Kernel,
-    /// Data segments that decoding makes again.
+    /// Number of lost data segments that decoding restores.
     losses: usize,
     blocks: usize,
     suffix: &'static str,
@@ -156,7 +156,7 @@ fn encode(benchmark: &Benchmark, memory: &mut [u8]) -> f64 {
     })
 }
 
-/// Data bytes a second of blocks whose first segments are made again: with a plan for each block, and with one for all. The
+/// Data bytes a second of decoding blocks' first segments: with a plan for each block, and with one for all. The
 /// parity must be right.
 fn decode(benchmark: &Benchmark, memory: &mut [u8]) -> [f64; 2] {
     let (code, losses) = (&benchmark.code, benchmark.losses);
@@ -210,7 +210,7 @@ impl<'a> Lossy<'a> {
     }
 }
 
-/// Data bytes a second when `work` is done on all blocks in turn, by the batch in the middle: a batch is short, so that
+/// Data bytes a second of `work` on all blocks, from the median batch: a batch is short, so that
 /// those in which something else had the core do not count.
 fn rate<B>(benchmark: &Benchmark, blocks: &mut [B], mut work: impl FnMut(&mut B)) -> f64 {
     blocks.iter_mut().for_each(&mut work);

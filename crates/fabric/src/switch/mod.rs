@@ -27,7 +27,7 @@ use egress::Egress;
 use farspan_units::{Duration, PortId, Rate, Time};
 use independent::Independent;
 use ordered::Ordered;
-use shared::{Frame, Shared};
+use shared::Frame;
 
 /// A packet that arrives in a window, as the driver keeps it.
 pub trait Arrival: Copy {
@@ -163,8 +163,8 @@ pub struct SwitchConfig {
     pub seed: u64,
     /// Faults of its links, if they have any.
     pub faults: Option<NodeFaults>,
-    /// State that its ports share, if any, with the reverse of each link of the network.
-    pub shared: Option<(Box<dyn Shared>, Arc<[PortId]>)>,
+    /// State that its ports share, if any.
+    pub shared: Option<shared::Attached>,
     /// Ordered mode even if the ports are fit for the independent one.
     pub is_ordered: bool,
 }

@@ -1,7 +1,7 @@
 //! Ordered mode: everything happens in order of (time, port) over all ports, so that state across ports is met in its time.
 
 use super::agenda::Agenda;
-use super::shared::{Crossing, Effect, Effects, Frame, Shared};
+use super::shared::{Attached, Crossing, Effect, Effects, Frame, Shared};
 use super::{Arrival, Core, PortEvent, Sink, Span};
 use crate::fault::{Lost, NodeFaults};
 use crate::packet::{PacketId, Packets};
@@ -65,12 +65,8 @@ fn schedule<L, S: Sink<L>>(agenda: &mut Agenda, place: usize, at: Time, link: &L
 }
 
 impl Ordered {
-    pub(super) fn new(
-        ports: usize,
-        faults: Option<NodeFaults>,
-        shared: Option<(Box<dyn Shared>, Arc<[PortId]>)>,
-    ) -> Self {
-        let shared = shared.map(|(model, reverse)| SharedState {
+    pub(super) fn new(ports: usize, faults: Option<NodeFaults>, shared: Option<Attached>) -> Self {
+        let shared = shared.map(|Attached { model, reverse }| SharedState {
             model,
             gates: alloc::vec![Gate::Open; ports],
             reverse,

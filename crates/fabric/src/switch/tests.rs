@@ -56,7 +56,8 @@ impl World {
         let routes = Routes::new(&network, 1);
         let model = Arc::new(PortModel::changeable(config, RATE, DELAY));
         let ports = network.ports_of(NodeId(4));
-        let shared = shared.build().map(|model| (model, network.reverse_links().into()));
+        let reverse = network.reverse_links().into();
+        let shared = shared.build().map(|model| shared::Attached { model, reverse });
         let config = SwitchConfig {
             routes: routes.tables[4].clone(),
             leaf_of: routes.leaf_of.as_slice().into(),

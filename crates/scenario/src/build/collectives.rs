@@ -20,7 +20,7 @@ pub struct CollectivePlan {
     pub iterations: u32,
     /// The messages of one iteration; flows come in this order, iteration after iteration.
     pub moves: Vec<Move>,
-    /// What an iteration takes in an ideal network, the same for every scheme.
+    /// Duration of an iteration in an ideal network, the same for every scheme.
     ///
     /// Each message takes its one-way time through the empty network, and its rank's NIC, its receiver's and the links
     /// between the sites are shared evenly by the messages of a stage, of all groups: what the others put on the busiest of
@@ -53,7 +53,7 @@ pub(super) fn plans(
     parts.map(plan).collect()
 }
 
-/// What the messages of a stage share.
+/// The network whose capacity the messages of a stage share.
 struct Shares<'a> {
     network: &'a Network,
     routes: &'a Routes,
@@ -61,12 +61,12 @@ struct Shares<'a> {
     capacity: &'a Capacity,
 }
 
-/// What is shared, by stage.
+/// A shared resource of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Resource {
     Out(HostId),
     In(HostId),
-    /// All links from one site to another, by their place in the capacity.
+    /// All links from one site to another, by their index in the capacity.
     Wan(usize),
 }
 
@@ -94,7 +94,7 @@ impl Shares<'_> {
         ends.into_iter().max().unwrap_or_default()
     }
 
-    /// What a message takes part of, and how much of it crosses each.
+    /// The resources that a message uses, and the fraction of the message that crosses each.
     fn resources(&self, each: &Move) -> impl Iterator<Item = (Resource, f64)> {
         let pair = self.sites.site_of(each.src) * self.sites.count() + self.sites.site_of(each.dst);
         let wan = self.capacity.wan.iter().map(move |links| links.shares[pair]).enumerate();

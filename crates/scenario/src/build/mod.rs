@@ -26,20 +26,20 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// With a warm-up, how often the run looks whether every measured flow has ended.
+/// With a warm-up, how often the run checks whether every measured flow has ended.
 const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
 
 /// A world, ready to run, and what the results need beside it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct World {
-    /// What the simulator runs.
+    /// The input of the simulator.
     pub spec: Spec,
     /// The flows with their tags.
     pub workload: Workload,
     /// The collectives among its parts.
     pub collectives: Vec<CollectivePlan>,
-    /// What they offer to each tier.
+    /// The load that the flows offer to each tier.
     pub offered_load: OfferedLoad,
     /// The farthest pair inside a site; `None` if every site has one host.
     pub intra: Option<PathFacts>,
@@ -47,7 +47,7 @@ pub struct World {
     pub inter: Option<PathFacts>,
     /// The farthest pair of hosts of every two sites.
     pub pairs: Vec<SitePair>,
-    /// What is odd, but no error.
+    /// Warnings about the scenario.
     pub warnings: Vec<String>,
 }
 
@@ -63,7 +63,7 @@ pub struct SitePair {
     pub path: PathFacts,
 }
 
-/// What a path adds up to in an empty network.
+/// The totals of a path in an empty network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PathFacts {

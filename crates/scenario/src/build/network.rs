@@ -173,7 +173,7 @@ fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), Val
     Ok(())
 }
 
-/// What the network could carry.
+/// The capacity of the network, by tier: the reference of loads.
 pub(super) fn capacity(
     topology: &Topology,
     network: &Network,

@@ -10,7 +10,7 @@ use farspan_units::{Bytes, PortId, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The settings of each tier's ports. A host's NIC pulls from its flows: it never refuses nor marks.
+/// The settings of each tier's ports. A host's NIC pulls from its flows: it never drops nor marks.
 pub(super) fn by_tier(
     scenario: &Scenario,
     intra: Option<PathFacts>,
@@ -114,7 +114,7 @@ fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, ValueError> 
     Ok(Overflow::Trim(Trim { header: given(transport.header), victim, headers }))
 }
 
-/// The word for a tier.
+/// The name of a tier.
 pub(crate) fn tier_name(tier: Tier) -> &'static str {
     name(tier).map_or("host_up", PortTier::name)
 }

@@ -25,7 +25,7 @@ const PROBES: [ProbeKind; 6] = [
     ProbeKind::Utilization,
 ];
 
-/// What a simulated sample is called in tables.
+/// The probe that tables name for a simulated sample.
 pub(crate) const fn probe(kind: ProbeKind) -> Probe {
     match kind {
         ProbeKind::Rate => Probe::Rate,
@@ -60,7 +60,7 @@ impl World {
     }
 }
 
-/// What the probes of a scenario look at.
+/// The flows and ports that the probes of a scenario sample.
 pub(super) fn probes(
     scenario: &Scenario,
     network: &Network,

@@ -73,7 +73,7 @@ impl BuiltIn {
         BUILT_IN.iter().find(|scenario| scenario.name == name)
     }
 
-    /// What it shows, in a line.
+    /// The scenario's description, in one line.
     #[must_use]
     pub fn description(&self) -> String {
         let table = self.text.parse::<toml::Table>().ok();

@@ -1,4 +1,4 @@
-//! What there is, by kind: `farspan list`.
+//! The catalog: everything that scenarios can name, by kind, for `farspan list`.
 
 pub(crate) mod builtin;
 pub(crate) mod profile;
@@ -29,7 +29,7 @@ pub const KINDS: &[&str] = &[
 pub struct Item {
     /// Its name in scenarios.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description, in one line.
     pub summary: String,
     /// Paper or RFC; empty if it has none.
     pub source: String,

@@ -54,7 +54,7 @@ const ALIASES: &[Alias] = &[
     alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
 ];
 
-/// What serves one class of flows, by name.
+/// The components that serve one class of flows, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
     /// Congestion control.
@@ -63,9 +63,9 @@ pub struct Stack {
     pub balance: &'static str,
     /// Coding.
     pub coding: &'static str,
-    /// What its blocks are made of, if the name says.
+    /// The shape of its blocks, if the name gives one.
     pub shape: Option<Shape>,
-    /// The built-in scheme that it is one side of.
+    /// The built-in scheme of which it serves one class.
     pub alias: Option<&'static str>,
 }
 
@@ -74,9 +74,9 @@ pub struct Stack {
 pub struct SchemeEntry {
     /// Its name.
     pub name: String,
-    /// What serves flows inside a site.
+    /// The stack for flows inside a site.
     pub intra: String,
-    /// What serves flows between the sites.
+    /// The stack for flows between the sites.
     pub inter: String,
     /// Whether this release has it.
     pub available: bool,
@@ -108,7 +108,7 @@ pub fn available_schemes() -> Vec<String> {
     built_in_schemes().into_iter().filter(|scheme| scheme.available).map(|scheme| scheme.name).collect()
 }
 
-/// What a scheme's name asks for that is not there.
+/// A component that a scheme's name asks for, but that is not there.
 enum Missing {
     /// A coding.
     Coding(String),
@@ -139,7 +139,7 @@ fn stacks(name: &str) -> Result<(Stack, Stack), Missing> {
     Ok((intra, side(name, |a| a.inter)?))
 }
 
-/// One side of a scheme: an alias, a control, or `CC+LB[+CODING]`.
+/// The stack of a scheme for one class: an alias, a control, or `CC+LB[+CODING]`.
 fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missing> {
     let alias = ALIASES.iter().find(|alias| alias.name == name);
     let mut parts = alias.map_or(name, |alias| of_alias(alias)).split('+').map(str::trim);
@@ -245,7 +245,7 @@ impl SchemeError {
         }
     }
 
-    /// What to write instead.
+    /// The cure: names that can be written instead.
     #[must_use]
     pub fn cure(&self) -> String {
         match self {

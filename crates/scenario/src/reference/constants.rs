@@ -46,7 +46,7 @@ pub fn constants(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// What the profiles say for some scenarios only.
+/// The constants that the profiles set for some scenarios only.
 fn in_some_scenarios(name: &str, comments: &Comments) -> String {
     let data: Table = DATA.parse().expect("the data file is TOML");
     let mut rows = String::new();

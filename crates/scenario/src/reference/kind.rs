@@ -1,4 +1,4 @@
-//! What the schema says of a value, in words.
+//! Types of values in the schema, in words.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 pub(super) struct Kind {
     /// In words.
     pub name: String,
-    /// What it may be, if that is a list of words.
+    /// The words that it may be, if it is one of a list.
     pub words: Option<String>,
 }
 

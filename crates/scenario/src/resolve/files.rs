@@ -1,4 +1,4 @@
-//! The files that a scenario reads: their digests tell scenarios apart that name the same files with other contents.
+//! The files that a scenario reads: their digests distinguish scenarios that name the same files with other contents.
 
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::ValueError;
@@ -46,7 +46,7 @@ fn sizes(part: &Workload) -> impl Iterator<Item = &str> {
 }
 
 /// 64 bits over the bytes of a file, in hex: FNV-1a over its words of 8 bytes (the last one filled up with zeros) and its
-/// length, then mixed. It finds edits; it withstands nobody who looks for a collision.
+/// length, then mixed. It finds edits; it does not withstand deliberate collisions.
 fn digest(file: &str) -> io::Result<String> {
     // A pipe can be read only once.
     if !std::fs::metadata(file)?.is_file() {

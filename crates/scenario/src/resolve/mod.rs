@@ -67,7 +67,7 @@ impl Resolved {
         self.scenario.seed.unwrap_or(1)
     }
 
-    /// The same scenario with another seed.
+    /// A copy of the scenario with another seed.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut other = self.clone();
@@ -93,7 +93,7 @@ impl Resolved {
     }
 }
 
-/// What filling in depends on.
+/// The inputs on which default values depend.
 struct Context<'a> {
     source: &'a Source,
     name: &'a str,

@@ -105,7 +105,7 @@ impl Context<'_> {
         Ok(coding)
     }
 
-    /// What the controls of both classes ask of the ports: every marker that either asks for, and trimming if either
+    /// The ports that the controls of both classes ask for: every marker that either asks for, and trimming if either
     /// does. Where both set a constant, that of intra-DC flows stands.
     fn ports(&self, intra: &SchemeClass, inter: &SchemeClass, written: &Ports) -> Result<Ports, ValueError> {
         let asked = |class: &SchemeClass| {

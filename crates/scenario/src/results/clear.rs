@@ -1,4 +1,4 @@
-//! What an earlier run left in a folder must not be read as part of the next one.
+//! Clears a folder of an earlier run's files, so that they are not read as part of the next run.
 
 use super::SaveError;
 use serde_json::Value;

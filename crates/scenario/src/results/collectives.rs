@@ -43,7 +43,7 @@ pub(super) fn iterations(
     rows
 }
 
-/// What they add up to.
+/// The summary of a collective's iterations.
 pub(super) fn summary(resolved: &Resolved, plan: &CollectivePlan, rows: &[IterationRecord]) -> Collective {
     let part = &resolved.scenario().workload[plan.part as usize];
     let kind = CollectiveKind {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub use clear::clear;
 pub use trace::Traces;
 
-/// What a run leaves.
+/// The results of a run.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Results {
@@ -35,7 +35,7 @@ pub struct Results {
     pub series: Vec<SeriesRecord>,
     /// Iterations of collectives, by part, iteration and group.
     pub iterations: Vec<IterationRecord>,
-    /// What was traced.
+    /// The traces of flows and ports.
     pub traces: Traces,
     /// The resolved scenario.
     pub scenario: String,
@@ -50,7 +50,7 @@ pub enum SaveError {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A table cannot be written.

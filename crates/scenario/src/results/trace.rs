@@ -11,7 +11,7 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
-/// What was traced, and what its files say of the run.
+/// The traces of a run, and the description of the run in their files.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Traces {
     /// Scenario, scheme, profile, seed.
@@ -22,7 +22,7 @@ pub struct Traces {
     flows: Vec<(FlowId, Option<Layout>)>,
     /// The traced ports.
     ports: Vec<pcapng::Interface>,
-    /// What happened to them.
+    /// The events of the traced flows and ports.
     pub events: Traced,
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Document {
     spans: BTreeMap<String, (Range<usize>, Range<usize>)>,
 }
 
-/// What to do about a text that is not TOML: what the reader says of it, and the line that it means.
+/// The cure for a text that is not TOML, from the parser's message and the line that it means.
 fn syntax_cure(message: &str, line: &str) -> &'static str {
     if message.contains("duplicate key") && line.trim_start().starts_with('[') {
         "each [table] stands once; of what there can be several, such as workload and fault, each is a [[table]]"

@@ -1,4 +1,4 @@
-//! What is wrong with a value of another type than its key's, in words.
+//! Errors for values of another type than their key's, in words.
 
 use crate::error::{Problem, ValueError};
 use crate::names;
@@ -31,7 +31,7 @@ fn explain(message: &str) -> Option<Problem> {
     Some(Problem::rule(format!("{missing} is missing"), format!("add {missing} = ... to it")))
 }
 
-/// What is expected, without the names of types.
+/// The expected type in plain words.
 fn plain(expected: &str) -> String {
     let words = match expected {
         "u8" | "u16" | "u32" | "u64" | "usize" | "i64" => "a whole number that is not negative, such as 8",

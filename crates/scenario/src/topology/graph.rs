@@ -255,7 +255,7 @@ fn check_name(path: &str, name: &str) -> Result<(), ValueError> {
     Err(ValueError::rule(path, format!("{name:?} is no name"), cure))
 }
 
-/// The longer list dealt to the shorter one in equal blocks.
+/// The longer list partitioned among the shorter one in equal blocks.
 fn blocks(a: &[usize], b: &[usize]) -> Option<Vec<[usize; 2]>> {
     let (long, short) = (a.len().max(b.len()), a.len().min(b.len()));
     let size = long.checked_div(short).filter(|size| size * short == long)?;

@@ -1,6 +1,6 @@
 //! Topology files: networks of any shape as TOML, and other tools' files as such.
 //!
-//! The way of a file: text -> [`TopologyFile`] (keys as written) -> a graph of nodes and links, which checks itself ->
+//! Stages of a file: text -> [`TopologyFile`] (keys as written) -> a graph of nodes and links, which checks itself ->
 //! a network. Every error names file, line, column, key, what is wrong, and the cure.
 
 mod graph;
@@ -25,7 +25,7 @@ pub fn schema() -> serde_json::Value {
     schemars::schema_for!(TopologyFile).to_value()
 }
 
-/// What a scenario makes of links and switches that do not say otherwise.
+/// The scenario's settings for links and switches that do not set their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Base {
     /// Rate of a link.
@@ -87,7 +87,7 @@ impl Topology {
         Ok(topology)
     }
 
-    /// What the file says.
+    /// The parsed file.
     #[must_use]
     pub const fn file(&self) -> &TopologyFile {
         &self.file

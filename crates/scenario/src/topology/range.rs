@@ -5,7 +5,7 @@ use crate::error::Problem;
 /// The most names of one range.
 const MOST: u64 = 1 << 20;
 
-/// What a range must look like.
+/// The cure for a malformed range.
 const CURE: &str = "write a range such as host[0..15] (both ends included) or core[0..15 step 4]";
 
 /// The names that a text stands for: itself, or those of its range.

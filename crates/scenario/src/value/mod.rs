@@ -96,7 +96,7 @@ word_or_quantity! {
 }
 
 word_or_quantity! {
-    /// How long word takes from host to host.
+    /// Delay of a notification from host to host.
     TriggerDelay(Duration) {
         /// The shortest delay of a link.
         Lookahead = "lookahead",
@@ -140,7 +140,7 @@ impl Interval {
     }
 }
 
-/// What fraction of traffic stays inside a site: a named mix, or intra : inter.
+/// The fraction of traffic that stays inside a site: a named mix, or intra : inter.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Mix {
     /// 4:1 by flows; WebSearch inside, Alibaba's regional WAN between the sites (Uno, section 5.1).

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Which ports a probe looks at.
+/// The ports that a probe samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PortChoice {
@@ -19,7 +19,7 @@ pub enum PortChoice {
     Named(Vec<String>),
 }
 
-/// Which flows a probe looks at.
+/// The flows that a probe samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FlowChoice {
@@ -238,7 +238,7 @@ impl JsonSchema for Names {
     }
 }
 
-/// What the two ports of a link hold: one size for both, or two.
+/// The buffers of the two ports of a link: one size for both, or two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Buffers(pub [Bytes; 2]);
 
@@ -292,7 +292,7 @@ impl JsonSchema for Buffers {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Sizes {
-    /// The same for both classes.
+    /// One distribution for both classes.
     Both(String),
     /// One for each.
     PerClass(ClassSizes),

@@ -99,7 +99,7 @@ impl TopologyKind {
 }
 
 words! {
-    /// What a node of a topology file is.
+    /// Kind of a node of a topology file.
     NodeType is "kind of node" {
         /// Sends and receives.
         Host = "host",
@@ -113,13 +113,13 @@ words! {
     Wiring is "wiring" {
         /// Each with each.
         All = "all",
-        /// The longer list dealt to the shorter one in equal blocks.
+        /// The longer list partitioned among the shorter one in equal blocks.
         Blocks = "blocks",
     } planned []
 }
 
 words! {
-    /// What a part of the workload is.
+    /// Kind of a part of the workload.
     WorkloadKind is "workload" {
         /// Several senders, one receiver.
         Incast = "incast",
@@ -163,7 +163,7 @@ words! {
 }
 
 words! {
-    /// What happens to a link.
+    /// Kind of a link fault.
     FaultKind is "fault" {
         /// The port stops.
         LinkDown = "link_down",
@@ -189,7 +189,7 @@ words! {
 }
 
 words! {
-    /// What numbers the packets of a block loss.
+    /// The scope in which the packets of a block loss are numbered.
     LossPer is "numbering" {
         /// Each port.
         Queue = "queue",
@@ -201,7 +201,7 @@ words! {
 words! {
     /// A named set of constants.
     Profile is "profile" {
-        /// What the papers state.
+        /// As the papers state them.
         Paper = "paper",
         /// As the published code ran it.
         Artifact = "artifact",
@@ -209,7 +209,7 @@ words! {
 }
 
 words! {
-    /// What a load is a fraction of.
+    /// The capacity of which a load is a fraction.
     LoadReference is "load reference" {
         /// The NICs of all hosts.
         Host = "host",
@@ -233,7 +233,7 @@ words! {
 }
 
 words! {
-    /// What an intra : inter ratio counts.
+    /// The unit in which an intra : inter ratio counts.
     MixUnit is "mix unit" {
         /// Flows.
         Flows = "flows",
@@ -253,7 +253,7 @@ words! {
 }
 
 words! {
-    /// What a port does with a data packet that its buffer has no room for.
+    /// The action of a port on a data packet that its buffer has no room for.
     Overflow is "overflow" {
         /// It is dropped.
         Drop = "drop",

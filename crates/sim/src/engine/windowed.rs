@@ -336,14 +336,14 @@ mod tests {
             let shortest = if start % 2 == end % 2 { STEP * 2 } else { STEP };
             let at = now + shortest + late;
             out.send(channel, at, left - 1);
-            if left % 4 == 0 {
+            if left.is_multiple_of(4) {
                 out.send_frame(channel, at, Frame(left));
                 out.send(channel, at, 0);
             }
-            if left % 5 == 0 {
+            if left.is_multiple_of(5) {
                 out.wake(Key::new(now + Duration::from_ps(number % 1000), EventClass::Timer, left, 0));
             }
-            if left % 7 == 0 {
+            if left.is_multiple_of(7) {
                 out.notify(left % 3, Key::new(now + STEP * 2, EventClass::Notification, left, 0));
             }
         }

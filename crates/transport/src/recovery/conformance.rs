@@ -25,6 +25,9 @@ struct Channel {
 /// One way through an idle channel.
 const DELAY: Duration = Duration::from_us(5);
 
+/// An ACK on its way: when it arrives, a number of its own, the packet and when that left, the cumulative number.
+type PendingAck = (Time, u64, u32, Time, u32);
+
 /// One flow: its sender as an endpoint drives it, and the numbers that have arrived.
 struct Flow {
     now: Time,
@@ -37,7 +40,7 @@ struct Flow {
     arrived: BTreeSet<u32>,
     /// Arrivals, then ACKs: when, a number of its own, and (seq, send time) of the packet.
     data: BinaryHeap<Reverse<(Time, u64, u32, Time)>>,
-    acks: BinaryHeap<Reverse<(Time, u64, u32, Time, u32)>>,
+    acks: BinaryHeap<Reverse<PendingAck>>,
     numbered: u64,
 }
 

@@ -35,7 +35,7 @@ pub enum ListError {
     Unreadable {
         /// Path of the file.
         file: String,
-        /// What the system says.
+        /// The error of the operating system.
         reason: String,
     },
     /// The CSV is not text.
@@ -51,7 +51,7 @@ pub enum ListError {
     NotParquet {
         /// Path of the file.
         file: String,
-        /// What the decoder says.
+        /// The message of the decoder.
         reason: String,
     },
     /// The list has no rows.
@@ -118,7 +118,7 @@ pub enum ListError {
         column: &'static str,
         /// The field as it stands.
         found: String,
-        /// What it should be.
+        /// The value expected.
         expected: &'static str,
     },
     /// A host that does not exist.
@@ -171,7 +171,7 @@ pub enum ListError {
         group: &'static str,
         /// Its place in it, from 1.
         number: usize,
-        /// What the rows of the group name.
+        /// Number of flow ends that the rows of the group name.
         needed: usize,
     },
     /// Rows that wait for each other.

@@ -7,10 +7,10 @@ use farspan_units::Duration;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What a column of row numbers holds.
+/// The expected content of a column of row numbers.
 pub(super) const ROWS: &str = "row numbers, separated by spaces";
 
-/// How many rows of a circle a message names.
+/// Number of rows of a cycle that a message names.
 const NAMED: usize = 10;
 
 /// The numbers of a field; `None` if there is something else in it.
@@ -97,7 +97,7 @@ fn error(stuck: Stuck, rows: &[Placed], file: &str) -> ListError {
     }
 }
 
-/// Names the rows of a circle.
+/// Names the rows of a cycle.
 pub(super) fn cycle(rows: &[u32]) -> String {
     if let [row] = rows {
         return format!("row {row} waits for itself");

@@ -21,7 +21,7 @@ const BATCH: usize = 1 << 16;
 pub struct WriteError {
     /// The file.
     pub path: PathBuf,
-    /// What the system or the encoder says.
+    /// The error of the operating system or of the encoder.
     pub reason: String,
 }
 
@@ -58,7 +58,7 @@ pub fn save(path: &Path, rows: &[Row]) -> Result<(), WriteError> {
     })
 }
 
-/// The columns to write, by their place in [`COLUMNS`].
+/// The columns to write, by their index in [`COLUMNS`].
 fn columns(rows: &[Row]) -> Vec<usize> {
     let says = |column: usize| rows.iter().any(|row| !text(row, column).is_empty());
     (0..COLUMNS.len()).filter(|&column| column < ALWAYS || says(column)).collect()

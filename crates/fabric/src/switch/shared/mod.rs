@@ -9,6 +9,7 @@ pub mod pool;
 
 use crate::queue::port::Gate;
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use farspan_units::{Bytes, PortId, Time};
@@ -69,6 +70,15 @@ impl Effects {
     pub(super) fn take(&mut self) -> Vec<Effect> {
         core::mem::take(&mut self.0)
     }
+}
+
+/// State for one switch, and what it needs of the network.
+#[derive(Debug)]
+pub struct Attached {
+    /// The state.
+    pub model: Box<dyn Shared>,
+    /// The reverse of each link of the network.
+    pub reverse: Arc<[PortId]>,
 }
 
 /// State that the ports of one switch share. Called in order of (time, port) over all ports.

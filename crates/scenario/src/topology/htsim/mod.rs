@@ -3,7 +3,7 @@
 //! The format has no specification; what is read here is what the loader of uet-htsim accepts. A header (`Nodes`, `Tiers`,
 //! `Podsize`) ends at the first `Tier` line; then comes a block for each tier. Keywords are case-insensitive, lines that begin
 //! with `#` are comments, values are whole numbers. The wiring is htsim's, host by host and link by link. Where the loader
-//! stops, this reader refuses and says why; where it cuts a number short or reads past an unknown header without a word, this
+//! stops, this reader refuses and says why; where it cuts a number short or reads past an unknown header silently, this
 //! reader refuses or warns.
 
 mod parse;
@@ -19,7 +19,7 @@ use std::path::Path;
 /// A topology of htsim as one of farspan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Imported {
-    /// The same nodes and links.
+    /// The topology file with the nodes and links of the import.
     pub file: TopologyFile,
     /// How many hosts there are.
     pub hosts: u64,
@@ -27,7 +27,7 @@ pub struct Imported {
     pub switches: u64,
     /// The `[topology]` table of a scenario that gives the same network by a generator, if one does.
     pub generator: Option<String>,
-    /// What is odd, but no error.
+    /// Warnings about the import.
     pub warnings: Vec<String>,
 }
 
@@ -48,16 +48,16 @@ impl Imported {
     }
 }
 
-/// What is wrong with a `.topo` file, and where.
+/// An error in a `.topo` file, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub struct TopoError {
     /// The file.
     pub file: String,
     /// The line, from 1, unless the whole file is concerned.
     pub line: Option<usize>,
-    /// What is wrong, and what was expected.
+    /// The problem, with what was expected.
     pub problem: String,
-    /// What to do about it.
+    /// The cure.
     pub cure: String,
 }
 

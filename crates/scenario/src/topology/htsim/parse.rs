@@ -51,7 +51,7 @@ const KEYS: &[&str] = &[
     "Downlink_Latency_ns",
     "Switch_Latency_ns",
 ];
-/// The same in lower case.
+/// The keywords of a tier in lower case.
 const LOWER: &[&str] = &[
     "downlink_speed_gbps",
     "radix_down",
@@ -69,7 +69,7 @@ fn flaw<T>(line: usize, problem: impl Into<String>, cure: impl Into<String>) -> 
     Err((Some(line), problem.into(), cure.into()))
 }
 
-/// What the text says, and what is odd.
+/// Parses the text: the tree that it describes, and warnings with their lines.
 pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Flaw> {
     let mut header: BTreeMap<&str, Said> = BTreeMap::new();
     let mut tiers: BTreeMap<u64, Tier> = BTreeMap::new();
@@ -206,7 +206,7 @@ fn number(n: usize, keyword: &str, tokens: &[&str], least: u64, most: u64) -> Re
     }
 }
 
-/// What htsim_uec makes of queues.
+/// The warning that imported queues become port buffers, which htsim_uec ignores; `None` without queues.
 fn queues(tree: &Tree) -> Option<(usize, String)> {
     let lines = tree.tiers.iter().flat_map(|tier| ["queue_up", "queue_down"].map(|key| tier.values.get(key)));
     let (_, line) = lines.flatten().min_by_key(|(_, line)| *line)?;

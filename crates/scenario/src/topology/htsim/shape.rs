@@ -34,7 +34,7 @@ impl Shape {
         tiers.filter_map(odd).collect()
     }
 
-    /// What htsim derives, checked on the way.
+    /// The shape that htsim derives from the tree; every step is checked.
     pub(super) fn of(tree: &Tree) -> Result<Self, Flaw> {
         required(tree)?;
         one_pod_and_two_hosts(tree)?;
@@ -67,7 +67,7 @@ fn speed(tree: &Tree, tier: usize) -> u64 {
     get(tree, tier, "downlink_speed_gbps")
 }
 
-/// What the numbers are called in messages.
+/// The number of nodes as messages write it.
 fn nodes(tree: &Tree) -> String {
     format!("Nodes {}", tree.nodes)
 }
@@ -150,7 +150,7 @@ fn leads_up(tree: &Tree, tier: usize, found: u64, to: &str) -> Result<(), Flaw> 
     Err((line(tree, tier, "radix_up"), problem, cure))
 }
 
-/// What each tier must have.
+/// Checks that each tier has its required keys.
 fn required(tree: &Tree) -> Result<(), Flaw> {
     let top = tree.tiers.len() - 1;
     for (number, tier) in tree.tiers.iter().enumerate() {

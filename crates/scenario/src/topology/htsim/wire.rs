@@ -21,7 +21,7 @@ fn delay(ns: u64) -> Duration {
     Duration::from_ns(ns)
 }
 
-/// The same nodes and links.
+/// The topology file with the nodes and links of the tree.
 pub(super) fn file(tree: &Tree, shape: &Shape) -> TopologyFile {
     let (rate, latency) = (link_rate(tree, 0), link_delay(tree, 0));
     let middle = if tree.tiers.len() == 2 { "spine" } else { "agg" };

@@ -3,7 +3,7 @@
 use crate::text;
 use std::fmt;
 
-/// What is wrong with a connection matrix, and where.
+/// An error in a connection matrix, with its place.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub struct CmError {
@@ -11,7 +11,7 @@ pub struct CmError {
     pub file: String,
     /// The line, from 1, unless the whole file is concerned.
     pub line: Option<u64>,
-    /// What is wrong, what was expected, and the cure.
+    /// The problem, with what was expected and the cure.
     pub problem: Problem,
 }
 
@@ -25,7 +25,7 @@ impl fmt::Display for CmError {
     }
 }
 
-/// What is wrong.
+/// A problem in a connection matrix.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
@@ -43,9 +43,9 @@ pub enum Problem {
     Token {
         /// The token.
         token: String,
-        /// What it must be.
+        /// The value expected.
         expected: &'static str,
-        /// What to do.
+        /// The cure.
         cure: &'static str,
     },
     /// A keyword that is not known there.
@@ -68,15 +68,15 @@ pub enum Problem {
     LineEnds {
         /// The last token.
         after: String,
-        /// What must follow.
+        /// The token that must follow.
         expected: &'static str,
     },
     /// Something that a line must have is missing.
     #[error("{missing} is missing; {cure}")]
     Missing {
-        /// What.
+        /// The missing part.
         missing: &'static str,
-        /// What to do.
+        /// The cure.
         cure: &'static str,
     },
     /// A comment in the body.
@@ -85,9 +85,9 @@ pub enum Problem {
     /// Known to htsim, not to this release.
     #[error("{what} is not supported yet; {cure}")]
     NotSupported {
-        /// What.
+        /// The unsupported feature.
         what: &'static str,
-        /// What to do.
+        /// The cure.
         cure: &'static str,
     },
     /// A count of the header that the body does not keep.
@@ -95,7 +95,7 @@ pub enum Problem {
     Count {
         /// The keyword of the header.
         keyword: &'static str,
-        /// What it says; 0 if it is not there.
+        /// The number in the header; 0 if it is not there.
         said: u64,
         /// How many lines there are.
         found: u64,
@@ -105,7 +105,7 @@ pub enum Problem {
     NoSuchHost {
         /// The host.
         host: u32,
-        /// What `Nodes` says.
+        /// Number of hosts, from `Nodes`.
         nodes: u32,
     },
     /// A flow from a host to itself.
@@ -149,11 +149,11 @@ pub enum Problem {
         id: u64,
         /// `oneshot` or `barrier`.
         kind: &'static str,
-        /// What it takes.
+        /// Number of activations that such a trigger takes.
         allowed: u64,
-        /// What it would get.
+        /// Number of flow ends that activate it.
         found: u64,
-        /// What to do.
+        /// The cure.
         cure: &'static str,
     },
     /// A trigger that can never start (all of) its flows.
@@ -187,7 +187,7 @@ impl Problem {
     }
 }
 
-/// The first lines of a circle.
+/// The first lines of a cycle.
 fn named(lines: &[u64]) -> String {
     const NAMED: usize = 10;
     let first: Vec<_> = lines.iter().take(NAMED).map(u64::to_string).collect();

@@ -3,7 +3,7 @@
 //! The format has no specification; what is read here is what the loaders of uet-htsim and csg-htsim accept. Tokens stand
 //! between single spaces and keywords are case-sensitive. A header (`Nodes`, `Connections`, `Triggers`, `Failures`) ends
 //! at the first line of the body: a connection `src->dst`, a `trigger` or a `failure`. Where the loaders stop, or would
-//! wait for ever without a word, this reader refuses and says why. It differs in three things: sizes may exceed 2 GiB, a
+//! wait for ever silently, this reader refuses and says why. It differs in three things: sizes may exceed 2 GiB, a
 //! start is an exact decimal instead of a 32-bit float, and line ends may be those of Windows.
 
 mod error;
@@ -36,11 +36,11 @@ const LATE_NS: u64 = 1_000_000_000;
 pub struct Matrix {
     /// One row a connection, in the order of the file.
     pub rows: Vec<Row>,
-    /// What `Nodes` says.
+    /// Number of hosts, from `Nodes`.
     pub hosts: Option<u32>,
     /// How many triggers start flows.
     pub triggers: usize,
-    /// What is odd, but no error.
+    /// Warnings about the import.
     pub warnings: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ struct Keys {
     recv_done: Option<u64>,
 }
 
-/// What a trigger does.
+/// Kind of a trigger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Oneshot,
@@ -57,9 +57,9 @@ pub(super) struct Parsed {
     pub(super) connections: Vec<Connection>,
     /// By id, with the line.
     pub(super) triggers: BTreeMap<u64, (u64, Kind)>,
-    /// What is odd, by line.
+    /// Warnings, with their lines.
     pub(super) odd: Vec<(u64, String)>,
-    /// What the header says, in the order of [`HEADER`], with the line.
+    /// The numbers of the header, in the order of [`HEADER`], with the line.
     said: [Option<(u64, u32)>; HEADER.len()],
     /// Lines of flow ids.
     ids: BTreeMap<u64, u64>,
@@ -194,7 +194,7 @@ impl Parsed {
         Ok(())
     }
 
-    /// What follows the hosts of a connection.
+    /// Reads the keys that follow the hosts of a connection.
     fn keys(&mut self, line: u64, tokens: &mut Tokens<'_>, unit: TimeUnit) -> Result<Keys, Problem> {
         let mut keys = Keys::default();
         while let Some(key) = tokens.next() {
@@ -277,7 +277,7 @@ impl Parsed {
         }
     }
 
-    /// What the header says of the body.
+    /// Checks the counts of the header against the body.
     fn check_counts(&self) -> Result<(), (Option<u64>, Problem)> {
         let found = [self.connections.len() as u64, self.triggers.len() as u64, 0];
         if self.connections.is_empty() && self.said[1].is_none_or(|(_, said)| said == 0) {

@@ -1,4 +1,4 @@
-//! What is read and what is refused.
+//! Tests of the input that is read and of the input that is an error.
 
 use super::*;
 use crate::list::{parse_csv, to_csv};
@@ -365,7 +365,7 @@ proptest! {
         }
     }
 
-    /// What is imported can be read as a list, and waits for the same: as many ends for as many flows.
+    /// An imported matrix can be read back as a list with the same dependencies: as many ends for as many flows.
     #[test]
     fn what_is_imported_is_a_list_that_waits_for_the_same(text in dependent()) {
         let sites = Sites::new(vec![0..8, 8..16]).unwrap();
