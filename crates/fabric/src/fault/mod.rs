@@ -14,7 +14,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use farspan_units::{Duration, PortId, Rate, Time};
 
-/// What a fault does to a link.
+/// The effect of a fault on a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultKind {
     /// The port stops. What waits there, the packet in service included, is lost when the fault begins, and what comes to
@@ -34,7 +34,7 @@ pub enum FaultKind {
 /// A fault of some links.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// What it does.
+    /// The effect on the links.
     pub kind: FaultKind,
     /// To which links, each once.
     pub links: Vec<PortId>,
@@ -42,8 +42,8 @@ pub struct Fault {
     pub at: Time,
     /// When it ends; [`Time::MAX`]: never.
     pub until: Time,
-    /// How long after its begin, and after its end, all switches send packets other ways, where there are any, and back;
-    /// `None`: routes know nothing of it.
+    /// The delay after the beginning of the fault, and after its end, until all switches reroute packets,
+    /// where there is another path; `None`: routes do not react to the fault.
     pub withdraw_after: Option<Duration>,
 }
 

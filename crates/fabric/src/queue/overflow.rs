@@ -1,10 +1,11 @@
-//! What a port that trims keeps: a coin, how long its headers keep the link busy, and what it has cut off.
+//! The state of a port that trims: a coin, how long its headers keep the link busy, and counters of trimmed
+//! packets.
 
 use crate::port_config::{Trim, Victim};
 use farspan_units::random::Random;
 use farspan_units::{Bytes, PortId, Purpose, Rate, Time};
 
-/// The state of a port that trims. Looked at only when the buffer is full.
+/// The state of a port that trims. Read only when the buffer is full.
 #[derive(Clone, Debug)]
 pub(super) struct Trimming {
     coin: Random,
@@ -12,7 +13,7 @@ pub(super) struct Trimming {
     clear_at: Time,
     /// Packets trimmed.
     pub(super) trimmed: u64,
-    /// What was cut off them.
+    /// Bytes cut off trimmed packets.
     pub(super) cut_bytes: Bytes,
 }
 

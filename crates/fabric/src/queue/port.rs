@@ -44,14 +44,14 @@ impl Gate {
     }
 }
 
-/// What a port has done.
+/// The counters of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortCounters {
     /// Bytes sent.
     pub sent_bytes: Bytes,
     /// Packets sent.
     pub sent_packets: u64,
-    /// Packets refused.
+    /// Packets dropped on arrival.
     pub dropped: u64,
     /// Their size on the wire.
     pub dropped_bytes: Bytes,
@@ -91,8 +91,8 @@ impl Serving {
 
 /// An egress port.
 ///
-/// It owns its state and never looks elsewhere. Drive it in time order: [`Port::enqueue`] on arrivals, [`Port::advance`]
-/// at each [`Port::next_at`]. At one instant what is due comes before an arrival.
+/// A port owns its state and reads no other. Drive it in time order: [`Port::enqueue`] on arrivals,
+/// [`Port::advance`] at each [`Port::next_at`]. At one instant, events that are due come before an arrival.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Port {
@@ -176,7 +176,7 @@ impl Port {
         }
     }
 
-    /// A packet arrives, to be queued or refused. Everything due at or before `now` must have been done.
+    /// A packet arrives, to be queued or dropped. Everything due at or before `now` must have been done.
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
         self.enqueue_as::<false>(now, id, packets, gate)
     }
@@ -503,7 +503,7 @@ impl Port {
     }
 }
 
-/// What a port did.
+/// The result of advancing a port: the end of one service and the beginning of the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The packet whose service has ended.

@@ -82,7 +82,7 @@ impl<L> Egress<L> {
         self.enqueue(now, id, jitter, packets);
     }
 
-    /// A packet arrives that a FIFO port keeps or refuses, unless it waits only for others that can leave.
+    /// A packet arrives that a FIFO port queues or drops, unless it waits only for others that can leave.
     #[cold]
     #[inline(never)]
     fn wait(
@@ -107,7 +107,7 @@ impl<L> Egress<L> {
         self.admitted(admission, id, jitter, packets);
     }
 
-    /// A packet was queued, or is refused.
+    /// A packet was queued or dropped.
     #[inline(always)]
     pub(super) fn admitted(
         &mut self,

@@ -37,7 +37,7 @@ pub trait Arrival: Copy {
     /// The packet.
     fn id(self) -> PacketId;
 
-    /// The place of its link among those that lead to the switch: see [`Span::ingress`].
+    /// The position of its link among those that lead to the switch: see [`Span::ingress`].
     fn rank(self) -> usize;
 
     /// A number that orders packets of a window by time, then link.
@@ -54,13 +54,14 @@ pub struct Span<'a> {
     pub start: Time,
     /// Its end: what happens there or later waits.
     pub end: Time,
-    /// Nobody looks at the ports before: what is bound to happen by then may be counted now.
+    /// No one samples the ports before this time: departures that are bound to happen by then may be counted
+    /// now.
     pub horizon: Time,
     /// The links that lead to the switch, by [`Arrival::rank`].
     pub ingress: &'a [u32],
 }
 
-/// What becomes of packets at a port, for tracers.
+/// The events of packets at a port, for tracers.
 #[derive(Clone, Copy, Debug)]
 pub enum PortEvent<'a> {
     /// The link is down.
@@ -86,10 +87,10 @@ pub enum PortEvent<'a> {
 
 /// Where a switch sends to. `L`: the driver's name of a link.
 pub trait Sink<L> {
-    /// A packet is on its way; it arrives at `at`.
+    /// A packet has left the switch; it arrives at `at`.
     fn send(&mut self, link: &L, at: Time, id: PacketId);
 
-    /// A frame of switches' own is on its way.
+    /// A frame of the switches' own has left the switch.
     fn send_frame(&mut self, link: &L, at: Time, frame: Frame);
 
     /// Whether the driver keeps an event for each completion: [`Self::due`] says when, and it calls [`Switch::complete`] then.
@@ -148,7 +149,7 @@ enum Mode {
     Ordered(Box<Ordered>),
 }
 
-/// What a switch is built from.
+/// The parameters of a switch.
 #[derive(Debug)]
 pub struct SwitchConfig {
     /// Its routes.
@@ -169,7 +170,7 @@ pub struct SwitchConfig {
     pub is_ordered: bool,
 }
 
-/// What both modes work on.
+/// The state that both modes work on.
 #[derive(Debug)]
 struct Core<L> {
     lookup: Lookup,

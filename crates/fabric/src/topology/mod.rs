@@ -24,9 +24,9 @@ pub struct TopologyError {
     pub parameter: &'static str,
     /// Its value.
     pub value: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do.
+    /// The cure: how to change the parameters.
     pub cure: String,
 }
 
@@ -288,7 +288,8 @@ impl DualFatTree {
     }
 }
 
-/// What joins two sites: a border switch each, links from all of its cores to it, and links between the two.
+/// The joint of two sites: a border switch each, links from all of its cores to it, and links between the
+/// two.
 struct Joint {
     cores: u32,
     core_links: u32,

@@ -22,18 +22,18 @@ pub struct Crossing {
     pub egress: PortId,
 }
 
-/// What switches tell each other and their hosts beside packets: a value.
+/// A value that switches send to each other and to their hosts beside packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame(pub u32);
 
 impl Frame {
-    /// Data may be sent to me again.
+    /// Data may be sent to this node again.
     pub const RESUME: Self = Self(0);
-    /// Data to me must wait. A packet that has begun to leave still comes.
+    /// Data to this node must wait. A packet that has begun to leave still comes.
     pub const PAUSE: Self = Self(1);
 }
 
-/// What shared state asks of its switch. A neighbour is named by the link that comes from it.
+/// An action that shared state requests from its switch. A neighbour is named by the link that comes from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
     /// A frame leaves for the neighbour.
@@ -50,7 +50,7 @@ impl Effect {
     }
 }
 
-/// What shared state asks of its switch.
+/// The actions that shared state requests from its switch.
 #[derive(Clone, Debug, Default)]
 pub struct Effects(Vec<Effect>);
 
