@@ -1,4 +1,4 @@
-//! Headers in packet records: the words that the fabric leaves to the driver.
+//! Headers in packet records: the fields that the fabric leaves to the driver.
 //!
 //! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded, they stand
 //! beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from packet to packet; what all
@@ -38,13 +38,13 @@ pub(crate) struct MessageFacts {
     pub layout: Option<Layout>,
 }
 
-/// Who sent a data packet, and its flow's profile, in a word.
+/// The sender of a data packet and its flow's profile, packed in 32 bits.
 #[inline]
 pub(crate) const fn sender(from: HostId, profile: u8) -> u32 {
     from.0 | (profile as u32) << HOST_BITS
 }
 
-/// Takes apart the word that [`sender`] made.
+/// Unpacks the number that [`sender`] made.
 #[inline]
 const fn host_and_profile(word: u32) -> (HostId, u8) {
     (HostId(word & ((1 << HOST_BITS) - 1)), (word >> HOST_BITS) as u8)
@@ -145,7 +145,7 @@ pub(crate) fn ack(packet: &Packet, now: Time) -> Feedback {
     }
 }
 
-/// Unpacks what a receiver says at `now`.
+/// Unpacks a receiver's feedback at `now`.
 pub(crate) fn feedback(packet: &Packet, now: Time) -> Feedback {
     let Packet { flow, words: [seq, second, third], .. } = *packet;
     match packet.kind() {

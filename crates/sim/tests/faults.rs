@@ -28,7 +28,7 @@ fn fault(kind: FaultKind, link: PortId, from: Time, until: Time) -> Fault {
     Fault { kind, links: vec![link], at: from, until, withdraw_after: None }
 }
 
-/// The link from the left switch of a dumbbell to the right one, and the way back.
+/// The link from the left switch of a dumbbell to the right one, and its reverse link.
 fn middle(network: &Network) -> [PortId; 2] {
     let between = |port: &u32| {
         let link = network.links[*port as usize];

@@ -28,7 +28,7 @@ fn dropped(spec: &Spec, outcome: &Outcome, port: &str) -> u64 {
 
 #[test]
 fn a_full_pool_drops_at_another_port() {
-    // Two senders fill the switch with what is bound for host 1; the way to host 3 is free.
+    // Two senders fill the switch with packets for host 1; the path to host 3 is free.
     let flows = [(0, 1, 40), (2, 1, 40), (4, 3, 40)];
     let star = || star(5, Rate::from_gbps(100), Duration::from_us(1));
     let run = |shared| {

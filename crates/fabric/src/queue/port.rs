@@ -467,9 +467,9 @@ impl Port {
         }
     }
 
-    /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what that was. Everything
-    /// due at or before `now` must have been done, and nothing may have been [forwarded](Self::forward). For ports of a
-    /// [`PortModel::changeable`].
+    /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen
+    /// it. Returns the packets and bytes lost. Everything due at or before `now` must have been done, and
+    /// nothing may have been [forwarded](Self::forward). For ports of a [`PortModel::changeable`].
     pub fn flush(
         &mut self,
         now: Time,
