@@ -101,7 +101,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Orders the links by the node they leave, then as they were added, numbers parallel ones, and finds each node's first.
+    /// Orders the links by the node they leave, then as they were added, numbers parallel ones, and finds
+    /// each node's first.
     pub(crate) fn sort_links(&mut self) {
         self.links.sort_by_key(|link| link.from);
         let mut parallel: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();

@@ -60,8 +60,8 @@ pub struct Trim {
     pub header: Bytes,
     /// Whose payload is cut off.
     pub victim: Victim,
-    /// Bytes of headers that may wait or be on their way out; beyond them packets are dropped whole. Only headers that were
-    /// cut at this port count, as if they went before other control packets.
+    /// Bytes of headers that may wait or be on their way out; beyond them packets are dropped whole. Only
+    /// headers that were cut at this port count, as if they went before other control packets.
     pub headers: Bytes,
 }
 
@@ -89,8 +89,8 @@ pub struct PortConfig {
     pub marking_point: MarkingPoint,
     /// The handling of data packets that the buffer has no room for.
     pub overflow: Overflow,
-    /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that trims needs
-    /// that.
+    /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that
+    /// trims needs that.
     pub control_priority: bool,
 }
 

@@ -96,8 +96,8 @@ pub struct RoutedPath {
 }
 
 impl Routes {
-    /// All shortest paths by number of links, but where the network names the ports itself; `seed` salts the hashes, each
-    /// with the switch's name.
+    /// All shortest paths by number of links, but where the network names the ports itself; `seed` salts the
+    /// hashes, each with the switch's name.
     #[must_use]
     pub fn new(network: &Network, seed: u64) -> Self {
         let hosts = network.hosts as usize;

@@ -21,8 +21,8 @@ const MIN_WINDOW: Duration = Duration::from_ns(1);
 /// Threads that meet more often wait for each other longer than they work: one thread runs instead.
 const MIN_EPOCH: Duration = Duration::from_ns(200);
 
-/// Lookaheads of an epoch: threads that meet sooner run all nodes together, since windows that a meeting cuts short cost
-/// more.
+/// Lookaheads of an epoch: threads that meet sooner run all nodes together, since windows that a meeting cuts
+/// short cost more.
 const MIN_LOOKAHEADS: u64 = 8;
 
 /// Events between two reports of progress.
@@ -75,8 +75,8 @@ impl Message for PacketId {
 
     #[inline(always)]
     unsafe fn from_number(number: u32) -> Self {
-        // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part whose slab gave it
-        // out: packets that cross are copied (see `PartitionState`).
+        // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part
+        // whose slab gave it out: packets that cross are copied (see `PartitionState`).
         unsafe { Self::from_number(number) }
     }
 }
@@ -94,8 +94,8 @@ pub(crate) struct Common {
 impl Common {
     #[allow(unsafe_code, reason = "a part uses its own numbers")]
     fn new() -> Self {
-        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `PartitionState`), and the
-        // engines hand a node what was sent to it in the same part.
+        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see
+        // `PartitionState`), and the engines hand a node what was sent to it in the same part.
         let packets = unsafe { Packets::new() };
         Self { packets, buckets: Buckets::default(), delays: DelayHistogram::default() }
     }

@@ -320,8 +320,8 @@ impl Host {
         self.endpoint.next_timeout()
     }
 
-    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once, [`Time::MAX`], none
-    /// waits.
+    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once,
+    /// [`Time::MAX`], none waits.
     #[inline]
     fn next_transmit(&self) -> Time {
         if self.endpoint.has_replies() {

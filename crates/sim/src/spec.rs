@@ -33,8 +33,8 @@ pub enum Rule {
     Next,
 }
 
-/// Flows that start when others have started or ended, and not before their own start. Without any to wait for they never
-/// start.
+/// Flows that start when others have started or ended, and not before their own start. Without any to wait
+/// for they never start.
 ///
 /// The host that sees a start or an end notifies the hosts of the waiting flows. Its own flows are notified
 /// at once, others after `delay`; under [`Rule::Next`], unless everything happens on one host, all of them
@@ -196,10 +196,10 @@ pub struct Spec {
     pub initial_window: InitialWindow,
     /// Largest send jitter, uniform per data packet, order kept; zero: off.
     pub jitter: Duration,
-    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data behind as
-    /// they send when its service begins; zero: off. Without it, saturated ports with exact clocks lock the drop-tail queue
-    /// behind them to one of its inputs. A port without a backlog adds nothing, so an empty network keeps its exact
-    /// delays.
+    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data
+    /// behind as they send when its service begins; zero: off. Without it, saturated ports with exact clocks
+    /// lock the drop-tail queue behind them to one of its inputs. A port without a backlog adds nothing, so
+    /// an empty network keeps its exact delays.
     pub port_jitter: Duration,
     /// Seed of all draws.
     pub seed: u64,

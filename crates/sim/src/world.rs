@@ -157,8 +157,8 @@ impl World {
         })
     }
 
-    /// When the last packet reached its host: in a run that comes to rest, the last thing that happened. (Timers that no
-    /// longer matter may run out later.)
+    /// When the last packet reached its host: in a run that comes to rest, the last thing that happened.
+    /// (Timers that no longer matter may run out later.)
     fn last_arrival(&self) -> Time {
         self.hosts().map(|host| host.last_arrival).max().unwrap_or(Time::ZERO)
     }

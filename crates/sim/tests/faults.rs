@@ -138,8 +138,8 @@ fn a_slower_link_takes_longer_by_the_packets_that_it_begins_at_that_rate() {
     // Packets 0 to n begin before the middle of packet n's service: 20 - (n + 1) are slow.
     assert_eq!(slow(None, None), fast + PACKET * 20);
     assert_eq!(slow(Some(4), None), fast + PACKET * 15);
-    // From the middle of packet 4 to five packet times later: 5 begins at 5 packet times, 6 at 7, 7 at 9 and ends at 11.
-    // Two of those behind it leave at full rate before the fault would matter: three were slow.
+    // From the middle of packet 4 to five packet times later: 5 begins at 5 packet times, 6 at 7, 7 at 9 and
+    // ends at 11. Two of those behind it leave at full rate before the fault would matter: three were slow.
     assert_eq!(slow(Some(4), Some(9)), fast + PACKET * 3);
 }
 

@@ -1,7 +1,7 @@
 //! The memory that packets, flows and ports take, counted by the allocator.
 //!
-//! Costs are marginal: what twice as many of a thing take more than once as many, over the number added. Bytes asked of the
-//! allocator count, its own overhead does not.
+//! Costs are marginal: what twice as many of a thing take more than once as many, over the number added.
+//! Bytes asked of the allocator count, its own overhead does not.
 
 mod common;
 

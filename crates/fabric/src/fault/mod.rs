@@ -1,5 +1,5 @@
-//! Faults of links: failures, black holes, slower links, losses. They are values of a scenario, kept beside the ports; a
-//! link without faults knows nothing of them.
+//! Faults of links: failures, black holes, slower links, losses. They are values of a scenario, kept beside
+//! the ports; a link without faults knows nothing of them.
 //!
 //! A fault holds from [`Fault::at`] until [`Fault::until`]. At one instant a port first completes what it sends; then a
 //! fault begins or ends; then packets arrive. So a packet meets the faults that held just before its last bit left.
@@ -17,9 +17,10 @@ use farspan_units::{Duration, PortId, Rate, Time};
 /// The effect of a fault on a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultKind {
-    /// The port stops. What waits there, the packet in service included, is lost when the fault begins, and what comes to
-    /// the port while it lasts is lost at once; what has left before arrives. A host's NIC keeps its pace: what it has not
-    /// yet sent when the fault begins, and what it sends while it lasts, is lost.
+    /// The port stops. What waits there, the packet in service included, is lost when the fault begins, and
+    /// what comes to the port while it lasts is lost at once; what has left before arrives. A host's NIC
+    /// keeps its pace: what it has not yet sent when the fault begins, and what it sends while it lasts, is
+    /// lost.
     LinkDown,
     /// The port sends as ever, and nothing arrives.
     BlackHole,

@@ -73,8 +73,9 @@ impl Packets {
     /// No packets.
     ///
     /// # Safety
-    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab: only debug
-    /// builds check that. The id of a packet that was taken out does no harm; it names what has its place now.
+    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab:
+    /// only debug builds check that. The id of a packet that was taken out does no harm; it names what has
+    /// its place now.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self { slab: Vec::new(), free: PacketId::NONE, sides: Vec::new() }
@@ -88,12 +89,12 @@ impl Packets {
 
     #[inline(always)]
     fn get_mut(&mut self, id: PacketId) -> &mut Packet {
-        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free place, and never shrinks.
+        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free index, and never shrinks.
         unsafe { self.slab.get_unchecked_mut(id.0 as usize) }
     }
 
-    /// The packet with this [number](PacketId::number) is about to be looked at: begins to bring its record into the cache,
-    /// where the machine can be asked to. A number that no packet has does no harm.
+    /// The packet with this [number](PacketId::number) is about to be read: prefetches its record, where the
+    /// machine can be asked to. A number that no packet has does no harm.
     #[inline(always)]
     pub fn fetch(&self, number: u32) {
         #[cfg(target_arch = "x86_64")]

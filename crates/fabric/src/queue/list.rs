@@ -44,7 +44,7 @@ impl List {
             self.head = PacketId::NONE;
         } else {
             self.head = packet.next;
-            // Its record was last looked at when it came, and its turn is next.
+            // Its record was last read when it came, and it is the next to leave.
             packets.fetch(packet.next.number());
         }
         (id, packet)

@@ -136,8 +136,8 @@ impl Marking {
         Duration::from_ps(if self.phantom.is_some() { 0 } else { self.quiet })
     }
 
-    /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue, in bytes; if
-    /// that of a FIFO port, in picoseconds of sending.
+    /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue,
+    /// in bytes; if that of a FIFO port, in picoseconds of sending.
     #[inline(always)]
     pub(super) fn marks(&self, now: Time, level: u64, phantom: PhantomQueue, random: &mut Random) -> bool {
         let lag = phantom.lag(now).as_ps();

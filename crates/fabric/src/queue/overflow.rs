@@ -25,8 +25,8 @@ impl Trimming {
 
     /// Whether one more header may wait, and counts it if so; `free_at`: when the link, of `rate`, is free for it.
     ///
-    /// While a header waits, no data packet starts. So how many bytes of them wait follows from the time that has passed,
-    /// without a count to keep at every packet.
+    /// While a header waits, no data packet starts. So how many bytes of them wait follows from the time that
+    /// has passed, without a count to keep at every packet.
     pub(super) fn has_room(&mut self, trim: &Trim, free_at: Time, rate: Rate) -> bool {
         let fits = rate.bytes_in(self.clear_at.since(free_at)) + trim.header <= trim.headers;
         if fits {

@@ -63,8 +63,8 @@ impl<A: Arrival> Buckets<A> {
             let mut place = next[port] as usize;
             next[port] += 1;
             debug_assert!(place < packets.len(), "a bucket has room for all packets");
-            // SAFETY: all buckets were empty, and each has room for as many packets as are dealt. The place falls no further
-            // than to where its bucket begins.
+            // SAFETY: all buckets were empty, and each has room for all packets of the call. The index falls
+            // no further than to where its bucket begins.
             unsafe {
                 while !place.is_multiple_of(Self::ROOM) && packets.get_unchecked(place - 1).is_after(packet) {
                     *packets.get_unchecked_mut(place) = *packets.get_unchecked(place - 1);

@@ -21,8 +21,8 @@ impl<L> Egress<L> {
         Self { port, link, jitter, arrival: Time::MAX }
     }
 
-    /// Independent mode: a packet arrives at a port that is not FIFO; first what is due is done. `jitter`: the largest of the switch's ports; `horizon`:
-    /// see [`super::Span::horizon`].
+    /// Independent mode: a packet arrives at a port that is not FIFO; work that is due is done first. `jitter`:
+    /// the largest of the switch's ports; `horizon`: see [`super::Span::horizon`].
     #[inline(always)]
     pub(super) fn arrive(
         &mut self,
@@ -139,8 +139,8 @@ impl<L> Egress<L> {
         }
     }
 
-    /// Does what is due first, given that nothing arrives up to `until` any more: gives the packet that leaves, and when it
-    /// arrives.
+    /// Does what is due first, given that nothing arrives up to `until` any more: gives the packet that
+    /// leaves, and when it arrives.
     #[inline(always)]
     pub(super) fn step(
         &mut self,

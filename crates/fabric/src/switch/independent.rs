@@ -97,8 +97,8 @@ impl Independent {
         next
     }
 
-    /// All packets of a window arrive, and everything due before its end is done. FIFO ports take them in order of time,
-    /// others port by port.
+    /// All packets of a window arrive, and everything due before its end is done. FIFO ports take them in
+    /// order of time, others port by port.
     #[inline(always)]
     pub(super) fn run<L, A: Arrival>(
         &mut self,

@@ -1,9 +1,10 @@
 //! The switch of simulator and emulator: routes packets to ports, and lets time pass at them. `now` is an argument.
 //!
-//! Two modes. **Ordered**: everything happens in order of (time, port) over all ports. State across ports (see [`shared`]),
-//! faults and tracers need it, and drivers with real packets have nothing else. **Independent**: ports that share nothing are
-//! served one by one, which a simulator of long windows does several times faster. In each, packets come by
-//! [`Switch::arrive`] and time passes by [`Switch::advance`]; [`Switch::run`] does both for all packets of a window.
+//! Two modes. **Ordered**: everything happens in order of (time, port) over all ports. State across ports
+//! (see [`shared`]), faults and tracers need it, and drivers with real packets have nothing else.
+//! **Independent**: ports that share nothing are served one by one, which a simulator of long windows does
+//! several times faster. In each, packets come by [`Switch::arrive`] and time passes by [`Switch::advance`];
+//! [`Switch::run`] does both for all packets of a window.
 
 mod agenda;
 mod bits;
@@ -68,7 +69,8 @@ pub enum PortEvent<'a> {
     Refused(&'a Packet),
     /// There was no room.
     Dropped(&'a Packet, &'a Port),
-    /// It was queued, as it was `before`; the record holds `after` now: the port may have marked it, or trimmed another.
+    /// It was queued, as it was `before`; the record holds `after` now: the port may have marked it, or
+    /// trimmed another.
     Queued {
         /// As it arrived.
         before: &'a Packet,
@@ -93,8 +95,8 @@ pub trait Sink<L> {
     /// A frame of the switches' own has left the switch.
     fn send_frame(&mut self, link: &L, at: Time, frame: Frame);
 
-    /// Whether the driver keeps an event for each completion: [`Self::due`] says when, and it calls [`Switch::complete`] then.
-    /// Else the switch knows itself what is due. Ordered mode only.
+    /// Whether the driver keeps an event for each completion: [`Self::due`] says when, and it calls
+    /// [`Switch::complete`] then. Else the switch knows itself what is due. Ordered mode only.
     const KEEPS_COMPLETIONS: bool = false;
 
     /// Something is due at the port of `link` at `at`.
@@ -231,8 +233,8 @@ impl<L> Switch<L> {
         }
     }
 
-    /// All packets of a window arrive, in order if the switch [wants that](Self::wants_order), and everything due before
-    /// its end is done. Gives when something is due next, or [`Time::MAX`].
+    /// All packets of a window arrive, in order if the switch [wants that](Self::wants_order), and everything
+    /// due before its end is done. Gives when something is due next, or [`Time::MAX`].
     pub fn run<A: Arrival>(
         &mut self,
         span: &Span<'_>,

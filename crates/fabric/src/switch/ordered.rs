@@ -1,4 +1,5 @@
-//! Ordered mode: everything happens in order of (time, port) over all ports, so that state across ports is met in its time.
+//! Ordered mode: everything happens in order of (time, port) over all ports, so that state across ports is
+//! met in its time.
 
 use super::agenda::Agenda;
 use super::shared::{Crossing, Effect, Effects, Frame, Shared};

@@ -95,8 +95,8 @@ impl GraphError {
 }
 
 impl Graph {
-    /// Builds the network. A switch with hosts is a ToR, one without that has a link to another site a border switch, any
-    /// other a core switch: that decides where `--threads` may cut, and the tier of a link.
+    /// Builds the network. A switch with hosts is a ToR, one without that has a link to another site a border
+    /// switch, any other a core switch: that decides where `--threads` may cut, and the tier of a link.
     ///
     /// # Errors
     /// If a name is used twice, a host has not exactly one link, to a switch, a link ends where it begins or

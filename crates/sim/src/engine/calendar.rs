@@ -1,7 +1,7 @@
 //! The calendar of pending messages and wake-ups, by window and node.
 //!
-//! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in coarse slots, which are filed
-//! into the near windows when their time comes.
+//! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in coarse slots,
+//! which are filed into the near windows when their time comes.
 #![allow(unsafe_code, reason = "keys go where chunks have room; a debug build checks it")]
 
 use super::far::Far;
@@ -17,7 +17,7 @@ const NEAR: u64 = 2 * SLOT;
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
-/// Words of a chunk, a cache line: where the keys end that were filed before, then keys. A power of two.
+/// 64-bit elements of a chunk: where the keys end that were filed before, then keys. A power of two.
 const CHUNK: u32 = 16;
 
 /// Where the chunk begins whose keys end at `end`.
@@ -61,11 +61,11 @@ pub(super) struct Calendar<M> {
     ends: Vec<u32>,
     /// One bit a node that has something to do, by window modulo [`NEAR`].
     active: Vec<u64>,
-    /// Words of a row of `active`.
+    /// 64-bit elements of a row of `active`.
     row: usize,
     /// Chunks, back to back.
     keys: Vec<u64>,
-    /// A chunk that is free; the first word of each leads to the next one.
+    /// A chunk that is free; the first element of each leads to the next one.
     free: u32,
     /// By coarse slot (window / [`SLOT`]).
     far: Far<Later>,
@@ -269,8 +269,8 @@ impl<M: Message> Calendar<M> {
         into[to..to + KEYS].copy_from_slice(keys);
     }
 
-    /// Takes the messages of full chunks, that which ends at `last` and those before. The chunk filled first comes first:
-    /// messages of one channel are then in order already.
+    /// Takes the messages of full chunks, that which ends at `last` and those before. The chunk filled first
+    /// comes first: messages of one channel are then in order already.
     fn gather_chain(&mut self, last: u32, into: &mut Vec<Packed<M>>) -> usize {
         let (mut end, mut later, mut chunks) = (last, self.free, 0);
         while end != 0 {
@@ -301,8 +301,9 @@ impl<M: Message> Calendar<M> {
         self.row
     }
 
-    /// The first window from `from` on and before `limit` in which a node has something to do; files coarse slots as they
-    /// come near, and none that begins at `limit` or later: something may yet be filed before it.
+    /// The first window from `from` on and before `limit` in which a node has something to do; files coarse
+    /// slots as they come near, and none that begins at `limit` or later: something may yet be filed before
+    /// it.
     pub(super) fn next_active(&mut self, from: u64, limit: u64) -> Option<u64> {
         // Windows before the near ones are over.
         let mut from = from.max(self.near_end.saturating_sub(NEAR));

@@ -5,8 +5,8 @@
 //! runs all of them from one queue, in global order; a windowed engine runs one node at a time over a window
 //! short enough that a message sent in it arrives in a later window of its receiver (see [`Alternation`]).
 //!
-//! **Total order**: (time, class, id, kind), see [`Key`]; what one channel brings of one class at one instant comes in the
-//! order in which it was sent. Insertion order never decides.
+//! **Total order**: (time, class, id, kind), see [`Key`]; events of one class that one channel brings at one
+//! instant come in the order in which they were sent. Insertion order never decides.
 
 mod alternation;
 mod calendar;
@@ -153,7 +153,7 @@ impl Map {
             let side = |node| alternation.group_of[node as usize];
             let is_next = alternation.groups == 1 || side(start) != side(end);
             let node = if part == part_of[start as usize] && is_next { node } else { Channel::AWAY };
-            // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
+            // Nodes with more links than there are ranks run under the oracle, which has no use for ranks.
             Channel { id, node, part, rank: (*degree - 1) as u16 | packed::IS_MESSAGE }
         };
         let ends = channels.iter().map(|&(_, end)| locations[end as usize].1).collect();
@@ -164,16 +164,16 @@ impl Map {
 
 /// Requests that a node makes of the engine while it handles events.
 pub(crate) trait Outbox<M> {
-    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away. Messages of one
-    /// channel that arrive at one instant keep the order in which they were sent; nothing for another instant is sent over
-    /// the channel in between.
+    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away.
+    /// Messages of one channel that arrive at one instant keep the order in which they were sent; nothing for
+    /// another instant is sent over the channel in between.
     fn send(&mut self, channel: &Channel, at: Time, msg: M);
 
     /// Delivers a frame in the same way; at one instant frames come before messages.
     fn send_frame(&mut self, channel: &Channel, at: Time, frame: Frame);
 
-    /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
-    /// that no longer matter.
+    /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node
+    /// ignores those that no longer matter.
     fn wake(&mut self, key: Key);
 
     /// Sends a [notification](EventClass::Notification) to a node, possibly the same one: an event whose key
@@ -221,8 +221,8 @@ pub(crate) trait Node: Send {
     /// nothing of its own is under way: it will be run again then.
     fn run(&mut self, shared: &mut Self::Shared, window: &mut Window<'_, Self::Msg>) -> Time;
 
-    /// Whether the node holds back what only a frame or a message from another one can release: then it is not idle, though
-    /// nothing of its own is under way.
+    /// Whether the node holds back what only a frame or a message from another one can release: then it is
+    /// not idle, though nothing of its own is under way.
     fn is_held(&self) -> bool {
         false
     }

@@ -32,9 +32,9 @@ pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
 /// The longest window.
 pub(crate) const MAX_WINDOW: Duration = Duration::from_ps((1 << WINDOW_BITS) - 1);
 
-/// A message or a frame: picoseconds into its window, class, rank of its channel, and the message's number or the frame's
-/// value. The message's number takes no part in the total order: what is equal otherwise keeps the order in which it was
-/// sent.
+/// A message or a frame: picoseconds into its window, class, rank of its channel, and the message's number or
+/// the frame's value. The message's number takes no part in the total order: what is equal otherwise keeps
+/// the order in which it was sent.
 #[repr(transparent)]
 pub(crate) struct Packed<M>(u64, PhantomData<M>);
 

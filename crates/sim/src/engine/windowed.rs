@@ -280,7 +280,8 @@ impl<M: Message> Windowed<M> {
         due as u64
     }
 
-    /// Files messages again that arrive where a window is cut short or later; gives how many are left of the first `due`.
+    /// Files messages again that arrive where a window is cut short or later; gives how many are left of the
+    /// first `due`.
     #[cold]
     fn keep_back(&mut self, due: usize, node: u32, bounds: &Bounds) -> usize {
         let limit = bounds.end.as_ps().wrapping_sub(bounds.start.as_ps());

@@ -23,8 +23,8 @@ impl HostCounters {
         self.arrived.1[kind] += size;
     }
 
-    /// Adds a hash of an arrival, whatever the order: time, flow, packet, and `what`: whether it was trimmed, its kind (of
-    /// data 0), its mark.
+    /// Adds a hash of an arrival, whatever the order: time, flow, packet, and `what`: whether it was trimmed,
+    /// its kind (of data 0), its mark.
     #[inline(always)]
     pub(super) fn hash(&mut self, now: Time, packet: &Packet, what: u64) {
         let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);

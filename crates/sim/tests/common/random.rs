@@ -665,7 +665,8 @@ fn trace(draw: &mut Draw, network: &Network, flows: usize) -> Trace {
     }
 }
 
-/// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured flows have ended.
+/// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured
+/// flows have ended.
 fn stop(draw: &mut Draw, span: Duration, last_start: Time, base: Base, flows: &[Flow], mtu: Bytes) -> Stop {
     let packets: u64 = flows.iter().map(|flow| flow.size.segments(mtu)).sum();
     let limit = last_start + base.rtt * 20 + base.packet * packets * 4;
@@ -933,8 +934,8 @@ fn features_of_faults(spec: &Spec, outcome: &Outcome) -> Vec<bool> {
     ]
 }
 
-/// How many first packets reach one switch at one instant: those of the flows that start first, one a host, into an empty
-/// network.
+/// How many first packets reach one switch at one instant: those of the flows that start first, one a host,
+/// into an empty network.
 fn most_at_once(spec: &Spec) -> usize {
     if !spec.jitter.is_zero() {
         return 0;

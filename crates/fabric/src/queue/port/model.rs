@@ -75,9 +75,10 @@ impl PortModel {
         }
     }
 
-    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one queue, marks at
-    /// enqueue if any, no trimming. The data queue of such a port counts to the bit: what is left to send, the rest of the
-    /// packet in service included. It follows from when the port will have sent everything.
+    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one
+    /// queue, marks at enqueue if any, no trimming. The data queue of such a port counts to the bit: what is
+    /// left to send, the rest of the packet in service included. It follows from when the port will have sent
+    /// everything.
     #[must_use]
     #[inline]
     pub const fn is_fifo(&self) -> bool {

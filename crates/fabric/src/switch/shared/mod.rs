@@ -73,8 +73,8 @@ impl Effects {
 
 /// State that the ports of one switch share. Called in order of (time, port) over all ports.
 pub trait Shared: Send + Debug {
-    /// Whether there is room for a packet of `size`, which then takes it, until [`Self::released`]. `control`: whether it is
-    /// a control packet.
+    /// Whether there is room for a packet of `size`, which then takes it, until [`Self::released`].
+    /// `control`: whether it is a control packet.
     fn admits(
         &mut self,
         now: Time,
