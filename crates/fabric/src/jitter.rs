@@ -20,8 +20,9 @@ impl Jitter {
         Self { random: Random::new(seed, Purpose::Jitter, entity), last: Time::ZERO }
     }
 
-    /// When a packet arrives that would arrive at `at`, late by up to `max` (the same for all packets; zero: off);
-    /// `vary`: whether it may be late, or just keeps the order. Call in the order in which packets leave.
+    /// The arrival of a packet that would arrive at `at`, delayed by up to `max` (equal for all packets;
+    /// zero: off); `vary`: whether it may be delayed, or just keeps the order. Call in the order in which
+    /// packets leave.
     #[inline(always)]
     pub fn arrival(&mut self, at: Time, max: Duration, vary: bool) -> Time {
         if max.is_zero() {

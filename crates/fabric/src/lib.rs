@@ -1,8 +1,9 @@
-//! What packets cross: ports, queues, markers, links, switches and topologies. No clock of its own: `now` is an argument.
+//! The network that packets cross: ports, queues, markers, links, switches and topologies. It has no clock of
+//! its own: `now` is an argument.
 //!
-//! A [`Port`] is composed, not chosen: buffer x markers x overflow x service. A [`Network`] is nodes, links and
-//! routes; [`topology`] generates them. Everything here serves the simulator (virtual time) and the emulator (real time)
-//! alike.
+//! A [`Port`] is composed, not chosen: buffer x markers x overflow x service. A [`Network`] is nodes, links
+//! and routes; [`topology`] generates them. Everything here serves the simulator (virtual time) and the
+//! emulator (real time) alike.
 #![no_std]
 #![deny(unsafe_code)]
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, Duration, HostId, NodeId, PortId, Rate};
 
-/// What a node is.
+/// The role of a node in the network.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NodeKind {
     /// Sends and receives.
@@ -25,9 +25,9 @@ pub enum NodeKind {
 pub struct Node {
     /// `host240`, `tor60`, `agg3`, `core0`, `border1`: numbered through the sites.
     pub name: String,
-    /// What it is.
+    /// The role of the node.
     pub kind: NodeKind,
-    /// The site (datacenter) it stands in, from 0.
+    /// The site (datacenter) of the node, from 0.
     pub site: u32,
 }
 
@@ -70,7 +70,7 @@ pub struct Link {
     pub delay: Duration,
     /// Where it lies.
     pub tier: Tier,
-    /// Data bytes that its port holds, where the topology says so; `None`: as its tier's.
+    /// The buffer of its port for data, in bytes, where the topology gives one; `None`: that of its tier.
     pub buffer: Option<Bytes>,
 }
 
@@ -92,7 +92,7 @@ pub struct Network {
     pub nodes: Vec<Node>,
     /// How many of them are hosts.
     pub hosts: u32,
-    /// All directed links, by [`PortId`]; those that leave one node stand together.
+    /// All directed links, by [`PortId`]; those that leave one node are consecutive.
     pub links: Vec<Link>,
     /// The first port of each node, and one past the last port of all.
     pub first_port: Vec<u32>,
@@ -101,7 +101,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Orders the links by the node they leave, then as they were added, numbers parallel ones, and finds each node's first.
+    /// Orders the links by the node they leave, then as they were added, numbers parallel ones, and finds
+    /// each node's first.
     pub(crate) fn sort_links(&mut self) {
         self.links.sort_by_key(|link| link.from);
         let mut parallel: BTreeMap<(NodeId, NodeId), u32> = BTreeMap::new();

@@ -6,9 +6,9 @@ use farspan_units::Bytes;
 /// Random early detection: never below `min`, always above `max`, linear between (Uno section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Red {
-    /// `k_min`, in bytes of the queue that is looked at.
+    /// `k_min`, in bytes of the queue that the marker reads.
     pub min: Bytes,
-    /// `k_max`, in bytes of the queue that is looked at.
+    /// `k_max`, in bytes of the queue that the marker reads.
     pub max: Bytes,
 }
 
@@ -19,7 +19,7 @@ pub struct Phantom {
     pub size: Bytes,
     /// Drain rate as a fraction of the link's rate.
     pub drain: f64,
-    /// Whether packets that the buffer refuses count as well.
+    /// Whether packets that the buffer drops count as well.
     pub count_dropped: bool,
 }
 
@@ -43,7 +43,7 @@ pub enum MarkingPoint {
     Dequeue,
 }
 
-/// What a port does with a data packet that its buffer has no room for.
+/// The handling of a data packet that the buffer of a port has no room for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Overflow {
     /// The packet is dropped.
@@ -56,12 +56,12 @@ pub enum Overflow {
 /// How a port trims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Trim {
-    /// What is left of a trimmed packet, bytes.
+    /// The size of a trimmed packet, bytes.
     pub header: Bytes,
     /// Whose payload is cut off.
     pub victim: Victim,
-    /// Bytes of headers that may wait or be on their way out; beyond them packets are dropped whole. Only headers that were
-    /// cut at this port count, as if they went before other control packets.
+    /// Bytes of headers that may wait or be on their way out; beyond them packets are dropped whole. Only
+    /// headers that were cut at this port count, as if they went before other control packets.
     pub headers: Bytes,
 }
 
@@ -70,8 +70,9 @@ pub struct Trim {
 pub enum Victim {
     /// That of the packet that arrives.
     Arriving,
-    /// By a fair coin, that of the packet that arrives, or of the last one in the data queue, whose place the arriving
-    /// one takes: exact clocks would trim the packets of one flow only (NDP section 3.1).
+    /// A fair coin decides between the packet that arrives and the last one in the data queue, whose position
+    /// the arriving packet then takes: exact clocks would trim the packets of one flow only (NDP section
+    /// 3.1).
     Coin,
 }
 
@@ -86,10 +87,10 @@ pub struct PortConfig {
     pub markers: Vec<Marker>,
     /// When to mark.
     pub marking_point: MarkingPoint,
-    /// What becomes of data packets that the buffer has no room for.
+    /// The handling of data packets that the buffer has no room for.
     pub overflow: Overflow,
-    /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that trims needs
-    /// that.
+    /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that
+    /// trims needs that.
     pub control_priority: bool,
 }
 

@@ -11,7 +11,7 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Purpose};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Group {
     first: u32,
-    /// With [`Group::LISTED`] if `first` is a place among the members.
+    /// With [`Group::LISTED`] if `first` is an index into the members.
     count: u32,
 }
 
@@ -57,8 +57,8 @@ impl RouteTable {
         Some(self.members[(first + pick(count & !Group::LISTED)) as usize])
     }
 
-    /// The group of these ports. A switch leads most leaves to the same ports: those that were added last are not kept
-    /// twice, and consecutive ones not at all, which keeps the table small enough to stay in the cache.
+    /// The group of these ports. A switch has the same ports towards most leaves: the members that were added
+    /// last are reused, and consecutive ports are not listed at all, which keeps the table small.
     fn group(&mut self, ports: impl Iterator<Item = PortId>) -> Group {
         let old = self.members.len();
         self.members.extend(ports);
@@ -84,11 +84,11 @@ pub struct Routes {
     pub leaf_of: Vec<u32>,
     /// By node; hosts have empty tables.
     pub tables: Vec<RouteTable>,
-    /// Whether equal-cost ways have equal links.
+    /// Whether all equal-cost paths have equal links.
     even: bool,
 }
 
-/// The way from one host to another: every link of one of the equal-cost paths, and what it adds up to.
+/// A path from one host to another: every link of one of the equal-cost paths, and the sums over them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RoutedPath {
     /// Its links, the sender's NIC first.
@@ -96,8 +96,8 @@ pub struct RoutedPath {
 }
 
 impl Routes {
-    /// All shortest paths by number of links, but where the network names the ports itself; `seed` salts the hashes, each
-    /// with the switch's name.
+    /// All shortest paths by number of links, but where the network names the ports itself; `seed` salts the
+    /// hashes, each with the switch's name.
     #[must_use]
     pub fn new(network: &Network, seed: u64) -> Self {
         let hosts = network.hosts as usize;
@@ -130,7 +130,7 @@ impl Routes {
         routes
     }
 
-    /// Puts the ports that the network names in the place of others, but for those to be avoided.
+    /// Replaces ports by those that the network names, except those to be avoided.
     fn add_named_groups(&mut self, network: &Network, leaves: &[NodeId], avoided: &BTreeSet<PortId>) {
         for named in &network.groups {
             let Ok(leaf) = leaves.binary_search(&named.leaf) else { continue };
@@ -153,7 +153,7 @@ impl Routes {
         })
     }
 
-    /// Switches that packets to a leaf (the first) would go round for ever, if there are any.
+    /// Switches that form a routing loop for packets to a leaf (the first), if there is one.
     #[must_use]
     pub fn routing_loop(&self, network: &Network) -> Option<(NodeId, Vec<NodeId>)> {
         let leaves = leaves(network);
@@ -171,7 +171,7 @@ impl Routes {
             if done[first.index()] {
                 continue;
             }
-            // Depth first: the switches on the way, each with those that it leads to and are still to be seen.
+            // Depth first: the switches on the path, each with its successors that are still to be visited.
             let mut way = alloc::vec![(first, next(first))];
             while let Some((node, ahead)) = way.last_mut() {
                 let Some(to) = ahead.pop() else {
@@ -190,8 +190,9 @@ impl Routes {
         None
     }
 
-    /// The shortest paths that avoid some links, where there are any: a switch without such a path to a leaf keeps the
-    /// routes that it has. (It leads only to others like it, or to a link that is avoided: packets do not routing_loop.)
+    /// The shortest paths that avoid some links, where there are any: a switch without such a path to a leaf
+    /// keeps the routes that it has. (It leads only to others like it, or to a link that is avoided: there is
+    /// no routing loop.)
     #[must_use]
     pub fn avoiding(&self, network: &Network, links: &BTreeSet<PortId>) -> Self {
         let mut routes = self.clone();
@@ -208,15 +209,16 @@ impl Routes {
         }
         let around = routes.clone();
         routes.add_named_groups(network, &leaves(network), links);
-        // Named ports and ways around a link may lead in circles together: then ways around it alone hold.
+        // Named ports and paths around a link may form a routing loop together: then only the paths around
+        // the link are used.
         if routes.routing_loop(network).is_some() { around } else { routes }
     }
 
-    /// One of the equal-cost ways from `from` to `to`. In the generated topologies all have the same links by tier;
-    /// elsewhere it is one on which a packet of 4 KiB is fastest.
+    /// One of the equal-cost paths from `from` to `to`. In the generated topologies all have the same links
+    /// by tier; elsewhere it is one on which a packet of 4 KiB is fastest.
     ///
     /// # Panics
-    /// If there is no way.
+    /// If there is no path.
     #[must_use]
     pub fn path(&self, network: &Network, from: HostId, to: HostId) -> RoutedPath {
         let first = PortId(network.first_port[from.index()]);
@@ -260,7 +262,8 @@ fn own_hosts(network: &Network, leaf: NodeId, number: u32) -> (u32, HostId, Vec<
     (number, HostId(first), own)
 }
 
-/// Whether all ways of equally many links take equally long: links of one kind are equal, and no ports are named.
+/// Whether all paths of equally many links take equally long: links of one kind are equal, and no ports are
+/// named.
 fn is_even(network: &Network) -> bool {
     let kind = |tier: Tier| if tier == Tier::Border { Tier::Fabric } else { tier };
     let mut first = BTreeMap::new();
@@ -271,12 +274,12 @@ fn is_even(network: &Network) -> bool {
         })
 }
 
-/// What decides between equal-cost ways of different links.
+/// The packet size by which equal-cost paths of different links are compared.
 const REFERENCE: Bytes = Bytes::new(4096);
 
 impl Routes {
-    /// The time from a switch to a host, on the fastest of the equal-cost ways; `known` gets it, with the port to take, for
-    /// every switch on any of them.
+    /// The time from a switch to a host, on the fastest of the equal-cost paths. `known` gets it, with the
+    /// port to take, for every switch on any of them.
     fn fastest(
         &self,
         network: &Network,
@@ -385,8 +388,8 @@ impl View<'_> {
         switches
     }
 
-    /// Gives every switch its group towards each leaf. The leaves of a pod stand behind the same switches, and share the
-    /// groups of all the others: there is one search a pod.
+    /// Gives every switch its group towards each leaf. The leaves of a pod are behind the same switches, and
+    /// share the groups of all other switches: there is one search a pod.
     fn add_groups(self, leaves: &[NodeId], tables: &mut [RouteTable]) {
         let mut beyond = BTreeMap::new();
         for &leaf in leaves {
@@ -435,7 +438,7 @@ impl View<'_> {
 }
 
 impl RoutedPath {
-    /// Propagation and processing along the way.
+    /// Propagation and processing along the path.
     #[must_use]
     pub fn delay(&self, network: &Network) -> Duration {
         self.links.iter().map(|port| network.links[port.index()].delay).sum()

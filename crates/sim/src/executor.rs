@@ -14,15 +14,15 @@ use farspan_fabric::switch::Buckets;
 use farspan_fabric::{MovedPacket, PacketId, Packets};
 use farspan_units::{Duration, NodeId, Time};
 
-/// Below it a window holds too little to be worth its while, and at zero there is none: the oracle runs instead, with
-/// the same outcome.
+/// The shortest worthwhile lookahead: with less a window holds too few events, and at zero there is none. The
+/// oracle runs instead, with the same outcome.
 const MIN_WINDOW: Duration = Duration::from_ns(1);
 
 /// Threads that meet more often wait for each other longer than they work: one thread runs instead.
 const MIN_EPOCH: Duration = Duration::from_ns(200);
 
-/// Lookaheads of an epoch: threads that meet sooner run all nodes together, since windows that a meeting cuts short cost
-/// more.
+/// Lookaheads of an epoch: threads that meet sooner run all nodes together, since windows that a meeting cuts
+/// short cost more.
 const MIN_LOOKAHEADS: u64 = 8;
 
 /// Events between two reports of progress.
@@ -75,17 +75,17 @@ impl Message for PacketId {
 
     #[inline(always)]
     unsafe fn from_number(number: u32) -> Self {
-        // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part whose slab gave it
-        // out: packets that cross are copied (see `PartitionState`).
+        // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part
+        // whose slab gave it out: packets that cross are copied (see `PartitionState`).
         unsafe { Self::from_number(number) }
     }
 }
 
-/// What the nodes of one part share, so that it stays in cache. No node decides by it.
+/// State that the nodes of one part share. It never influences the outcome.
 pub(crate) struct Common {
     /// Room for the packets of the part.
     pub(crate) packets: Packets,
-    /// Room to deal the packets of a window to ports in.
+    /// Per-port buckets for the packets of a window.
     pub(crate) buckets: Buckets<Arriving<PacketId>>,
     /// How much longer data packets took than through an empty network.
     pub(crate) delays: DelayHistogram,
@@ -94,8 +94,8 @@ pub(crate) struct Common {
 impl Common {
     #[allow(unsafe_code, reason = "a part uses its own numbers")]
     fn new() -> Self {
-        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see `PartitionState`), and the
-        // engines hand a node what was sent to it in the same part.
+        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see
+        // `PartitionState`), and the engines hand a node what was sent to it in the same part.
         let packets = unsafe { Packets::new() };
         Self { packets, buckets: Buckets::default(), delays: DelayHistogram::default() }
     }
@@ -138,7 +138,8 @@ impl Executor {
     pub(crate) fn new(spec: &Spec, kind: EngineKind) -> Self {
         let links = &spec.network.links;
         let nodes = spec.network.nodes.len();
-        // The lookahead: no message arrives sooner than the shortest link lets it, and no word sooner than its delay.
+        // The lookahead: no message arrives sooner than the shortest link lets it, and no notification sooner
+        // than its delay.
         let words = Triggers::shortest_delay(&spec.triggers, &spec.flows);
         let lookahead = links.iter().map(|link| link.delay).chain(words).min().unwrap_or(MAX_WINDOW);
         let degree = (0..nodes as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
@@ -187,15 +188,15 @@ impl Executor {
     }
 }
 
-/// How many threads a run takes: no more than there are sites or, beyond these, pods to run side by side, and one where
-/// threads would meet too often or the oracle stands in.
+/// Number of threads of a run: no more than there are sites or, beyond these, pods to run side by side, and
+/// one where threads would meet too often or the oracle runs.
 #[must_use]
 pub fn threads(spec: &Spec, engine: EngineKind) -> u16 {
     Executor::new(spec, engine).map.sizes.len() as u16
 }
 
-/// How many sides of a network run by alternation: two where short links lead from one to the other only, which makes windows
-/// longer, else one; none under the oracle.
+/// Number of groups of nodes that run in alternating windows: two where short links only lead from one group
+/// to the other, which makes windows longer, else one; none under the oracle.
 #[must_use]
 pub fn groups(spec: &Spec, engine: EngineKind) -> u8 {
     Executor::new(spec, engine).alternation.map_or(0, |alternation| alternation.groups)
@@ -244,7 +245,7 @@ impl Engine {
         }
     }
 
-    /// What nodes share, by part.
+    /// The shared state of nodes, by part.
     pub(crate) fn common(&self) -> Vec<&Common> {
         match self {
             Self::Windowed(engine) => engine.parts.iter().map(|part| &part.shared).collect(),

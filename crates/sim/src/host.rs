@@ -29,7 +29,7 @@ use std::sync::Arc;
 const TIMEOUT: u8 = 0;
 const PACER: u8 = 1;
 
-/// What the sender of a flow that has ended has sent: each byte once, parity, and what was sent again.
+/// Bytes that the sender of a flow that has ended has sent: each byte once, parity, and retransmissions.
 fn sent_bytes(size: Bytes, counters: &SenderCounters) -> Bytes {
     size + counters.parity_bytes + counters.retransmitted_bytes
 }
@@ -56,7 +56,7 @@ pub(crate) struct Host {
     pub(crate) instruments: Option<Box<Instrumentation>>,
 }
 
-/// The way of a data packet from the endpoint to the NIC.
+/// The outbox of a data packet from the endpoint to the NIC.
 struct ToNic<'a, O> {
     now: Time,
     from: HostId,
@@ -131,8 +131,8 @@ impl Host {
         self.flush(out);
     }
 
-    /// The same, with what the NIC and the timers are to do kept to itself. At one instant the NIC comes first, then what
-    /// arrives or was asked for, then the timers.
+    /// Handles all events of a window; NIC and timer events are kept by the host itself. At one instant the
+    /// NIC comes first, then events that arrive or were asked for, then the timers.
     #[inline(never)]
     pub(crate) fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
@@ -148,7 +148,7 @@ impl Host {
         self.run_through::<true>(common, window)
     }
 
-    /// `ASKED`: whether there may be events that were asked for, or it is watched.
+    /// `ASKED`: whether there may be events that were asked for, or the host is instrumented.
     #[inline(always)]
     fn run_through<const ASKED: bool>(
         &mut self,
@@ -161,7 +161,7 @@ impl Host {
             None if ASKED => window.next_at(),
             None => Time::MAX,
         };
-        // The time of the last event that was more than a look.
+        // The time of the last event that was not a sample.
         let mut now = Time::ZERO;
         let mut next = ahead(window, messages);
         loop {
@@ -170,8 +170,8 @@ impl Host {
             if next >= free || next >= timeout {
                 let (transmit, timeout) = (self.next_transmit().max(free), timeout.max(now));
                 let first = next.min(timeout);
-                // After an event that gave the NIC something to do, and when it becomes free while a packet waits, it is its
-                // turn.
+                // The NIC is next after an event that gave it something to do, and when it becomes free while
+                // a packet waits.
                 if transmit < first || (transmit == first && (transmit == free || transmit <= now)) {
                     now = now.max(transmit);
                     if now >= window.end() {
@@ -201,7 +201,7 @@ impl Host {
         self.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
-    /// The next event of those that arrive or were asked for; says whether it was only a look.
+    /// Handles the next event of those that arrive or were asked for; returns whether it was only a sample.
     fn asked(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> bool {
         let (key, payload) = window.next().expect("an event is there");
         match (key.class(), payload) {
@@ -239,7 +239,8 @@ impl Host {
         free.into_iter().for_each(|flow| self.released(now, flow));
     }
 
-    /// Tells other hosts what they wait for. They hear of it after the window, so its end is soon enough.
+    /// Notifies other hosts that wait for its flows. Notifications arrive after the window, so its end is
+    /// soon enough.
     #[inline]
     fn flush(&mut self, out: &mut impl Outbox<PacketId>) {
         for (host, at, trigger) in self.waiting.notifications.drain(..) {
@@ -247,7 +248,7 @@ impl Host {
         }
     }
 
-    /// Word has come that flows elsewhere have ended.
+    /// A notification that flows elsewhere have ended.
     fn on_notify(&mut self, now: Time, trigger: u32) {
         let plan = Arc::clone(&self.plan);
         self.waiting.under_way -= 1;
@@ -262,7 +263,7 @@ impl Host {
         }
     }
 
-    /// What traces its flows, if any is traced, and what there is to look at.
+    /// The tracer of its flows, if any is traced, and the endpoint to read.
     fn tracer(&mut self) -> Option<(&mut FlowTracer, &Endpoint)> {
         Some((self.instruments.as_mut()?.flows.as_mut()?, &self.endpoint))
     }
@@ -319,8 +320,8 @@ impl Host {
         self.endpoint.next_timeout()
     }
 
-    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once, [`Time::MAX`], none
-    /// waits.
+    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once,
+    /// [`Time::MAX`], none waits.
     #[inline]
     fn next_transmit(&self) -> Time {
         if self.endpoint.has_replies() {
@@ -332,7 +333,7 @@ impl Host {
         }
     }
 
-    /// The switch says that data must wait, or may go on.
+    /// A frame of the switch: data must wait, or may go on.
     #[cold]
     fn on_frame(&mut self, frame: Frame) {
         self.nic.gate =
@@ -344,8 +345,8 @@ impl Host {
         self.nic.gate == Gate::Closed && self.endpoint.next_data() != Time::MAX
     }
 
-    /// The NIC, which is free, takes the endpoint's next packet; says whether there was one. `WATCHED`: whether the host may
-    /// be watched.
+    /// The NIC, which is free, takes the endpoint's next packet; returns whether there was one. `WATCHED`:
+    /// whether the host may be instrumented.
     #[inline(always)]
     fn transmit<const WATCHED: bool>(
         &mut self,
@@ -437,7 +438,7 @@ impl Host {
         }
     }
 
-    /// What happened to its traced flows, and at its NIC.
+    /// The events of its traced flows, and of its NIC.
     pub(crate) fn take_trace(&mut self) -> (Vec<FlowEvent>, Vec<PacketEvent>) {
         let Some(instruments) = &mut self.instruments else { return Default::default() };
         let flows = instruments.flows.as_mut().map(FlowTracer::take).unwrap_or_default();

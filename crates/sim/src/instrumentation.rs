@@ -1,5 +1,5 @@
-//! What is done where a node's packets leave if its links have faults or its ports are traced: an outbox around the
-//! engine's holds them until the order in which they left is known.
+//! Instrumentation of a node whose links have faults or whose ports are traced: an outbox around the engine's
+//! holds the packets that leave until the order in which they left is known.
 
 use crate::engine::{Channel, Frame, Key, Outbox};
 use crate::port_tracer::PortTracer;
@@ -7,7 +7,7 @@ use crate::trace::FlowTracer;
 use farspan_fabric::{NodeFaults, PacketId, Packets};
 use farspan_units::{PortId, Time};
 
-/// Faults and traces of one node. A node with a watch handles its events in order of time.
+/// Faults and traces of one node. A node with instrumentation handles its events in order of time.
 #[derive(Default)]
 pub(crate) struct Instrumentation {
     /// Of its links, if there are any.
@@ -20,7 +20,7 @@ pub(crate) struct Instrumentation {
 }
 
 impl Instrumentation {
-    /// `None` if there is nothing to instruments.
+    /// `None` if there is nothing to instrument.
     pub(crate) fn new(
         faults: Option<NodeFaults>,
         port_tracer: Option<PortTracer>,
@@ -30,7 +30,8 @@ impl Instrumentation {
         any.then(|| Box::new(Self { faults, port_tracer, flows, held: Held::default() }))
     }
 
-    /// Sends on what no fault takes. Faults see packets in the order in which they left, by time, then port.
+    /// Sends on the packets that no fault takes. Faults see packets in the order in which they left, by time,
+    /// then port.
     pub(crate) fn release(&mut self, packets: &mut Packets, out: &mut impl Outbox<PacketId>) {
         let Self { faults, port_tracer, held, .. } = self;
         held.0.sort_unstable_by_key(|departure| (departure.at, departure.channel.id));

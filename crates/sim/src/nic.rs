@@ -1,5 +1,5 @@
-//! A host's uplink: a transmitter without a queue. It takes a packet only when it is free, so that when the packet leaves
-//! and arrives is known when it is taken.
+//! A host's uplink: a transmitter without a queue. It takes a packet only when it is free, so that the times
+//! at which the packet leaves and arrives are known when it is taken.
 
 use crate::engine::{Channel, Outbox};
 use crate::outcome::Amount;
@@ -42,7 +42,7 @@ pub(crate) struct Nic {
     last: Bytes,
     /// Data, then control packets: the runs that go on.
     runs: [Run; 2],
-    /// What was taken before these runs.
+    /// Packets taken before these runs.
     past: [Amount; 2],
     /// Bytes of data in transmission before the run that goes on, integrated over time.
     past_integral: u128,
@@ -134,7 +134,7 @@ impl Nic {
         self.past[kind] + self.runs[kind].amount()
     }
 
-    /// What had left before `end`.
+    /// The counters of packets that had left before `end`.
     pub(crate) fn counters(&self, end: Time) -> PortCounters {
         let mut sent = self.sent(0) + self.sent(1);
         if self.free_at >= end && sent.packets > 0 {

@@ -1,9 +1,9 @@
-//! What a run gives back.
+//! The outcome of a run.
 
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_units::{Bytes, Duration, FlowId, PortId, Time};
 
-/// What a port did.
+/// The outcome of a port.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortOutcome {
     /// `FROM->TO#n`.
@@ -12,7 +12,7 @@ pub struct PortOutcome {
     pub sent_bytes: Bytes,
     /// Packets sent, of any kind.
     pub sent_packets: u64,
-    /// Packets refused by a full buffer, or lost.
+    /// Packets dropped at a full buffer, or lost.
     pub dropped_packets: u64,
     /// Of them, those lost by faults.
     pub lost_packets: u64,
@@ -28,7 +28,7 @@ pub struct PortOutcome {
     pub utilization: f64,
 }
 
-/// What a sample is of.
+/// The quantity that a sample measures.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum ProbeKind {
     /// Receiver goodput over the last interval, bit/s.
@@ -59,7 +59,7 @@ pub enum SampleId {
 pub struct Sample {
     /// When.
     pub at: Time,
-    /// What.
+    /// The quantity.
     pub probe: ProbeKind,
     /// Whose.
     pub id: SampleId,
@@ -67,12 +67,12 @@ pub struct Sample {
     pub value: f64,
 }
 
-/// What was traced.
+/// The events that were traced.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traced {
-    /// What happened to flows: by flow, then end, then time.
+    /// The events of flows: by flow, then end, then time.
     pub flows: Vec<FlowEvent>,
-    /// What happened to packets at ports: by time, then port.
+    /// The events of packets at ports: by time, then port.
     pub packets: Vec<PacketEvent>,
 }
 
@@ -113,13 +113,13 @@ pub struct Totals {
     pub control_sent: Amount,
     /// Control packets that reached their host.
     pub control_delivered: Amount,
-    /// Packets refused by full buffers, or lost by faults.
+    /// Packets dropped at full buffers, or lost by faults.
     pub dropped: Amount,
     /// Packets still in the network at the end.
     pub in_network: Amount,
     /// Data packets trimmed, whatever became of them then.
     pub trimmed: u64,
-    /// What was cut off them.
+    /// Bytes cut off trimmed packets.
     pub cut_bytes: Bytes,
     /// Data packets that arrived marked.
     pub ecn_marked: u64,
@@ -147,7 +147,7 @@ pub struct Outcome {
     pub ports: Vec<PortOutcome>,
     /// In order of time, then probe, then id.
     pub samples: Vec<Sample>,
-    /// What was traced.
+    /// The traced events.
     pub trace: Traced,
     /// Sums.
     pub totals: Totals,

@@ -1,4 +1,5 @@
-//! How a network is cut into parts, one for a thread: between sites first, where the way is longest, then between pods.
+//! Cutting a network into parts, one for a thread: between sites first, where delays are longest, then
+//! between pods.
 
 use farspan_fabric::{Network, NodeKind};
 use farspan_units::Duration;
@@ -33,7 +34,7 @@ pub(crate) fn cut(network: &Network, parts: u16) -> Cut {
     Cut { part_of, epoch }
 }
 
-/// Deals pods to parts in order; switches above the pods are dealt among the parts in order, too.
+/// Assigns pods to parts in order; switches above the pods are assigned to the parts in order, too.
 fn by_pod(network: &Network, parts: u16) -> Vec<u16> {
     let pods = pods(network);
     let count = pods.iter().flatten().max().map_or(0, |&last| last + 1);
@@ -50,7 +51,8 @@ fn by_pod(network: &Network, parts: u16) -> Vec<u16> {
     pods.iter().map(part).collect()
 }
 
-/// The pod of each host, ToR and aggregation switch: what hangs together without core and border switches.
+/// The pod of each host, ToR and aggregation switch: the nodes that are connected without core and border
+/// switches.
 fn pods(network: &Network) -> Vec<Option<u32>> {
     let inside =
         |node: usize| matches!(network.nodes[node].kind, NodeKind::Host | NodeKind::Tor | NodeKind::Agg);

@@ -1,4 +1,5 @@
-//! What is fixed before a run: who sends what to whom, over which path. Read by every node, written by none.
+//! The plan of a run, fixed before it starts: who sends what to whom, over which path. Read by every node,
+//! written by none.
 
 use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, Spec};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
-    /// What its sender shares with others, of [`Plan`]'s.
+    /// The index of the route in [`Plan`] that its sender shares with others.
     route: u32,
     /// How many packets its message has, parity included.
     packets: u32,
@@ -22,7 +23,7 @@ pub(crate) struct FlowPlan {
     pub(crate) ideal_fct: Duration,
     /// Propagation and processing, one way.
     propagation: Duration,
-    /// Serialisation over all links of the way, 2^-16 picoseconds a byte.
+    /// Serialisation over all links of the path, 2^-16 picoseconds a byte.
     byte_time: u64,
 }
 
@@ -59,7 +60,7 @@ pub(crate) struct Plan {
     /// When routes change, and to what.
     pub(crate) reroutes: Vec<(Time, Arc<Routes>)>,
     routes: Routes,
-    /// What senders share, one for each path and scheme that differ.
+    /// Routes that senders share, one for each path and scheme that differ.
     shared: Vec<Arc<Route>>,
     buffers: Vec<Bytes>,
     intra_base_rtt: Duration,
@@ -135,12 +136,12 @@ impl Plan {
         routed.one_way(&self.network, self.mss + self.header) + self.ack_time(routed)
     }
 
-    /// The way back of an ACK: the reverse links have the same rates and delays.
+    /// The path of an ACK back: the reverse links have the same rates and delays.
     fn ack_time(&self, routed: &RoutedPath) -> Duration {
         routed.one_way(&self.network, self.header)
     }
 
-    /// `known`: the position of each path among what senders share.
+    /// `known`: the position of each path among the routes that senders share.
     fn flow(&mut self, flow: &Flow, known: &mut BTreeMap<Path, u32>) -> FlowPlan {
         let routed = self.routes.path(&self.network, flow.src, flow.dst);
         let packets = flow.size.segments(self.mss).max(1);
@@ -163,7 +164,7 @@ impl Plan {
         }
     }
 
-    /// What a sender knows of its path.
+    /// The properties of its path that a sender knows.
     fn path(&self, routed: &RoutedPath, class: Class) -> Path {
         let base_rtt = self.base_rtt(routed);
         let line_rate = self.network.links[routed.links[0].index()].rate;

@@ -27,7 +27,8 @@ fn marked(now: Time, port: &Port) -> Remark {
     Remark::Marked { queue: port.queued(now), phantom: port.phantom(now) }
 }
 
-/// What comes first at a port at one instant: what leaves, then what is discarded because the link stops, then what arrives.
+/// The order of events of one instant at a port: packets that leave, then those discarded because the link
+/// stops, then arrivals.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Rank {
     Leaves,
@@ -132,7 +133,7 @@ impl PortTracer {
         self.events.push((rank, event));
     }
 
-    /// What happened, in order of time, then port.
+    /// The events, in order of time, then port.
     pub(crate) fn take(&mut self) -> Vec<PacketEvent> {
         let mut events = std::mem::take(&mut self.events);
         events.sort_by_key(|(rank, event)| (event.at, event.port, *rank));

@@ -1,4 +1,4 @@
-//! Probes: looks at flows and ports at intervals. They read and never write.
+//! Probes: samples of flows and ports at intervals. They read and never write.
 
 use crate::engine::{EventClass, Key};
 use crate::outcome::{ProbeKind, Sample, SampleId};
@@ -10,7 +10,7 @@ use farspan_units::{Bytes, Duration, FlowId, NodeId, PortId, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Kinds of a node's probe events: a look at flows, or at ports.
+/// Kinds of a node's probe events: a sample of flows, or of ports.
 pub(crate) const FLOWS: u8 = 0;
 pub(crate) const PORTS: u8 = 1;
 
@@ -19,7 +19,7 @@ pub(crate) struct Samplers {
     by_host: BTreeMap<u32, FlowSampler>,
     by_port: BTreeMap<u32, Series>,
     intervals: [Option<Duration>; 2],
-    /// When the nodes asked for begin to look.
+    /// When the nodes asked for begin to sample.
     pub(crate) first_samples: Vec<(NodeId, Key)>,
 }
 
@@ -48,7 +48,7 @@ impl Samplers {
         self.first_samples.extend(self.intervals[usize::from(kind)].map(reading));
     }
 
-    /// What looks at the flows of a host.
+    /// The sampler of the flows of a host.
     pub(crate) fn flows(&mut self, host: NodeId) -> FlowSampler {
         let sampler = self.by_host.remove(&host.0).unwrap_or_default();
         if !sampler.received.is_empty() || !sampler.sent.is_empty() {
@@ -57,7 +57,7 @@ impl Samplers {
         sampler
     }
 
-    /// What looks at the ports of a node.
+    /// The sampler of the ports of a node.
     pub(crate) fn ports(&mut self, node: NodeId, ports: Range<u32>) -> PortSampler {
         let port = |(&id, &series): (&u32, &Series)| (PortId(id), series, Duration::ZERO);
         let ports: Vec<_> = self.by_port.range(ports).map(port).collect();
@@ -68,10 +68,10 @@ impl Samplers {
     }
 }
 
-/// Looks at some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.
+/// Samples some flows of a host: the rates of those it receives, the windows and RTTs of those it sends.
 #[derive(Default)]
 pub(crate) struct FlowSampler {
-    /// With the goodput at the last look.
+    /// With the goodput at the last sample.
     received: Vec<(FlowId, Bytes)>,
     sent: Vec<FlowId>,
     series: Series,
@@ -122,7 +122,7 @@ impl FlowSampler {
     }
 }
 
-/// What can be seen of a port.
+/// The readings of a port.
 pub(crate) struct PortReading {
     /// Time spent sending so far.
     pub(crate) busy: Duration,
@@ -139,10 +139,10 @@ impl PortReading {
     }
 }
 
-/// Looks at some ports of a node.
+/// Samples some ports of a node.
 #[derive(Default)]
 pub(crate) struct PortSampler {
-    /// With what is sampled, and the busy time at the last look.
+    /// With the series to sample, and the busy time at the last sample.
     ports: Vec<(PortId, Series, Duration)>,
     last: Time,
     samples: Vec<Sample>,

@@ -1,11 +1,11 @@
-//! Headers in packet records: the words that the fabric leaves to the driver.
+//! Headers in packet records: the fields that the fabric leaves to the driver.
 //!
-//! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded, they stand
-//! beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from packet to packet; what all
-//! packets of a message say alike, the plan does ([`MessageFacts`]).
+//! A data packet names its sender and its flow's profile: the receiver's ACK goes there. Where it is coded,
+//! they stand beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from
+//! packet to packet; what all packets of a message say alike, the plan does ([`MessageFacts`]).
 //!
-//! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the flow's sender by
-//! its flow.
+//! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the
+//! flow's sender by its flow.
 
 use farspan_fabric::Packet;
 use farspan_transport::balance::Entropy;
@@ -21,7 +21,8 @@ const NACK: u8 = 3;
 const BLOCK_NACK: u8 = 7;
 pub(crate) const CODED: u8 = 8;
 
-/// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less than 70 s.
+/// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less
+/// than 70 s.
 const TIME_BITS: u32 = 46;
 /// Bits of a host's number in a record ([`Packet::MAX_HOSTS`]); the profile stands above.
 const HOST_BITS: u32 = Packet::MAX_HOSTS.trailing_zeros();
@@ -38,13 +39,13 @@ pub(crate) struct MessageFacts {
     pub layout: Option<Layout>,
 }
 
-/// Who sent a data packet, and its flow's profile, in a word.
+/// The sender of a data packet and its flow's profile, packed in 32 bits.
 #[inline]
 pub(crate) const fn sender(from: HostId, profile: u8) -> u32 {
     from.0 | (profile as u32) << HOST_BITS
 }
 
-/// Takes apart the word that [`sender`] made.
+/// Unpacks the number that [`sender`] made.
 #[inline]
 const fn host_and_profile(word: u32) -> (HostId, u8) {
     (HostId(word & ((1 << HOST_BITS) - 1)), (word >> HOST_BITS) as u8)
@@ -122,7 +123,8 @@ pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
     (from, Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile })
 }
 
-/// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: what stands beside the record.
+/// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: the state kept beside
+/// the record.
 #[inline]
 pub(crate) fn coded(packet: &Packet, side: u32, now: Time, message: MessageFacts) -> (HostId, Coded) {
     let layout = message.layout.expect("a message whose packets are coded has a layout");
@@ -145,7 +147,7 @@ pub(crate) fn ack(packet: &Packet, now: Time) -> Feedback {
     }
 }
 
-/// Unpacks what a receiver says at `now`.
+/// Unpacks a receiver's feedback at `now`.
 pub(crate) fn feedback(packet: &Packet, now: Time) -> Feedback {
     let Packet { flow, words: [seq, second, third], .. } = *packet;
     match packet.kind() {

@@ -1,7 +1,7 @@
 //! Rows of numbers in as few bytes as they need: what is kept of each of millions of flows until the run ends.
 
-/// A list of rows of `K` numbers, and of `N` more that are mostly zero. It grows at its end and is read from its start. A
-/// number takes a byte for each seven of its bits; of the `N`, those that are zero take a bit.
+/// A list of rows of `K` numbers, and of `N` more that are mostly zero. It grows at its end and is read from
+/// its start. A number takes a byte for each seven of its bits; of the `N`, those that are zero take a bit.
 #[derive(Default)]
 pub(crate) struct Rows<const K: usize, const N: usize = 0> {
     bytes: Vec<u8>,

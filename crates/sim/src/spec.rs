@@ -1,4 +1,4 @@
-//! What a run is given.
+//! The specification of a run.
 
 use crate::outcome::ProbeKind;
 use farspan_fabric::switch::shared;
@@ -33,12 +33,12 @@ pub enum Rule {
     Next,
 }
 
-/// Flows that start when others have started or ended, and not before their own start. Without any to wait for they never
-/// start.
+/// Flows that start when others have started or ended, and not before their own start. Without any to wait
+/// for they never start.
 ///
-/// The host that sees a start or an end tells the hosts of the waiting flows. Its own flows hear of it at once, others after `delay`;
-/// under [`Rule::Next`], unless everything happens on one host, all of them after `delay`. Every flow starts `pause` later
-/// than that.
+/// The host that sees a start or an end notifies the hosts of the waiting flows. Its own flows are notified
+/// at once, others after `delay`; under [`Rule::Next`], unless everything happens on one host, all of them
+/// after `delay`. Every flow starts `pause` later than that.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Trigger {
     /// How it starts its flows.
@@ -51,10 +51,10 @@ pub struct Trigger {
     pub delivered: Vec<FlowId>,
     /// The flows to start, in order. No other trigger starts them.
     pub targets: Vec<FlowId>,
-    /// How long word takes from host to host. Short ones make the engine's windows short.
+    /// The delay of a notification from host to host. Short ones make the engine's windows short.
     pub delay: Duration,
-    /// How much later the flows start: what a host does in between, such as computing. Zero: at once. Short ones make the
-    /// engine's windows short.
+    /// The pause before the flows start: time that a host spends in between, such as computing. Zero: they
+    /// start at once. Short ones make the engine's windows short.
     pub pause: Duration,
 }
 
@@ -74,7 +74,7 @@ pub enum InitialWindow {
 pub enum EngineKind {
     /// Windows of time, one node at a time: the fast one.
     Windowed,
-    /// The same on up to so many threads: one for a site, or for some pods. See [`crate::threads`].
+    /// Windows of time on up to so many threads: one for a site, or for some pods. See [`crate::threads`].
     Threads(u16),
     /// One thread and windows of a quarter of the length, which must change nothing.
     QuarterWindow,
@@ -124,7 +124,7 @@ impl Default for Series {
     }
 }
 
-/// When to look at the world; looking changes nothing.
+/// When to sample the world; sampling changes nothing.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Probes {
     /// Interval of the receivers' goodput, the senders' window and RTT; `None`: off.
@@ -137,11 +137,11 @@ pub struct Probes {
     pub queue_ports: Vec<PortId>,
     /// Ports of which only the utilisation is sampled, at the same interval.
     pub links: Vec<PortId>,
-    /// What is sampled of flows and of `queue_ports`.
+    /// The quantities that are sampled of flows and of `queue_ports`.
     pub series: Series,
 }
 
-/// What is traced.
+/// The flows and ports that are traced.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// Flows, both ends of each.
@@ -180,9 +180,9 @@ pub struct Spec {
     pub shared: shared::Config,
     /// The messages, by flow id.
     pub flows: Vec<Flow>,
-    /// What makes some of them wait for others.
+    /// The triggers that make some flows wait for others.
     pub triggers: Vec<Trigger>,
-    /// What goes wrong with the links.
+    /// The faults of the links.
     pub faults: Vec<Fault>,
     /// Scheme of intra-DC flows.
     pub intra: Arc<Scheme>,
@@ -196,16 +196,16 @@ pub struct Spec {
     pub initial_window: InitialWindow,
     /// Largest send jitter, uniform per data packet, order kept; zero: off.
     pub jitter: Duration,
-    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data behind as
-    /// they send when its service begins; zero: off. Without it, saturated ports with exact clocks lock the drop-tail queue
-    /// behind them to one of its inputs. A port without a backlog adds nothing, so an empty network keeps its exact
-    /// delays.
+    /// Largest jitter, uniform per data packet, order kept, of switch ports that leave at least as much data
+    /// behind as they send when its service begins; zero: off. Without it, saturated ports with exact clocks
+    /// lock the drop-tail queue behind them to one of its inputs. A port without a backlog adds nothing, so
+    /// an empty network keeps its exact delays.
     pub port_jitter: Duration,
     /// Seed of all draws.
     pub seed: u64,
-    /// What to sample.
+    /// The quantities to sample, and when.
     pub probes: Probes,
-    /// What to trace.
+    /// The flows and ports to trace.
     pub trace: Trace,
     /// When to end.
     pub stop: Stop,

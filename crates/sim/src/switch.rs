@@ -25,7 +25,7 @@ pub(crate) const fn routes_change(at: Time, number: u32) -> Key {
     Key::new(at, EventClass::Fault, number, ROUTES)
 }
 
-/// A switch and what looks at it.
+/// A switch and its instrumentation.
 pub(crate) struct Switch {
     pub(crate) fabric: farspan_fabric::Switch<Channel>,
     sampler: PortSampler,
@@ -46,7 +46,7 @@ impl Sink<Channel> for Window<'_, PacketId> {
     }
 }
 
-/// From a switch to the engine, for what looks at it and for engines that want more.
+/// The sink from a switch to the engine, for instrumentation and for engines that need completions.
 /// `COMPLETIONS`: whether these are events.
 struct ToEngine<'a, O, const COMPLETIONS: bool> {
     out: &'a mut O,
@@ -135,7 +135,7 @@ impl Switch {
         self.handle_one::<true>(key, payload, Time::MAX, packets, out);
     }
 
-    /// Handles one event that is no completion; nobody looks at the switch before `horizon`.
+    /// Handles one event that is no completion; no one samples the switch before `horizon`.
     fn handle_one<const COMPLETIONS: bool>(
         &mut self,
         key: Key,
@@ -192,7 +192,7 @@ impl Switch {
         self.fabric.run(&span, arrivals, buckets, packets, sink)
     }
 
-    /// Handles all events of a window in order: some are looks at the ports, faults or frames.
+    /// Handles all events of a window in order: some are samples of the ports, faults or frames.
     #[cold]
     fn run_one_by_one(&mut self, packets: &mut Packets, window: &mut Window<'_, PacketId>) -> Time {
         let (last, horizon) = (window.end() - Duration::from_ps(1), window.until());
@@ -204,7 +204,7 @@ impl Switch {
         self.fabric.advance(last, packets, sink)
     }
 
-    /// What happened at its traced ports.
+    /// The events of its traced ports.
     pub(crate) fn take_trace(&mut self) -> Vec<PacketEvent> {
         self.port_tracer.iter_mut().flat_map(PortTracer::take).collect()
     }

@@ -1,5 +1,5 @@
-//! Traces of flows: what a host sees of those that it sends and receives. They are read off the endpoint from outside, after
-//! each event, so that the endpoint does the same with and without.
+//! Traces of flows: events that a host sees of those that it sends and receives. They are read off the
+//! endpoint from outside, after each event, so that the endpoint does the same with and without.
 
 use crate::plan::Plan;
 use crate::record;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Default)]
 struct Sending {
     is_live: bool,
-    /// Packets sent and not acknowledged: why each is held for lost, if it is.
+    /// Packets sent and not acknowledged: why each is marked lost, if it is.
     open: BTreeMap<u32, Option<Reason>>,
     /// One past the last packet sent.
     next: u32,
@@ -25,7 +25,7 @@ struct Sending {
     min_rtt: Option<Duration>,
     metrics: Option<Metrics>,
     state: Option<&'static str>,
-    /// Time-outs, NACKs and losses at the last look.
+    /// Time-outs, NACKs and losses at the last event.
     given_up: u64,
 }
 
@@ -34,7 +34,7 @@ struct Sending {
 struct Receiving {
     has_started: bool,
     has_ended: bool,
-    /// Blocks decoded at the last look.
+    /// Blocks decoded at the last event.
     repaired: u64,
     decoded: BTreeSet<u32>,
     completed: BTreeSet<u32>,
@@ -48,7 +48,7 @@ pub(crate) struct FlowTracer {
     events: Vec<FlowEvent>,
 }
 
-/// What may have changed a sender.
+/// The cause of a possible change of a sender.
 #[derive(Clone, Copy)]
 enum Cause<'a> {
     Sent,
@@ -57,7 +57,7 @@ enum Cause<'a> {
 }
 
 impl FlowTracer {
-    /// What traces flows of `host`; `None` if none of them is traced.
+    /// The tracer of the flows of `host`; `None` if none of them is traced.
     pub(crate) fn new(spec: &Spec, plan: &Arc<Plan>, host: NodeId) -> Option<Self> {
         let of = |end: fn(&crate::spec::Flow) -> HostId| {
             spec.trace.flows.iter().copied().filter(move |flow| end(&spec.flows[flow.index()]).0 == host.0)
@@ -142,7 +142,7 @@ impl FlowTracer {
         self.events.extend(news.into_iter().map(|what| FlowEvent { at, flow, end, what }));
     }
 
-    /// Looks at what an event has changed of a sender.
+    /// Records the changes that an event has made to a sender.
     fn sample(&mut self, now: Time, flow: FlowId, cause: Cause<'_>, endpoint: &Endpoint) {
         let Some(sending) = self.sending.get_mut(&flow).filter(|sending| sending.is_live) else { return };
         if let Cause::Header(Header::Feedback(feedback)) = cause {
@@ -161,7 +161,7 @@ impl FlowTracer {
         self.extend(now, flow, End::Sender, news);
     }
 
-    /// What happened at each end of each flow, in order of time.
+    /// The events at each end of each flow, in order of time.
     pub(crate) fn take(&mut self) -> Vec<FlowEvent> {
         std::mem::take(&mut self.events)
     }
@@ -233,7 +233,7 @@ impl Sending {
         }
     }
 
-    /// The packets that news from the receiver has acknowledged, in order.
+    /// The packets that feedback from the receiver has acknowledged, in order.
     fn take_acked(
         &mut self,
         cause: Cause<'_>,
@@ -262,7 +262,7 @@ impl Sending {
 }
 
 impl Receiving {
-    /// What an ACK or a NACK that leaves tells of blocks.
+    /// The news of blocks that an outgoing ACK or NACK carries.
     fn said(&mut self, header: &Header, plan: &Plan) -> Option<What> {
         let Header::Feedback(Feedback { flow, seq, fate, .. }) = *header else { return None };
         match fate {

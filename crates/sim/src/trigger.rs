@@ -1,11 +1,12 @@
 //! Flows that start when others are done.
 //!
-//! The ends of a flow are seen by different hosts: the last ACK by the sender's, the last byte by the receiver's; a start,
-//! where flows wait for that, counts as one more end, which the sender's host sees. A host
-//! counts the ends that it sees; of a barrier it tells the hosts of the waiting flows once, when its own ends are done,
-//! of a queue each time. They count in turn, and start what is theirs. So nobody keeps a trigger for others, and a word
-//! from host to host takes the trigger's delay exactly once. A pause before the start travels with the word; with one,
-//! a host sends word to itself, too.
+//! The ends of a flow are seen by different hosts: the last ACK by the sender's, the last byte by the
+//! receiver's; a start, where flows wait for that, counts as one more end, which the sender's host sees. A
+//! host counts the ends that it sees. For a barrier it notifies the hosts of the waiting flows once, when its
+//! own ends are done; for a queue it notifies them each time. They count in turn, and start their own flows.
+//! So no host keeps a trigger for others, and a notification from host to host takes the trigger's delay
+//! exactly once. A pause before the start is added to the delay of the notification; with one, a host
+//! notifies itself, too.
 
 use crate::rows::Rows;
 use crate::spec::{Flow, Rule, Trigger};
@@ -31,7 +32,7 @@ pub(crate) struct TriggerPlan {
     pause: Duration,
     /// The hosts that see the ends, with how many each of them sees; in order.
     sources: Vec<(HostId, u32)>,
-    /// The flows to start with their place in the trigger's order, by host.
+    /// The flows to start with their index in the trigger's order, by host.
     targets: Vec<(HostId, u32, FlowId)>,
     /// The hosts of `targets`.
     hosts: Vec<HostId>,
@@ -68,14 +69,14 @@ impl TriggerPlan {
         self.sources.binary_search_by_key(&host, |source| source.0).map_or(0, |i| self.sources[i].1)
     }
 
-    /// The flows of `host` in their order, with their places.
+    /// The flows of `host` in their order, with their indices.
     fn targets_at(&self, host: HostId) -> &[(HostId, u32, FlowId)] {
         let from = self.targets.partition_point(|target| target.0 < host);
         let count = self.targets[from..].partition_point(|target| target.0 == host);
         &self.targets[from..from + count]
     }
 
-    /// How long word takes from one host to another, or to itself; `None`: it hears at once.
+    /// The delay of a notification from one host to another, or to itself; `None`: the host knows at once.
     fn takes(&self, from: HostId, to: HostId) -> Option<Duration> {
         if from != to || self.together {
             return Some(self.delay + self.pause);
@@ -83,7 +84,7 @@ impl TriggerPlan {
         (!self.pause.is_zero()).then_some(self.pause)
     }
 
-    /// The shortest time that a word of it takes, if any is ever spoken.
+    /// The shortest delay of a notification of the trigger, if there can be any.
     fn shortest(&self) -> Option<Duration> {
         let to =
             |source: &(HostId, u32)| self.hosts.iter().filter_map(|host| self.takes(source.0, *host)).min();
@@ -95,7 +96,7 @@ impl TriggerPlan {
 #[derive(Debug, Default)]
 pub(crate) struct Triggers {
     plans: Vec<TriggerPlan>,
-    /// What the end of a flow means to which trigger; in order.
+    /// The triggers that count each end of a flow, in order.
     ends: Vec<(FlowId, End, u32)>,
     /// Flows that a trigger starts, in order.
     waiting: Vec<FlowId>,
@@ -128,35 +129,35 @@ impl Triggers {
         !self.waiting.is_empty() && self.waiting.binary_search(&flow).is_ok()
     }
 
-    /// The triggers to which the end of a flow means something.
+    /// The triggers that count the end of a flow.
     fn of(&self, flow: FlowId, end: End) -> impl Iterator<Item = u32> + '_ {
         let from = self.ends.partition_point(|at| (at.0, at.1) < (flow, end));
         self.ends[from..].iter().take_while(move |at| (at.0, at.1) == (flow, end)).map(|at| at.2)
     }
 
-    /// The shortest time that a word takes, if any is ever spoken.
+    /// The shortest delay of a notification, if there can be any.
     pub(crate) fn shortest_delay(triggers: &[Trigger], flows: &[Flow]) -> Option<Duration> {
         let started = triggers.iter().filter(|trigger| !trigger.targets.is_empty());
         started.filter_map(|trigger| TriggerPlan::new(trigger, flows).shortest()).min()
     }
 }
 
-/// What a host knows of the triggers of its flows.
+/// The state of a host about the triggers of its flows.
 pub(crate) struct Waiting {
     host: HostId,
     /// By trigger: ends seen here.
     ends: BTreeMap<u32, u32>,
-    /// By trigger: words that came, of barriers one from each host that sees ends.
+    /// By trigger: notifications that came, of barriers one from each host that sees ends.
     notified: BTreeMap<u32, u32>,
     /// Flows that wait for their start alone.
     ready: BTreeSet<FlowId>,
-    /// What other hosts are to hear: who, when, of which trigger.
+    /// Notifications for other hosts: to whom, when, of which trigger.
     pub(crate) notifications: Vec<(HostId, Time, u32)>,
     /// By flow that a trigger started here: flow, when.
     pub(crate) started: Rows<2>,
     /// Flows that wait for no other any more.
     pub(crate) released: u64,
-    /// Words spoken to other hosts, less those notified: over all hosts, the words under way.
+    /// Notifications sent to other hosts, less those received: over all hosts, the notifications under way.
     pub(crate) under_way: i64,
 }
 
@@ -197,7 +198,7 @@ impl Waiting {
         free
     }
 
-    /// Word has come of a trigger. Gives the flows that may start now.
+    /// A notification of a trigger has come. Returns the flows that may start now.
     pub(crate) fn on_notify<'a>(
         &mut self,
         triggers: &'a Triggers,

@@ -1,4 +1,4 @@
-//! Builds the nodes, lets an engine run them, and sums up what became of it.
+//! Builds the nodes, lets an engine run them, and sums up the outcome.
 
 use crate::delay::DelayHistogram;
 use crate::engine::{EventClass, Key, Map, Pause};
@@ -109,7 +109,7 @@ impl World {
         let measured = spec.flows.iter().filter(|flow| flow.measured).count() as u64;
         let payload: Bytes = spec.flows.iter().map(|flow| flow.size).sum();
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
-        // The world stands; a wish to stop is heard at the next call.
+        // The world is complete; a request to stop takes effect at the next call.
         progress(&self.progress(payload));
         let (end, interrupted) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
@@ -160,8 +160,8 @@ impl World {
         })
     }
 
-    /// When the last packet reached its host: in a run that comes to rest, the last thing that happened. (Timers that no
-    /// longer matter may run out later.)
+    /// When the last packet reached its host: in a run that comes to rest, the last thing that happened.
+    /// (Timers that no longer matter may run out later.)
     fn last_arrival(&self) -> Time {
         self.hosts().map(|host| host.last_arrival).max().unwrap_or(Time::ZERO)
     }
@@ -231,7 +231,7 @@ impl World {
         flows
     }
 
-    /// What is known of a flow but for its end.
+    /// The outcome of a flow as far as it is known before its end.
     fn flow_under_way(&self, id: FlowId, plan: &crate::plan::FlowPlan, end: Time) -> FlowOutcome {
         let host = |id: HostId| match self.node(id.0) {
             NetworkNode::Host(host) => host,
@@ -249,7 +249,7 @@ impl World {
         outcome
     }
 
-    /// What the link behind each port has lost, by id.
+    /// The packets and bytes that the link behind each port has lost, by id.
     fn losses(&self) -> impl Iterator<Item = Lost> {
         (0..).zip(self.nodes()).flat_map(|(node, place)| {
             let faults = match place {
@@ -313,7 +313,7 @@ impl World {
         }
     }
 
-    /// What happened to traced flows, by flow, end and time, and at traced ports, by time and port.
+    /// The events of traced flows, by flow, end and time, and of traced ports, by time and port.
     fn trace(&mut self, end: Time) -> Traced {
         let mut traced = Traced::default();
         for node in 0..self.map.locations.len() as u32 {
@@ -348,7 +348,7 @@ impl World {
     }
 }
 
-/// What sends into a link.
+/// The transmitter of a link: a NIC or a port.
 #[derive(Clone, Copy)]
 enum Line<'a> {
     Nic(&'a Nic),
@@ -356,7 +356,7 @@ enum Line<'a> {
 }
 
 impl Line<'_> {
-    /// What had left before `end`.
+    /// The counters of packets that had left before `end`.
     fn counters(self, end: Time) -> PortCounters {
         match self {
             Self::Nic(nic) => nic.counters(end),
@@ -364,7 +364,7 @@ impl Line<'_> {
         }
     }
 
-    /// Packets trimmed, and what was cut off them.
+    /// Packets trimmed, and bytes cut off them.
     fn trimmed(self) -> (u64, Bytes) {
         match self {
             Self::Nic(_) => (0, Bytes::ZERO),
@@ -413,7 +413,7 @@ impl Models {
     }
 }
 
-/// What changes at which nodes while they run: ports with faults, and the routes of all switches.
+/// The changes of nodes while they run: ports with faults, and the routes of all switches.
 fn changes(plan: &Plan, nodes: &[NetworkNode]) -> Vec<(u32, Key)> {
     let mut changes = Vec::new();
     for (node, place) in (0..).zip(nodes) {

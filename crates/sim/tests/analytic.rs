@@ -94,8 +94,8 @@ fn an_empty_parking_lot_and_leaf_spine_take_what_their_links_add_up_to() {
     }
 }
 
-/// The mean goodput of the long flow and of the cross flows of a parking lot, as shares of the links' payload rate, in the
-/// second half of the run. Rates and delays as given; each flow has NICs of its own.
+/// The mean goodput of the long flow and of the cross flows of a parking lot, as shares of the links' payload
+/// rate, in the second half of the run. Rates and delays as given; each flow has NICs of its own.
 fn parking_lot_shares(
     bottlenecks: u32,
     (rate, delay): (Rate, Duration),
@@ -104,7 +104,8 @@ fn parking_lot_shares(
 ) -> (f64, f64) {
     let network = parking_lot(bottlenecks, rate, delay);
     let size = rate.bytes_in(Duration::from_ms(400));
-    // Host 0 of the first switch to host 0 of the last; host 1 of each switch to host 0 of the next, the last to host 1.
+    // Host 0 of the first switch to host 0 of the last; host 1 of each switch to host 0 of the next, the last
+    // to host 1.
     let cross = |s: u32| (2 * s + 1, 2 * s + 2 + u32::from(s + 1 == bottlenecks));
     let pairs: Vec<_> = std::iter::once((0, 2 * bottlenecks)).chain((0..bottlenecks).map(cross)).collect();
     let flows = pairs.iter().map(|&(src, dst)| flow(src, dst, size, Time::ZERO)).collect();
@@ -127,9 +128,10 @@ fn parking_lot_shares(
     (share(0), (1..=bottlenecks).map(share).sum::<f64>() / f64::from(bottlenecks))
 }
 
-/// Flows with windows w that never change and queues that never drop settle where w = rate x (base RTT + queueing) for
-/// each and every busy link is full (Mo and Walrand, "Fair end-to-end window-based congestion control", 2000, section III):
-/// with one queueing time q at each of n equal bottlenecks, w / (D + n q) + w / (d + q) = C.
+/// Flows with windows w that never change and queues that never drop settle where w = rate x (base RTT +
+/// queueing) for each and every busy link is full (Mo and Walrand, "Fair end-to-end window-based congestion
+/// control", 2000, section III): with one queueing time q at each of n equal bottlenecks, w / (D + n q) + w /
+/// (d + q) = C.
 #[test]
 fn fixed_windows_share_a_parking_lot_as_theory_says() {
     let (rate, delay) = (Rate::from_gbps(10), Duration::from_us(20));
@@ -160,9 +162,10 @@ fn fixed_windows_share_a_parking_lot_as_theory_says() {
     }
 }
 
-/// DCTCP's window settles near 2 / alpha^2 of its share of marked packets (Alizadeh et al., SIGMETRICS'11, section 3). The
-/// long flow of n equal bottlenecks sees about n times as many marks: it gets 1 / n^2 of a cross flow's window, over a
-/// longer RTT. UnoCC cuts once an epoch, whoever marked: its long flow comes near the max-min share, a half.
+/// DCTCP's window settles near 2 / alpha^2 of its share of marked packets (Alizadeh et al., SIGMETRICS'11,
+/// section 3). The long flow of n equal bottlenecks sees about n times as many marks: it gets 1 / n^2 of a
+/// cross flow's window, over a longer RTT. UnoCC cuts once an epoch, whoever marked: its long flow comes near
+/// the max-min share, a half.
 #[test]
 fn controls_share_a_parking_lot_between_theory_s_bounds() {
     let (rate, delay) = (Rate::from_gbps(10), Duration::from_us(20));

@@ -1,7 +1,8 @@
-//! The gate: random small worlds come out equal, field by field, under every engine, and with the digests that are listed.
+//! The gate: random small worlds come out equal, field by field, under every engine, and with the digests
+//! that are listed.
 //!
-//! A failure names the seed: `cargo run -p farspan-sim --example equality -- SEED SEED+1` runs it alone, and a longer range
-//! as well.
+//! A failure names the seed: `cargo run -p farspan-sim --example equality -- SEED SEED+1` runs it alone, and
+//! a longer range as well.
 
 mod common;
 #[path = "common/random.rs"]

@@ -1,4 +1,4 @@
-//! The same spec gives the same outcome, and nothing is lost in the books.
+//! Runs of one spec give equal outcomes, and the counters balance.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
         })
         .collect();
     let red = Marker::Step(Bytes::new(40_000));
-    // Every way to find losses and to check the window has its turn.
+    // Every kind of loss detection and of window check is used.
     let mut chosen = (*scheme(control(control_name), balance)).clone();
     let min = Duration::from_us(1);
     chosen.recovery.rto =

@@ -28,7 +28,7 @@ fn fault(kind: FaultKind, link: PortId, from: Time, until: Time) -> Fault {
     Fault { kind, links: vec![link], at: from, until, withdraw_after: None }
 }
 
-/// The link from the left switch of a dumbbell to the right one, and the way back.
+/// The link from the left switch of a dumbbell to the right one, and its reverse link.
 fn middle(network: &Network) -> [PortId; 2] {
     let between = |port: &u32| {
         let link = network.links[*port as usize];
@@ -138,8 +138,8 @@ fn a_slower_link_takes_longer_by_the_packets_that_it_begins_at_that_rate() {
     // Packets 0 to n begin before the middle of packet n's service: 20 - (n + 1) are slow.
     assert_eq!(slow(None, None), fast + PACKET * 20);
     assert_eq!(slow(Some(4), None), fast + PACKET * 15);
-    // From the middle of packet 4 to five packet times later: 5 begins at 5 packet times, 6 at 7, 7 at 9 and ends at 11.
-    // Two of those behind it leave at full rate before the fault would matter: three were slow.
+    // From the middle of packet 4 to five packet times later: 5 begins at 5 packet times, 6 at 7, 7 at 9 and
+    // ends at 11. Two of those behind it leave at full rate before the fault would matter: three were slow.
     assert_eq!(slow(Some(4), Some(9)), fast + PACKET * 3);
 }
 

@@ -1,7 +1,7 @@
-//! What packets, flows and ports cost in memory, counted by the allocator.
+//! The memory that packets, flows and ports take, counted by the allocator.
 //!
-//! Costs are marginal: what twice as many of a thing take more than once as many, over the number added. Bytes asked of the
-//! allocator count, its own overhead does not.
+//! Costs are marginal: what twice as many of a thing take more than once as many, over the number added.
+//! Bytes asked of the allocator count, its own overhead does not.
 
 mod common;
 
@@ -81,7 +81,7 @@ fn peak<T>(run: impl FnOnce() -> T) -> (f64, T) {
     ((counting::HELD.get().1 - before) as f64, value)
 }
 
-/// What one more costs, from `n` to `2 n`.
+/// The cost of one more, from `n` to `2 n`.
 fn marginal(n: u32, bytes: impl Fn(u32) -> f64) -> f64 {
     (bytes(2 * n) - bytes(n)) / f64::from(n)
 }
@@ -193,8 +193,8 @@ fn a_packet_of_the_window_takes_8_bytes_of_the_sender() {
     assert!(cost <= 8.1, "{cost} B");
 }
 
-/// What a live sender may take under a control, and what a packet of its window takes beside the sent map. BBR keeps the
-/// maxima of ten rounds and the sender's state when each packet left.
+/// The bytes that a live sender may take under a control, and those of a packet of its window beside the sent
+/// map. BBR keeps the maxima of ten rounds and the sender's state when each packet left.
 fn allowed(control: &str) -> (f64, usize) {
     match control {
         "bbr" => (896.0, size_of::<congestion::SendRecord>()),

@@ -28,7 +28,7 @@ fn dropped(spec: &Spec, outcome: &Outcome, port: &str) -> u64 {
 
 #[test]
 fn a_full_pool_drops_at_another_port() {
-    // Two senders fill the switch with what is bound for host 1; the way to host 3 is free.
+    // Two senders fill the switch with packets for host 1; the path to host 3 is free.
     let flows = [(0, 1, 40), (2, 1, 40), (4, 3, 40)];
     let star = || star(5, Rate::from_gbps(100), Duration::from_us(1));
     let run = |shared| {
@@ -42,8 +42,8 @@ fn a_full_pool_drops_at_another_port() {
     assert_eq!(run(shared::Config::Pool(pool::Config { size: MTU * 200 })), [0, 0]);
 }
 
-/// A flow over two switches to a host at half the rate, the link between the switches as long as `delay`, under pause frames
-/// or without.
+/// A flow over two switches to a host at half the rate, the link between the switches as long as `delay`,
+/// under pause frames or without.
 fn chain(delay: Duration, pauses: bool) -> (Spec, PortId) {
     let mut network = dumbbell(Rate::from_gbps(100));
     let is_switch = |node: farspan_units::NodeId| node.0 >= network.hosts;
@@ -73,8 +73,8 @@ fn before_the_first_gap(spec: &Spec) -> usize {
 
 #[test]
 fn a_pause_frame_delays_packets_and_orders_before_data_of_its_picosecond() {
-    // A frame comes back to the first switch a packet time and twice the link's delay after a packet came there: with four
-    // packet times at the same picosecond as another packet.
+    // A frame comes back to the first switch a packet time and twice the link's delay after a packet came
+    // there: with four packet times at the same picosecond as another packet.
     let delay = PACKET * 2;
     let count = |delay, pauses| before_the_first_gap(&chain(delay, pauses).0);
     assert_eq!(count(delay, false), 60, "without frames nothing waits");

@@ -90,7 +90,7 @@ fn a_barrier_opens_with_its_last_end_on_every_host() {
     let flows =
         [(0, 5, 2_000_000, 0), (1, 5, 1_000_000, 0), (5, 4, 4_000_000, 0), (1, 2, 100, 0), (0, 2, 100, 900)];
     let outcome = run(&around(&flows, vec![trigger(Rule::All, &[0], &[1], &[2, 3, 4])]));
-    // The receiver of flow 1 is the sender of flow 2, and hears of flow 0 from afar.
+    // The receiver of flow 1 is the sender of flow 2, and is notified of flow 0 from afar.
     let (sent, received) = (finish(&outcome, 0), delivered(&outcome, 1));
     assert!(received < sent);
     let late = Time::ZERO + Duration::from_us(900);

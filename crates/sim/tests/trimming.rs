@@ -29,7 +29,7 @@ fn incast(control_name: &str, balance: &str, ports: ByTier) -> Spec {
     spec
 }
 
-/// What holds of every run that came to its end.
+/// Checks the counters of a run that came to its end.
 fn check_books(outcome: &Outcome) {
     let totals = outcome.totals;
     assert!(totals.conserved() && totals.in_network.packets == 0, "{totals:?}");

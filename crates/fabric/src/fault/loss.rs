@@ -19,7 +19,7 @@ impl Affected {
     }
 }
 
-/// What numbers the packets of a block loss.
+/// The scope over which a block loss numbers packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbering {
     /// Each port numbers what it sends.
@@ -40,13 +40,13 @@ pub enum LossProcess {
         block: u32,
         /// By losses less one; the rest up to 1 is the probability of no loss.
         losses: Vec<f64>,
-        /// What numbers the packets.
+        /// The scope over which packets are numbered.
         per: Numbering,
     },
 }
 
 impl LossProcess {
-    /// The longest block: one word has a bit for each packet.
+    /// The longest block: a 64-bit mask has one bit for each packet.
     pub const LONGEST_BLOCK: u32 = 64;
 }
 
@@ -75,7 +75,7 @@ pub struct LossDraws {
     random: Random,
     /// Packets seen.
     count: u64,
-    /// The places that are lost of the block that has begun.
+    /// The positions that are lost in the block that has begun, one bit each.
     lost: u64,
 }
 
@@ -108,7 +108,7 @@ fn uniform(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// The places that block `number` loses, a bit each.
+/// The positions that block `number` loses, one bit each.
 fn lost_places(random: &Random, number: u64, block: u32, losses: &[f64]) -> u64 {
     let first = number * (losses.len() as u64 + 1);
     let draw = uniform(random.at(first));
@@ -134,7 +134,7 @@ mod tests {
         LossProcess::Blocks { block: 10, losses: alloc::vec![3.0e-4, 7.5e-5, 1.6e-5], per }
     }
 
-    /// Blocks by number of losses, and losses by place.
+    /// Blocks by number of losses, and losses by position.
     fn draw(process: &LossProcess, blocks: u64, entity: u64) -> ([u64; 4], [u64; 10]) {
         let mut draws = LossDraws::new(1, entity);
         let (mut by_count, mut by_place) = ([0; 4], [0; 10]);

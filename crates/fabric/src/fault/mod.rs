@@ -1,5 +1,5 @@
-//! Faults of links: failures, black holes, slower links, losses. They are values of a scenario, kept beside the ports; a
-//! link without faults knows nothing of them.
+//! Faults of links: failures, black holes, slower links, losses. They are values of a scenario, kept beside
+//! the ports; a link without faults knows nothing of them.
 //!
 //! A fault holds from [`Fault::at`] until [`Fault::until`]. At one instant a port first completes what it sends; then a
 //! fault begins or ends; then packets arrive. So a packet meets the faults that held just before its last bit left.
@@ -14,12 +14,13 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use farspan_units::{Duration, PortId, Rate, Time};
 
-/// What a fault does to a link.
+/// The effect of a fault on a link.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultKind {
-    /// The port stops. What waits there, the packet in service included, is lost when the fault begins, and what comes to
-    /// the port while it lasts is lost at once; what has left before arrives. A host's NIC keeps its pace: what it has not
-    /// yet sent when the fault begins, and what it sends while it lasts, is lost.
+    /// The port stops. What waits there, the packet in service included, is lost when the fault begins, and
+    /// what comes to the port while it lasts is lost at once; what has left before arrives. A host's NIC
+    /// keeps its pace: what it has not yet sent when the fault begins, and what it sends while it lasts, is
+    /// lost.
     LinkDown,
     /// The port sends as ever, and nothing arrives.
     BlackHole,
@@ -34,7 +35,7 @@ pub enum FaultKind {
 /// A fault of some links.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// What it does.
+    /// The effect on the links.
     pub kind: FaultKind,
     /// To which links, each once.
     pub links: Vec<PortId>,
@@ -42,8 +43,8 @@ pub struct Fault {
     pub at: Time,
     /// When it ends; [`Time::MAX`]: never.
     pub until: Time,
-    /// How long after its begin, and after its end, all switches send packets other ways, where there are any, and back;
-    /// `None`: routes know nothing of it.
+    /// The delay after the beginning of the fault, and after its end, until all switches reroute packets,
+    /// where there is another path; `None`: routes do not react to the fault.
     pub withdraw_after: Option<Duration>,
 }
 

@@ -9,7 +9,7 @@ use core::ops::Range;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, FlowId, PortId, Rate, Time};
 
-/// What a link has lost by faults.
+/// Packets that faults have taken from a link, and their bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Lost {
     /// Packets of any kind.
@@ -105,8 +105,8 @@ impl NodeFaults {
         self.of(port).filter_map(rate).max_by_key(|&(at, _)| at).map(|(_, rate)| rate)
     }
 
-    /// A packet's last bit leaves `port` at `now`; says whether the packet is lost, and counts it if so. To be called in
-    /// the order in which packets leave the node: by time, then port.
+    /// The last bit of a packet leaves `port` at `now`. Returns whether the packet is lost, and counts it if
+    /// so. Calls must be in the order in which packets leave the node: by time, then port.
     pub fn loses(&mut self, port: PortId, now: Time, packet: &Packet) -> bool {
         let link = &mut self.links[(port.0 - self.first_port) as usize];
         let mut lost = false;
@@ -141,7 +141,7 @@ impl NodeFaults {
         lost.bytes += more.bytes;
     }
 
-    /// What the link behind a port has lost.
+    /// The packets and bytes that the link behind a port has lost to faults.
     #[must_use]
     pub fn lost(&self, port: PortId) -> Lost {
         self.link(port).lost

@@ -1,10 +1,10 @@
 //! Packet records and the slab that holds them.
 //!
-//! A record is 32 bytes: what switches look at, and a few words that belong to the driver (the simulator packs a
-//! header into them; a driver with real bytes keeps those in a table of its own, by [`PacketId`]). Queues link records
-//! by number, so that moving a packet copies nothing.
+//! A record is 32 bytes: the fields that switches read, and a few words that belong to the driver (the
+//! simulator packs a header into them; a driver with real bytes keeps those in a table of its own, by
+//! [`PacketId`]). Queues link records by number, so that moving a packet copies nothing.
 //!
-//! What few packets carry stands beside the records, in [`Side`].
+//! State that only few packets carry is kept beside the records, in [`Side`].
 
 mod slab;
 
@@ -15,7 +15,7 @@ use farspan_units::{Bytes, FlowId, HostId};
 /// A packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Packet {
-    /// The next packet of the queue (or of the free list) that this one stands in.
+    /// The next packet of the queue (or of the free list) that holds this one.
     pub(crate) next: PacketId,
     /// Flow, for hashing and for the driver.
     pub flow: FlowId,

@@ -1,14 +1,14 @@
-//! The slab that holds packet records, and what few packets carry beside their record.
+//! The slab that holds packet records, and the side state of the few packets that carry any.
 //!
-//! `unsafe` code of the crate stands here alone: a packet is looked up several times a hop, by a number that the slab itself
-//! gave out.
+//! All `unsafe` code of the crate is in this module: a packet is looked up several times a hop, by a number
+//! that the slab itself gave out.
 #![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
 
 use super::Packet;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, PortId};
 
-/// A packet's place in the slab. Only a slab makes one, so that safe code cannot forge it.
+/// The index of a packet in the slab. Only a slab makes one, so that safe code cannot forge it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(transparent)]
 pub struct PacketId(u32);
@@ -22,7 +22,7 @@ impl PacketId {
         self.0 == Self::NONE.0
     }
 
-    /// The place as a number below 2^32 - 1.
+    /// The index as a number below 2^32 - 1.
     #[must_use]
     #[inline(always)]
     pub const fn number(self) -> u32 {
@@ -40,13 +40,13 @@ impl PacketId {
     }
 }
 
-/// What few packets carry: kept beside the slab, so that a record stays small. It travels with the packet from slab to
-/// slab ([`Packets::take`], [`Packets::put`]) and goes when the packet does.
+/// State that only few packets carry, kept beside the slab so that a record stays small. It travels with the
+/// packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is removed with the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
     /// The link by which the packet reached the switch that holds it; kept where ports share state.
     pub ingress: Option<PortId>,
-    /// What it takes of the state that ports share there, bytes.
+    /// Bytes that the packet occupies in the state that the ports of that switch share.
     pub charged: u16,
     /// The driver's.
     pub word: u32,
@@ -65,7 +65,7 @@ pub struct MovedPacket {
 pub struct Packets {
     slab: Vec<Packet>,
     free: PacketId,
-    /// By place, as far as any packet there carried something; empty where none ever did.
+    /// By index, up to the highest at which a packet has carried anything; empty if none has.
     sides: Vec<Side>,
 }
 
@@ -73,8 +73,9 @@ impl Packets {
     /// No packets.
     ///
     /// # Safety
-    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab: only debug
-    /// builds check that. The id of a packet that was taken out does no harm; it names what has its place now.
+    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab:
+    /// only debug builds check that. The id of a packet that was taken out does no harm; it names what has
+    /// its place now.
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self { slab: Vec::new(), free: PacketId::NONE, sides: Vec::new() }
@@ -88,12 +89,12 @@ impl Packets {
 
     #[inline(always)]
     fn get_mut(&mut self, id: PacketId) -> &mut Packet {
-        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free place, and never shrinks.
+        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free index, and never shrinks.
         unsafe { self.slab.get_unchecked_mut(id.0 as usize) }
     }
 
-    /// The packet with this [number](PacketId::number) is about to be looked at: begins to bring its record into the cache,
-    /// where the machine can be asked to. A number that no packet has does no harm.
+    /// The packet with this [number](PacketId::number) is about to be read: prefetches its record, where the
+    /// machine can be asked to. A number that no packet has does no harm.
     #[inline(always)]
     pub fn fetch(&self, number: u32) {
         #[cfg(target_arch = "x86_64")]
@@ -166,13 +167,14 @@ impl Packets {
         id
     }
 
-    /// What a packet carries beside its record.
+    /// The state that a packet carries beside its record.
     #[must_use]
     pub fn side(&self, id: PacketId) -> Side {
         self.sides.get(id.0 as usize).copied().unwrap_or_default()
     }
 
-    /// What a packet carries beside its record, to be changed. The first packet that carries anything makes room for all.
+    /// The state that a packet carries beside its record, to be changed. The first packet that carries any
+    /// makes room for all packets.
     pub fn side_mut(&mut self, id: PacketId) -> &mut Side {
         if self.sides.len() <= id.0 as usize {
             self.sides.resize(self.slab.len(), Side::default());

@@ -14,7 +14,7 @@ pub(super) struct List {
 impl List {
     pub(super) const EMPTY: Self = Self { head: PacketId::NONE, tail: PacketId::NONE };
 
-    /// What follows the last packet in its record is left as it is: the list knows its end.
+    /// Adds a packet at the end. The link in its record is left as it is: the list knows its last packet.
     #[inline]
     pub(super) fn push(&mut self, id: PacketId, packets: &mut Packets) {
         if self.is_empty() {
@@ -44,7 +44,7 @@ impl List {
             self.head = PacketId::NONE;
         } else {
             self.head = packet.next;
-            // Its record was last looked at when it came, and its turn is next.
+            // Its record was last read when it came, and it is the next to leave.
             packets.fetch(packet.next.number());
         }
         (id, packet)

@@ -37,7 +37,7 @@ pub(super) struct PhantomModel {
     byte_time: u64,
     /// How long a full counter takes to drain.
     full: Duration,
-    /// Whether refused packets count too.
+    /// Whether dropped packets count too.
     pub(super) count_dropped: bool,
 }
 
@@ -92,7 +92,7 @@ impl PhantomQueue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
     pub(super) phantom: Option<PhantomModel>,
-    /// Up to this level of the real queue, nothing that looks at it marks.
+    /// Up to this level of the real queue, no marker that reads it marks.
     quiet: u64,
     /// On the real queue, in bytes; at a FIFO port, in picoseconds of sending.
     queue: Ramp,
@@ -136,8 +136,8 @@ impl Marking {
         Duration::from_ps(if self.phantom.is_some() { 0 } else { self.quiet })
     }
 
-    /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue, in bytes; if
-    /// that of a FIFO port, in picoseconds of sending.
+    /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue,
+    /// in bytes; if that of a FIFO port, in picoseconds of sending.
     #[inline(always)]
     pub(super) fn marks(&self, now: Time, level: u64, phantom: PhantomQueue, random: &mut Random) -> bool {
         let lag = phantom.lag(now).as_ps();

@@ -1,10 +1,11 @@
-//! What a port that trims keeps: a coin, how long its headers keep the link busy, and what it has cut off.
+//! The state of a port that trims: a coin, how long its headers keep the link busy, and counters of trimmed
+//! packets.
 
 use crate::port_config::{Trim, Victim};
 use farspan_units::random::Random;
 use farspan_units::{Bytes, PortId, Purpose, Rate, Time};
 
-/// The state of a port that trims. Looked at only when the buffer is full.
+/// The state of a port that trims. Read only when the buffer is full.
 #[derive(Clone, Debug)]
 pub(super) struct Trimming {
     coin: Random,
@@ -12,7 +13,7 @@ pub(super) struct Trimming {
     clear_at: Time,
     /// Packets trimmed.
     pub(super) trimmed: u64,
-    /// What was cut off them.
+    /// Bytes cut off trimmed packets.
     pub(super) cut_bytes: Bytes,
 }
 
@@ -24,8 +25,8 @@ impl Trimming {
 
     /// Whether one more header may wait, and counts it if so; `free_at`: when the link, of `rate`, is free for it.
     ///
-    /// While a header waits, no data packet starts. So how many bytes of them wait follows from the time that has passed,
-    /// without a count to keep at every packet.
+    /// While a header waits, no data packet starts. So how many bytes of them wait follows from the time that
+    /// has passed, without a count to keep at every packet.
     pub(super) fn has_room(&mut self, trim: &Trim, free_at: Time, rate: Rate) -> bool {
         let fits = rate.bytes_in(self.clear_at.since(free_at)) + trim.header <= trim.headers;
         if fits {

@@ -44,14 +44,14 @@ impl Gate {
     }
 }
 
-/// What a port has done.
+/// The counters of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PortCounters {
     /// Bytes sent.
     pub sent_bytes: Bytes,
     /// Packets sent.
     pub sent_packets: u64,
-    /// Packets refused.
+    /// Packets dropped on arrival.
     pub dropped: u64,
     /// Their size on the wire.
     pub dropped_bytes: Bytes,
@@ -91,14 +91,14 @@ impl Serving {
 
 /// An egress port.
 ///
-/// It owns its state and never looks elsewhere. Drive it in time order: [`Port::enqueue`] on arrivals, [`Port::advance`]
-/// at each [`Port::next_at`]. At one instant what is due comes before an arrival.
+/// A port owns its state and reads no other. Drive it in time order: [`Port::enqueue`] on arrivals,
+/// [`Port::advance`] at each [`Port::next_at`]. At one instant, events that are due come before an arrival.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Port {
-    /// Bytes in the data queue, integrated over time, less `data_bytes` x now: a packet that enters subtracts its size x
-    /// time and one that leaves adds it. Modulo 2^128. Of a FIFO port: twice the time that is left to send, integrated up
-    /// to when everything is sent; ps^2.
+    /// Bytes in the data queue, integrated over time, less `data_bytes` x now: a packet that enters subtracts
+    /// its size x time and one that leaves adds it. Modulo 2^128. Of a FIFO port: twice the time that is left
+    /// to send, integrated up to when everything is sent; ps^2.
     queue_integral: Integral,
     /// When something is due: the last bit of the packet in service leaves, or the transmitter is free for the packet
     /// that waits; [`Time::MAX`]: nothing is.
@@ -161,9 +161,10 @@ impl Port {
         }
     }
 
-    /// A packet arrives whose departure nothing can change any more: gives when its last bit leaves, and the port is done with
-    /// it. `None` if it must be [queued](Self::enqueue): what comes later may go before it, something waits, there is no room,
-    /// or it would not leave before `horizon`, when someone may look at the counters.
+    /// A packet arrives whose departure nothing can change any more: gives when its last bit leaves, and the
+    /// port is done with it. `None` if it must be [queued](Self::enqueue): what comes later may go before it,
+    /// something waits, there is no room, or it would not leave before `horizon`, when the counters may
+    /// be read.
     ///
     /// At [FIFO](PortModel::is_fifo) ports that is so of every packet; at others of control packets that go first, once
     /// everything due at or before `now` has been done.
@@ -176,7 +177,7 @@ impl Port {
         }
     }
 
-    /// A packet arrives, to be queued or refused. Everything due at or before `now` must have been done.
+    /// A packet arrives, to be queued or dropped. Everything due at or before `now` must have been done.
     pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
         self.enqueue_as::<false>(now, id, packets, gate)
     }
@@ -365,9 +366,9 @@ impl Port {
         self.next_at
     }
 
-    /// Does what is due at [`Port::next_at`]: completes the packet in service, which it gives back, and starts the next
-    /// one, control first, then data, if the transmitter is free by `until`. Nothing may arrive at or before `until` any
-    /// more.
+    /// Does what is due at [`Port::next_at`]: completes the packet in service, which it gives back, and
+    /// starts the next one, control first, then data, if the transmitter is free by `until`. Nothing may
+    /// arrive at or before `until` any more.
     ///
     /// # Panics
     /// If nothing is due, ever.
@@ -445,7 +446,7 @@ impl Port {
     }
 }
 
-/// What a port did.
+/// The result of advancing a port: the end of one service and the beginning of the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The packet whose service has ended.

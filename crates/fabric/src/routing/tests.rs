@@ -224,7 +224,7 @@ fn tables_grow_with_the_ports_of_a_switch_not_with_leaves_times_ports() {
     }
 }
 
-/// The ports of a link and of its way back.
+/// The ports of a link and of its reverse link.
 fn both_ways(network: &Network, name: &str) -> [PortId; 2] {
     let there = network.port_named(name).unwrap();
     let link = network.links[there.index()];

@@ -1,6 +1,7 @@
 //! Which port of a switch has something due first: ports by time, in a short sorted ring.
 //!
-//! What is added is mostly due last, as services take about equally long, so that it finds its place in a few steps.
+//! An added entry is mostly the last to be due, since services take about equally long, so insertion takes
+//! few steps.
 
 use alloc::vec::Vec;
 use farspan_units::Time;
@@ -10,7 +11,7 @@ use farspan_units::Time;
 pub(super) struct Agenda {
     /// Times and ports, see [`key`], in a ring; its size is a power of two and has room for all ports.
     ring: Vec<u128>,
-    /// Where the first stands, and one past the last: both count on, and wrap with the ring.
+    /// The position of the first entry, and one past the last: both count on, and wrap with the ring.
     first: u32,
     end: u32,
 }

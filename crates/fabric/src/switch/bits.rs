@@ -1,6 +1,6 @@
 //! Sets of ports, one bit each.
 
-/// The numbers of the bits that are set in a word of such a set.
+/// The positions of the bits that are set in one 64-bit element of such a set.
 #[inline(always)]
 pub(super) fn ones(word: usize, mut bits: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {

@@ -10,10 +10,11 @@ pub(super) trait EgressOf<A> {
     fn of(&self, packet: A) -> usize;
 }
 
-/// Room to deal packets to ports. Nothing stays in it between windows, so that switches can share it and it stays in cache.
+/// Per-port buckets for the packets of a window. They are empty between windows, so that switches can share
+/// them.
 #[derive(Debug)]
 pub struct Buckets<A> {
-    /// Packets that have been dealt and not taken.
+    /// Packets that are in buckets and have not been taken.
     held: usize,
     /// By port: where its next packet goes.
     next: Vec<u32>,
@@ -28,11 +29,11 @@ impl<A> Default for Buckets<A> {
 }
 
 impl<A: Arrival> Buckets<A> {
-    /// The most packets that are dealt at once, a power of two. Hardly any window has more.
+    /// The most packets that are partitioned at once, a power of two. Hardly any window has more.
     pub(super) const ROOM: usize = 256;
 
-    /// Deals packets, one or more and up to [`Self::ROOM`], to `ports` ports, and sets the bits of those that get any in `hit`. What was dealt
-    /// before has been taken. A function of its own: its loop needs all registers.
+    /// Partitions packets, one or more and up to [`Self::ROOM`], into the buckets of `ports` ports, and sets
+    /// the bits in `hit` of those ports that get any. All buckets must be empty.
     #[inline(never)]
     pub(super) fn partition(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
         assert!(
@@ -62,8 +63,8 @@ impl<A: Arrival> Buckets<A> {
             let mut place = next[port] as usize;
             next[port] += 1;
             debug_assert!(place < packets.len(), "a bucket has room for all packets");
-            // SAFETY: all buckets were empty, and each has room for as many packets as are dealt. The place falls no further
-            // than to where its bucket begins.
+            // SAFETY: all buckets were empty, and each has room for all packets of the call. The index falls
+            // no further than to where its bucket begins.
             unsafe {
                 while !place.is_multiple_of(Self::ROOM) && packets.get_unchecked(place - 1).is_after(packet) {
                     *packets.get_unchecked_mut(place) = *packets.get_unchecked(place - 1);

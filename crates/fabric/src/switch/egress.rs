@@ -21,8 +21,8 @@ impl<L> Egress<L> {
         Self { port, link, jitter, arrival: Time::MAX }
     }
 
-    /// Independent mode: a packet arrives at a port that is not FIFO; first what is due is done. `jitter`: the largest of the switch's ports; `horizon`:
-    /// see [`super::Span::horizon`].
+    /// Independent mode: a packet arrives at a port that is not FIFO; work that is due is done first. `jitter`:
+    /// the largest of the switch's ports; `horizon`: see [`super::Span::horizon`].
     #[inline(always)]
     pub(super) fn arrive(
         &mut self,
@@ -82,7 +82,7 @@ impl<L> Egress<L> {
         self.enqueue(now, id, jitter, packets);
     }
 
-    /// A packet arrives that a FIFO port keeps or refuses, unless it waits only for others that can leave.
+    /// A packet arrives that a FIFO port queues or drops, unless it waits only for others that can leave.
     #[cold]
     #[inline(never)]
     fn wait(
@@ -107,7 +107,7 @@ impl<L> Egress<L> {
         self.admitted(admission, id, jitter, packets);
     }
 
-    /// A packet was queued, or is refused.
+    /// A packet was queued or dropped.
     #[inline(always)]
     pub(super) fn admitted(
         &mut self,
@@ -139,8 +139,8 @@ impl<L> Egress<L> {
         }
     }
 
-    /// Does what is due first, given that nothing arrives up to `until` any more: gives the packet that leaves, and when it
-    /// arrives.
+    /// Does what is due first, given that nothing arrives up to `until` any more: gives the packet that
+    /// leaves, and when it arrives.
     #[inline(always)]
     pub(super) fn step(
         &mut self,

@@ -1,7 +1,7 @@
-//! Independent mode: ports share nothing, so that each has its turn with all its packets of a window.
+//! Independent mode: ports share nothing, so that each port handles all its packets of a window in one go.
 //!
-//! Completions have no events: what is due at a port is done before its next arrival and at the window's end. A completion
-//! in the window delivers after it, so none is late.
+//! Completions have no events: work that is due at a port is done before its next arrival and at the window's
+//! end. A completion in the window delivers after the window, so no delivery is missed.
 
 use super::bits::ones;
 use super::buckets::EgressOf;
@@ -11,7 +11,7 @@ use crate::routing::RouteTable;
 use alloc::vec::Vec;
 use farspan_units::{Duration, Time};
 
-/// What a switch keeps in this mode.
+/// The state of a switch in this mode.
 #[derive(Debug)]
 pub(super) struct Independent {
     /// One bit a port at which something is due, or that gets packets in this window.
@@ -35,7 +35,7 @@ impl<A: Arrival> EgressOf<A> for Of<'_> {
     }
 }
 
-/// When something is due next at a port that has had its turn; one that waits for nothing is no longer busy.
+/// The next time at which work is due at a port that has been served; a port without any is no longer busy.
 #[inline(always)]
 fn leave<L>(port: usize, egress: &Egress<L>, busy: &mut u64) -> Time {
     let next = egress.port.next_at();
@@ -97,8 +97,8 @@ impl Independent {
         next
     }
 
-    /// All packets of a window arrive, and everything due before its end is done. FIFO ports take them in order of time,
-    /// others port by port.
+    /// All packets of a window arrive, and everything due before its end is done. FIFO ports take them in
+    /// order of time, others port by port.
     #[inline(always)]
     pub(super) fn run<L, A: Arrival>(
         &mut self,
@@ -132,7 +132,7 @@ impl Independent {
         self.advance(last, core, packets, sink)
     }
 
-    /// More packets arrive than can be dealt at once.
+    /// Handles a window with more packets than can be partitioned at once.
     #[cold]
     #[inline(never)]
     fn run_in_parts<L, A: Arrival>(
@@ -151,7 +151,8 @@ impl Independent {
         self.advance(span.end - Duration::from_ps(1), core, packets, sink)
     }
 
-    /// Deals packets to their ports, and gives each port its turn: its packets, and what is due up to `until`.
+    /// Partitions packets by port, then serves each port: its packets, and the work that is due up to
+    /// `until`.
     #[inline(always)]
     #[expect(clippy::too_many_arguments, reason = "what `run` was given, and how far")]
     fn run_by_port<L, A: Arrival>(
@@ -179,8 +180,7 @@ impl Independent {
     }
 }
 
-/// A port takes all its packets of a window, and does what is due up to `until`. A function of its own, so that what it needs
-/// stays in registers.
+/// A port takes all its packets of a window, and does the work that is due up to `until`.
 #[inline(never)]
 fn serve<L, A: Arrival>(
     egress: &mut Egress<L>,

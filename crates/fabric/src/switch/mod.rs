@@ -1,9 +1,10 @@
 //! The switch of simulator and emulator: routes packets to ports, and lets time pass at them. `now` is an argument.
 //!
-//! Two modes. **Ordered**: everything happens in order of (time, port) over all ports. State across ports (see [`shared`]),
-//! faults and tracers need it, and drivers with real packets have nothing else. **Independent**: ports that share nothing are
-//! served one by one, which a simulator of long windows does several times faster. In each, packets come by
-//! [`Switch::arrive`] and time passes by [`Switch::advance`]; [`Switch::run`] does both for all packets of a window.
+//! Two modes. **Ordered**: everything happens in order of (time, port) over all ports. State across ports
+//! (see [`shared`]), faults and tracers need it, and drivers with real packets have nothing else.
+//! **Independent**: ports that share nothing are served one by one, which a simulator of long windows does
+//! several times faster. In each, packets come by [`Switch::arrive`] and time passes by [`Switch::advance`];
+//! [`Switch::run`] does both for all packets of a window.
 
 mod agenda;
 mod bits;
@@ -37,7 +38,7 @@ pub trait Arrival: Copy {
     /// The packet.
     fn id(self) -> PacketId;
 
-    /// The place of its link among those that lead to the switch: see [`Span::ingress`].
+    /// The position of its link among those that lead to the switch: see [`Span::ingress`].
     fn rank(self) -> usize;
 
     /// A number that orders packets of a window by time, then link.
@@ -54,20 +55,22 @@ pub struct Span<'a> {
     pub start: Time,
     /// Its end: what happens there or later waits.
     pub end: Time,
-    /// Nobody looks at the ports before: what is bound to happen by then may be counted now.
+    /// No one samples the ports before this time: departures that are bound to happen by then may be counted
+    /// now.
     pub horizon: Time,
     /// The links that lead to the switch, by [`Arrival::rank`].
     pub ingress: &'a [u32],
 }
 
-/// What becomes of packets at a port, for tracers.
+/// The events of packets at a port, for tracers.
 #[derive(Clone, Copy, Debug)]
 pub enum PortEvent<'a> {
     /// The link is down.
     Refused(&'a Packet),
     /// There was no room.
     Dropped(&'a Packet, &'a Port),
-    /// It was queued, as it was `before`; the record holds `after` now: the port may have marked it, or trimmed another.
+    /// It was queued, as it was `before`; the record holds `after` now: the port may have marked it, or
+    /// trimmed another.
     Queued {
         /// As it arrived.
         before: &'a Packet,
@@ -86,14 +89,14 @@ pub enum PortEvent<'a> {
 
 /// Where a switch sends to. `L`: the driver's name of a link.
 pub trait Sink<L> {
-    /// A packet is on its way; it arrives at `at`.
+    /// A packet has left the switch; it arrives at `at`.
     fn send(&mut self, link: &L, at: Time, id: PacketId);
 
-    /// A frame of switches' own is on its way.
+    /// A frame of the switches' own has left the switch.
     fn send_frame(&mut self, link: &L, at: Time, frame: Frame);
 
-    /// Whether the driver keeps an event for each completion: [`Self::due`] says when, and it calls [`Switch::complete`] then.
-    /// Else the switch knows itself what is due. Ordered mode only.
+    /// Whether the driver keeps an event for each completion: [`Self::due`] says when, and it calls
+    /// [`Switch::complete`] then. Else the switch knows itself what is due. Ordered mode only.
     const KEEPS_COMPLETIONS: bool = false;
 
     /// Something is due at the port of `link` at `at`.
@@ -148,7 +151,7 @@ enum Mode {
     Ordered(Box<Ordered>),
 }
 
-/// What a switch is built from.
+/// The parameters of a switch.
 #[derive(Debug)]
 pub struct SwitchConfig {
     /// Its routes.
@@ -169,7 +172,7 @@ pub struct SwitchConfig {
     pub is_ordered: bool,
 }
 
-/// What both modes work on.
+/// The state that both modes work on.
 #[derive(Debug)]
 struct Core<L> {
     lookup: Lookup,
@@ -230,8 +233,8 @@ impl<L> Switch<L> {
         }
     }
 
-    /// All packets of a window arrive, in order if the switch [wants that](Self::wants_order), and everything due before
-    /// its end is done. Gives when something is due next, or [`Time::MAX`].
+    /// All packets of a window arrive, in order if the switch [wants that](Self::wants_order), and everything
+    /// due before its end is done. Gives when something is due next, or [`Time::MAX`].
     pub fn run<A: Arrival>(
         &mut self,
         span: &Span<'_>,

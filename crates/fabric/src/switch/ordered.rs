@@ -1,4 +1,5 @@
-//! Ordered mode: everything happens in order of (time, port) over all ports, so that state across ports is met in its time.
+//! Ordered mode: everything happens in order of (time, port) over all ports, so that state across ports is
+//! met in its time.
 
 use super::agenda::Agenda;
 use super::shared::{Attached, Crossing, Effect, Effects, Frame, Shared};
@@ -11,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 
-/// What a switch keeps in this mode.
+/// The state of a switch in this mode.
 #[derive(Debug)]
 pub(super) struct Ordered {
     /// Empty where the [driver keeps completions](Sink::KEEPS_COMPLETIONS).
@@ -54,7 +55,7 @@ impl SharedState {
     }
 }
 
-/// Something is due at port `place`, where nothing was, at `at`.
+/// Work becomes due at port `place`, which had none, at `at`.
 #[inline(always)]
 fn schedule<L, S: Sink<L>>(agenda: &mut Agenda, place: usize, at: Time, link: &L, sink: &mut S) {
     if S::KEEPS_COMPLETIONS {
@@ -108,7 +109,7 @@ impl Ordered {
         let last = span.end - Duration::from_ps(1);
         let mut arrivals = arrivals.iter();
         loop {
-            // One place for both, so that all of it lies in one loop.
+            // One call site for both cases.
             let arrival = arrivals.next();
             let until = arrival.map_or(last, |arrival| arrival.at(span.start));
             let next = self.advance(until, core, packets, sink);
@@ -221,7 +222,7 @@ impl Ordered {
         self.agenda.next_at()
     }
 
-    /// Does what is due at port `place`, which the agenda does not hold.
+    /// Does the work that is due at port `place`, which is not in the agenda.
     #[inline(always)]
     pub(super) fn complete<L>(
         &mut self,

@@ -14,7 +14,7 @@ const DELAY: Duration = Duration::from_us(1);
 /// How long a packet of 1,000 bytes takes to send.
 const PACKET: Duration = Duration::from_ns(80);
 
-/// What left the switch: when it arrives, over which link, and which flow's it was or which frame.
+/// The packets and frames that left the switch, with their times of arrival, links and flows.
 #[derive(Default)]
 struct Seen {
     packets: Vec<(Time, u32, PacketId)>,

@@ -10,12 +10,13 @@ pub(super) struct Builder {
     network: Network,
     /// First node of each (kind, site).
     first: BTreeMap<(NodeKind, u32), NodeId>,
-    /// Nodes of each word so far: names are numbered through the sites.
+    /// The number of nodes of each prefix so far: names are numbered through the sites.
     count: BTreeMap<&'static str, u32>,
 }
 
 impl Builder {
-    /// Adds `count` nodes of a kind to a site and gives the first of them; names begin with the kind's word.
+    /// Adds `count` nodes of a kind to a site and gives the first of them; names begin with the kind's
+    /// prefix.
     pub(super) fn add(&mut self, kind: NodeKind, count: u32, site: u32) -> NodeId {
         let word = match kind {
             NodeKind::Host => "host",

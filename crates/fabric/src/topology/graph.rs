@@ -82,9 +82,9 @@ pub enum GraphPart {
 pub struct GraphError {
     /// Where.
     pub part: GraphPart,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do.
+    /// The cure: how to change the graph.
     pub cure: String,
 }
 
@@ -95,12 +95,13 @@ impl GraphError {
 }
 
 impl Graph {
-    /// Builds the network. A switch with hosts is a ToR, one without that has a link to another site a border switch, any
-    /// other a core switch: that decides where `--threads` may cut, and the tier of a link.
+    /// Builds the network. A switch with hosts is a ToR, one without that has a link to another site a border
+    /// switch, any other a core switch: that decides where `--threads` may cut, and the tier of a link.
     ///
     /// # Errors
-    /// If a name is used twice, a host has not exactly one link, to a switch, a link ends where it begins or has no rate, a
-    /// site has no hosts, some hosts cannot reach the others, or groups name no ports or lead in circles.
+    /// If a name is used twice, a host has not exactly one link, to a switch, a link ends where it begins or
+    /// has no rate, a site has no hosts, some hosts cannot reach the others, or groups name no ports or form
+    /// a routing loop.
     ///
     /// # Panics
     /// If a position is out of range.
@@ -179,7 +180,7 @@ impl Graph {
         }
     }
 
-    /// What can be said without routes.
+    /// Checks all that can be checked without routes.
     fn check(&self) -> Result<(), GraphError> {
         let mut names = BTreeMap::new();
         for (n, node) in self.nodes.iter().enumerate() {

@@ -23,7 +23,8 @@ pub struct LeafSpine {
     pub switch_delay: Duration,
 }
 
-/// Two of them, each with one border switch that all of its spines are linked to, and parallel links between the borders.
+/// Two of them, each with one border switch that all of its spines are linked to, and parallel links between
+/// the borders.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DualLeafSpine {
     /// Each site.

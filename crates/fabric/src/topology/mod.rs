@@ -24,9 +24,9 @@ pub struct TopologyError {
     pub parameter: &'static str,
     /// Its value.
     pub value: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
-    /// What to do.
+    /// The cure: how to change the parameters.
     pub cure: String,
 }
 
@@ -63,7 +63,7 @@ pub struct DualFatTree {
 /// Senders on the left, receivers on the right, one link between two switches.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dumbbell {
-    /// Hosts on each side.
+    /// Hosts of each of the two switches.
     pub hosts_per_side: u32,
     /// Rate of the host links.
     pub link_rate: Rate,
@@ -75,7 +75,7 @@ pub struct Dumbbell {
     pub bottleneck_rate: Rate,
     /// Delay of the link between the switches, one way.
     pub bottleneck_delay: Duration,
-    /// Whether the two sides are different sites.
+    /// Whether the two switches are in different sites.
     pub two_sites: bool,
 }
 
@@ -288,7 +288,8 @@ impl DualFatTree {
     }
 }
 
-/// What joins two sites: a border switch each, links from all of its cores to it, and links between the two.
+/// The joint of two sites: a border switch each, links from all of its cores to it, and links between the
+/// two.
 struct Joint {
     cores: u32,
     core_links: u32,
@@ -325,7 +326,7 @@ impl Dumbbell {
     /// Builds the network: hosts `0..n` on the left, `n..2n` on the right.
     ///
     /// # Errors
-    /// If a side is empty or a rate is zero.
+    /// If a switch has no hosts or a rate is zero.
     pub fn build(&self) -> Result<Network, TopologyError> {
         at_least_one("hosts_per_side", self.hosts_per_side)?;
         positive_rate("link_rate", self.link_rate)?;

@@ -73,7 +73,7 @@ fn parking_lot() -> ParkingLot {
     }
 }
 
-/// The links between hosts along one of the shortest ways.
+/// The links between hosts along one of the shortest paths.
 fn hops(network: &Network, from: u32, to: u32) -> usize {
     crate::Routes::new(network, 1).path(network, HostId(from), HostId(to)).links.len()
 }

@@ -1,32 +1,33 @@
-//! Whose turn it is: how long a window may be, and which nodes run it together.
+//! Alternating windows: how long a window may be, and which nodes run it together.
 //!
-//! A message needs the lookahead to get anywhere, so windows of that length are safe for all nodes at once. Most networks
-//! allow for up to twice that: where nodes fall into two sides and short links only lead from one side to the other, the sides
-//! take alternation. Each turn is two steps long and begins one step after that of the other side: what a node sends in
-//! `[0, 2)` arrives in `[1, ..)`, which the other side runs next, and the replies arrive from 2 on.
+//! A message takes at least the lookahead, so windows of that length are safe for all nodes at once. Most
+//! networks allow for up to twice that: where nodes form two groups and short links only lead from one group
+//! to the other, the groups run in alternating windows. Each window is two steps long and begins one step
+//! after that of the other group: a message that a node sends in `[0, 2)` arrives in `[1, ..)`, which the
+//! other group runs next, and the replies arrive from 2 on.
 
 use super::MAX_WINDOW;
 use farspan_units::Duration;
 
-/// Which side each node is on, and when the turns begin.
+/// The group of each node, and the beginnings of the windows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Alternation {
-    /// Time between the beginnings of alternation.
+    /// Time between the beginnings of windows.
     pub(crate) step: Duration,
-    /// 1: all nodes run each step. 2: the sides run by alternation, two steps each.
+    /// 1: all nodes run each step. 2: the groups run in alternating windows of two steps each.
     pub(crate) groups: u8,
-    /// By node: its side.
+    /// By node: its group.
     pub(crate) group_of: Vec<u8>,
 }
 
 impl Alternation {
-    /// One side: a turn is as long as the lookahead.
+    /// One group: a window is as long as the lookahead.
     pub(crate) fn together(nodes: usize, lookahead: Duration) -> Self {
         Self { step: lookahead.min(MAX_WINDOW), groups: 1, group_of: vec![0; nodes] }
     }
 
-    /// The longest turns for nodes with `links` (from, to, delay) between them, and notifications that reach any node after
-    /// `notifications` or later.
+    /// The longest windows for nodes with `links` (from, to, delay) between them, and notifications that
+    /// reach any node after `notifications` or later.
     pub(crate) fn longest(
         nodes: usize,
         links: &[(u32, u32, Duration)],
@@ -35,7 +36,7 @@ impl Alternation {
         let delays = links.iter().map(|&(.., delay)| delay);
         let together = Self::together(nodes, delays.chain(notifications).min().unwrap_or(MAX_WINDOW));
         let group_of = bipartition(nodes, links);
-        // What stays on its side must not arrive in the turn in which it was sent.
+        // A message within a group must not arrive in the window in which it was sent.
         let steps = |&(from, to, delay): &(u32, u32, Duration)| {
             if group_of[from as usize] == group_of[to as usize] { delay / 2 } else { delay }
         };
@@ -48,23 +49,23 @@ impl Alternation {
         Self { step, groups: 2, group_of }
     }
 
-    /// The same with steps of a quarter of the length.
+    /// Windows of a quarter of the length, with the groups unchanged.
     pub(crate) fn quartered(self) -> Self {
         Self { step: self.step / 4, ..self }
     }
 
-    /// How long a turn is.
+    /// The length of a window.
     pub(crate) fn length(&self) -> Duration {
         self.step * u64::from(self.groups)
     }
 }
 
-/// Deals nodes to two sides so that links lead from side to side as far as that can be, the shortest first: of the links
-/// of an odd cycle the longest stays on its side.
+/// Partitions the nodes into two groups so that links lead from group to group as far as possible, the
+/// shortest first: of the links of an odd cycle the longest stays within a group.
 fn bipartition(nodes: usize, links: &[(u32, u32, Duration)]) -> Vec<u8> {
     let mut by_delay: Vec<_> = links.iter().collect();
     by_delay.sort_by_key(|&&(.., delay)| delay);
-    // Of each node: one that it hangs off, itself at first, and whether that is on the other side.
+    // Union-find. Of each node: its parent, itself at first, and whether the parent is in the other group.
     let mut above: Vec<(usize, u8)> = (0..nodes).map(|node| (node, 0)).collect();
     for &(from, to, _) in by_delay {
         let ((from, from_side), (to, to_side)) =
@@ -76,7 +77,7 @@ fn bipartition(nodes: usize, links: &[(u32, u32, Duration)]) -> Vec<u8> {
     (0..nodes).map(|node| top(&mut above, node).1).collect()
 }
 
-/// The node at the top of those that `node` hangs off, and whether they are on different groups.
+/// The root of the tree that `node` is in, and whether the two are in different groups.
 fn top(above: &mut [(usize, u8)], mut node: usize) -> (usize, u8) {
     let mut side = 0;
     loop {
@@ -84,7 +85,7 @@ fn top(above: &mut [(usize, u8)], mut node: usize) -> (usize, u8) {
         if next == node {
             return (node, side);
         }
-        // The way becomes shorter each time that it is gone.
+        // Path compression: the path becomes shorter with each search.
         let (after, differs_more) = above[next];
         above[node] = (after, differs ^ differs_more);
         (node, side) = (next, side ^ differs);

@@ -1,7 +1,7 @@
-//! What is under way: messages and wake-ups by window and node.
+//! The calendar of pending messages and wake-ups, by window and node.
 //!
-//! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in coarse slots, which are filed
-//! into the near windows when their time comes.
+//! Messages within the next [`SLOT`] windows wait in chunks by (window, node); later ones in coarse slots,
+//! which are filed into the near windows when their time comes.
 #![allow(unsafe_code, reason = "keys go where chunks have room; a debug build checks it")]
 
 use super::far::Far;
@@ -11,13 +11,13 @@ use std::marker::PhantomData;
 
 /// Windows in a coarse slot of the calendar.
 const SLOT: u64 = 16;
-/// Windows that are filed one by one: those of the current slot and of the next; a power of two. Few, so that the heads
-/// of their chunks stay in cache.
+/// Windows that are filed one by one: those of the current slot and of the next; a power of two. Few, so that
+/// the heads of their chunks take little memory.
 const NEAR: u64 = 2 * SLOT;
 
 /// No chunk.
 const NONE: u32 = u32::MAX;
-/// Words of a chunk, a cache line: where the keys end that were filed before, then keys. A power of two.
+/// 64-bit elements of a chunk: where the keys end that were filed before, then keys. A power of two.
 const CHUNK: u32 = 16;
 
 /// Where the chunk begins whose keys end at `end`.
@@ -31,11 +31,12 @@ struct Later {
     /// The message, or [`WAKE_UP`].
     key: u64,
     node: u32,
-    /// The window's place in its slot.
+    /// The index of the window in its slot.
     place: u32,
 }
 
-/// No message: the node knows what it waits for. No key has all bits set, since no message has the number 2^32 - 1.
+/// A wake-up without a message: the node knows its own events. No key has all bits set, since no message has
+/// the number 2^32 - 1.
 const WAKE_UP: u64 = u64::MAX;
 
 /// Messages and wake-ups under way.
@@ -45,12 +46,12 @@ pub(super) struct Calendar<M> {
     pub(super) has_frames: bool,
     /// Time between the beginnings of windows, ps.
     step: u64,
-    /// See [`super::Alternation::sides`]: where there are two, nodes of side 1 run the odd windows, and those of side 0 the
-    /// others.
+    /// Number of groups, see [`super::Alternation::groups`]: with two, nodes of group 1 run the odd windows,
+    /// and those of group 0 the others.
     groups: u64,
     /// By node.
     group_of: Vec<u8>,
-    /// Length of a window, ps: a step for each side.
+    /// Length of a window, ps: a step for each group.
     pub(super) length: u64,
     /// 2^64 / step, rounded up: a multiplication by it divides by the step.
     reciprocal: u64,
@@ -60,11 +61,11 @@ pub(super) struct Calendar<M> {
     ends: Vec<u32>,
     /// One bit a node that has something to do, by window modulo [`NEAR`].
     active: Vec<u64>,
-    /// Words of a row of `active`.
+    /// 64-bit elements of a row of `active`.
     row: usize,
     /// Chunks, back to back.
     keys: Vec<u64>,
-    /// A chunk that is free; the first word of each leads to the next one.
+    /// A chunk that is free; the first element of each leads to the next one.
     free: u32,
     /// By coarse slot (window / [`SLOT`]).
     far: Far<Later>,
@@ -77,7 +78,7 @@ pub(super) struct Calendar<M> {
 }
 
 impl<M: Message> Calendar<M> {
-    /// `sides`: of the nodes, which are on the sides `group_of`.
+    /// A calendar for nodes in `groups` groups, by node in `group_of`.
     pub(super) fn new(step: Duration, groups: u8, group_of: Vec<u8>) -> Self {
         let nodes = group_of.len();
         let row = nodes.div_ceil(64);
@@ -112,14 +113,14 @@ impl<M: Message> Calendar<M> {
         self.own_window(node, self.window(at) + self.groups - 1)
     }
 
-    /// The last window up to this one in which it is the turn of `node`.
+    /// The last window up to this one that `node` runs.
     #[inline(always)]
     fn own_window(&self, node: u32, window: u64) -> u64 {
         window - ((window ^ u64::from(self.group_of[node as usize])) & (self.groups - 1))
     }
 
-    /// Where in the turns of `node` something lies that comes `ps` after the start of `window`, a turn of whichever
-    /// node: the window, and picoseconds into it.
+    /// The position, among the windows of `node`, of something that comes `ps` after the start of `window`, a
+    /// window of any node: the window, and picoseconds into it.
     #[inline(always)]
     pub(super) fn place_of(&self, node: u32, window: u64, ps: u64) -> (u64, u64) {
         let (windows, rest) = self.split(ps);
@@ -128,10 +129,11 @@ impl<M: Message> Calendar<M> {
         (turn, rest + (last - turn) * self.step)
     }
 
-    /// A stretch as a number of steps and the rest.
+    /// A length of time as a number of steps and the rest.
     #[inline(always)]
     fn split(&self, ps: u64) -> (u64, u64) {
-        // Exact as long as ps x step < 2^64 (a step has at most so many bits), since the reciprocal is less than 2^-64 too large.
+        // Exact as long as ps x step < 2^64 (a step has at most so many bits): the reciprocal is less than
+        // 2^-64 too large.
         if ps >> (64 - WINDOW_BITS) != 0 {
             return (ps / self.step, ps % self.step);
         }
@@ -139,8 +141,8 @@ impl<M: Message> Calendar<M> {
         (steps, ps - steps * self.step)
     }
 
-    /// When a window begins. The first one of two sides begins before time zero: its start wraps, as what is counted from
-    /// it does.
+    /// When a window begins. The first window of two groups begins before time zero: its start wraps, and so
+    /// do offsets from it.
     pub(super) const fn start(&self, window: u64) -> Time {
         Time::from_ps((window * self.step).wrapping_sub(self.length - self.step))
     }
@@ -153,7 +155,7 @@ impl<M: Message> Calendar<M> {
         }
     }
 
-    /// See [`super::Alternation::sides`].
+    /// Number of groups: see [`super::Alternation::groups`].
     pub(super) const fn groups(&self) -> u64 {
         self.groups
     }
@@ -185,7 +187,7 @@ impl<M: Message> Calendar<M> {
         (window % NEAR) as usize * self.nodes
     }
 
-    /// Files a message at a place among the ends, if there is a chunk with room.
+    /// Files a message at an index of the ends, if there is a chunk with room.
     #[inline(always)]
     pub(super) fn file_quickly(&mut self, place: usize, key: Packed<M>) -> bool {
         if let Some(end) = self.ends.get_mut(place)
@@ -238,8 +240,8 @@ impl<M: Message> Calendar<M> {
         self.far.push(window / SLOT, Later { key, node, place });
     }
 
-    /// Takes the messages at a place among the ends, those of one channel in the order in which they were sent: puts them
-    /// in front `into`, which grows, and says how many they are. They no longer count as under way.
+    /// Takes the messages at an index of the ends, those of one channel in the order in which they were sent:
+    /// puts them in front `into`, which grows, and returns their number. They no longer count as under way.
     #[inline]
     pub(super) fn gather(&mut self, place: usize, into: &mut Vec<Packed<M>>) -> usize {
         let end = std::mem::take(&mut self.ends[place]);
@@ -267,8 +269,8 @@ impl<M: Message> Calendar<M> {
         into[to..to + KEYS].copy_from_slice(keys);
     }
 
-    /// Takes the messages of full chunks, that which ends at `last` and those before. The chunk filled first comes first:
-    /// messages of one channel are then in order already.
+    /// Takes the messages of full chunks, that which ends at `last` and those before. The chunk filled first
+    /// comes first: messages of one channel are then in order already.
     fn gather_chain(&mut self, last: u32, into: &mut Vec<Packed<M>>) -> usize {
         let (mut end, mut later, mut chunks) = (last, self.free, 0);
         while end != 0 {
@@ -299,8 +301,9 @@ impl<M: Message> Calendar<M> {
         self.row
     }
 
-    /// The first window from `from` on and before `limit` in which a node has something to do; files coarse slots as they
-    /// come near, and none that begins at `limit` or later: something may yet be filed before it.
+    /// The first window from `from` on and before `limit` in which a node has something to do; files coarse
+    /// slots as they come near, and none that begins at `limit` or later: something may yet be filed before
+    /// it.
     pub(super) fn next_active(&mut self, from: u64, limit: u64) -> Option<u64> {
         // Windows before the near ones are over.
         let mut from = from.max(self.near_end.saturating_sub(NEAR));

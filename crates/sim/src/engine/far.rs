@@ -1,4 +1,5 @@
-//! What waits for windows that are not near yet: by coarse slot, in a ring of those to come next and a tree of the rest.
+//! Messages and wake-ups for windows that are not near yet: by coarse slot, in a ring of the next slots and a
+//! tree of the rest.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub(super) struct Far<T> {
     full: [u64; RING as usize / 64],
     /// Slots that were too far ahead for the ring when something was added to them.
     beyond: BTreeMap<u64, Vec<T>>,
-    /// The ring stands for this slot and those after it.
+    /// The first slot of the ring.
     first: u64,
     /// Room that the slot had which was taken last: the next one that begins to fill has use for it.
     spare: Vec<T>,
@@ -48,11 +49,11 @@ impl<T> Far<T> {
         self.next_full(start).map(|ahead| self.first + ahead).into_iter().chain(beyond).min()
     }
 
-    /// How far ahead of a place of the ring the first one is that holds something.
+    /// The distance from an index of the ring to the first slot that holds something.
     fn next_full(&self, start: u64) -> Option<u64> {
         let words = self.full.len();
         let (word, bit) = ((start / 64) as usize, start % 64);
-        // The word of the start comes twice: first its upper bits, at the end those below.
+        // The 64 bits around the start come twice: first the upper ones, at the end those below.
         (0..=words).find_map(|step| {
             let upper = u64::MAX << bit;
             let mask = if step == 0 {

@@ -1,12 +1,12 @@
 //! Event engines. They know nodes and messages, and nothing of networks.
 //!
-//! All mutable state belongs to one node; nodes speak only by messages over channels. A node sees its own events in the
-//! one total order, and an engine may run nodes in any order that keeps this: the oracle runs all of them from one
-//! queue, in global order; a windowed engine runs one node at a time over a window short enough that what nodes say to
-//! each other in it comes in a later window of who hears it (see [`Alternation`]).
+//! All mutable state belongs to one node; nodes communicate only by messages over channels. A node sees its
+//! own events in the one total order, and an engine may run nodes in any order that keeps this: the oracle
+//! runs all of them from one queue, in global order; a windowed engine runs one node at a time over a window
+//! short enough that a message sent in it arrives in a later window of its receiver (see [`Alternation`]).
 //!
-//! **Total order**: (time, class, id, kind), see [`Key`]; what one channel brings of one class at one instant comes in the
-//! order in which it was sent. Insertion order never decides.
+//! **Total order**: (time, class, id, kind), see [`Key`]; events of one class that one channel brings at one
+//! instant come in the order in which they were sent. Insertion order never decides.
 
 mod alternation;
 mod calendar;
@@ -29,7 +29,7 @@ pub(crate) use windowed::Windowed;
 use farspan_units::Time;
 use std::sync::Arc;
 
-/// What comes first among events of one instant.
+/// The class of an event: events of one instant come in order of class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum EventClass {
@@ -37,13 +37,13 @@ pub(crate) enum EventClass {
     Completion = 0,
     /// Something outside the node changes its state; id, kind: what.
     Fault = 1,
-    /// A look at the state; id: 0.
+    /// A sample of the state; id: 0.
     Probe = 2,
     /// A [`Frame`] arrives; id: channel.
     Frame = 3,
     /// A message arrives; id: channel.
     Arrival = 4,
-    /// Word comes from another node; id: of what.
+    /// A notification from another node; id: its subject.
     Notification = 5,
     /// A flow starts; id: flow.
     Start = 6,
@@ -51,8 +51,8 @@ pub(crate) enum EventClass {
     Timer = 7,
 }
 
-/// Where an event stands in the total order: by time, then class, then id, then kind; one number, so that one comparison
-/// decides.
+/// The position of an event in the total order: by time, then class, then id, then kind; one number, so that
+/// one comparison decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Key(u128);
 
@@ -92,7 +92,7 @@ impl Key {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Frame(pub(crate) u32);
 
-/// What comes with an event.
+/// The payload of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Payload<M> {
     /// Nothing: the key says all.
@@ -108,23 +108,24 @@ pub(crate) enum Payload<M> {
 pub(crate) struct Channel {
     /// The channel's number.
     pub(crate) id: u32,
-    /// The node at its end, counted within its part, or [`Channel::AWAY`] if that is not the part of the node at its
-    /// start, or does not run after it by alternation.
+    /// The node at its end, counted within its part, or [`Channel::AWAY`] if that is not the part of the node
+    /// at its start, or if both nodes run the same one of two alternating windows.
     node: u32,
     /// The part of the world that the node belongs to: what one thread runs.
     part: u16,
-    /// Place among the channels that end at the node, in order of their ids; with the bit that tells messages from frames.
+    /// Rank among the channels that end at the node, in order of their ids; one bit distinguishes messages
+    /// from frames.
     rank: u16,
 }
 
 impl Channel {
-    /// A place that no node has.
+    /// A number that no node has.
     const AWAY: u32 = u32::MAX;
 }
 
 /// Where the nodes are, and the channels between them.
 pub(crate) struct Map {
-    /// Part of each node, and its place there; nodes of a part keep their order.
+    /// Part of each node, and its index there; nodes of a part keep their order.
     pub(crate) locations: Vec<(u16, u32)>,
     /// How many nodes each part has.
     pub(crate) sizes: Vec<u32>,
@@ -152,7 +153,7 @@ impl Map {
             let side = |node| alternation.group_of[node as usize];
             let is_next = alternation.groups == 1 || side(start) != side(end);
             let node = if part == part_of[start as usize] && is_next { node } else { Channel::AWAY };
-            // Nodes with more links than a rank can tell apart run under the oracle, which has no use for ranks.
+            // Nodes with more links than there are ranks run under the oracle, which has no use for ranks.
             Channel { id, node, part, rank: (*degree - 1) as u16 | packed::IS_MESSAGE }
         };
         let ends = channels.iter().map(|&(_, end)| locations[end as usize].1).collect();
@@ -161,27 +162,29 @@ impl Map {
     }
 }
 
-/// What a node asks of the engine while it handles events.
+/// Requests that a node makes of the engine while it handles events.
 pub(crate) trait Outbox<M> {
-    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away. Messages of one
-    /// channel that arrive at one instant keep the order in which they were sent; nothing for another instant is sent over
-    /// the channel in between.
+    /// Delivers `msg` at `at` to the node at the end of `channel`. `at` is at least the lookahead away.
+    /// Messages of one channel that arrive at one instant keep the order in which they were sent; nothing for
+    /// another instant is sent over the channel in between.
     fn send(&mut self, channel: &Channel, at: Time, msg: M);
 
     /// Delivers a frame in the same way; at one instant frames come before messages.
     fn send_frame(&mut self, channel: &Channel, at: Time, frame: Frame);
 
-    /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node ignores those
-    /// that no longer matter.
+    /// Hands the node an event of its own at `key.at()`, now or later. Events cannot be taken back: a node
+    /// ignores those that no longer matter.
     fn wake(&mut self, key: Key);
 
-    /// Hands another node, or the same one, a [notification](EventClass::Notification): an event whose key says everything, such as that
-    /// flows may start. `key.at()` is at least the lookahead away. Words of equal keys are equal, so their order does not
-    /// matter. They are rare, and need no channel.
+    /// Sends a [notification](EventClass::Notification) to a node, possibly the same one: an event whose key
+    /// says everything, such as that flows may start. `key.at()` is at least the lookahead away.
+    /// Notifications of equal keys are equal, so their order does not matter. They are rare, and need no
+    /// channel.
     fn notify(&mut self, node: u32, key: Key);
 }
 
-/// What the nodes of one part share: memory to put messages in, and counts. Never state that decides anything.
+/// State that the nodes of one part share: memory to put messages in, and counts. It never influences the
+/// outcome.
 pub(crate) trait PartitionState<M> {
     /// A message on its way to another part.
     type Moved: Send;
@@ -192,16 +195,16 @@ pub(crate) trait PartitionState<M> {
     /// Puts a message in.
     fn unpack(&mut self, moved: Self::Moved) -> M;
 
-    /// The message with this number is about to be handled: what it names may be brought into the cache. Numbers of no
-    /// message mean nothing.
+    /// The message with this number is about to be handled: its record may be prefetched. Numbers of no
+    /// message have no effect.
     fn fetch(&self, number: u32);
 }
 
 /// A part of the world that owns its state.
 pub(crate) trait Node: Send {
-    /// What travels between nodes.
+    /// The message type that travels between nodes.
     type Msg: Message + Send;
-    /// What the nodes of one part share.
+    /// The state that the nodes of one part share.
     type Shared: PartitionState<Self::Msg> + Send;
 
     /// Handles one event; events come in the total order.
@@ -213,13 +216,13 @@ pub(crate) trait Node: Send {
         out: &mut impl Outbox<Self::Msg>,
     );
 
-    /// Handles all events of a window. The outcome is that of handling them one by one; a node that keeps its own next
-    /// event need not ask for it with [`Outbox::wake`], but gives its time, or [`Time::MAX`] if nothing of its own is
-    /// under way: it will be run again then.
+    /// Handles all events of a window. The outcome is that of handling them one by one; a node that keeps its
+    /// own next event need not ask for it with [`Outbox::wake`], but returns its time, or [`Time::MAX`] if
+    /// nothing of its own is under way: it will be run again then.
     fn run(&mut self, shared: &mut Self::Shared, window: &mut Window<'_, Self::Msg>) -> Time;
 
-    /// Whether the node holds back what only a frame or a message from another one can release: then it is not idle, though
-    /// nothing of its own is under way.
+    /// Whether the node holds back what only a frame or a message from another one can release: then it is
+    /// not idle, though nothing of its own is under way.
     fn is_held(&self) -> bool {
         false
     }

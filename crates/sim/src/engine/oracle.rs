@@ -12,8 +12,8 @@ struct Entry<M> {
     payload: Payload<M>,
 }
 
-/// Where an entry stands in the queue: by key, then by how many were sent over its channel before it for the same instant.
-/// Other events of one key meet different nodes, or are equal notifications.
+/// The position of an entry in the queue: by key, then by how many were sent over its channel before it for
+/// the same instant. Other events of one key are for different nodes, or are equal notifications.
 ///
 /// time : 64 | class : 8 | id : 32 | kind : 8 | number : 16
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,7 @@ impl<M> PartialEq for Entry<M> {
 }
 impl<M> Eq for Entry<M> {}
 
-/// What the node that runs has asked for.
+/// Pending output: the sends, wake-ups and notifications that the running node has asked for.
 struct PendingOutput<M> {
     sends: Vec<(u32, Time, EventClass, Payload<M>)>,
     wakes: Vec<Key>,
@@ -143,8 +143,9 @@ impl<M: Copy> Oracle<M> {
         Pause::Budget
     }
 
-    /// Takes what the node of the first event asked for. The first wish takes that event's place: most events lead to
-    /// one other, and one way down the queue is shorter than out and in again.
+    /// Takes the pending output of the node of the first event. The first request replaces that event in the
+    /// queue: most events lead to one other, and one sift down the queue is shorter than a removal and an
+    /// insertion.
     fn collect(&mut self, now: Time, node: u32) {
         let mut first = true;
         let PendingOutput { sends, wakes, notifications } = &mut self.outbox;

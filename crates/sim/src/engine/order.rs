@@ -1,4 +1,5 @@
-//! The messages of a window in order: dealt to buckets by time, which are nearly an order, then put in place.
+//! The messages of a window in order: partitioned into buckets by time, which are nearly an order, then
+//! sorted.
 
 use super::packed::{Message, Packed};
 

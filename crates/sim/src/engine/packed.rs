@@ -5,7 +5,7 @@ use super::{EventClass, Frame, Payload};
 use farspan_units::{Duration, Time};
 use std::marker::PhantomData;
 
-/// What travels between nodes, as a number below 2^32 - 1.
+/// A message that travels between nodes, as a number below 2^32 - 1.
 pub(crate) trait Message: Copy {
     /// The number.
     fn number(self) -> u32;
@@ -32,9 +32,9 @@ pub(crate) const MAX_LINKS: usize = 1 << RANK_BITS;
 /// The longest window.
 pub(crate) const MAX_WINDOW: Duration = Duration::from_ps((1 << WINDOW_BITS) - 1);
 
-/// A message or a frame: picoseconds into its window, class, rank of its channel, and the message's number or the frame's
-/// value. The message's number takes no part in the total order: what is equal otherwise keeps the order in which it was
-/// sent.
+/// A message or a frame: picoseconds into its window, class, rank of its channel, and the message's number or
+/// the frame's value. The message's number takes no part in the total order: what is equal otherwise keeps
+/// the order in which it was sent.
 #[repr(transparent)]
 pub(crate) struct Packed<M>(u64, PhantomData<M>);
 
@@ -72,7 +72,7 @@ impl<M: Message> Packed<M> {
         (self.0 >> MSG_BITS) as usize & (MAX_LINKS - 1)
     }
 
-    /// What came, with the class of its event.
+    /// The class and the payload of the event.
     pub(crate) fn payload(self) -> (EventClass, Payload<M>) {
         if (self.0 >> MSG_BITS) as u16 & IS_MESSAGE == 0 {
             return (EventClass::Frame, Payload::Frame(Frame(self.low())));
@@ -93,7 +93,7 @@ impl<M: Message> Packed<M> {
         self.0 > other.0 | ((1 << MSG_BITS) - 1)
     }
 
-    /// What it is ordered by: time, class, rank.
+    /// The order of the message: time, class, rank.
     #[inline(always)]
     pub(super) const fn order(self) -> u64 {
         self.0 >> MSG_BITS
@@ -121,7 +121,7 @@ impl<M: Message> Packed<M> {
         self.0
     }
 
-    /// What fills room that holds no message.
+    /// A value for room that holds no message.
     pub(super) const fn filler() -> Self {
         Self(0, PhantomData)
     }

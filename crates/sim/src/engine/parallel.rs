@@ -1,32 +1,33 @@
 //! Several parts of the world, each on a thread of its own: conservative and exact.
 //!
-//! What a part does in an epoch no longer than the shortest way between parts reaches another part after the epoch.
-//! So all parts run an epoch independently, exchange messages at a barrier, and agree on the next epoch from what each
-//! of them has ahead; idle stretches are skipped. Which thread runs when never shows in the outcome.
+//! An epoch is no longer than the shortest delay between parts, so a message from one part reaches another
+//! after the epoch. All parts run an epoch independently, exchange messages at a barrier, and agree on the
+//! next epoch from the pending events of each; idle stretches are skipped. The scheduling of threads never
+//! shows in the outcome.
 //!
-//! Threads that share too few cores wait for each other more than they compute. So now and then a stretch is run on one
-//! thread instead, and the faster way is kept until the next try.
+//! Threads that share too few cores wait for each other more than they compute. So now and then a stretch is
+//! run on one thread instead, and the faster mode is kept until the next try.
 
 use super::{Channel, Frame, Key, Map, Node, Pause, Windowed};
 use farspan_units::{Duration, Time};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Looks at the barrier before a thread goes to sleep: about two microseconds.
+/// Polls of the barrier before a thread goes to sleep: about two microseconds.
 const SPINS: u32 = 60;
-/// Stretches before the slower way of running is tried again: at first, and at most.
+/// Stretches before the slower mode is tried again: at first, and at most.
 const FIRST_INTERVAL: u32 = 16;
 const LAST_INTERVAL: u32 = 4096;
 /// A stretch that is only a try is shorter by this factor.
 const TRY_SHARE: u64 = 4;
 
-/// What travels between parts.
+/// A message, frame or notification that travels between parts.
 enum Crossing<N: Node> {
     /// A message over a channel.
     Message(Channel, Time, <N::Shared as super::PartitionState<N::Msg>>::Moved),
     /// A frame over a channel.
     Frame(Channel, Time, Frame),
-    /// A word to the node at a place.
+    /// A notification to the node at an index.
     Notification(u32, Key),
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct Part<N: Node> {
 /// An engine of one part or several.
 pub(crate) struct Parallel<N: Node> {
     pub(crate) parts: Vec<Part<N>>,
-    /// The longest epoch: the shortest delay of a channel between parts, or of a word.
+    /// The longest epoch: the shortest delay of a channel between parts, or of a notification.
     epoch: Duration,
     /// Between the beginnings of windows.
     step: Duration,
@@ -49,7 +50,7 @@ pub(crate) struct Parallel<N: Node> {
     pace: Pace,
 }
 
-/// What the parts tell each other at the end of an epoch.
+/// The exchange between the parts at the end of an epoch.
 struct Exchange<N: Node> {
     parts: usize,
     /// By (parity of the epoch, from, to).
@@ -81,7 +82,7 @@ impl<N: Node> Exchange<N> {
         self.mailboxes[place].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts up what `part` has done in an epoch, and what it has ahead.
+    /// Publishes what `part` has done in an epoch, and its pending events.
     fn post(&self, parity: usize, part: usize, state: &mut Part<N>, handled: u64) {
         let (mut next, mut idle) = (state.engine.earliest(), state.engine.is_idle());
         let mut messages = std::mem::take(&mut state.engine.remote.messages);
@@ -124,7 +125,7 @@ impl<N: Node> Exchange<N> {
         }
     }
 
-    /// What all parts conclude from the exchange, alike.
+    /// The common conclusion of all parts from the exchange.
     fn conclude(&self, parity: usize) -> Summary {
         let range = parity * self.parts..(parity + 1) * self.parts;
         let number = |a: &AtomicU64| a.load(Ordering::Acquire);
@@ -136,7 +137,7 @@ impl<N: Node> Exchange<N> {
     }
 }
 
-/// Where all parts together stand.
+/// The state of all parts together.
 #[derive(Clone, Copy)]
 struct Summary {
     next: Time,
@@ -155,8 +156,8 @@ struct Stretch {
 }
 
 impl Stretch {
-    /// The end of the epoch that begins at `start`: where a window begins if one does in reach, so that no more are cut short
-    /// than those of the other side.
+    /// The end of the epoch that begins at `start`: the start of a window if there is one in reach, so that
+    /// only windows of the other group are cut short.
     fn end(&self, start: Time) -> Time {
         let (latest, step) = (start.saturating_add(self.epoch).as_ps(), self.step.as_ps());
         let whole = latest - latest % step;
@@ -176,7 +177,7 @@ impl Stretch {
 
 impl<N: Node> Parallel<N> {
     /// An engine whose parts are those of `map`; `epoch`: the shortest delay of a channel between parts, or
-    /// of a word.
+    /// of a notification.
     pub(crate) fn new(parts: Vec<Part<N>>, epoch: Duration, step: Duration) -> Self {
         Self { parts, epoch, step, now: Time::ZERO, pace: Pace::default() }
     }
@@ -281,7 +282,7 @@ fn run_serially<N: Node>(parts: &mut [Part<N>], from: Time, stretch: Stretch) ->
     }
 }
 
-/// Where threads wait for each other: they look for a moment, then sleep.
+/// The barrier at which threads wait for each other: they poll for a moment, then sleep.
 struct Barrier {
     threads: usize,
     arrived: AtomicUsize,
@@ -292,7 +293,7 @@ struct Barrier {
     wake: Condvar,
 }
 
-/// Tells the others if its thread fails.
+/// Notifies the other threads if its thread fails.
 struct Alarm<'a>(&'a Barrier);
 
 impl Drop for Alarm<'_> {
@@ -340,11 +341,11 @@ impl Barrier {
     }
 }
 
-/// How fast each way of running is: on one thread, and on several.
+/// The speed of each mode: on one thread, and on several.
 struct Pace {
     /// Nanoseconds an event on one thread and on several, when last tried.
     cost: [Option<f64>; 2],
-    /// Stretches until the way that lost is tried again, and how many there will be if it loses again.
+    /// Stretches until the slower mode is tried again, and how many there will be if it is slower again.
     until_try: u32,
     interval: u32,
 }
@@ -356,7 +357,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// Whether the next stretch runs in parallel, and by what its budget is to be divided: what is only tried is short.
+    /// Whether the next stretch runs in parallel, and the divisor of its budget: a try is short.
     const fn plan(&self) -> (bool, u64) {
         match self.cost {
             [_, None] => (true, 1),
@@ -380,7 +381,7 @@ impl Pace {
         self.learn(in_parallel, start.elapsed().as_nanos() as f64 / handled.max(1) as f64);
     }
 
-    /// A way that loses again is tried half as often from then on.
+    /// A mode that is slower again is tried half as often from then on.
     fn learn(&mut self, in_parallel: bool, cost: f64) {
         let [serial, parallel] = self.cost;
         let best = serial.zip(parallel).map(|(serial, parallel)| parallel <= serial);

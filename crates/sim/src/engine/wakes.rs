@@ -1,11 +1,11 @@
-//! What the nodes of the windowed engine wait for, messages apart.
+//! Wake-ups of the nodes of the windowed engine: their own events, apart from messages.
 
 use super::{EventClass, Key};
 use farspan_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What one node waits for.
+/// The own events that one node waits for.
 pub(super) struct Wakes {
     /// Events that it asked for.
     asked: BinaryHeap<Reverse<Key>>,

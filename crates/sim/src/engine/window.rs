@@ -1,4 +1,4 @@
-//! A window as a node sees it: what comes in it, and a way to send.
+//! A window as a node sees it: its events, and an outbox to send.
 
 use super::calendar::Calendar;
 use super::order::Order;
@@ -8,7 +8,7 @@ use super::windowed::Remote;
 use super::{Channel, Frame, Key, Outbox, Payload};
 use farspan_units::Time;
 
-/// A window, or its part before something that cuts it short: equal for every node whose turn it is.
+/// A window, or its part before something that cuts it short: equal for every node that runs it.
 pub(super) struct Bounds {
     /// The window's number.
     pub(super) index: u64,
@@ -21,18 +21,18 @@ pub(super) struct Bounds {
     /// The next two windows of nodes that short links lead to, and when they begin.
     pub(super) windows: [u64; 2],
     pub(super) others: [Time; 2],
-    /// Until when the engine runs before someone may look at the nodes.
+    /// The engine runs up to this time before nodes may be sampled.
     pub(super) until: Time,
     /// See [`Calendar::row`]: of this window.
     pub(super) row: usize,
-    /// Of these two.
+    /// The rows of the two windows above.
     pub(super) rows: [usize; 2],
 }
 
-// A node without a place here has one beyond every row.
+// A node that is not in this part has an index beyond every row.
 const _: () = assert!(usize::BITS >= 64, "the engine needs a machine of 64 bits");
 
-/// A window as a node sees it: its events in order, and a way to send.
+/// A window as a node sees it: its events in order, and an outbox to send.
 pub(crate) struct Window<'a, M> {
     pub(super) bounds: &'a Bounds,
     pub(super) part: u16,
@@ -55,7 +55,7 @@ impl<'a, M: Message> Window<'a, M> {
         self.bounds.end
     }
 
-    /// Nobody looks at the nodes before: what is bound to happen by then may be counted now.
+    /// No one samples the nodes before this time: events that are bound to happen by then may be counted now.
     #[inline]
     pub(crate) const fn until(&self) -> Time {
         self.bounds.until
@@ -138,7 +138,7 @@ impl<'a, M: Message> Window<'a, M> {
         arrival
     }
 
-    /// Sends to another part or a node of the same side, or further ahead than two windows.
+    /// Sends to another part or a node of the same group, or further ahead than two windows.
     #[inline(never)]
     fn send_slowly(&mut self, channel: &Channel, at: Time, msg: M) {
         assert!(at >= self.bounds.others[0], "a message takes the lookahead at least");
@@ -175,13 +175,13 @@ impl<M: Message> Outbox<M> for Window<'_, M> {
     #[inline(always)]
     fn send(&mut self, channel: &Channel, at: Time, msg: M) {
         debug_assert!(at >= self.bounds.others[0], "a message takes the lookahead at least");
-        // Nearly all arrive in one of the next two windows of the other side.
+        // Nearly all arrive in one of the next two windows of the other group.
         let ahead = usize::from(at >= self.bounds.others[1]);
         let offset = at.as_ps().wrapping_sub(self.bounds.others[ahead].as_ps());
         if offset >= self.calendar.length {
             return self.send_slowly(channel, at, msg);
         }
-        // Nodes of other parts have no place here, nor have those of the same side.
+        // Nodes of other parts have no index here, nor have those of the same group.
         let place = self.bounds.rows[ahead] + channel.node as usize;
         if !self.calendar.file_quickly(place, Packed::message(offset, channel.rank, msg)) {
             self.send_afresh(channel, at, msg);

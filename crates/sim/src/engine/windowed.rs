@@ -1,12 +1,12 @@
 //! The fast engine: windows of time, one node at a time, no global event queue.
 //!
-//! Nothing that happens in a window reaches another node before its own window begins (see [`Alternation`]). So each node that
-//! has something to do runs once a window: its messages are gathered as plain integers, put in order as far as the
-//! node needs it, merged with the node's own events, and handled as a batch while the node's state is in cache. Empty
-//! stretches are skipped.
+//! A message never arrives before the receiver's next window begins (see [`Alternation`]). So each node that
+//! has something to do runs once a window: its messages are gathered as plain integers, put in order as far
+//! as the node needs it, merged with the node's own events, and handled as a batch. Empty stretches are
+//! skipped.
 //!
-//! One such engine runs one part of the world; what its nodes send to other parts it puts aside (see
-//! [`super::Parallel`]).
+//! One such engine runs one part of the world; messages of its nodes to other parts are kept for the exchange
+//! (see [`super::Parallel`]).
 
 use super::calendar::Calendar;
 use super::order::Order;
@@ -17,15 +17,15 @@ use super::{Alternation, Channel, Frame, Key, Map, Node, PartitionState, Pause};
 use farspan_units::Time;
 use std::sync::Arc;
 
-/// What has not reached its node yet.
+/// Messages, frames and notifications that have not reached their nodes yet.
 pub(super) struct Remote<M> {
     /// Messages to other parts.
     pub(super) messages: Vec<(Channel, Time, M)>,
     /// Frames to other parts.
     pub(super) frames: Vec<(Channel, Time, Frame)>,
-    /// Words to other parts, and the places of the nodes there.
+    /// Notifications to other parts, and the indices of the nodes there.
     pub(super) notifications: Vec<(u16, u32, Key)>,
-    /// What nodes have notified others in this window.
+    /// Notifications that nodes have sent in this window.
     pub(super) notified: Vec<(u32, Key)>,
 }
 
@@ -40,14 +40,14 @@ pub(crate) struct Windowed<M> {
     waiting: usize,
     /// Everything before has been handled.
     now: Time,
-    /// Nodes of one side have got this far.
+    /// The nodes of one group have got this far.
     reached: Time,
     /// Windows before are over.
     cursor: u64,
     pub(super) remote: Remote<M>,
     /// See [`Map`].
     ends: Arc<[u32]>,
-    /// Part and place of every node of the world, for words.
+    /// Part and index of every node of the world, for notifications.
     locations: Vec<(u16, u32)>,
     /// Room for the messages of a window.
     keys: Vec<Packed<M>>,
@@ -162,13 +162,13 @@ impl<M: Message> Windowed<M> {
             left = left.saturating_sub(handled);
         }
         let pause = if self.is_idle() { Pause::idle(nodes) } else { Pause::Budget };
-        // All sides get as far as one of them has.
+        // All groups get as far as one of them has.
         self.run_through(nodes, shared, self.reached, until);
         pause
     }
 
-    /// Handles all events before `end`, also when only probes are left; gives about how many there were. Nobody looks at
-    /// the nodes before `until`.
+    /// Handles all events before `end`, also when only probes are left; returns about how many there were. No
+    /// one samples the nodes before `until`.
     pub(super) fn run_through<N>(
         &mut self,
         nodes: &mut [N],
@@ -251,7 +251,8 @@ impl<M: Message> Windowed<M> {
         if bounds.end != bounds.whole[0] {
             due = self.keep_back(due, node, bounds);
         }
-        // One after the other, they would each wait for memory: where a packet goes decides what is looked at next.
+        // One after the other, they would each wait for memory: the destination of a packet decides which
+        // state is read next.
         for key in &self.keys[..due] {
             shared.fetch(key.low());
         }
@@ -279,7 +280,8 @@ impl<M: Message> Windowed<M> {
         due as u64
     }
 
-    /// Files messages again that arrive where a window is cut short or later; gives how many are left of the first `due`.
+    /// Files messages again that arrive where a window is cut short or later; gives how many are left of the
+    /// first `due`.
     #[cold]
     fn keep_back(&mut self, due: usize, node: u32, bounds: &Bounds) -> usize {
         let limit = bounds.end.as_ps().wrapping_sub(bounds.start.as_ps());
@@ -296,7 +298,7 @@ impl<M: Message> Windowed<M> {
         left
     }
 
-    /// Hands on what nodes have notified others.
+    /// Delivers the notifications that nodes have sent.
     #[cold]
     fn flush_notifications(&mut self) {
         while let Some((node, key)) = self.remote.notified.pop() {
@@ -316,7 +318,7 @@ mod tests {
     use super::*;
     use farspan_units::{Duration, Purpose, Random};
 
-    /// The shortest way from an even node to an odd one or back; other ways are twice as long.
+    /// The shortest link from an even node to an odd one or back; other links are twice as long.
     const STEP: Duration = Duration::from_ps(50);
 
     /// Notes what comes, and sends each message on as its number says.
@@ -400,7 +402,7 @@ mod tests {
 
     type Seen = Vec<Vec<(Key, Payload<u32>)>>;
 
-    /// What the nodes see under the oracle.
+    /// The events that the nodes see under the oracle.
     fn seen_by_oracle() -> Seen {
         let (map, mut nodes) = world(&together());
         let mut oracle = Oracle::new(&map);
@@ -409,7 +411,8 @@ mod tests {
         nodes.into_iter().map(|node| node.seen).collect()
     }
 
-    /// What the nodes see under the windowed engine, paused at times that `pauses` gives, and after `budget` messages.
+    /// The events that the nodes see under the windowed engine, paused at times that `pauses` gives, and
+    /// after `budget` messages.
     fn seen(alternation: &Alternation, budget: u64, pauses: impl Fn(u64) -> u64) -> Seen {
         let (map, mut nodes) = world(alternation);
         let mut engine = Windowed::new(&map, 0, alternation);

@@ -1,4 +1,4 @@
-//! Packets that arrive at a host, and its answers.
+//! Packets that arrive at a host, and the ACKs to send.
 
 use super::Host;
 use crate::executor::Common;

@@ -1,10 +1,10 @@
-//! Sums that a host keeps.
+//! Counters of a host.
 
 use crate::outcome::Amount;
 use farspan_fabric::Packet;
 use farspan_units::{Bytes, Time};
 
-/// Sums that a host keeps.
+/// Counters of a host.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HostCounters {
     /// Data, then control packets, then data packets without their payload: how many, and how large together.
@@ -23,8 +23,8 @@ impl HostCounters {
         self.arrived.1[kind] += size;
     }
 
-    /// Adds a hash of an arrival, whatever the order: time, flow, packet, and `what`: whether it was trimmed, its kind (of
-    /// data 0), its mark.
+    /// Adds a hash of an arrival, whatever the order: time, flow, packet, and `what`: whether it was trimmed,
+    /// its kind (of data 0), its mark.
     #[inline(always)]
     pub(super) fn hash(&mut self, now: Time, packet: &Packet, what: u64) {
         let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
@@ -34,7 +34,7 @@ impl HostCounters {
         self.arrivals_hash = self.arrivals_hash.wrapping_add(hash);
     }
 
-    /// What arrived: data, then control packets, then data packets without their payload.
+    /// Packets that arrived, by kind: data, then control packets, then data packets without their payload.
     pub(crate) const fn arrived(&self, kind: usize) -> Amount {
         Amount { packets: self.arrived.0[kind], bytes: self.arrived.1[kind] }
     }

@@ -152,7 +152,7 @@ impl Draw {
     }
 }
 
-/// What the size of things in a world is reckoned from.
+/// The base quantities from which sizes in a world are scaled.
 #[derive(Clone, Copy)]
 struct Base {
     /// Time of a full packet on the slowest link.
@@ -316,7 +316,7 @@ fn graph(draw: &mut Draw, [link_delay, wan_delay, switch_delay]: [Duration; 3]) 
     let via: Vec<_> = beside(switch).into_iter().filter(|_| !draw.one_in(3)).collect();
     let leaves = vec![draw.pick(&leaves)];
     graph.groups = vec![GraphGroup { switch, leaves, via }];
-    // Ports that lead in circles are refused.
+    // Ports that form a routing loop are rejected.
     graph.build().unwrap_or(plain)
 }
 
@@ -666,7 +666,8 @@ fn trace(draw: &mut Draw, network: &Network, flows: usize) -> Trace {
     }
 }
 
-/// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured flows have ended.
+/// When nothing is left to do (or at a limit that few worlds reach), in the middle, or when the measured
+/// flows have ended.
 fn stop(draw: &mut Draw, span: Duration, last_start: Time, base: Base, flows: &[Flow], mtu: Bytes) -> Stop {
     let packets: u64 = flows.iter().map(|flow| flow.size.segments(mtu)).sum();
     let limit = last_start + base.rtt * 20 + base.packet * packets * 4;
@@ -677,7 +678,7 @@ fn stop(draw: &mut Draw, span: Duration, last_start: Time, base: Base, flows: &[
     }
 }
 
-/// What the gate must see: each occurs in the worlds of the range that is always run.
+/// The features that the gate must see: each occurs in the worlds of the range that is always run.
 pub const FEATURES: &[&str] = &[
     "data dropped",
     "control dropped",
@@ -792,7 +793,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         coding::Config::Mds(mds) => mds.shape().expect("the ranges hold"),
         coding::Config::None(_) => unreachable!("a flow with blocks is coded"),
     };
-    // Parity of a lone last piece is shorter: by less than one packet's worth of each.
+    // Parity of a lone last segment is shorter: by less than one packet's worth of each.
     let all_parity =
         |flow: &FlowOutcome| spec.mss * u64::from(shape(flow).parity()) * (flow.sender.blocks - 1);
     let headers_refused = trimming.clone().any(|(_, port)| port.dropped_packets > 0);
@@ -934,8 +935,8 @@ fn features_of_faults(spec: &Spec, outcome: &Outcome) -> Vec<bool> {
     ]
 }
 
-/// How many first packets reach one switch at one instant: those of the flows that start first, one a host, into an empty
-/// network.
+/// How many first packets reach one switch at one instant: those of the flows that start first, one a host,
+/// into an empty network.
 fn most_at_once(spec: &Spec) -> usize {
     if !spec.jitter.is_zero() {
         return 0;

@@ -1,7 +1,7 @@
 //! The committed digests of random worlds: line n of `worlds.txt` is that of seed n - 1.
 //!
-//! They hold as long as neither the simulated behaviour nor the draws of `random_spec` change. Where a change of behaviour
-//! is meant: `cargo run --release -p farspan-sim --example equality -- --list 0 10000`.
+//! They hold as long as neither the simulated behaviour nor the draws of `random_spec` change. Where a change
+//! of behaviour is meant: `cargo run --release -p farspan-sim --example equality -- --list 0 10000`.
 
 use farspan_sim::Outcome;
 

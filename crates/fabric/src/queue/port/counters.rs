@@ -1,4 +1,4 @@
-//! What a port tells of itself.
+//! The counters and readings of a port.
 
 use super::{Port, PortCounters, PortModel};
 use farspan_units::{Bytes, Duration, Time};
@@ -24,7 +24,7 @@ impl Port {
         state.map_or((0, Bytes::ZERO), |state| (state.trimmed, state.cut_bytes))
     }
 
-    /// What the port has done.
+    /// The counters of the port.
     #[must_use]
     pub fn counters(&self) -> PortCounters {
         let (dropped, dropped_bytes) =
@@ -44,7 +44,7 @@ impl Port {
         self.busy.saturating_sub(self.free_at.since(now))
     }
 
-    /// What the port has in common with others of its kind.
+    /// The model that the port shares with others of its kind.
     #[must_use]
     #[inline]
     pub fn model(&self) -> &PortModel {

@@ -1,6 +1,6 @@
 //! Sums over time.
 
-/// A sum of products, modulo 2^128; in two words, so that it needs no more room than they do.
+/// A sum of products, modulo 2^128, kept as two 64-bit halves: its alignment is that of one half.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Integral([u64; 2]);
 

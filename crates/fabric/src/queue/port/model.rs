@@ -1,11 +1,11 @@
-//! What ports of one kind share.
+//! The model that ports of one kind share.
 
 use super::super::marking::Marking;
 use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
 use farspan_units::{Bytes, Duration, Rate};
 
-/// What ports of one kind have in common: their links and everything that was configured. Ports share it, so that what
-/// each of them holds for itself stays small.
+/// The properties that ports of one kind have in common: the link and the configuration. Ports share the
+/// model, so that the state of each port stays small.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortModel {
     /// Picoseconds a byte if that is exact, else 0.
@@ -21,7 +21,8 @@ pub struct PortModel {
     pub(super) fifo: bool,
     /// How long a full buffer takes to send.
     pub(super) full: Duration,
-    /// With less than this to send, a FIFO port neither refuses a packet nor marks it; zero: it looks at every packet.
+    /// With less than this to send, a FIFO port neither drops a packet nor marks it; zero: it checks every
+    /// packet.
     pub(super) unmarked: Duration,
 }
 
@@ -74,16 +75,17 @@ impl PortModel {
         }
     }
 
-    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one queue, marks at
-    /// enqueue if any, no trimming. The data queue of such a port counts to the bit: what is left to send, the rest of the
-    /// packet in service included. It follows from when the port will have sent everything.
+    /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one
+    /// queue, marks at enqueue if any, no trimming. The data queue of such a port counts to the bit: what is
+    /// left to send, the rest of the packet in service included. It follows from when the port will have sent
+    /// everything.
     #[must_use]
     #[inline]
     pub const fn is_fifo(&self) -> bool {
         self.fifo
     }
 
-    /// The same at another rate; markers and phantom queues stay as they were configured.
+    /// The model at another link rate; markers and phantom queues keep their configuration.
     pub(super) fn at(&self, rate: Rate) -> Self {
         Self { byte_time: exact_byte_time(rate), rate, ..self.clone() }
     }

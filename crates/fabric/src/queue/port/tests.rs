@@ -270,7 +270,8 @@ proptest! {
         let rate = if odd { Rate::from_bps(70_000_000_001) } else { GBPS_100 };
         let model = Arc::new(PortModel::new(&config, rate, Duration::from_us(1)));
         let horizon = Time::from_ps(horizon);
-        // By port: the packets in the order in which they left, with time and mark; counters; queue and mean queue, busy time.
+        // By port: the packets in the order in which they left, with time and mark; counters; queue and mean
+        // queue, busy time.
         let run = |flows: bool| {
             let (mut packets, mut port, mut now, mut left) =
                 (Packets::for_test(), Port::new(&model, PortId(0), 1), Time::ZERO, vec![]);

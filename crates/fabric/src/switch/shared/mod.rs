@@ -23,18 +23,18 @@ pub struct Crossing {
     pub egress: PortId,
 }
 
-/// What switches tell each other and their hosts beside packets: a value.
+/// A value that switches send to each other and to their hosts beside packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame(pub u32);
 
 impl Frame {
-    /// Data may be sent to me again.
+    /// Data may be sent to this node again.
     pub const RESUME: Self = Self(0);
-    /// Data to me must wait. A packet that has begun to leave still comes.
+    /// Data to this node must wait. A packet that has begun to leave still comes.
     pub const PAUSE: Self = Self(1);
 }
 
-/// What shared state asks of its switch. A neighbour is named by the link that comes from it.
+/// An action that shared state requests from its switch. A neighbour is named by the link that comes from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
     /// A frame leaves for the neighbour.
@@ -51,7 +51,7 @@ impl Effect {
     }
 }
 
-/// What shared state asks of its switch.
+/// The actions that shared state requests from its switch.
 #[derive(Clone, Debug, Default)]
 pub struct Effects(Vec<Effect>);
 
@@ -83,8 +83,8 @@ pub struct Attached {
 
 /// State that the ports of one switch share. Called in order of (time, port) over all ports.
 pub trait Shared: Send + Debug {
-    /// Whether there is room for a packet of `size`, which then takes it, until [`Self::released`]. `control`: whether it is
-    /// a control packet.
+    /// Whether there is room for a packet of `size`, which then takes it, until [`Self::released`].
+    /// `control`: whether it is a control packet.
     fn admits(
         &mut self,
         now: Time,

@@ -1,4 +1,5 @@
-//! Pause frames: a switch that holds much from one neighbour tells it to wait, and to go on when little is left.
+//! Pause frames: a switch that holds many bytes from one neighbour pauses it, and resumes it when few are
+//! left.
 
 use super::{Crossing, Effects, Frame, Shared};
 use crate::queue::port::Gate;
@@ -8,13 +9,13 @@ use farspan_units::{Bytes, PortId, Time};
 /// When to pause and when to resume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// Bytes from one neighbour above which it is told to wait.
+    /// Bytes from one neighbour above which it is paused.
     pub pause_above: Bytes,
-    /// Bytes from it up to which it may go on.
+    /// Bytes from it up to which it is resumed.
     pub resume_at: Bytes,
 }
 
-/// Bytes held from each neighbour, and whether it was told to wait.
+/// Bytes held from each neighbour, and whether it is paused.
 #[derive(Clone, Debug)]
 pub struct Pause {
     config: Config,

@@ -150,7 +150,7 @@ fn named_ports_replace_shortest_paths_and_count_as_often_as_they_are_listed() {
     let routes = Routes::new(&named, 1);
     let taken = spread(&named, &routes);
     assert!((2500..2833).contains(&taken["s0->s1#0"]) && taken.len() == 2, "a third: {taken:?}");
-    // The way back is as it was.
+    // The reverse path is as it was.
     let shares = routes.shares(&named, HostId(2), HostId(0));
     let share =
         |name: &str| shares.iter().find(|(port, _)| named.port_name(*port) == name).map(|(_, share)| *share);
