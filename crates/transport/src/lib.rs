@@ -24,8 +24,8 @@
 //! lost burst included; a packet of the window costs 8 bytes at the sender and a bit at the receiver.
 //!
 //! Where switches trim, the receiver answers a packet that lost its payload with a NACK ([`Incoming::trimmed`]): the
-//! sender gives that transmission up at once, tells its control and its path selector, and sends the packet again before
-//! new ones.
+//! sender gives that transmission up at once, notifies its control and its path selector, and sends the packet again
+//! before new ones.
 //!
 //! A coded message arrives in blocks, each whole when enough of its packets are here, whichever these are; nothing is sent
 //! again that a block can do without.
@@ -82,15 +82,15 @@
 //! assert!(matches!(events[..], [Event::Finished(_), Event::Delivered(_)]));
 //! ```
 //!
-//! # Where later pieces plug in
+//! # Where later segments plug in
 //!
-//! | piece | place |
+//! | segment | place |
 //! |---|---|
 //! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in the registry of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
 //! | what a receiver does beside acknowledging (CNPs, pulls) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`congestion::Floor`] of zero, and an event of [`congestion::Congestion`] |
-//! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name pieces, parity and blocks |
+//! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
 //! | proxies | endpoints of their own kind with the same six verbs |
 #![no_std]
 #![deny(unsafe_code)]

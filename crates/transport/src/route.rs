@@ -1,4 +1,4 @@
-//! What the flows of one scheme over like paths share.
+//! The route: parameters that the flows of one scheme over like paths share.
 
 use crate::profile::FlowProfile;
 use crate::{Path, Scheme, WindowCheck, balance, coding, congestion, recovery};
@@ -18,7 +18,7 @@ pub struct Route {
     pub(crate) window_check: WindowCheck,
     pub(crate) coding: coding::Config,
     pub(crate) profile: FlowProfile,
-    /// What blocks are made of, if there are any.
+    /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
     /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
     pub(crate) tail: u32,
@@ -31,7 +31,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// What `path` makes of `scheme`.
+    /// Computes the route of `scheme` over `path`.
     #[must_use]
     pub fn new(path: Path, scheme: &Scheme) -> Self {
         let Scheme { congestion, balance, recovery, window_check, coding, profile } = scheme;

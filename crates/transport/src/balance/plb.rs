@@ -23,18 +23,19 @@ pub struct Config {
     pub congested: f64,
     /// After how many congested rounds in a row the flow moves, 1 to 1000; 12 (Linux). Uno's published code: 2.
     pub busy_rounds: u32,
-    /// The same while nothing is in flight; 3 (Linux). Uno's published code: 2.
+    /// After how many congested rounds in a row a flow with nothing in flight moves; 3 (Linux). Uno's published code:
+    /// 2.
     pub idle_rounds: u32,
     /// How long congestion moves nothing after a time-out: so long to twice as long; 60 s (Linux). Uno's published
     /// code: 0.
     pub pause: Duration,
-    /// What a round is; `window` (Linux). Uno's published code: `base_rtt`.
+    /// The unit of a round; `window` (Linux). Uno's published code: `base_rtt`.
     pub round: Round,
     /// How many entropies there are to draw from, 1 to 65536; 65536, all that a header holds. Uno's published code: 250.
     pub entropies: u32,
 }
 
-/// What a round is.
+/// The unit of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

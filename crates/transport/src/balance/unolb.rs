@@ -80,7 +80,7 @@ impl Subflow {
         Self { entropy: 0, acked_at: Self::UNDRAWN.to_ne_bytes() }
     }
 
-    /// A subflow on this path, of which nothing has been heard.
+    /// A subflow on this path, on which there was no feedback yet.
     const fn on(entropy: Entropy) -> Self {
         Self { entropy, acked_at: Self::SILENT.to_ne_bytes() }
     }

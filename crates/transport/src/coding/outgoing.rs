@@ -1,4 +1,4 @@
-//! What a sender keeps of its blocks: how many packets of each are lost, and whether that is too many.
+//! The sender's state of its blocks: how many packets of each are lost, and whether that is too many.
 //!
 //! A block can be completed while no more of its packets are lost than it has parity: the others are acknowledged, in
 //! flight or still to come. So a lost packet is sent again only if more are, and only until no more are. Which one makes no
@@ -14,10 +14,10 @@ use core::ops::Range;
 use farspan_units::{Bytes, Time};
 use hashbrown::HashMap;
 
-/// What a block has lost.
+/// The losses of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Losses {
-    /// Packets held for lost and not sent again.
+    /// Packets marked lost and not sent again.
     packets: u8,
     /// Whether it is counted among those that lost more than their parity.
     is_undecodable: bool,
@@ -120,7 +120,7 @@ impl Outgoing {
         }
     }
 
-    /// Packet `seq`, which was in flight, is held for lost; `sent` has it in line.
+    /// Packet `seq`, which was in flight, is marked lost; `sent` has it in its retransmit queue.
     #[cold]
     pub(crate) fn on_lost(&mut self, seq: u32, sent: &mut SentMap) {
         let number = self.layout.block_of(seq);
@@ -139,7 +139,7 @@ impl Outgoing {
         }
     }
 
-    /// Packet `seq`, which was held for lost, is so no more: it has arrived, or leaves again.
+    /// Packet `seq`, which was marked lost, is so no more: it has arrived, or leaves again.
     #[cold]
     pub(crate) fn on_found(&mut self, seq: u32) {
         if let Some(block) = self.losses.get_mut(&self.layout.block_of(seq)) {
@@ -171,8 +171,8 @@ impl Outgoing {
         Some((seq, sent.resend_one(now, seq, entropy)))
     }
 
-    /// The lost packet to be sent again next. `sent` has in line at least as many packets of a block as are wanted of it:
-    /// each stood there when it made the block want one more.
+    /// The lost packet to be sent again next. The retransmit queue of `sent` has at least as many packets of a block as
+    /// are wanted of it: each stood there when it made the block want one more.
     fn next_wanted(&self, now: Time, sent: &mut SentMap) -> Option<u32> {
         loop {
             let block = self.layout.block_of(sent.pop_retransmit()?);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     impl Bench {
-        /// A message of 20 pieces in blocks of 8 + 2, 8 + 2 and 4 + 2, of which so many packets were sent.
+        /// A message of 20 segments in blocks of 8 + 2, 8 + 2 and 4 + 2, of which so many packets were sent.
         fn new(packets: u32, resend: Resend) -> Self {
             let mss = Bytes::new(1000);
             let layout = Layout::of_message(mss * 20, mss, Shape::new(8, 2).unwrap()).unwrap();

@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// What happens at the bottleneck, in round trips of the flow.
+/// The events at the bottleneck, in round trips of the flow.
 struct Script {
     /// Other traffic takes half of the link.
     busy: (u64, u64),

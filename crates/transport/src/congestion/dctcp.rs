@@ -62,7 +62,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let bounds = Bounds::new(path, f64::INFINITY);
@@ -73,7 +73,7 @@ impl Params {
 /// DCTCP's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dctcp {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,

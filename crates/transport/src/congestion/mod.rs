@@ -1,7 +1,7 @@
 //! Congestion control: one control per file, one trait for all.
 //!
-//! A control decides, it does not reach: it is told what happened and answers with a [`Decision`]. It never sees the
-//! sender's tables, the clock or another flow. Where a control finds what it needs:
+//! A control only decides: it is notified of events and returns a [`Decision`]. It never sees the
+//! sender's tables, the clock or another flow. Where a control finds its inputs:
 //!
 //! | need | place |
 //! |---|---|
@@ -50,7 +50,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use farspan_units::{Bytes, Duration, Rate, Time};
 
-/// What a control has decided. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
+/// The decision of a control. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
 ///
 /// An open window, however small, lets one packet be in flight. The sender adds nothing to it: while `cwnd` is zero,
 /// nothing leaves. How low `cwnd` may go is what [`Congestion::floor`] states.
@@ -237,7 +237,7 @@ pub trait Congestion {
     }
 }
 
-/// What a control is built with.
+/// The inputs from which a control is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Start<'a> {
     /// The path.
@@ -258,7 +258,7 @@ macro_rules! controls {
         }
 
         impl Config {
-            /// What the flows of `path` share.
+            /// Computes the parameters that the flows of `path` share.
             #[must_use]
             pub fn params(&self, path: &Path) -> Params {
                 match self {

@@ -23,7 +23,8 @@ use farspan_units::Bytes;
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Config {
-    /// What a marked ACK takes, in packets, in (0, 1]; 0.5 (section 3.1). Uno's published code: 0.15 for figures 3, 8, 9.
+    /// The decrease for a marked ACK, in packets, in (0, 1]; 0.5 (section 3.1). Uno's published code: 0.15 for figures
+    /// 3, 8, 9.
     pub cut: f64,
     /// The largest window; `none`. Uno's published code: `bdp`.
     pub cap: Cap,
@@ -53,7 +54,7 @@ impl Config {
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
-    /// What a marked ACK takes, in bytes.
+    /// The decrease for a marked ACK, in bytes.
     cut: f64,
     /// Smallest and largest window.
     bounds: Bounds,
@@ -62,7 +63,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let bounds = Bounds::new(path, config.cap.bytes(path));
@@ -74,7 +75,7 @@ impl Params {
 /// MP-RDMA's control loop for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mprdma {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The window, in bytes.
     cwnd: f64,

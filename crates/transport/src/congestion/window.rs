@@ -81,7 +81,7 @@ impl Window {
         Self { cwnd, ssthresh, lost_at: Time::ZERO, timed_out_at: Time::ZERO }
     }
 
-    /// What TCP calls its state.
+    /// The name of the state, as TCP calls it.
     pub(super) fn state(&self) -> &'static str {
         if self.cwnd < self.ssthresh { "slow_start" } else { "congestion_avoidance" }
     }

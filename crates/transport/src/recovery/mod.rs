@@ -97,12 +97,12 @@ pub(crate) struct Verdict {
     pub is_earlier: bool,
 }
 
-/// A recovery policy of one flow: it judges packets of a [`SentMap`] and reaches nothing else.
+/// A recovery policy of one flow: it judges packets of a [`SentMap`] and touches nothing else.
 ///
 /// Contract, checked by the conformance tests: while a packet is in flight, [`Self::deadline`] is a time at which
 /// [`Self::take_timed_out`] gives something up, unless an ACK comes before; only transmissions in flight are given up.
 pub(crate) trait Recover {
-    /// Whether it is to hear of ACKs and of packets that arrived after they were held for lost. It then has an RTT
+    /// Whether to notify it of ACKs and of packets that arrived after they were marked lost. It then has an RTT
     /// estimate of the flow.
     fn wants_acks(&self) -> bool {
         false
@@ -120,7 +120,7 @@ pub(crate) trait Recover {
         Verdict::default()
     }
 
-    /// A packet that was held for lost has arrived: it was only lost.
+    /// A packet that was marked lost has arrived: it was only delayed.
     fn on_spurious(&mut self, _now: Time, _rtt: &RttEstimate) {}
 
     /// When the first time-out runs out; [`Time::MAX`]: nothing is in flight.

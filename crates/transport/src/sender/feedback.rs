@@ -1,4 +1,4 @@
-//! What comes back: ACKs, NACKs and time-outs.
+//! Feedback to the sender: ACKs, NACKs and time-outs.
 
 use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
@@ -81,8 +81,8 @@ impl Sender {
         rto_shrank || is_earlier
     }
 
-    /// Tells the recovery policy of an ACK, and gives up what it holds for lost. Returns whether the next time-out may run
-    /// out earlier than before.
+    /// Notifies the recovery policy of an ACK, and gives up the packets that it marks lost. Returns whether the next
+    /// time-out may run out earlier than before.
     #[inline]
     fn recover(&mut self, ack: Acked) -> bool {
         let Some(cold) = &mut self.cold else { return false };
@@ -198,7 +198,7 @@ impl Sender {
         }
     }
 
-    /// A packet arrived that was held for lost, or was sent again.
+    /// A packet arrived that was marked lost, or was sent again.
     #[cold]
     fn on_spurious(&mut self, now: Time) {
         self.sent.counters_mut().spurious += 1;
@@ -207,7 +207,7 @@ impl Sender {
         }
     }
 
-    /// The send record of a packet, until another one takes its place.
+    /// The send record of a packet, until another one replaces it.
     #[cold]
     fn record_of(&self, seq: u32) -> Option<SendRecord> {
         self.cold.as_ref()?.records.as_ref().map(|records| records.of(seq))
@@ -264,7 +264,7 @@ impl Sender {
         }
     }
 
-    /// Packet `seq` is acknowledged, by what tells of a transmission that left at `sent_at`.
+    /// Packet `seq` is acknowledged by feedback on a transmission that left at `sent_at`.
     #[inline(always)]
     fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
         let outcome = self.sent.acknowledge(sent_at, seq);
@@ -281,7 +281,7 @@ impl Sender {
         outcome
     }
 
-    /// A packet that was held for lost has arrived.
+    /// A packet that was marked lost has arrived.
     #[cold]
     fn on_found(&mut self, seq: u32) {
         if let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() {
@@ -339,7 +339,7 @@ impl Sender {
         deadline
     }
 
-    /// The path selector's news of a packet given up; `None`: it wants to hear nothing.
+    /// The path selector's notification of a packet given up; `None`: it asks for no feedback.
     fn sample_of(&self, now: Time, LostPacket { sent_at, entropy, .. }: LostPacket) -> Option<PathSample> {
         let in_flight = self.in_flight;
         self.sent.keeps_entropies().then_some(PathSample { now, sent_at, entropy, in_flight })

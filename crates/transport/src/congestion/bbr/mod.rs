@@ -51,7 +51,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let mss = path.mss.as_f64();
@@ -74,7 +74,7 @@ impl Params {
     }
 }
 
-/// What BBR is doing (section 4.3).
+/// The state of BBR's state machine (section 4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// Looking for the bandwidth.
@@ -90,11 +90,11 @@ enum State {
 /// BBR's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bbr {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
-    /// What it is doing.
+    /// The state of the state machine.
     state: State,
-    /// What it knows of the path.
+    /// The model of the path.
     model: Model,
     /// Whether the pipe has been found full.
     full_pipe: FullPipe,

@@ -4,7 +4,7 @@ use super::filters::{MaxBandwidth, MinRtt};
 use crate::congestion::{Ack, SendRecord};
 use farspan_units::{Bytes, Time};
 
-/// What BBR knows of its path, and what the newest ACK said.
+/// BBR's model of its path, and the facts of the newest ACK.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Model {
     /// BtlBw.

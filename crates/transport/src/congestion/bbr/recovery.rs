@@ -1,4 +1,4 @@
-//! What losses and time-outs do to BBR's window (section 4.2.3.4): packets are conserved for a round, then the window
+//! BBR's window after losses and time-outs (section 4.2.3.4): packets are conserved for a round, then the window
 //! comes back.
 
 use super::{Bbr, OnTimeout, State};

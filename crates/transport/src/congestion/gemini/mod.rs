@@ -186,7 +186,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         Self {
@@ -204,7 +204,7 @@ impl Params {
 /// Gemini's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gemini {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,

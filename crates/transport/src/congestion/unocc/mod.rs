@@ -3,10 +3,11 @@
 //! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
 //! 4.1 and Algorithm 1, constants from Table 2. Where the text leaves a choice, the default is the reading that keeps
 //! the claim "same granularity for both classes"; each other reading, among them that of the published code, is a value
-//! of its own key. A trimmed packet's NACK is to it what a time-out is: it may be all that comes
-//! back, so Quick Adapt looks. (The paper's own NACKs, of coded blocks, change nothing.) Left out: everything that needs the network's configuration
-//! (phantom queues are the ports'), slow start (the paper has none) and any reaction of the window to a loss other than
-//! Quick Adapt's. The published code also limits how often the pacing rate changes (every base RTT / 20), which is not reproduced.
+//! of its own key. A NACK of a trimmed packet counts as a time-out: it may be all that comes
+//! back, so it evaluates Quick Adapt. (The paper's own NACKs, of coded blocks, change nothing.) Left out: everything
+//! that needs the network's configuration (phantom queues are the ports'), slow start (the paper has none) and any
+//! reaction of the window to a loss other than Quick Adapt's. The published code also limits how often the pacing rate
+//! changes (every base RTT / 20), which is not reproduced.
 
 mod config;
 
@@ -30,7 +31,7 @@ const FALLING_LIMIT: f64 = 0.9;
 /// UnoCC's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unocc {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The congestion window, in bytes.
     cwnd: f64,
@@ -276,7 +277,7 @@ impl Unocc {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let mss = path.mss.as_f64();
