@@ -82,8 +82,8 @@ counters! {
         spurious: u64,
         /// Coded blocks of which a packet was sent.
         blocks: u64,
-        /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows: NACKs,
-        /// time-outs and the detection of losses say what is lost.
+        /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows:
+        /// NACKs, time-outs and the detection of losses say what is lost.
         blocks_undecodable: u64,
     }
 }

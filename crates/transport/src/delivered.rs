@@ -1,5 +1,4 @@
-//! Records of complete receivers: a small one for each flow, so that duplicates that arrive afterwards are
-//! acknowledged.
+//! Records of complete receivers: a small one for each flow, so that duplicates that arrive afterwards are answered.
 
 use crate::receiver::Counters;
 use crate::table::hash;

@@ -12,8 +12,8 @@ pub struct FlowProfile {
     pub acks: ack::Config,
 }
 
-/// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile of
-/// its flow by the index in it.
+/// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile
+/// of its flow by the index in it.
 ///
 /// The default is a list of one: the default profile.
 #[derive(Clone, PartialEq, Debug)]

@@ -131,8 +131,8 @@ impl ConfigError {
 }
 
 /// Generates `Config`, `NAMES` and `ENTRIES` of a registry from one line per algorithm: its variant, its module, its
-/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`. `or TYPE`: one more variant
-/// for algorithms from outside this crate.
+/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`. `or TYPE`: one more
+/// variant for algorithms from outside this crate.
 macro_rules! config_registry {
     ($what:literal $(or $custom:ident)?;
      $($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {

@@ -7,8 +7,8 @@ use farspan_units::{Bytes, Duration};
 
 /// A path, a scheme, and what the one makes of the other: made once, shared by every sender that it serves.
 ///
-/// A sender then holds only what changes while it sends. A driver that makes a route for each flow spends more memory and
-/// gets the same packets.
+/// A sender then holds only what changes while it sends. A driver that makes a route for each flow spends more memory
+/// and gets the same packets.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Route {
     pub(crate) path: Path,

@@ -591,7 +591,7 @@ fn flows_with_open_windows_share_the_nic_packet_by_packet() {
     pair.run();
     let flows: Vec<u32> =
         pair.sent.iter().filter(|(_, p)| !p.control).map(|(_, p)| p.header.flow().0).collect();
-    // The first packet left before the second message was submitted, and its flow was the first to stand in line again.
+    // The first packet left before the second message was submitted, and its flow was the first to be queued again.
     assert_eq!(flows[0], 0);
     assert!(flows[1..197].chunks(4).all(|turn| turn == [0, 1, 2, 3]), "{flows:?}");
 }

@@ -175,8 +175,8 @@ impl<W: Wire> Driver<W> {
         host.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route });
     }
 
-    /// Does what can be done now: takes datagrams that have arrived, time-outs that are due, and sends what may leave. Gives
-    /// how long there is nothing to do unless a datagram arrives; `None`: for ever.
+    /// Does what can be done now: takes datagrams that have arrived, time-outs that are due, and sends what may leave.
+    /// Gives how long there is nothing to do unless a datagram arrives; `None`: for ever.
     ///
     /// # Errors
     /// What the wire says, or a peer whose blocks contradict themselves.

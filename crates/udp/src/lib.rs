@@ -2,12 +2,13 @@
 //!
 //! A [`Driver`] owns an endpoint and calls its six verbs. Around it stand three small layers:
 //!
-//! - [`wire`]: what datagrams go through: a [`Socket`] (ECN codepoints read and written), or a [`Lossy`] wrapper around one;
+//! - [`wire`]: what datagrams go through: a [`Socket`] (ECN codepoints read and written), or a [`Lossy`] wrapper around
+//!   one;
 //! - `message.rs`: the bytes of messages; it copies segments, makes parity and decodes what is lost;
 //! - `clock.rs`: time since the driver was made.
 //!
-//! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or authenticated yet:
-//! use it on networks that you trust.
+//! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or
+//! authenticated yet: use it on networks that you trust.
 //!
 //! # A message over the loopback
 //!

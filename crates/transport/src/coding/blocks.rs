@@ -1,13 +1,13 @@
 //! Blocks of an MDS code: which packet of a message is payload, and which is parity.
 //!
-//! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section 4.2:
-//! a message is divided into blocks of n = x + y packets, x of data and y of parity, and a block can be reconstructed from
-//! any x of them (a maximum-distance-separable code).
+//! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
+//! 4.2: a message is divided into blocks of n = x + y packets, x of data and y of parity, and a block can be
+//! reconstructed from any x of them (a maximum-distance-separable code).
 //!
 //! Packets of a message are numbered through in the order of its blocks, in each block the data first:
 //!
 //! ```text
-//! n = x + y;  block b holds the numbers b n .. b n + n;  of them the first x are segments b x .. b x + x of the message
+//! n = x + y;  block b holds the numbers b n .. b n + n;  the first x are segments b x .. b x + x of the message
 //! ```
 //!
 //! The last block carries the x' <= x segments that are left and y packets of parity: nothing is padded (the published
@@ -41,9 +41,9 @@ pub struct Config {
     /// y: parity packets of a block, at least 1, and x + y at most 255 (the points of a code over GF(2^8)); 2 (section
     /// 5.2.3).
     pub parity: u32,
-    /// How long a receiver waits for a block after its first packet, but for the time in which the block leaves the sender;
-    /// left out: the largest wait in full buffers along the path (section 4.2, "estimated maximum queuing ... delay"). From 0
-    /// to 4 s.
+    /// How long a receiver waits for a block after its first packet, but for the time in which the block leaves the
+    /// sender; left out: the largest wait in full buffers along the path (section 4.2, "estimated maximum queuing ...
+    /// delay"). From 0 to 4 s.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub timer: Option<Duration>,
     /// Which packets of a block that cannot be decoded are sent again; `needed`. Published code: `all`.

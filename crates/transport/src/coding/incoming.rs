@@ -1,9 +1,9 @@
 //! The receiver's state of the blocks of a message: which are open, how long it waits for them, and which segments came
 //! out of parity.
 //!
-//! A block opens with its first packet, which starts its timer (Uno, section 4.2); each packet says how long its block is
-//! to be waited for. The block closes when enough of its packets have arrived. If the timer runs out before, its missing
-//! packets are asked for, once; the next packet of the block that arrives starts the timer again.
+//! A block opens with its first packet, which starts its timer (Uno, section 4.2); each packet says how long its block
+//! is to be waited for. The block closes when enough of its packets have arrived. If the timer runs out before, its
+//! missing packets are asked for, once; the next packet of the block that arrives starts the timer again.
 //!
 //! Closed blocks leave nothing behind, but for segments that were decoded and have not arrived themselves: if they
 //! still do, they were delayed and not lost.
@@ -55,7 +55,8 @@ pub(crate) struct Incoming {
     /// Who sends the message.
     pub from: HostId,
     open: HashMap<u32, Open, Fixed>,
-    /// When timers run out, and of which block; those of blocks that have closed, or wait for another time, are skipped.
+    /// When timers run out, and of which block; those of blocks that have closed, or wait for another time, are
+    /// skipped.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     decoded: Decoded,
     /// The live entry of the endpoint's timer; [`Time::MAX`]: there is none.
@@ -78,8 +79,8 @@ impl Incoming {
         &self.layout
     }
 
-    /// A packet of `block`, which is not complete, arrived for the first time; `wait`: how long to wait for the rest. Returns
-    /// whether the block is complete now.
+    /// A packet of `block`, which is not complete, arrived for the first time; `wait`: how long to wait for the rest.
+    /// Returns whether the block is complete now.
     #[inline]
     pub(crate) fn on_new(&mut self, now: Time, block: u32, wait: Duration) -> bool {
         let open = self.open.entry(block).or_insert(Open { due: Time::MAX, arrived: 0 });
@@ -104,7 +105,8 @@ impl Incoming {
         self.decoded.packets.insert(seq);
     }
 
-    /// Packet `seq` of `block` arrived, which had arrived or is not needed any more. Returns whether the block is complete.
+    /// Packet `seq` of `block` arrived, which had arrived or is not needed any more. Returns whether the block is
+    /// complete.
     #[inline]
     pub(crate) fn on_duplicate(&mut self, block: u32, seq: u32) -> bool {
         self.decoded.on_surplus(seq);

@@ -7,11 +7,11 @@
 //! c(i, j) = b_j / (a_i + b_j),   a_i = i,   b_j = 255 + j        (+ is XOR)
 //! ```
 //!
-//! The matrix 1 / (a_i + b_j) is Cauchy's: the a and b are all different while x + y <= 256, and then each square part of it
-//! has an inverse, which is what MDS asks for (Bloemer et al., "An XOR-based erasure-resilient coding scheme", 1995,
-//! section 3). Scaling column `j` by b_j keeps that and makes the first row all ones: the first parity is the XOR of the
-//! data, and codes with one parity multiply nothing. c(i, j) does not depend on x and y: a code with fewer segments is
-//! one with more whose other data is zero.
+//! The matrix 1 / (a_i + b_j) is Cauchy's: the a and b are all different while x + y <= 256, and then each square part
+//! of it has an inverse, which is what MDS asks for (Bloemer et al., "An XOR-based erasure-resilient coding scheme",
+//! 1995, section 3). Scaling column `j` by b_j keeps that and makes the first row all ones: the first parity is the XOR
+//! of the data, and codes with one parity multiply nothing. c(i, j) does not depend on x and y: a code with fewer
+//! segments is one with more whose other data is zero.
 
 use super::gf256::{self, Kernel, combine};
 use alloc::vec::Vec;
@@ -259,8 +259,8 @@ fn factor(i: u8, j: u8) -> u8 {
     gf256::mul(b, gf256::inv(i ^ b))
 }
 
-/// The inverse of an `n` x `n` matrix, row by row, by Gauss and Jordan. Of a matrix whose square parts all have inverses,
-/// no pivot is ever zero.
+/// The inverse of an `n` x `n` matrix, row by row, by Gauss and Jordan. Of a matrix whose square parts all have
+/// inverses, no pivot is ever zero.
 fn invert(matrix: &mut [u8], n: usize) -> Vec<u8> {
     let mut inverse = alloc::vec![0; n * n];
     for k in 0..n {

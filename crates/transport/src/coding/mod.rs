@@ -3,8 +3,8 @@
 //! A coded message is cut into blocks; each carries some segments of the message and some packets of parity, and is
 //! whole as soon as enough of its packets have arrived, whichever these are.
 //!
-//! - [`blocks`]: which packet is data, and which is parity. What a sender keeps of its blocks stands in `outgoing.rs`, what
-//!   a receiver keeps of its in `incoming.rs`. These speak of numbers and byte ranges only.
+//! - [`blocks`]: which packet is data, and which is parity. What a sender keeps of its blocks stands in `outgoing.rs`,
+//!   what a receiver keeps of its in `incoming.rs`. These speak of numbers and byte ranges only.
 //! - [`Code`]: which parity belongs to which data, and how lost data is reconstructed: for drivers that have bytes.
 //! - [`gf256`]: arithmetic on bytes, with the vector instructions that the CPU has.
 

@@ -1,8 +1,8 @@
 //! The sender's state of its blocks: how many packets of each are lost, and whether that is too many.
 //!
 //! A block can be completed while no more of its packets are lost than it has parity: the others are acknowledged, in
-//! flight or still to come. So a lost packet is sent again only if more are, and only until no more are. Which one makes no
-//! difference to the block: the one that left first.
+//! flight or still to come. So a lost packet is sent again only if more are, and only until no more are. Which one
+//! makes no difference to the block: the one that left first.
 //!
 //! Nothing is kept of blocks that lose nothing.
 
@@ -21,8 +21,8 @@ struct Losses {
     packets: u8,
     /// Whether it is counted among those that lost more than their parity.
     is_undecodable: bool,
-    /// Packets that were lost, sent again or not; if they have arrived since, until the next one is lost. Bit `i` is the
-    /// block's packet `i`.
+    /// Packets that were lost, sent again or not; if they have arrived since, until the next one is lost. Bit `i` is
+    /// the block's packet `i`.
     missing: [u64; 4],
 }
 
@@ -182,8 +182,8 @@ impl Outgoing {
         }
     }
 
-    /// Given that the packets before `next` were sent: those of `block` that need not be, as it is complete. A block is so
-    /// only if as many of its packets were sent as it has data.
+    /// Given that the packets before `next` were sent: those of `block` that need not be, as it is complete. A block is
+    /// so only if as many of its packets were sent as it has data.
     pub(crate) fn needless(&self, block: u32, next: u32) -> Range<u32> {
         let range = self.layout.packets_of(block);
         if next >= self.layout.sources_of(block).end && next < range.end {

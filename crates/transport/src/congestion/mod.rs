@@ -55,8 +55,9 @@ use farspan_units::{Bytes, Duration, Rate, Time};
 /// An open window, however small, lets one packet be in flight. The sender adds nothing to it: while `cwnd` is zero,
 /// nothing leaves. How low `cwnd` may go is what [`Congestion::floor`] states.
 ///
-/// The window bounds what is in flight. An allowance, which bounds what leaves whatever is in flight, is one more field:
-/// read where the sender reads `cwnd` (when it asks whether the window is open), and spent where a packet leaves.
+/// The window bounds what is in flight. An allowance, which bounds what leaves whatever is in flight, is one more
+/// field: read where the sender reads `cwnd` (when it asks whether the window is open), and spent where a packet
+/// leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Congestion window: payload bytes that may be in flight.
@@ -182,8 +183,8 @@ pub struct Timeout {
 /// A congestion control.
 ///
 /// Every method that can change the decision returns it; [`Congestion::decision`] gives the current one without an
-/// event. Contract, checked by the conformance tests: `cwnd` is never below the [floor](Congestion::floor) that the control
-/// states; time never moves backwards between calls; a control allocates nothing after it was built.
+/// event. Contract, checked by the conformance tests: `cwnd` is never below the [floor](Congestion::floor) that the
+/// control states; time never moves backwards between calls; a control allocates nothing after it was built.
 pub trait Congestion {
     /// The current decision.
     fn decision(&self) -> Decision;
@@ -317,8 +318,8 @@ macro_rules! controls {
         }
 
         impl Control {
-            /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for itself:
-            /// where it is built in, none of it goes through memory.
+            /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
+            /// itself: where it is built in, none of it goes through memory.
             #[inline(always)]
             pub(crate) fn dispatch_ack(&mut self, ack: impl Fn() -> Ack, mut decide: impl FnMut(Decision)) {
                 match self {

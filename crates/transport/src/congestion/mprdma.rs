@@ -1,10 +1,11 @@
 //! MP-RDMA's control loop: each marked ACK takes half a packet, each window without marks adds one.
 //!
 //! Lu et al., "Multi-Path Transport for RDMA in Datacenters" (NSDI 2018), section 3.1. The loop needs no rounds and no
-//! averages: at a share p of marked ACKs the window rests where (1 - p) / cwnd = p / 2, that is at 2 (1 - p) / p packets
-//! whatever the round trip, so that flows of one round trip share alike and others in inverse proportion to it. A NACK
-//! counts as a mark. Left out: MP-RDMA's own paths (a path selector chooses them here), its out-of-order control, and its
-//! recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the window).
+//! averages: at a share p of marked ACKs the window rests where (1 - p) / cwnd = p / 2, that is at 2 (1 - p) / p
+//! packets whatever the round trip, so that flows of one round trip share alike and others in inverse proportion to it.
+//! A NACK counts as a mark. Left out: MP-RDMA's own paths (a path selector chooses them here), its out-of-order
+//! control, and its recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the
+//! window).
 
 use super::pace::{Pace, PaceParams};
 use super::window::Bounds;

@@ -8,7 +8,8 @@ use super::{Ack, Start};
 use crate::Path;
 use farspan_units::{Bytes, Time};
 
-/// The largest part of a window that one signal of congestion may take (RFC 5681; DCTCP's cut with every packet marked).
+/// The largest part of a window that one signal of congestion may take (RFC 5681; DCTCP's cut with every packet
+/// marked).
 pub(super) const LARGEST_CUT: f64 = 0.5;
 
 /// The largest window.

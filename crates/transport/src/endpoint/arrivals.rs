@@ -198,8 +198,9 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is complete,
-    /// packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded message.
+    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is
+    /// complete, packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded
+    /// message.
     #[cold]
     fn new_receiver(
         &mut self,

@@ -193,8 +193,8 @@ impl Endpoint {
         self.purge_timers();
     }
 
-    /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time, flow,
-    /// kind).
+    /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time,
+    /// flow, kind).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
             match due.kind() {

@@ -1,8 +1,8 @@
 //! The receiving half of a flow: which packets have arrived, and the feedback to its sender on each.
 //!
-//! A packet that comes trimmed is answered by a NACK. It is no arrival: it delivers nothing and is counted apart, by the
-//! endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that out
-//! from `cumulative` or by sending once more.
+//! A packet that comes trimmed is answered by a NACK. It is no arrival: it delivers nothing and is counted apart, by
+//! the endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that
+//! out from `cumulative` or by sending once more.
 //!
 //! Of a coded message all packets of a block count as here when enough of them are.
 //!

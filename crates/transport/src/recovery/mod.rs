@@ -1,12 +1,12 @@
 //! Loss recovery: which packets of a flow are lost, and when a time-out says so.
 //!
-//! A [`Policy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in flight, lost or
-//! acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then one line in the
-//! registry at the end of this module, which enrols it in the conformance tests.
+//! A [`Policy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in flight, lost
+//! or acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then one line in
+//! the registry at the end of this module, which enrols it in the conformance tests.
 //!
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
-//! - `per_packet.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with back-off
-//!   it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
+//! - `per_packet.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with
+//!   back-off it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
 //! - `rack.rs`: the same time-outs, and packets are lost because later ones arrived.
 
 #[cfg(test)]
@@ -128,8 +128,8 @@ pub(crate) trait Recover {
         sent.deadline(now, rto_policy)
     }
 
-    /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next one
-    /// runs out ([`Time::MAX`]: nothing is in flight).
+    /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next
+    /// one runs out ([`Time::MAX`]: nothing is in flight).
     fn take_timed_out(
         &mut self,
         now: Time,

@@ -96,8 +96,8 @@ impl Sender {
     }
 
     /// A transmission was trimmed. It is lost at once, if it is in flight and its packet's last; a NACK of an earlier
-    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed packet
-    /// overtakes others.
+    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed
+    /// packet overtakes others.
     #[cold]
     fn on_trimmed(&mut self, now: Time, seq: u32, cumulative: u32, echo: Echo) {
         let before = self.delivered;
@@ -113,8 +113,8 @@ impl Sender {
         self.decide(decision);
     }
 
-    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is lost,
-    /// but for transmissions that left less than a base round trip ago, which it cannot have waited for.
+    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is
+    /// lost, but for transmissions that left less than a base round trip ago, which it cannot have waited for.
     #[cold]
     fn on_missing(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
         let Some(blocks) = self.blocks() else { return };
@@ -308,8 +308,8 @@ impl Sender {
         }
     }
 
-    /// Time-outs that have run out: one event for all of them. Gives when the next one runs out ([`Time::MAX`]: no packet
-    /// is in flight).
+    /// Time-outs that have run out: one event for all of them. Gives when the next one runs out ([`Time::MAX`]: no
+    /// packet is in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let rto_policy = self.rto_policy();

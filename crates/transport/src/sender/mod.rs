@@ -241,8 +241,8 @@ impl Sender {
         Bytes::new(u64::from(len))
     }
 
-    /// The next packet leaves now, lost ones first: `to` takes it. [`Self::next_send`] must have allowed it. Returns when its
-    /// time-out runs out.
+    /// The next packet leaves now, lost ones first: `to` takes it. [`Self::next_send`] must have allowed it. Returns
+    /// when its time-out runs out.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, to: impl Take) -> Time {
         if self.wants.at_send() || self.sent.has_lost() {

@@ -23,9 +23,9 @@
 //!
 //! The flags of an ACK: bit 1 = the block of the packet is complete.
 //!
-//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags that
-//! are not defined are zero: a receiver drops packets with others, so that a later version may give them a meaning.
-//! Whether the numbers make sense for the flow is for the receiver and the sender.
+//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags
+//! that are not defined are zero: a receiver drops packets with others, so that a later version may give them a
+//! meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
 use super::{Coded, Data, Echo, Fate, Feedback, Header};
 use crate::coding::Shape;

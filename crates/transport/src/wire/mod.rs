@@ -53,8 +53,8 @@ pub struct Coded {
     pub shape: Shape,
     /// Payload of the message's last segment, in bytes.
     pub last_len: u16,
-    /// How long the receiver is to wait for the rest of the block, in ns: the largest time that its packets may spend in
-    /// queues, and the time in which they leave the sender.
+    /// How long the receiver is to wait for the rest of the block, in ns: the largest time that its packets may spend
+    /// in queues, and the time in which they leave the sender.
     pub block_wait_ns: u32,
 }
 
@@ -101,8 +101,8 @@ pub enum Fate {
         /// The transmission.
         echo: Echo,
     },
-    /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of a
-    /// block with more than 32 packets there may be several.
+    /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of
+    /// a block with more than 32 packets there may be several.
     Missing {
         /// Bit `i` is the packet `i` after this one.
         packets: u32,

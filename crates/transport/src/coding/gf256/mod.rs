@@ -31,8 +31,9 @@ const GROUP: usize = 4;
 /// Bytes of input that are kept near while several groups of outputs read them: half of a small first-level cache.
 const NEAR: usize = 16 << 10;
 
-/// `outputs[r]` becomes the sum over `c` of `factors[r * inputs.len() + c]` x `inputs[c]`, byte by byte. An input shorter
-/// than an output counts as zero beyond its end; what an input has beyond the end of an output is not read for it.
+/// `outputs[r]` becomes the sum over `c` of `factors[r * inputs.len() + c]` x `inputs[c]`, byte by byte. An input
+/// shorter than an output counts as zero beyond its end; what an input has beyond the end of an output is not read for
+/// it.
 ///
 /// # Panics
 /// If the factors are not as many as inputs x outputs.

@@ -1,10 +1,12 @@
-//! BBR, version 1: sends at the rate that the path delivers, with twice its product with the smallest round trip in flight.
+//! BBR, version 1: sends at the rate that the path delivers, with twice its product with the smallest round trip in
+//! flight.
 //!
-//! draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM Queue
-//! 2016). Sections named here are the draft's, functions of its pseudo-code by their names there. Differences: a window
-//! has three packets of head-room and not three bursts, since the pacer lets single packets go; an episode of loss ends
-//! when as much is delivered as was under way when it began. A NACK counts as a loss found without a time-out. Left out:
-//! what Linux adds to the draft (long-term bandwidth against policers, extra room for aggregated ACKs).
+//! draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM
+//! Queue 2016). Sections named here are the draft's, functions of its pseudo-code by their names there. Differences: a
+//! window has three packets of head-room and not three bursts, since the pacer lets single packets go; an episode of
+//! loss ends when as much is delivered as was under way when it began. A NACK counts as a loss found without a
+//! time-out. Left out: what Linux adds to the draft (long-term bandwidth against policers, extra room for aggregated
+//! ACKs).
 
 mod config;
 mod drain;

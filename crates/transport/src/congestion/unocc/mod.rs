@@ -241,8 +241,8 @@ impl Unocc {
         self.qa = QuickAdapt::Open { ends, period, in_flight, acked };
     }
 
-    /// A loss: if everything is lost no ACK comes, so losses, too, evaluate a period that is over. `in_flight` counts what
-    /// was lost.
+    /// A loss: if everything is lost no ACK comes, so losses, too, evaluate a period that is over. `in_flight` counts
+    /// what was lost.
     fn on_lost(&mut self, now: Time, in_flight: Bytes) {
         if let QuickAdapt::Open { ends, period, .. } = self.qa {
             let over = self.params.config.qa.on_timeout && now >= ends;
@@ -253,8 +253,8 @@ impl Unocc {
         }
     }
 
-    /// Procedure ONQA of Algorithm 1, for a period that is over; says whether it acted. Afterwards one round trip passes
-    /// without a Quick Adapt or a cut.
+    /// Procedure ONQA of Algorithm 1, for a period that is over; says whether it acted. Afterwards one round trip
+    /// passes without a Quick Adapt or a cut.
     fn evaluate_qa(&mut self, now: Time) -> bool {
         let QuickAdapt::Open { in_flight, acked, .. } = self.qa else { return false };
         let reference = match self.params.config.qa.reference {
@@ -326,8 +326,8 @@ impl Congestion for Unocc {
         }
     }
 
-    /// `quick_adapt`: the round trip after a Quick Adapt, without cuts; `phantom`: at the last mark the real queues were
-    /// empty.
+    /// `quick_adapt`: the round trip after a Quick Adapt, without cuts; `phantom`: at the last mark the real queues
+    /// were empty.
     fn state(&self) -> Option<&'static str> {
         Some(match self.qa {
             QuickAdapt::Paused(since) if since != Time::ZERO => "quick_adapt",

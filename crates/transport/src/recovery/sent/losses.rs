@@ -210,8 +210,8 @@ impl SentMap {
             .unwrap_or(Time::MAX)
     }
 
-    /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until it gives the time at
-    /// which the next one runs out ([`Time::MAX`]: none is in flight).
+    /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until it gives the time
+    /// at which the next one runs out ([`Time::MAX`]: none is in flight).
     pub(crate) fn take_timed_out(&mut self, now: Time, rto_policy: RtoPolicy) -> Result<LostPacket, Time> {
         self.take(now, Some(now), true, |sent_at, timeouts| rto_policy.due(sent_at, timeouts))
     }

@@ -1,8 +1,8 @@
 //! The sent-packet map: what became of each packet from the oldest unacknowledged one on.
 //!
-//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which follows
-//! the window down as well as up: in a ring far larger than its window, each cell has left the caches when its turn comes
-//! again. Packets are judged by the age of their last transmission, and never searched for:
+//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which
+//! follows the window down as well as up: in a ring far larger than its window, each cell has left the caches when its
+//! turn comes again. Packets are judged by the age of their last transmission, and never searched for:
 //!
 //! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
 //!   by a mark that only moves forward;
