@@ -1,5 +1,5 @@
-//! What the two ends of a flow count. Each list stands here once: whatever stores or writes counters takes them as a row
-//! of numbers, so that a new one needs a line here, its source, and a column where it is to be seen.
+//! The counters of the two ends of a flow. Each list stands here once: whatever stores or writes counters takes them as
+//! a row of numbers, so that a new one needs a line here, its source, and a column where it is to be seen.
 
 use farspan_units::Bytes;
 
@@ -60,7 +60,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// What a sender has counted.
+    /// The counters of a sender.
     SenderCounters {
         /// Data packets sent, retransmissions included.
         sent_packets: u64,
@@ -78,18 +78,18 @@ counters! {
         nacks: u64,
         /// Packets found lost from the ACKs of later ones.
         losses: u64,
-        /// Packets that arrived after they were held for lost.
+        /// Packets that arrived after they were marked lost.
         spurious: u64,
         /// Coded blocks of which a packet was sent.
         blocks: u64,
-        /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows: NACKs,
-        /// time-outs and the detection of losses say what is lost.
+        /// Of them, lost more packets than they have parity before they were complete, as far as the sender knows:
+        /// NACKs, time-outs and the detection of losses say what is lost.
         blocks_undecodable: u64,
     }
 }
 
 counters! {
-    /// What a receiver has counted.
+    /// The counters of a receiver.
     ReceiverCounters {
         /// Packets that arrived whole, duplicates included.
         arrived_packets: u64,
@@ -97,7 +97,7 @@ counters! {
         marked_packets: u64,
         /// Packets that arrived trimmed: sent = arrived + trimmed + dropped + still under way.
         trimmed_packets: u64,
-        /// Coded blocks that were decoded in the place of a piece that has not arrived.
+        /// Coded blocks that were decoded to recover a segment that has not arrived.
         blocks_repaired: u64,
     }
 }

@@ -1,4 +1,4 @@
-//! What stays of receivers that are complete: a small record each, found by flow, so that late duplicates are answered.
+//! Records of complete receivers: a small one for each flow, so that duplicates that arrive afterwards are answered.
 
 use crate::receiver::Counters;
 use crate::table::hash;

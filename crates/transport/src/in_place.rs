@@ -26,7 +26,7 @@ pub trait InPlace {
     /// Takes a packet of a coded message that was not trimmed; returns what came for the first time.
     fn handle_coded(&mut self, now: Time, from: HostId, coded: &Coded, ecn_ce: bool) -> Option<Received>;
 
-    /// Takes word that is known to come from the receiver of its flow.
+    /// Takes feedback that is known to come from the receiver of its flow.
     fn handle_feedback(&mut self, now: Time, feedback: &Feedback);
 
     /// Hands the next control packet to `take`, if one may leave; gives the result.

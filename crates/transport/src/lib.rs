@@ -9,26 +9,26 @@
 //! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
 //! | [`Endpoint::handle_timeout`]: a time has come | [`Endpoint::poll_event`]: messages that have come to their end |
 //!
-//! `now` is always an argument; randomness is counter-based and keyed by the flow. A driver that keeps headers in records
-//! of its own calls the [parts](in_place) of these verbs.
+//! `now` is always an argument; randomness is counter-based and keyed by the flow. A driver that keeps headers in
+//! records of its own calls the [parts](in_place) of these verbs.
 //!
 //! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; a
-//! receiver follows the [profile](FlowProfile) of the flow. Both speak of headers and byte ranges, and a thin layer of the
-//! driver copies and codes the bytes, if there are any.
+//! receiver follows the [profile](FlowProfile) of the flow. Both speak of headers and byte ranges, and a thin layer of
+//! the driver copies and codes the bytes, if there are any.
 //!
 //! # What it guarantees
 //!
 //! Whatever the channel loses, reorders or duplicates, in either direction: the receiver gets each byte of a message
-//! once ([`Received`]), both ends learn when it is complete ([`Event`]), and nothing stays behind but a small record per
-//! flow that goes on answering duplicates. Each packet costs a constant number of steps in every path, time-outs of a
-//! lost burst included; a packet of the window costs 8 bytes at the sender and a bit at the receiver.
+//! once ([`Received`]), both ends learn when it is complete ([`Event`]), and nothing stays behind but a small record
+//! per flow that goes on answering duplicates. Each packet costs a constant number of steps in every path, time-outs of
+//! a lost burst included; a packet of the window costs 8 bytes at the sender and a bit at the receiver.
 //!
 //! Where switches trim, the receiver answers a packet that lost its payload with a NACK ([`Incoming::trimmed`]): the
-//! sender gives that transmission up at once, tells its control and its path selector, and sends the packet again before
-//! new ones.
+//! sender gives that transmission up at once, notifies its control and its path selector, and sends the packet again
+//! before new ones.
 //!
-//! A coded message arrives in blocks, each whole when enough of its packets are here, whichever these are; nothing is sent
-//! again that a block can do without.
+//! A coded message arrives in blocks, each whole when enough of its packets are here, whichever these are; nothing is
+//! sent again that a block can do without.
 //!
 //! # Two endpoints and a message
 //!
@@ -82,15 +82,15 @@
 //! assert!(matches!(events[..], [Event::Finished(_), Event::Delivered(_)]));
 //! ```
 //!
-//! # Where later pieces plug in
+//! # Where extensions plug in
 //!
-//! | piece | place |
+//! | extension | place |
 //! |---|---|
 //! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in the registry of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
 //! | what a receiver does beside acknowledging (CNPs, pulls) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`congestion::Floor`] of zero, and an event of [`congestion::Congestion`] |
-//! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name pieces, parity and blocks |
+//! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
 //! | proxies | endpoints of their own kind with the same six verbs |
 #![no_std]
 #![deny(unsafe_code)]

@@ -43,8 +43,8 @@ pub struct Received {
     pub flow: FlowId,
     /// Where in the message it belongs, or which parity it is.
     pub payload: Payload,
-    /// A block that is complete with it, of which pieces have not arrived: they can be decoded now. Its packets are of no
-    /// use any more when they arrive.
+    /// A block that is complete with it, of which segments have not arrived: they can be decoded now. Its packets are
+    /// of no use any more when they arrive.
     pub decodable: Option<Block>,
     /// How many bytes of the message are here that were not before, decoded ones included.
     pub delivered: Bytes,

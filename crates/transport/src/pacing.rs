@@ -2,9 +2,9 @@
 //!
 //! A pacer is the time at which the next packet may leave. Each packet moves it on by the packet's wire size over the
 //! pacing rate; a packet that leaves late keeps the schedule, up to a burst of one packet, so that the mean rate is the
-//! pacing rate however busy the NIC is with other flows. The rate when a packet leaves sets the gap after it; a rate that
-//! changes meanwhile counts from the next packet on. A control that wants no packet closes its window; a rate of zero
-//! would hold the flow for ever.
+//! pacing rate however busy the NIC is with other flows. The rate when a packet leaves sets the gap after it; a rate
+//! that changes meanwhile counts from the next packet on. A control that wants no packet closes its window; a rate of
+//! zero would hold the flow for ever.
 
 use farspan_units::{Bytes, Rate, Time};
 

@@ -1,4 +1,4 @@
-//! What a sender knows of its path before the first packet.
+//! The path of a flow, as its sender knows it before the first packet.
 
 use farspan_units::{Bytes, Duration, Rate};
 
@@ -23,7 +23,7 @@ impl Class {
     }
 }
 
-/// What a sender is given about its path: computed from the topology, or configured; never learnt.
+/// The properties of a path that a sender is given: computed from the topology, or configured; never learnt.
 ///
 /// Which schemes use which of it is part of what a scheme is given, and is listed in the results.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

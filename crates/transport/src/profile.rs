@@ -5,15 +5,15 @@ use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The receiver's side of a scheme: what both ends of a flow agree on.
+/// The receiver's part of a scheme: what both ends of a flow agree on.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
     pub acks: ack::Config,
 }
 
-/// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile of
-/// its flow by the place in it.
+/// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile
+/// of its flow by the index in it.
 ///
 /// The default is a list of one: the default profile.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,13 +41,13 @@ impl Profiles {
         Self(list.into())
     }
 
-    /// The place of a profile in the list; `None` if it is not there.
+    /// The index of a profile in the list; `None` if it is not there.
     #[must_use]
     pub fn place(&self, profile: &FlowProfile) -> Option<u8> {
         self.0.iter().position(|other| other == profile).map(|place| place as u8)
     }
 
-    /// The profile at this place.
+    /// The profile at this index.
     #[must_use]
     pub fn get(&self, place: u8) -> Option<&FlowProfile> {
         self.0.get(usize::from(place))

@@ -11,7 +11,7 @@ use farspan_units::Duration;
 pub struct Entry {
     /// The name in configurations.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// A one-line summary of the algorithm.
     pub summary: &'static str,
     /// The paper or RFC that it follows.
     pub source: &'static str,
@@ -27,11 +27,11 @@ pub struct ConfigError {
     pub parameter: &'static str,
     /// Its value.
     pub value: String,
-    /// What the value had to be.
+    /// The requirement that the value does not meet.
     pub expected: Requirement,
 }
 
-/// What a parameter's value has to be.
+/// A requirement on a parameter's value.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Requirement {
@@ -46,20 +46,20 @@ pub enum Requirement {
     AtMost {
         /// The longest.
         most: Duration,
-        /// What can be done instead of giving one.
+        /// The alternative to giving a time.
         otherwise: &'static str,
     },
     /// Anything but zero.
     NotZero {
-        /// What zero would do.
+        /// The effect of zero.
         effect: &'static str,
-        /// What to give.
+        /// The values to give instead.
         give: &'static str,
     },
 }
 
 impl ConfigError {
-    /// What is wrong: the parameter, its value, and why it cannot be.
+    /// Describes the error: the parameter, its value, and why it cannot be.
     #[must_use]
     pub fn problem(&self) -> String {
         let Self { parameter, value, expected, .. } = self;
@@ -71,7 +71,7 @@ impl ConfigError {
         }
     }
 
-    /// What to write instead.
+    /// Names the values to write instead.
     #[must_use]
     pub fn cure(&self) -> String {
         match &self.expected {
@@ -131,8 +131,8 @@ impl ConfigError {
 }
 
 /// Generates `Config`, `NAMES` and `ENTRIES` of a registry from one line per algorithm: its variant, its module, its
-/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`. `or TYPE`: one more variant
-/// for algorithms from outside this crate.
+/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`. `or TYPE`: one more
+/// variant for algorithms from outside this crate.
 macro_rules! config_registry {
     ($what:literal $(or $custom:ident)?;
      $($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {

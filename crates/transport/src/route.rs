@@ -1,4 +1,4 @@
-//! What the flows of one scheme over like paths share.
+//! The route: parameters that the flows of one scheme over like paths share.
 
 use crate::profile::FlowProfile;
 use crate::{Path, Scheme, WindowCheck, balance, coding, congestion, recovery};
@@ -7,8 +7,8 @@ use farspan_units::{Bytes, Duration};
 
 /// A path, a scheme, and what the one makes of the other: made once, shared by every sender that it serves.
 ///
-/// A sender then holds only what changes while it sends. A driver that makes a route for each flow spends more memory and
-/// gets the same packets.
+/// A sender then holds only what changes while it sends. A driver that makes a route for each flow spends more memory
+/// and gets the same packets.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Route {
     pub(crate) path: Path,
@@ -18,7 +18,7 @@ pub struct Route {
     pub(crate) window_check: WindowCheck,
     pub(crate) coding: coding::Config,
     pub(crate) profile: FlowProfile,
-    /// What blocks are made of, if there are any.
+    /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
     /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
     pub(crate) tail: u32,
@@ -31,7 +31,7 @@ pub struct Route {
 }
 
 impl Route {
-    /// What `path` makes of `scheme`.
+    /// Computes the route of `scheme` over `path`.
     #[must_use]
     pub fn new(path: Path, scheme: &Scheme) -> Self {
         let Scheme { congestion, balance, recovery, window_check, coding, profile } = scheme;

@@ -1,4 +1,5 @@
-//! Whose turn it is on the NIC: round robin over the flows that may send now, and those whose pacer releases them later.
+//! Whose turn it is on the NIC: round robin over the flows that may send now, and those whose pacer releases them
+//! later.
 //!
 //! A flow stands in at most one of the two places, or in none while it has nothing to send or its window is closed.
 //! Each step costs a constant, or the logarithm of the number of paced flows.

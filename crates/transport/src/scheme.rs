@@ -14,7 +14,7 @@ pub enum WindowCheck {
     Fits,
 }
 
-/// What a sender is assembled from.
+/// The parts from which a sender is assembled.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
     /// The congestion control.
@@ -27,6 +27,6 @@ pub struct Scheme {
     pub coding: coding::Config,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
-    /// The receiver's side, which both ends know.
+    /// The receiver's part, which both ends know.
     pub profile: FlowProfile,
 }

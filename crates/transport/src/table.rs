@@ -74,7 +74,8 @@ pub(crate) struct Table<T> {
     recent: [u32; RECENT],
 }
 
-/// How many more of what each flow has are made room for when there are so many: a sixteenth, so that little stands empty.
+/// How many more of what each flow has are made room for when there are so many: a sixteenth, so that little stands
+/// empty.
 #[cold]
 pub(crate) const fn room(len: usize) -> usize {
     len / 16 + 1

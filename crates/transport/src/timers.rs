@@ -8,7 +8,7 @@ use alloc::collections::BinaryHeap;
 use core::cmp::Reverse;
 use farspan_units::{FlowId, Time};
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -47,12 +47,12 @@ impl Due {
         Time::from_ps((self.0 >> 64) as u64)
     }
 
-    /// Whose.
+    /// The flow and slot of the timer.
     pub(crate) const fn key(&self) -> Key {
         Key { flow: FlowId((self.0 >> 32) as u32), slot: self.0 as u32 & ((1 << Self::KIND) - 1) }
     }
 
-    /// What for.
+    /// The purpose of the timer.
     pub(crate) const fn kind(&self) -> Kind {
         match self.0 as u32 >> Self::KIND {
             0 => Kind::Recovery,

@@ -37,7 +37,7 @@ fn path() -> Path {
     }
 }
 
-/// What the channel does to packets; the same both ways.
+/// The impairments of the channel, equal in both directions.
 #[derive(Clone, Copy, Debug, Default)]
 struct Channel {
     loss: f64,
@@ -67,7 +67,7 @@ struct Host {
     delivered: Vec<ReceiverReport>,
 }
 
-/// The piece of a message that starts there, in this block.
+/// The segment of a message that starts there, in this block.
 fn segment(message: &[u8], block: &Block, start: u64) -> Vec<u8> {
     message[start as usize..(start + MSS).min(block.source.end) as usize].to_vec()
 }
@@ -173,7 +173,7 @@ impl Pair {
         }
     }
 
-    /// What must hold of a packet when it leaves.
+    /// Checks the invariants of a packet that leaves.
     fn check(&self, host: usize, packet: &Transmit) {
         let (Header::Data(data) | Header::Coded(Coded { data, .. })) = packet.header else {
             assert!(packet.control && packet.size == HEADER && packet.payload.is_none());
@@ -272,7 +272,7 @@ impl Pair {
         }
     }
 
-    /// Makes the missing pieces of a block of which enough packets are here. Gives how many bytes they have.
+    /// Makes the missing segments of a block of which enough packets are here. Gives how many bytes they have.
     fn decode(&mut self, to: usize, coded: &Coded, block: &Block) -> u64 {
         let Host { arrived, incoming, parity, .. } = &mut self.hosts[to];
         let (flow, data) = (coded.data.flow, usize::from(block.shape.data()));
@@ -591,7 +591,7 @@ fn flows_with_open_windows_share_the_nic_packet_by_packet() {
     pair.run();
     let flows: Vec<u32> =
         pair.sent.iter().filter(|(_, p)| !p.control).map(|(_, p)| p.header.flow().0).collect();
-    // The first packet left before the second message was submitted, and its flow was the first to stand in line again.
+    // The first packet left before the second message was submitted, and its flow was the first to be queued again.
     assert_eq!(flows[0], 0);
     assert!(flows[1..197].chunks(4).all(|turn| turn == [0, 1, 2, 3]), "{flows:?}");
 }

@@ -1,5 +1,5 @@
-//! Sends a message between two loopback sockets of this process, through wires that lose and reorder by a seed: without a code,
-//! and with blocks of eight data packets and two of parity.
+//! Sends a message between two loopback sockets of this process, through wires that lose and reorder by a seed: without
+//! a code, and with blocks of eight data packets and two of parity.
 //!
 //! ```sh
 //! cargo run --release -p farspan-udp --example loopback -- size=64MiB loss=0.01 reordering=0.01 marking=0 seed=1 congestion=fixed_window

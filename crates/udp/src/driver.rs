@@ -18,14 +18,14 @@ use std::sync::Arc;
 /// Datagrams sent before it is looked whether some have arrived.
 const BURST: usize = 32;
 
-/// What a driver is built with.
+/// The configuration of a driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Seed of every draw of the endpoint.
     pub seed: u64,
     /// Payload of a full packet; at most 65,535 bytes less headers, and the same at both ends.
     pub mss: Bytes,
-    /// What a packet takes on the wire beside its payload, as windows and pacers count it.
+    /// Bytes of a packet on the wire beside its payload, as windows and pacers count them.
     pub header: Bytes,
     /// The longest message taken in, parity not counted: packets of longer ones are dropped.
     pub longest_message: Bytes,
@@ -34,7 +34,7 @@ pub struct Config {
 /// Why a driver stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// The system refused to send or to receive.
+    /// The system failed to send or to receive.
     #[error("the socket failed: {0}; check that the peer's address can be reached from here")]
     Io(#[from] io::Error),
     /// A block does not fit its code: the peer's headers contradict themselves.
@@ -42,7 +42,7 @@ pub enum DriverError {
     Coding {
         /// The flow, by its sender's number.
         flow: FlowId,
-        /// What does not fit.
+        /// The reason why the block does not fit its code.
         source: CodingError,
     },
 }
@@ -56,9 +56,9 @@ pub enum Outcome {
     Received {
         /// Who sent it.
         from: SocketAddr,
-        /// What was counted; its flow is the number that the sender gave it.
+        /// The receiver's report; its flow is the number that the sender gave it.
         report: ReceiverReport,
-        /// Blocks of which pieces were decoded.
+        /// Blocks of which segments were decoded.
         blocks_repaired: u64,
         /// Its bytes.
         bytes: Vec<u8>,
@@ -175,8 +175,8 @@ impl<W: Wire> Driver<W> {
         host.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route });
     }
 
-    /// Does what can be done now: takes datagrams that have arrived, time-outs that are due, and sends what may leave. Gives
-    /// how long there is nothing to do unless a datagram arrives; `None`: for ever.
+    /// Does what can be done now: takes datagrams that have arrived, time-outs that are due, and sends what may leave.
+    /// Gives how long there is nothing to do unless a datagram arrives; `None`: for ever.
     ///
     /// # Errors
     /// What the wire says, or a peer whose blocks contradict themselves.
@@ -244,8 +244,8 @@ impl Host {
         number
     }
 
-    /// Takes a datagram. What is no packet of this protocol is dropped without a word, as anyone may have sent it; who sends
-    /// nothing else gets no number.
+    /// Takes a datagram. A datagram that is no packet of this protocol is dropped silently, as anyone may have sent it;
+    /// who sends nothing else gets no number.
     fn take(&mut self, from: SocketAddr, ecn: Option<EcnCodepoint>, bytes: &[u8]) -> Result<(), DriverError> {
         let Ok(view) = View::new(bytes) else { return Ok(()) };
         let (header, Some(payload)) = (view.header(), view.payload()) else { return Ok(()) };
@@ -433,7 +433,7 @@ mod tests {
         let coded = |packets, last_len| {
             Header::Coded(Coded { data: data(0, packets, 100), shape, last_len, block_wait_ns: 0 })
         };
-        // 100 pieces are 12 blocks and a half: 126 packets. One piece more of one byte is too much.
+        // 100 segments are 12 blocks and a half: 126 packets. One segment more of one byte is too much.
         for (packets, last_len, is_taken) in [(126, 100, true), (126, 1, true), (127, 1, false)] {
             let mut driver = driver();
             feed(&mut driver, 1, bytes(&coded(packets, last_len), 100));
@@ -448,7 +448,7 @@ mod tests {
         let fate = Fate::Trimmed { echo: Echo { sent_at: Time::ZERO, entropy: 0 } };
         let nack = Feedback { flow: FlowId(1), seq: 0, cumulative: 0, fate };
         feed(&mut driver, 1, bytes(&Header::Feedback(nack), 0));
-        // Too long; beyond the end of the message; a short piece in the middle.
+        // Too long; beyond the end of the message; a short segment in the middle.
         for (seq, packets, len) in [(0, 101, 100), (7, 7, 100), (0, 2, 3)] {
             feed(&mut driver, 1, bytes(&Header::Data(data(seq, packets, len)), usize::from(len)));
         }

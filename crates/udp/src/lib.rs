@@ -2,12 +2,13 @@
 //!
 //! A [`Driver`] owns an endpoint and calls its six verbs. Around it stand three small layers:
 //!
-//! - [`wire`]: what datagrams go through: a [`Socket`] (ECN codepoints read and written), or a [`Lossy`] wrapper around one;
-//! - `message.rs`: the bytes of messages; it copies pieces, makes parity and decodes what is lost;
+//! - [`wire`]: what datagrams go through: a [`Socket`] (ECN codepoints read and written), or a [`Lossy`] wrapper around
+//!   one;
+//! - `message.rs`: the bytes of messages; it copies segments, makes parity and decodes what is lost;
 //! - `clock.rs`: time since the driver was made.
 //!
-//! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or authenticated yet:
-//! use it on networks that you trust.
+//! Hosts are numbered by the driver in the order in which it meets their addresses. Nothing is encrypted or
+//! authenticated yet: use it on networks that you trust.
 //!
 //! # A message over the loopback
 //!
@@ -26,7 +27,7 @@
 //! };
 //! let (mut from, mut to) = (driver()?, driver()?);
 //!
-//! // What the sender is told of its path, and what it is assembled from.
+//! // The sender's path, and the parts from which it is assembled.
 //! let (base_rtt, line_rate) = (Duration::from_us(100), Rate::from_gbps(1));
 //! let path = Path {
 //!     class: Class::Intra, base_rtt, line_rate, bdp: line_rate.bytes_in(base_rtt), intra_base_rtt: base_rtt, hops: 1,

@@ -43,7 +43,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// The parity of a block: all of it is made when the first piece is asked for.
+    /// The parity of a block: all of it is made when the first segment is asked for.
     fn parity(&mut self, block: &Block) -> Result<&[Vec<u8>], CodingError> {
         if !matches!(self.parity, Some((number, _)) if number == block.number) {
             let pieces: Vec<&[u8]> = self.bytes[range(&block.source)].chunks(self.mss).collect();
@@ -66,11 +66,11 @@ pub(crate) struct Incoming {
     coded: Option<Box<Blocks>>,
 }
 
-/// What blocks need beside the bytes.
+/// The state of coded blocks beside the bytes of the message.
 #[derive(Debug)]
 struct Blocks {
     layout: Layout,
-    /// Which pieces of the message are here.
+    /// Which segments of the message are here.
     here: Vec<bool>,
     /// Parity of blocks that are not complete, with its index.
     parity: BTreeMap<u32, Vec<(u8, Vec<u8>)>>,
@@ -120,7 +120,7 @@ impl Incoming {
         self.bytes[range].copy_from_slice(payload);
     }
 
-    /// The parity of a block whose pieces are all here is of no use.
+    /// The parity of a block whose segments are all here is of no use.
     fn forget_parity(&mut self, seq: u32) {
         let Some(blocks) = &mut self.coded else { return };
         let number = blocks.layout.block_of(seq);
@@ -132,7 +132,7 @@ impl Incoming {
         }
     }
 
-    /// Makes the missing pieces of a block.
+    /// Makes the missing segments of a block.
     fn decode(&mut self, block: &Block) -> Result<(), CodingError> {
         let Some(blocks) = &mut self.coded else { return Ok(()) };
         let range = range(&block.source);
@@ -163,7 +163,7 @@ impl Incoming {
 }
 
 impl Blocks {
-    /// The numbers of the pieces in a range of the message.
+    /// The numbers of the segments in a range of the message.
     fn segments(&self, source: &Range<u64>, mss: usize) -> Range<usize> {
         let range = range(source);
         range.start / mss..range.end.div_ceil(mss)

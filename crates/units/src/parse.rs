@@ -17,7 +17,7 @@ pub struct ParseQuantityError {
     pub text: String,
     /// The quantity expected.
     pub what: &'static str,
-    /// What is wrong with the text.
+    /// The problem with the text.
     pub problem: &'static str,
     /// A text that would do.
     pub example: &'static str,
@@ -27,7 +27,7 @@ pub struct ParseQuantityError {
 
 /// A quantity that is written as a number with a unit.
 pub trait Quantity: Sized {
-    /// The word for this quantity in messages.
+    /// The name of this quantity in messages.
     const WHAT: &'static str;
     /// A text that would do.
     const EXAMPLE: &'static str;

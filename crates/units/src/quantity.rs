@@ -169,7 +169,7 @@ impl Bytes {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// How many pieces of `piece` bytes it takes to hold this size.
+    /// How many segments of `piece` bytes it takes to hold this size.
     ///
     /// # Panics
     /// If `piece` is zero.

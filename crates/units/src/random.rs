@@ -4,7 +4,7 @@
 //! changes nothing elsewhere, whatever order things happen in. Purposes keep the draws of one seed apart: workload,
 //! hash and loss draws never depend on the scheme, so that runs of two schemes with one seed are paired.
 
-/// What a draw is for. The numbers are frozen: changing one changes every result.
+/// The purpose of a draw. The numbers are frozen: changing one changes every result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u64)]
 pub enum Purpose {

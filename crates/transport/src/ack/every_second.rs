@@ -1,8 +1,8 @@
 //! An ACK for every second packet, or after a delay: for tests of what a policy may be.
 //!
-//! RFC 5681, section 4.2: of packets in order, an ACK for at least every second one, and none later than a delay; what is
-//! out of order, or fills a gap, is acknowledged at once. A marked packet is acknowledged at once too, so that no mark is
-//! lost, and so is the last one of a message.
+//! RFC 5681, section 4.2: of packets in order, an ACK for at least every second one, and none later than a delay; what
+//! is out of order, or fills a gap, is acknowledged at once. A marked packet is acknowledged at once too, so that no
+//! mark is lost, and so is the last one of a message.
 
 use super::{AckPolicy, Arrival, Release};
 use crate::registry::ConfigError;

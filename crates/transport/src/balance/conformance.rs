@@ -1,4 +1,4 @@
-//! What every path selector of the registry must hold, whatever happens to its flow.
+//! Conformance tests: the contract of every path selector of the registry, under random events of its flow.
 
 use super::*;
 use crate::congestion::testing::{path, wan_path};
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use farspan_units::{Duration, Purpose};
 use proptest::prelude::*;
 
-/// What can happen to a flow.
+/// An event of a flow.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Send,

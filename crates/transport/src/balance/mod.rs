@@ -1,7 +1,7 @@
 //! Path selection: which entropy each packet carries.
 //!
 //! Switches hash (flow, entropy) with a salt of their own, so an entropy names a path without knowing it. A balancer
-//! hears the same events as a control, each with the entropy of the packet concerned.
+//! is notified of the same events as a control, each with the entropy of the packet concerned.
 
 #[cfg(test)]
 mod conformance;
@@ -16,10 +16,10 @@ use alloc::boxed::Box;
 use core::fmt;
 use farspan_units::{Bytes, FlowId, Random, Time};
 
-/// What switches hash together with the flow: a source port or a flow label.
+/// A header field that switches hash together with the flow: a source port or a flow label.
 pub type Entropy = u16;
 
-/// What happened to a packet that carried an entropy.
+/// The feedback on a packet that carried an entropy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathSample {
     /// Now.
@@ -56,7 +56,7 @@ pub trait Balance {
     fn on_timeout(&mut self, _sample: PathSample, _random: &mut Random) {}
 }
 
-/// What a balancer is built with.
+/// The inputs from which a balancer is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Start<'a> {
     /// The path.

@@ -1,10 +1,10 @@
 //! PLB: a flow keeps one path and takes another when its rounds stay congested or a packet times out.
 //!
-//! Qureshi et al., "PLB: Congestion Signals are Simple and Effective for Network Load Balancing" (SIGCOMM 2022), with the
-//! constants of Linux (`tcp_plb_*`). A round is congested if at least so large a share of its ACKs is marked. After some
-//! congested rounds in a row the flow takes another path, after fewer of them if nothing is in flight; after a time-out it
-//! does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs, counts as a
-//! time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
+//! Qureshi et al., "PLB: Congestion Signals are Simple and Effective for Network Load Balancing" (SIGCOMM 2022), with
+//! the constants of Linux (`tcp_plb_*`). A round is congested if at least so large a share of its ACKs is marked. After
+//! some congested rounds in a row the flow takes another path, after fewer of them if nothing is in flight; after a
+//! time-out it does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs,
+//! counts as a time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
 
 use super::{Balance, Entropy, PathSample, Start};
 use crate::registry::ConfigError;
@@ -23,18 +23,20 @@ pub struct Config {
     pub congested: f64,
     /// After how many congested rounds in a row the flow moves, 1 to 1000; 12 (Linux). Uno's published code: 2.
     pub busy_rounds: u32,
-    /// The same while nothing is in flight; 3 (Linux). Uno's published code: 2.
+    /// After how many congested rounds in a row a flow with nothing in flight moves; 3 (Linux). Uno's published code:
+    /// 2.
     pub idle_rounds: u32,
     /// How long congestion moves nothing after a time-out: so long to twice as long; 60 s (Linux). Uno's published
     /// code: 0.
     pub pause: Duration,
-    /// What a round is; `window` (Linux). Uno's published code: `base_rtt`.
+    /// The unit of a round; `window` (Linux). Uno's published code: `base_rtt`.
     pub round: Round,
-    /// How many entropies there are to draw from, 1 to 65536; 65536, all that a header holds. Uno's published code: 250.
+    /// How many entropies there are to draw from, 1 to 65536; 65536, all that a header holds. Uno's published code:
+    /// 250.
     pub entropies: u32,
 }
 
-/// What a round is.
+/// The unit of a round.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -141,8 +143,8 @@ impl Plb {
         over
     }
 
-    /// A loss, a time-out or a NACK: once in a time-out, another path at once, and a pause against leaving it for another dead
-    /// one.
+    /// A loss, a time-out or a NACK: once in a time-out, another path at once, and a pause against leaving it for
+    /// another dead one.
     fn on_lost(&mut self, now: Time, random: &mut Random) {
         if self.lost_at != NEVER && now.since(self.lost_at) < self.rto {
             return;

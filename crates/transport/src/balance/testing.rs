@@ -1,4 +1,4 @@
-//! What the tests of single path selectors share.
+//! Helpers that the tests of single path selectors share.
 
 use super::{Balance, Entropy, PathSample, Start};
 use crate::congestion::testing::path;
@@ -26,7 +26,7 @@ impl<B: Balance> Flow<B> {
         self.balancer.entropy(self.now, &mut self.random)
     }
 
-    /// What is known now of a packet with this entropy that left one base round trip ago.
+    /// The feedback, as of now, on a packet with this entropy that left one base round trip ago.
     pub(super) fn sample(&self, entropy: Entropy) -> PathSample {
         let sent_at = Time::ZERO + self.now.since(Time::ZERO + path().base_rtt);
         PathSample { now: self.now, sent_at, entropy, in_flight: self.in_flight }

@@ -2,8 +2,8 @@
 //!
 //! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
 //! 4.2 and Algorithm 2. The algorithm's single `last_reroute` is kept for each subflow: with one for the whole flow, a
-//! failed link that carries several subflows would take as many round trips to be left. Left out: paths that an operator
-//! assigns; a path is an entropy here.
+//! failed link that carries several subflows would take as many round trips to be left. Left out: paths that an
+//! operator assigns; a path is an entropy here.
 
 use super::{Balance, Entropy, PathSample, Start};
 use crate::registry::ConfigError;
@@ -80,7 +80,7 @@ impl Subflow {
         Self { entropy: 0, acked_at: Self::UNDRAWN.to_ne_bytes() }
     }
 
-    /// A subflow on this path, of which nothing has been heard.
+    /// A subflow on this path, on which there was no feedback yet.
     const fn on(entropy: Entropy) -> Self {
         Self { entropy, acked_at: Self::SILENT.to_ne_bytes() }
     }

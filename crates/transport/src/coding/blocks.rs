@@ -1,17 +1,17 @@
 //! Blocks of an MDS code: which packet of a message is payload, and which is parity.
 //!
-//! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section 4.2:
-//! a message is divided into blocks of n = x + y packets, x of data and y of parity, and a block can be reconstructed from
-//! any x of them (a maximum-distance-separable code).
+//! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
+//! 4.2: a message is divided into blocks of n = x + y packets, x of data and y of parity, and a block can be
+//! reconstructed from any x of them (a maximum-distance-separable code).
 //!
 //! Packets of a message are numbered through in the order of its blocks, in each block the data first:
 //!
 //! ```text
-//! n = x + y;  block b holds the numbers b n .. b n + n;  of them the first x are pieces b x .. b x + x of the message
+//! n = x + y;  block b holds the numbers b n .. b n + n;  the first x are segments b x .. b x + x of the message
 //! ```
 //!
-//! The last block carries the x' <= x pieces that are left and y packets of parity: nothing is padded (the published code
-//! fills blocks up). Parity is as long as the longest piece of its block.
+//! The last block carries the x' <= x segments that are left and y packets of parity: nothing is padded (the published
+//! code fills blocks up). Parity is as long as the longest segment of its block.
 //!
 //! Left out: the arithmetic on bytes, and what it costs.
 
@@ -41,16 +41,16 @@ pub struct Config {
     /// y: parity packets of a block, at least 1, and x + y at most 255 (the points of a code over GF(2^8)); 2 (section
     /// 5.2.3).
     pub parity: u32,
-    /// How long a receiver waits for a block after its first packet, but for the time in which the block leaves the sender;
-    /// left out: the largest wait in full buffers along the path (section 4.2, "estimated maximum queuing ... delay"). From 0
-    /// to 4 s.
+    /// How long a receiver waits for a block after its first packet, but for the time in which the block leaves the
+    /// sender; left out: the largest wait in full buffers along the path (section 4.2, "estimated maximum queuing ...
+    /// delay"). From 0 to 4 s.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub timer: Option<Duration>,
-    /// What is sent again of a block that cannot be decoded; `needed`. Published code: `all`.
+    /// Which packets of a block that cannot be decoded are sent again; `needed`. Published code: `all`.
     pub resend: Resend,
 }
 
-/// What is sent again of a block that cannot be decoded.
+/// Which packets of a block that cannot be decoded are sent again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -89,7 +89,8 @@ impl Config {
     }
 }
 
-/// What a block is made of: it is whole when as many of its packets have arrived as it has data packets.
+/// The numbers of data and parity packets of a block: it is whole when as many of its packets have arrived as it has
+/// data packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shape {
     data: NonZeroU8,
@@ -135,14 +136,14 @@ impl Shape {
 pub struct Block {
     /// Which one, from 0.
     pub number: u32,
-    /// What it is made of: the last block may have less data.
+    /// The shape of this block: the last block may have less data.
     pub shape: Shape,
-    /// Its data: so many bytes of the message, cut into pieces of the full payload of a packet. A shorter last piece counts
-    /// as filled up with zeros to the length of the parity.
+    /// Its data: so many bytes of the message, cut into segments of the full payload of a packet. A shorter last
+    /// segment counts as filled up with zeros to the length of the parity.
     pub source: Range<u64>,
 }
 
-/// What a packet carries.
+/// The payload of a packet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Payload {
     /// These bytes of the message.
@@ -160,17 +161,17 @@ pub enum Payload {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
     shape: Shape,
-    /// Payload of the last piece.
+    /// Payload of the last segment.
     last_len: u16,
-    /// Payload of every other piece.
+    /// Payload of every other segment.
     mss: u16,
     /// Packets, parity included.
     packets: u32,
 }
 
 impl Layout {
-    /// The layout of a message of `size` bytes in pieces of `mss` (1 to 65,535); `None` for an empty message, or one of more
-    /// than 2^32 - 1 packets.
+    /// The layout of a message of `size` bytes in segments of `mss` (1 to 65,535); `None` for an empty message, or one
+    /// of more than 2^32 - 1 packets.
     #[must_use]
     pub fn of_message(size: Bytes, mss: Bytes, shape: Shape) -> Option<Self> {
         let pieces = size.segments(mss);
@@ -180,7 +181,7 @@ impl Layout {
         Some(Self { shape, last_len, mss: u16::try_from(mss.get()).ok()?, packets })
     }
 
-    /// The layout that a header tells of; `None` if there is none such.
+    /// The layout that a header describes; `None` if there is no such layout.
     #[must_use]
     pub fn of_header(shape: Shape, packets: u32, last_len: u16, mss: Bytes) -> Option<Self> {
         let mss = u16::try_from(mss.get()).ok()?;
@@ -203,7 +204,7 @@ impl Layout {
         self.packets
     }
 
-    /// Payload of the last piece of the message.
+    /// Payload of the last segment of the message.
     #[must_use]
     #[inline]
     pub const fn last_len(&self) -> u16 {
@@ -239,12 +240,12 @@ impl Layout {
         start..end - u32::from(self.shape.parity)
     }
 
-    /// Which piece of the message a data packet carries.
+    /// Which segment of the message a data packet carries.
     const fn segment(&self, seq: u32) -> u64 {
         seq as u64 - self.block_of(seq) as u64 * self.shape.parity as u64
     }
 
-    /// Pieces of the message.
+    /// Segments of the message.
     const fn segments(&self) -> u64 {
         self.packets as u64 - self.blocks() as u64 * self.shape.parity as u64
     }
@@ -262,7 +263,7 @@ impl Layout {
         (full + Bytes::new(u64::from(self.len(self.packets - 1)))) * u64::from(self.shape.parity)
     }
 
-    /// Whether packet `seq` carries a piece of the message.
+    /// Whether packet `seq` carries a segment of the message.
     #[must_use]
     #[inline]
     pub fn is_source(&self, seq: u32) -> bool {
@@ -274,12 +275,12 @@ impl Layout {
     #[inline]
     pub fn len(&self, seq: u32) -> u16 {
         let last = self.packets - 1 - u32::from(self.shape.parity);
-        // Parity is as short as the last piece where that is alone in its block.
+        // Parity is as short as the last segment where that is alone in its block.
         let is_short = seq == last || (seq > last && self.sources_of(self.block_of(last)).start == last);
         if is_short { self.last_len } else { self.mss }
     }
 
-    /// What packet `seq` carries.
+    /// The payload of packet `seq`.
     #[must_use]
     pub fn payload(&self, seq: u32) -> Payload {
         let number = self.block_of(seq);
@@ -302,7 +303,7 @@ impl Layout {
         Block { number, shape: Shape { data, ..self.shape }, source }
     }
 
-    /// How many pieces of the message the packets before `seq` carry.
+    /// How many segments of the message the packets before `seq` carry.
     #[must_use]
     pub fn sources_before(&self, seq: u32) -> u64 {
         if seq >= self.packets {

@@ -1,12 +1,12 @@
-//! What a receiver keeps of the blocks of a message: which are open, how long it waits for them, and which pieces came out of
-//! parity.
+//! The receiver's state of the blocks of a message: which are open, how long it waits for them, and which segments came
+//! out of parity.
 //!
-//! A block opens with its first packet, which starts its timer (Uno, section 4.2); each packet says how long its block is
-//! to be waited for. The block closes when enough of its packets have arrived. If the timer runs out before, its missing
-//! packets are asked for, once; the next packet of the block that arrives starts the timer again.
+//! A block opens with its first packet, which starts its timer (Uno, section 4.2); each packet says how long its block
+//! is to be waited for. The block closes when enough of its packets have arrived. If the timer runs out before, its
+//! missing packets are asked for, once; the next packet of the block that arrives starts the timer again.
 //!
-//! Closed blocks leave nothing behind, but for pieces that were decoded and have not arrived themselves: if they still do,
-//! they were late and not lost.
+//! Closed blocks leave nothing behind, but for segments that were decoded and have not arrived themselves: if they
+//! still do, they were delayed and not lost.
 
 use super::blocks::Layout;
 use crate::table::{Fixed, room};
@@ -24,7 +24,7 @@ struct Open {
     arrived: u8,
 }
 
-/// Pieces that were decoded and have not arrived.
+/// Segments that were decoded and have not arrived.
 #[derive(Clone, Debug)]
 pub(crate) struct Decoded {
     layout: Layout,
@@ -41,7 +41,7 @@ impl Decoded {
         }
     }
 
-    /// How many blocks were decoded in the place of a piece that has not arrived.
+    /// How many blocks were decoded to recover a segment that has not arrived.
     pub(crate) fn blocks(&self) -> u64 {
         let blocks = self.packets.iter().map(|&seq| self.layout.block_of(seq));
         blocks.fold((0, None), |(count, last), block| (count + u64::from(last != Some(block)), Some(block))).0
@@ -55,7 +55,8 @@ pub(crate) struct Incoming {
     /// Who sends the message.
     pub from: HostId,
     open: HashMap<u32, Open, Fixed>,
-    /// When timers run out, and of which block; those of blocks that have closed, or wait for another time, are skipped.
+    /// When timers run out, and of which block; those of blocks that have closed, or wait for another time, are
+    /// skipped.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     decoded: Decoded,
     /// The live entry of the endpoint's timer; [`Time::MAX`]: there is none.
@@ -78,8 +79,8 @@ impl Incoming {
         &self.layout
     }
 
-    /// A packet of `block`, which is not complete, arrived for the first time; `wait`: how long to wait for the rest. Returns
-    /// whether the block is complete now.
+    /// A packet of `block`, which is not complete, arrived for the first time; `wait`: how long to wait for the rest.
+    /// Returns whether the block is complete now.
     #[inline]
     pub(crate) fn on_new(&mut self, now: Time, block: u32, wait: Duration) -> bool {
         let open = self.open.entry(block).or_insert(Open { due: Time::MAX, arrived: 0 });
@@ -104,7 +105,8 @@ impl Incoming {
         self.decoded.packets.insert(seq);
     }
 
-    /// Packet `seq` of `block` arrived, which had arrived or is not needed any more. Returns whether the block is complete.
+    /// Packet `seq` of `block` arrived, which had arrived or is not needed any more. Returns whether the block is
+    /// complete.
     #[inline]
     pub(crate) fn on_duplicate(&mut self, block: u32, seq: u32) -> bool {
         self.decoded.on_surplus(seq);
@@ -138,12 +140,12 @@ impl Incoming {
         Some(block)
     }
 
-    /// How many blocks were decoded in the place of a piece that has not arrived.
+    /// How many blocks were decoded to recover a segment that has not arrived.
     pub(crate) fn repaired(&self) -> u64 {
         self.decoded.blocks()
     }
 
-    /// What stays when the message is complete.
+    /// The decoded packets, to be kept when the message is complete; `None` if there are none.
     pub(crate) fn into_decoded(self) -> Option<Decoded> {
         (!self.decoded.packets.is_empty()).then_some(self.decoded)
     }
@@ -162,7 +164,7 @@ mod tests {
         Time::ZERO + Duration::from_us(us)
     }
 
-    /// A message of 20 pieces: blocks of 8 + 2, 8 + 2 and 4 + 2.
+    /// A message of 20 segments: blocks of 8 + 2, 8 + 2 and 4 + 2.
     fn incoming() -> Incoming {
         let mss = Bytes::new(1000);
         let layout = Layout::of_message(mss * 20, mss, Shape::new(8, 2).unwrap()).unwrap();

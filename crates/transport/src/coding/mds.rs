@@ -1,5 +1,5 @@
-//! A systematic maximum-distance-separable (MDS) code: `x` data pieces as they are, `y` parity pieces, and any `x` of the
-//! `x + y` give the data back.
+//! A systematic maximum-distance-separable (MDS) code: `x` data segments as they are, `y` parity segments, and any `x`
+//! of the `x + y` give the data back.
 //!
 //! Parity `i` is the sum over `j` of c(i, j) x data `j` in GF(2^8), with
 //!
@@ -7,16 +7,16 @@
 //! c(i, j) = b_j / (a_i + b_j),   a_i = i,   b_j = 255 + j        (+ is XOR)
 //! ```
 //!
-//! The matrix 1 / (a_i + b_j) is Cauchy's: the a and b are all different while x + y <= 256, and then each square part of it
-//! has an inverse, which is what MDS asks for (Bloemer et al., "An XOR-based erasure-resilient coding scheme", 1995,
-//! section 3). Scaling column `j` by b_j keeps that and makes the first row all ones: the first parity is the XOR of the
-//! data, and codes with one parity multiply nothing. c(i, j) does not depend on x and y: a code with fewer pieces is one
-//! with more whose other data is zero.
+//! The matrix 1 / (a_i + b_j) is Cauchy's: the a and b are all different while x + y <= 256, and then each square part
+//! of it has an inverse, which is what MDS asks for (Bloemer et al., "An XOR-based erasure-resilient coding scheme",
+//! 1995, section 3). Scaling column `j` by b_j keeps that and makes the first row all ones: the first parity is the XOR
+//! of the data, and codes with one parity multiply nothing. c(i, j) does not depend on x and y: a code with fewer
+//! segments is one with more whose other data is zero.
 
 use super::gf256::{self, Kernel, combine};
 use alloc::vec::Vec;
 
-/// Pieces of a block, at most: of data and parity together.
+/// Segments of a block, at most: of data and parity together.
 const MOST: usize = 255;
 
 /// Why there is no such code.
@@ -27,54 +27,54 @@ pub enum CodeError {
         "a code of {data} data and {parity} parity pieces protects nothing; give at least 1 of each, or use no code"
     )]
     Empty {
-        /// Data pieces.
+        /// Data segments.
         data: usize,
-        /// Parity pieces.
+        /// Parity segments.
         parity: usize,
     },
-    /// More pieces than the field has elements for.
+    /// More segments than the field has elements for.
     #[error(
         "a code of {data} data and {parity} parity pieces has more than {MOST} in all; use smaller blocks"
     )]
     TooLarge {
-        /// Data pieces.
+        /// Data segments.
         data: usize,
-        /// Parity pieces.
+        /// Parity segments.
         parity: usize,
     },
 }
 
-/// Why lost pieces cannot be made again.
+/// Why lost segments cannot be reconstructed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum PlanError {
-    /// Fewer pieces are there than the block has data.
+    /// Fewer segments are there than the block has data.
     #[error(
         "{present} pieces of a block do not give {needed} data pieces; wait for more, or have them sent again"
     )]
     TooFew {
-        /// Pieces that are there.
+        /// Segments that are there.
         present: usize,
-        /// Pieces that it takes.
+        /// Segments that it takes.
         needed: usize,
     },
 }
 
-/// Why pieces were not coded; nothing was written.
+/// Why segments were not coded; nothing was written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CodingError {
-    /// Another number of pieces than the code has.
+    /// Another number of segments than the code has.
     #[error(
         "{got} {what} were given where the code has {expected}; give an empty piece for one that does not exist"
     )]
     Count {
-        /// Which pieces.
+        /// Which segments.
         what: &'static str,
         /// As many as there should be.
         expected: usize,
         /// As many as were given.
         got: usize,
     },
-    /// Parity pieces of different lengths.
+    /// Parity segments of different lengths.
     #[error(
         "parity pieces of {first} and {other} bytes stand in one block; give all the length of its longest data"
     )]
@@ -89,34 +89,34 @@ pub enum CodingError {
         "a data piece of {len} bytes is not covered by parity of {parity}; give parity the length of the longest data"
     )]
     LongData {
-        /// Length of the data piece.
+        /// Length of the data segment.
         len: usize,
-        /// Length of the parity pieces.
+        /// Length of the parity segments.
         parity: usize,
     },
-    /// Pieces are lost, and too few are there.
+    /// Segments are lost, and too few are there.
     #[error(transparent)]
     Plan(#[from] PlanError),
 }
 
-/// A code of `data` and `parity` pieces. Data pieces are numbered from 0, and parity pieces after them.
+/// A code of `data` and `parity` segments. Data segments are numbered from 0, and parity segments after them.
 ///
-/// Data pieces may be shorter than parity pieces, down to empty: what is missing counts as zero. So the last block of a
-/// message needs no padding.
+/// Data segments may be shorter than parity segments, down to empty: what is missing counts as zero. So the last block
+/// of a message needs no padding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Code {
     data: usize,
     parity: usize,
-    /// Factors of each parity piece, piece by piece.
+    /// Factors of each parity segment, segment by segment.
     factors: Vec<u8>,
     kernel: Kernel,
 }
 
 impl Code {
-    /// The code of this many pieces, on the best kernel of this CPU.
+    /// The code of this many segments, on the best kernel of this CPU.
     ///
     /// # Errors
-    /// If there is no data, no parity, or more than 255 pieces in all.
+    /// If there is no data, no parity, or more than 255 segments in all.
     pub fn new(data: usize, parity: usize) -> Result<Self, CodeError> {
         if data == 0 || parity == 0 {
             return Err(CodeError::Empty { data, parity });
@@ -129,19 +129,19 @@ impl Code {
         Ok(Self { data, parity, factors, kernel: Kernel::best() })
     }
 
-    /// The same code on another kernel.
+    /// Runs this code on `kernel`.
     #[must_use]
     pub fn on(self, kernel: Kernel) -> Self {
         Self { kernel, ..self }
     }
 
-    /// Data pieces of a block.
+    /// Data segments of a block.
     #[must_use]
     pub const fn data(&self) -> usize {
         self.data
     }
 
-    /// Parity pieces of a block.
+    /// Parity segments of a block.
     #[must_use]
     pub const fn parity(&self) -> usize {
         self.parity
@@ -150,7 +150,7 @@ impl Code {
     /// Makes all parity of a block.
     ///
     /// # Errors
-    /// If the pieces are not as many as the code has, parity pieces differ in length, or one of the data is longer.
+    /// If the segments are not as many as the code has, parity segments differ in length, or one of the data is longer.
     pub fn encode(&self, data: &[&[u8]], parity: &mut [&mut [u8]]) -> Result<(), CodingError> {
         count("data pieces", self.data, data.len())?;
         count("parity pieces", self.parity, parity.len())?;
@@ -159,11 +159,11 @@ impl Code {
         Ok(())
     }
 
-    /// How to make the lost data pieces again when those pieces are there of which `is_present` says so. A plan holds for
-    /// every block that lost the same pieces.
+    /// How to reconstruct the lost data segments when those segments are there of which `is_present` says so. A plan
+    /// holds for every block that lost the same segments.
     ///
     /// # Errors
-    /// If fewer pieces are there than the block has data.
+    /// If fewer segments are there than the block has data.
     pub fn plan(&self, is_present: impl Fn(usize) -> bool) -> Result<Plan, PlanError> {
         let (present, lost): (Vec<usize>, Vec<usize>) = (0..self.data).partition(|&j| is_present(j));
         let parity: Vec<usize> =
@@ -196,12 +196,12 @@ impl Code {
         factors
     }
 
-    /// Makes the lost data pieces of a block retransmissions: those that are `None`, in order. Lost parity is not made; `lost` may be
-    /// shorter than parity where the data was.
+    /// Reconstructs the lost data segments of a block: those that are `None`, in order. Lost parity is not made; `lost`
+    /// may be shorter than parity where the data was.
     ///
     /// # Errors
-    /// If the pieces are not as many as the code has, `lost` is not as many as are lost, too few are there, or lengths do
-    /// not go together as in [`Self::encode`].
+    /// If the segments are not as many as the code has, `lost` is not as many as are lost, too few are there, or
+    /// lengths do not go together as in [`Self::encode`].
     pub fn reconstruct(&self, pieces: &[Option<&[u8]>], lost: &mut [&mut [u8]]) -> Result<(), CodingError> {
         count("pieces", self.data + self.parity, pieces.len())?;
         let plan = self.plan(|index| pieces[index].is_some())?;
@@ -210,35 +210,35 @@ impl Code {
     }
 }
 
-/// How to make lost data pieces retransmissions: which pieces to read, and their factors.
+/// How to reconstruct lost data segments: which segments to read, and their factors.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     reads: Vec<usize>,
     makes: Vec<usize>,
-    /// Data pieces of a block: as many of the pieces read are data as are not lost.
+    /// Data segments of a block: as many of the segments read are data as are not lost.
     data: usize,
-    /// Factors of each lost piece, piece by piece.
+    /// Factors of each lost segment, segment by segment.
     factors: Vec<u8>,
     kernel: Kernel,
 }
 
 impl Plan {
-    /// The pieces to read: data that is there, then as much parity as data is lost.
+    /// The segments to read: data that is there, then as much parity as data is lost.
     #[must_use]
     pub fn reads(&self) -> &[usize] {
         &self.reads
     }
 
-    /// The data pieces that are made again.
+    /// The data segments that are reconstructed.
     #[must_use]
     pub fn makes(&self) -> &[usize] {
         &self.makes
     }
 
-    /// Makes the pieces of [`Self::makes`] from those of [`Self::reads`], both in their order.
+    /// Makes the segments of [`Self::makes`] from those of [`Self::reads`], both in their order.
     ///
     /// # Errors
-    /// If the pieces are not as many, parity pieces differ in length, or a data piece, read or made, is longer.
+    /// If the segments are not as many, parity segments differ in length, or a data segment, read or made, is longer.
     pub fn reconstruct(&self, read: &[&[u8]], lost: &mut [&mut [u8]]) -> Result<(), CodingError> {
         count("pieces to read", self.reads.len(), read.len())?;
         count("lost pieces", self.makes.len(), lost.len())?;
@@ -259,8 +259,8 @@ fn factor(i: u8, j: u8) -> u8 {
     gf256::mul(b, gf256::inv(i ^ b))
 }
 
-/// The inverse of an `n` x `n` matrix, row by row, by Gauss and Jordan. Of a matrix whose square parts all have inverses,
-/// no pivot is ever zero.
+/// The inverse of an `n` x `n` matrix, row by row, by Gauss and Jordan. Of a matrix whose square parts all have
+/// inverses, no pivot is ever zero.
 fn invert(matrix: &mut [u8], n: usize) -> Vec<u8> {
     let mut inverse = alloc::vec![0; n * n];
     for k in 0..n {

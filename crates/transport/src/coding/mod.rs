@@ -1,11 +1,11 @@
 //! Coding: parity that makes up for lost packets without a round trip.
 //!
-//! A coded message is cut into blocks; each carries some pieces of the message and some packets of parity, and is whole as
-//! soon as enough of its packets have arrived, whichever these are.
+//! A coded message is cut into blocks; each carries some segments of the message and some packets of parity, and is
+//! whole as soon as enough of its packets have arrived, whichever these are.
 //!
-//! - [`blocks`]: which packet is data, and which is parity. What a sender keeps of its blocks stands in `outgoing.rs`, what
-//!   a receiver keeps of its in `incoming.rs`. These speak of numbers and byte ranges only.
-//! - [`Code`]: which parity belongs to which data, and how lost data is made retransmissions: for drivers that have bytes.
+//! - [`blocks`]: which packet is data, and which is parity. What a sender keeps of its blocks stands in `outgoing.rs`,
+//!   what a receiver keeps of its in `incoming.rs`. These speak of numbers and byte ranges only.
+//! - [`Code`]: which parity belongs to which data, and how lost data is reconstructed: for drivers that have bytes.
 //! - [`gf256`]: arithmetic on bytes, with the vector instructions that the CPU has.
 
 pub mod blocks;
@@ -28,7 +28,7 @@ crate::registry::config_registry! {
 }
 
 impl Config {
-    /// What a full block is made of; `None` without blocks.
+    /// The numbers of data and parity packets of a full block; `None` without blocks.
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {
         match self {
@@ -37,7 +37,7 @@ impl Config {
         }
     }
 
-    /// What is sent again of a block that cannot be decoded.
+    /// Which packets of a block that cannot be decoded are sent again.
     pub(crate) const fn resend(&self) -> blocks::Resend {
         match self {
             Self::None(_) => blocks::Resend::Needed,

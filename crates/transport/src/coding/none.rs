@@ -1,4 +1,4 @@
-//! The null coding: a message is its pieces, and each of them must arrive.
+//! The null coding: a message is its segments, and each of them must arrive.
 
 use crate::registry::ConfigError;
 

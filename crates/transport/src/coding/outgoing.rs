@@ -1,8 +1,8 @@
-//! What a sender keeps of its blocks: how many packets of each are lost, and whether that is too many.
+//! The sender's state of its blocks: how many packets of each are lost, and whether that is too many.
 //!
 //! A block can be completed while no more of its packets are lost than it has parity: the others are acknowledged, in
-//! flight or still to come. So a lost packet is sent again only if more are, and only until no more are. Which one makes no
-//! difference to the block: the one that left first.
+//! flight or still to come. So a lost packet is sent again only if more are, and only until no more are. Which one
+//! makes no difference to the block: the one that left first.
 //!
 //! Nothing is kept of blocks that lose nothing.
 
@@ -14,15 +14,15 @@ use core::ops::Range;
 use farspan_units::{Bytes, Time};
 use hashbrown::HashMap;
 
-/// What a block has lost.
+/// The losses of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Losses {
-    /// Packets held for lost and not sent again.
+    /// Packets marked lost and not sent again.
     packets: u8,
     /// Whether it is counted among those that lost more than their parity.
     is_undecodable: bool,
-    /// Packets that were lost, sent again or not; if they have arrived since, until the next one is lost. Bit `i` is the
-    /// block's packet `i`.
+    /// Packets that were lost, sent again or not; if they have arrived since, until the next one is lost. Bit `i` is
+    /// the block's packet `i`.
     missing: [u64; 4],
 }
 
@@ -120,7 +120,7 @@ impl Outgoing {
         }
     }
 
-    /// Packet `seq`, which was in flight, is held for lost; `sent` has it in line.
+    /// Packet `seq`, which was in flight, is marked lost; `sent` has it in its retransmit queue.
     #[cold]
     pub(crate) fn on_lost(&mut self, seq: u32, sent: &mut SentMap) {
         let number = self.layout.block_of(seq);
@@ -139,7 +139,7 @@ impl Outgoing {
         }
     }
 
-    /// Packet `seq`, which was held for lost, is so no more: it has arrived, or leaves again.
+    /// Packet `seq`, which was marked lost, is so no more: it has arrived, or leaves again.
     #[cold]
     pub(crate) fn on_found(&mut self, seq: u32) {
         if let Some(block) = self.losses.get_mut(&self.layout.block_of(seq)) {
@@ -171,8 +171,8 @@ impl Outgoing {
         Some((seq, sent.resend_one(now, seq, entropy)))
     }
 
-    /// The lost packet to be sent again next. `sent` has in line at least as many packets of a block as are wanted of it:
-    /// each stood there when it made the block want one more.
+    /// The lost packet to be sent again next. The retransmit queue of `sent` has at least as many packets of a block as
+    /// are wanted of it: each stood there when it made the block want one more.
     fn next_wanted(&self, now: Time, sent: &mut SentMap) -> Option<u32> {
         loop {
             let block = self.layout.block_of(sent.pop_retransmit()?);
@@ -182,8 +182,8 @@ impl Outgoing {
         }
     }
 
-    /// Given that the packets before `next` were sent: those of `block` that need not be, as it is complete. A block is so
-    /// only if as many of its packets were sent as it has data.
+    /// Given that the packets before `next` were sent: those of `block` that need not be, as it is complete. A block is
+    /// so only if as many of its packets were sent as it has data.
     pub(crate) fn needless(&self, block: u32, next: u32) -> Range<u32> {
         let range = self.layout.packets_of(block);
         if next >= self.layout.sources_of(block).end && next < range.end {
@@ -212,7 +212,7 @@ mod tests {
     }
 
     impl Bench {
-        /// A message of 20 pieces in blocks of 8 + 2, 8 + 2 and 4 + 2, of which so many packets were sent.
+        /// A message of 20 segments in blocks of 8 + 2, 8 + 2 and 4 + 2, of which so many packets were sent.
         fn new(packets: u32, resend: Resend) -> Self {
             let mss = Bytes::new(1000);
             let layout = Layout::of_message(mss * 20, mss, Shape::new(8, 2).unwrap()).unwrap();

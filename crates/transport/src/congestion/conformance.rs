@@ -1,4 +1,4 @@
-//! What every control of the registry must hold, whatever happens to its flow.
+//! Conformance tests: the contract of every control of the registry, under random events of its flow.
 
 use super::testing::{path, wan_path};
 use super::*;
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use farspan_units::FlowId;
 use proptest::prelude::*;
 
-/// What can happen to a flow. `nth` picks one of the packets in flight, the oldest first.
+/// An event of a flow. `nth` picks one of the packets in flight, the oldest first.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Send(usize),
@@ -80,7 +80,7 @@ impl Sender {
             let sent = Sent { now: self.now, bytes: self.path.mss, in_flight, retransmission: false };
             let before = self.control.decision();
             let decision = self.control.on_sent(&sent);
-            // What it does not want to hear changes nothing: a sender does not tell it.
+            // An event that it does not ask for changes nothing: a sender does not notify it of that.
             assert!(self.control.wants_sent() || decision == before, "{decision:?} after {before:?}");
             self.now += self.path.packet_time();
         }

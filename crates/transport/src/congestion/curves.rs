@@ -10,7 +10,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// What happens at the bottleneck, in round trips of the flow.
+/// The events at the bottleneck, in round trips of the flow.
 struct Script {
     /// Other traffic takes half of the link.
     busy: (u64, u64),
@@ -151,8 +151,8 @@ fn unocc_flows_of_14_us_and_2_ms_share_alike() {
     assert!((0.85..0.93).contains(&used), "the phantom queue leaves a tenth of the link free: {used}");
 }
 
-/// BBR whose search for the smallest round trip shows in short runs: in proportion to the round trip what 10 s and 200 ms
-/// are to 30 ms.
+/// BBR whose search for the smallest round trip shows in short runs: in proportion to the round trip what 10 s and 200
+/// ms are to 30 ms.
 fn short_bbr() -> Config {
     let (rtprop_window, probe_rtt) = (path().base_rtt * 333, path().base_rtt * 7);
     Config::Bbr(bbr::Config { rtprop_window, probe_rtt, ..bbr::Config::default() })

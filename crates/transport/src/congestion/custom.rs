@@ -7,14 +7,14 @@ use core::fmt;
 
 /// Makes the controls of flows. It is asked once for each flow, on the thread that runs the flow's host.
 pub trait Factory: Send + Sync {
-    /// What it is called in results.
+    /// The control's name in results.
     fn name(&self) -> &'static str;
 
     /// The control of one flow. The same start must give a control that decides the same.
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send>;
 }
 
-/// A control from outside this crate, in the place of a built-in one. Two are equal if they are the same factory.
+/// A control from outside this crate, instead of a built-in one. Two are equal if they are the same factory.
 #[derive(Clone)]
 pub struct Custom(Arc<dyn Factory>);
 
@@ -24,7 +24,7 @@ impl Custom {
         Self(Arc::new(factory))
     }
 
-    /// What it is called in results.
+    /// The control's name in results.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.0.name()

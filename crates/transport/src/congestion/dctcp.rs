@@ -1,9 +1,9 @@
 //! DCTCP: cuts the window in proportion to the share of marked bytes.
 //!
-//! RFC 8257 sections 3.3 to 3.5; a NACK, which the RFC does not know, counts as a loss. Left out: the receiver's CE state machine (every packet has its own ACK here, with its
-//! own echo), and TCP's delayed ACKs. The start of the average depends on the first window (see
-//! [`Config::alpha_start`]); in a scenario that starts with a whole bandwidth-delay product the RFC's value would halve
-//! every flow at its first mark.
+//! RFC 8257 sections 3.3 to 3.5; a NACK, which the RFC does not know, counts as a loss. Left out: the receiver's CE
+//! state machine (every packet has its own ACK here, with its own echo), and TCP's delayed ACKs. The start of the
+//! average depends on the first window (see [`Config::alpha_start`]); in a scenario that starts with a whole
+//! bandwidth-delay product the RFC's value would halve every flow at its first mark.
 
 use super::pace::{Pace, PaceParams};
 use super::signals::{Marks, Round};
@@ -62,7 +62,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let bounds = Bounds::new(path, f64::INFINITY);
@@ -73,7 +73,7 @@ impl Params {
 /// DCTCP's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dctcp {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,

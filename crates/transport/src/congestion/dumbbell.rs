@@ -275,7 +275,7 @@ impl Dumbbell {
     }
 }
 
-/// What becomes of a packet at the queue.
+/// The fate of a packet at the queue.
 enum Fate {
     Served { left_at: Time, marked: bool },
     Lost,

@@ -1,6 +1,7 @@
 //! The null control: a window that never moves.
 //!
-//! It hears neither marks nor losses nor NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at line rate over an empty network.
+//! It ignores marks, losses and NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at
+//! line rate over an empty network.
 
 use super::{Ack, Congestion, Decision, Start};
 use crate::Path;
@@ -50,7 +51,7 @@ impl Params {
 /// A window that never moves.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FixedWindow {
-    /// What it always answers.
+    /// The decision that it always gives.
     decision: Decision,
 }
 

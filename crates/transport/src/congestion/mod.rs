@@ -1,7 +1,7 @@
 //! Congestion control: one control per file, one trait for all.
 //!
-//! A control decides, it does not reach: it is told what happened and answers with a [`Decision`]. It never sees the
-//! sender's tables, the clock or another flow. Where a control finds what it needs:
+//! A control only decides: it is notified of events and returns a [`Decision`]. It never sees the
+//! sender's tables, the clock or another flow. Where a control finds its inputs:
 //!
 //! | need | place |
 //! |---|---|
@@ -50,13 +50,14 @@ use alloc::sync::Arc;
 use core::fmt;
 use farspan_units::{Bytes, Duration, Rate, Time};
 
-/// What a control has decided. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
+/// The decision of a control. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
 ///
 /// An open window, however small, lets one packet be in flight. The sender adds nothing to it: while `cwnd` is zero,
 /// nothing leaves. How low `cwnd` may go is what [`Congestion::floor`] states.
 ///
-/// The window bounds what is in flight. An allowance, which bounds what leaves whatever is in flight, is one more field:
-/// read where the sender reads `cwnd` (when it asks whether the window is open), and spent where a packet leaves.
+/// The window bounds what is in flight. An allowance, which bounds what leaves whatever is in flight, is one more
+/// field: read where the sender reads `cwnd` (when it asks whether the window is open), and spent where a packet
+/// leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Congestion window: payload bytes that may be in flight.
@@ -182,8 +183,8 @@ pub struct Timeout {
 /// A congestion control.
 ///
 /// Every method that can change the decision returns it; [`Congestion::decision`] gives the current one without an
-/// event. Contract, checked by the conformance tests: `cwnd` is never below the [floor](Congestion::floor) that the control
-/// states; time never moves backwards between calls; a control allocates nothing after it was built.
+/// event. Contract, checked by the conformance tests: `cwnd` is never below the [floor](Congestion::floor) that the
+/// control states; time never moves backwards between calls; a control allocates nothing after it was built.
 pub trait Congestion {
     /// The current decision.
     fn decision(&self) -> Decision;
@@ -237,7 +238,7 @@ pub trait Congestion {
     }
 }
 
-/// What a control is built with.
+/// The inputs from which a control is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Start<'a> {
     /// The path.
@@ -258,7 +259,7 @@ macro_rules! controls {
         }
 
         impl Config {
-            /// What the flows of `path` share.
+            /// Computes the parameters that the flows of `path` share.
             #[must_use]
             pub fn params(&self, path: &Path) -> Params {
                 match self {
@@ -317,8 +318,8 @@ macro_rules! controls {
         }
 
         impl Control {
-            /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for itself:
-            /// where it is built in, none of it goes through memory.
+            /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
+            /// itself: where it is built in, none of it goes through memory.
             #[inline(always)]
             pub(crate) fn dispatch_ack(&mut self, ack: impl Fn() -> Ack, mut decide: impl FnMut(Decision)) {
                 match self {

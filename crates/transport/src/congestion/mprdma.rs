@@ -1,10 +1,11 @@
 //! MP-RDMA's control loop: each marked ACK takes half a packet, each window without marks adds one.
 //!
 //! Lu et al., "Multi-Path Transport for RDMA in Datacenters" (NSDI 2018), section 3.1. The loop needs no rounds and no
-//! averages: at a share p of marked ACKs the window rests where (1 - p) / cwnd = p / 2, that is at 2 (1 - p) / p packets
-//! whatever the round trip, so that flows of one round trip share alike and others in inverse proportion to it. A NACK
-//! counts as a mark. Left out: MP-RDMA's own paths (a path selector chooses them here), its out-of-order control, and its
-//! recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the window).
+//! averages: at a share p of marked ACKs the window rests where (1 - p) / cwnd = p / 2, that is at 2 (1 - p) / p
+//! packets whatever the round trip, so that flows of one round trip share alike and others in inverse proportion to it.
+//! A NACK counts as a mark. Left out: MP-RDMA's own paths (a path selector chooses them here), its out-of-order
+//! control, and its recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the
+//! window).
 
 use super::pace::{Pace, PaceParams};
 use super::window::Bounds;
@@ -23,7 +24,8 @@ use farspan_units::Bytes;
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Config {
-    /// What a marked ACK takes, in packets, in (0, 1]; 0.5 (section 3.1). Uno's published code: 0.15 for figures 3, 8, 9.
+    /// The decrease for a marked ACK, in packets, in (0, 1]; 0.5 (section 3.1). Uno's published code: 0.15 for figures
+    /// 3, 8, 9.
     pub cut: f64,
     /// The largest window; `none`. Uno's published code: `bdp`.
     pub cap: Cap,
@@ -53,7 +55,7 @@ impl Config {
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
-    /// What a marked ACK takes, in bytes.
+    /// The decrease for a marked ACK, in bytes.
     cut: f64,
     /// Smallest and largest window.
     bounds: Bounds,
@@ -62,7 +64,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let bounds = Bounds::new(path, config.cap.bytes(path));
@@ -74,7 +76,7 @@ impl Params {
 /// MP-RDMA's control loop for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mprdma {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The window, in bytes.
     cwnd: f64,

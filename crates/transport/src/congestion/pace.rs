@@ -38,11 +38,11 @@ impl PaceParams {
     }
 }
 
-/// What one flow's rate depends on beside its window.
+/// The state of one flow, beside its window, that its rate depends on.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct Pace {
-    /// The smoothed round trip, in seconds; 0 before the first sample, when the path's base round trip serves, and where
-    /// the law does not ask for it.
+    /// The smoothed round trip, in seconds; 0 before the first sample, when the path's base round trip serves, and
+    /// where the pacing rule does not use it.
     srtt: f64,
 }
 

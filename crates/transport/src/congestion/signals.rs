@@ -1,4 +1,4 @@
-//! What controls compute from marks: the share of marked bytes, rounds, and the marking threshold they assume.
+//! Signals that controls compute from marks: the share of marked bytes, rounds, and the marking threshold they assume.
 
 use super::Ack;
 use crate::Path;

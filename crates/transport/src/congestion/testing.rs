@@ -1,4 +1,4 @@
-//! What the tests of all controls share: Uno's two paths and plain events.
+//! Helpers that the tests of all controls share: Uno's two paths and plain events.
 
 use super::{Ack, Config, Start, Timeout, bbr, gemini, mprdma, unocc};
 use crate::path::{Class, Path};

@@ -8,7 +8,8 @@ use super::{Ack, Start};
 use crate::Path;
 use farspan_units::{Bytes, Time};
 
-/// The largest part of a window that one signal of congestion may take (RFC 5681; DCTCP's cut with every packet marked).
+/// The largest part of a window that one signal of congestion may take (RFC 5681; DCTCP's cut with every packet
+/// marked).
 pub(super) const LARGEST_CUT: f64 = 0.5;
 
 /// The largest window.
@@ -81,7 +82,7 @@ impl Window {
         Self { cwnd, ssthresh, lost_at: Time::ZERO, timed_out_at: Time::ZERO }
     }
 
-    /// What TCP calls its state.
+    /// The name of the state, as TCP calls it.
     pub(super) fn state(&self) -> &'static str {
         if self.cwnd < self.ssthresh { "slow_start" } else { "congestion_avoidance" }
     }

@@ -170,7 +170,7 @@ impl Endpoint {
         });
     }
 
-    /// A data packet came without its payload: it is refused, so that the sender sends it again.
+    /// A data packet came without its payload: it is answered by a NACK, so that the sender sends it again.
     #[cold]
     pub(super) fn on_trimmed(&mut self, from: HostId, data: &wire::Data, layout: Option<Layout>) {
         let flow = data.flow;
@@ -190,7 +190,7 @@ impl Endpoint {
         self.replies.push(Reply { to: from, entropy, feedback });
     }
 
-    /// Whether the length is that of a piece of a message.
+    /// Whether the length is that of a segment of a message.
     #[inline]
     pub(super) fn is_segment(&self, data: &wire::Data) -> bool {
         let (len, mss) = (u64::from(data.len), self.config.mss.get());
@@ -198,8 +198,9 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is complete,
-    /// packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded message.
+    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is
+    /// complete, packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded
+    /// message.
     #[cold]
     fn new_receiver(
         &mut self,

@@ -31,7 +31,7 @@ use alloc::collections::VecDeque;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 use live::Live;
 
-/// What an endpoint is built with.
+/// The inputs from which an endpoint is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointConfig {
     /// The host.
@@ -44,7 +44,7 @@ pub struct EndpointConfig {
     pub header: Bytes,
 }
 
-/// The place of a sender's recovery timer.
+/// The position of a sender's recovery timer.
 const RECOVERY: usize = Kind::Recovery as usize;
 
 /// Something that the application wants to know.
@@ -66,11 +66,11 @@ pub struct Endpoint {
     schedule: Schedule,
     timers: Timers,
     receivers: Table<Receiver>,
-    /// What stays of receivers that are complete.
+    /// Records of complete receivers.
     delivered: Delivered,
     /// How many packets of a flow came trimmed, for flows of which one did.
     trimmed: FlowMap<u32>,
-    /// What stays of complete receivers of coded messages of which pieces were decoded.
+    /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<Box<Decoded>>,
     /// ACKs and NACKs that wait for the NIC.
     replies: Replies,
@@ -193,8 +193,8 @@ impl Endpoint {
         self.purge_timers();
     }
 
-    /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time, flow,
-    /// kind).
+    /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time,
+    /// flow, kind).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
             match due.kind() {
@@ -305,7 +305,7 @@ impl Endpoint {
         self.senders.get(self.senders.key(flow)?).map(|live| live.sender.view())
     }
 
-    /// What the live sender of `flow` knows of packet `seq`; without one, it was never sent, or nothing is left to know.
+    /// The state of packet `seq` at the live sender of `flow`; `None` without a live sender.
     #[must_use]
     pub fn packet_state(&self, flow: FlowId, seq: u32) -> Option<PacketState> {
         self.senders.get(self.senders.key(flow)?).map(|live| live.sender.packet_state(seq))

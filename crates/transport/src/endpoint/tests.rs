@@ -1,4 +1,4 @@
-//! What an endpoint does with what arrives, and when.
+//! Tests of an endpoint: its reactions to packets, and their times.
 
 use super::*;
 use crate::coding::Payload;
@@ -188,7 +188,7 @@ fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
     assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.nacks), Some(1));
 }
 
-/// Packet `seq` of a message of eight full pieces in blocks of 4 + 2, to be waited for 10 us.
+/// Packet `seq` of a message of eight full segments in blocks of 4 + 2, to be waited for 10 us.
 fn coded(seq: u32) -> Incoming {
     let data = wire::Data {
         flow: FlowId(9),

@@ -88,7 +88,7 @@ impl Counters {
         })
     }
 
-    /// A packet of a message that has arrived in full came trimmed: refused, if it belongs to the message.
+    /// A packet of a message that has arrived in full came trimmed: gives a NACK, if it belongs to the message.
     pub(crate) fn on_trimmed_duplicate(&self, data: &wire::Data) -> Option<Feedback> {
         self.owns(data).then(|| trimmed(data, self.packets))
     }

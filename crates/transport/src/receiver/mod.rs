@@ -1,8 +1,8 @@
-//! The receiving half of a flow: which packets have arrived, and what its sender is told of each.
+//! The receiving half of a flow: which packets have arrived, and the feedback to its sender on each.
 //!
-//! A packet that comes trimmed is answered by a NACK. It is no arrival: it delivers nothing and is counted apart, by the
-//! endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that out
-//! from `cumulative` or by sending once more.
+//! A packet that comes trimmed is answered by a NACK. It is no arrival: it delivers nothing and is counted apart, by
+//! the endpoint, as most flows never see one. Its payload may be here from another transmission; the sender finds that
+//! out from `cumulative` or by sending once more.
 //!
 //! Of a coded message all packets of a block count as here when enough of them are.
 //!
@@ -67,9 +67,9 @@ pub(crate) struct CodedArrival {
     pub feedback: Feedback,
     /// Whether the packet came for the first time, and its block was not complete.
     pub is_new: bool,
-    /// A block that is complete now and has pieces to be decoded.
+    /// A block that is complete now and has segments to be decoded.
     pub decodable: Option<u32>,
-    /// Payload that is here now and was not before: the packet's, if it carries a piece, and what is decoded.
+    /// Payload that is here now and was not before: the packet's, if it carries a segment, and what is decoded.
     pub delivered: Bytes,
 }
 
@@ -164,7 +164,7 @@ impl Receiver {
         }
     }
 
-    /// Enough packets of `block` have arrived: the others count as here. Gives the block if pieces are to be decoded.
+    /// Enough packets of `block` have arrived: the others count as here. Gives the block if segments are to be decoded.
     fn complete(&mut self, layout: &Layout, block: u32) -> Option<u32> {
         let mut decodes = false;
         for seq in layout.packets_of(block) {

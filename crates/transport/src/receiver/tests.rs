@@ -127,7 +127,7 @@ fn a_receiver_and_what_stays_of_it_are_small() {
     assert_eq!(receiver.arrived.capacity(), 65_536, "one bit a packet");
 }
 
-/// A message of 2,050 B in blocks of 4 + 2 packets of 100 B: 6 of them, the last one with a piece of 50 B alone.
+/// A message of 2,050 B in blocks of 4 + 2 packets of 100 B: 6 of them, the last one with a segment of 50 B alone.
 fn layout() -> Layout {
     Layout::of_message(Bytes::new(2050), Bytes::new(100), Shape::new(4, 2).unwrap()).unwrap()
 }

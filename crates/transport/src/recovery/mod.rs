@@ -1,12 +1,12 @@
 //! Loss recovery: which packets of a flow are lost, and when a time-out says so.
 //!
-//! A [`Policy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in flight, lost or
-//! acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then one line in the
-//! registry at the end of this module, which enrols it in the conformance tests.
+//! A [`Policy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in flight, lost
+//! or acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then one line in
+//! the registry at the end of this module, which enrols it in the conformance tests.
 //!
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
-//! - `per_packet.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with back-off
-//!   it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
+//! - `per_packet.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with
+//!   back-off it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
 //! - `rack.rs`: the same time-outs, and packets are lost because later ones arrived.
 
 #[cfg(test)]
@@ -97,12 +97,12 @@ pub(crate) struct Verdict {
     pub is_earlier: bool,
 }
 
-/// A recovery policy of one flow: it judges packets of a [`SentMap`] and reaches nothing else.
+/// A recovery policy of one flow: it judges packets of a [`SentMap`] and touches nothing else.
 ///
 /// Contract, checked by the conformance tests: while a packet is in flight, [`Self::deadline`] is a time at which
 /// [`Self::take_timed_out`] gives something up, unless an ACK comes before; only transmissions in flight are given up.
 pub(crate) trait Recover {
-    /// Whether it is to hear of ACKs and of packets that arrived after they were held for lost. It then has an RTT
+    /// Whether to notify it of ACKs and of packets that arrived after they were marked lost. It then has an RTT
     /// estimate of the flow.
     fn wants_acks(&self) -> bool {
         false
@@ -120,7 +120,7 @@ pub(crate) trait Recover {
         Verdict::default()
     }
 
-    /// A packet that was held for lost has arrived: it was only lost.
+    /// A packet that was marked lost has arrived: it was only delayed.
     fn on_spurious(&mut self, _now: Time, _rtt: &RttEstimate) {}
 
     /// When the first time-out runs out; [`Time::MAX`]: nothing is in flight.
@@ -128,8 +128,8 @@ pub(crate) trait Recover {
         sent.deadline(now, rto_policy)
     }
 
-    /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next one
-    /// runs out ([`Time::MAX`]: nothing is in flight).
+    /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next
+    /// one runs out ([`Time::MAX`]: nothing is in flight).
     fn take_timed_out(
         &mut self,
         now: Time,

@@ -8,7 +8,7 @@
 use super::{Acked, Recover, RttEstimate, Verdict};
 use farspan_units::{Duration, Time};
 
-/// What RACK remembers.
+/// The state of RACK.
 #[derive(Debug, Default)]
 pub(crate) struct Rack {
     /// Send time of the newest transmission that was acknowledged (RACK.xmit_ts).

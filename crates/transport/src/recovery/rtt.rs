@@ -51,7 +51,7 @@ impl RttEstimate {
         self.srtt.get()
     }
 
-    /// The same, to be kept.
+    /// The smoothed round trip, in its stored form.
     #[inline]
     pub(crate) const fn smoothed(&self) -> Smoothed {
         self.srtt

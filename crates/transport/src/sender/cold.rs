@@ -1,4 +1,4 @@
-//! What only the senders of some schemes need.
+//! The cold state of a sender, which only some schemes need.
 
 use super::records::Records;
 use crate::Route;
@@ -7,7 +7,7 @@ use crate::recovery::{Recovery, Rto, RttEstimate};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
 
-/// What some schemes need beside.
+/// State of a sender that only some schemes need.
 #[derive(Debug)]
 pub(super) struct ColdState {
     /// For delivery-rate samples.
@@ -23,7 +23,8 @@ pub(super) struct ColdState {
 }
 
 impl ColdState {
-    /// What `route` asks for; `None`: nothing. `wants_send_record`: whether the control does.
+    /// The state that `route` asks for; `None`: nothing. `wants_send_record`: whether the control asks for send
+    /// records.
     pub(super) fn new(
         now: Time,
         route: &Route,

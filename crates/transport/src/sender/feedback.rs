@@ -1,4 +1,4 @@
-//! What comes back: ACKs, NACKs and time-outs.
+//! Feedback to the sender: ACKs, NACKs and time-outs.
 
 use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
@@ -81,8 +81,8 @@ impl Sender {
         rto_shrank || is_earlier
     }
 
-    /// Tells the recovery policy of an ACK, and gives up what it holds for lost. Returns whether the next time-out may run
-    /// out earlier than before.
+    /// Notifies the recovery policy of an ACK, and gives up the packets that it marks lost. Returns whether the next
+    /// time-out may run out earlier than before.
     #[inline]
     fn recover(&mut self, ack: Acked) -> bool {
         let Some(cold) = &mut self.cold else { return false };
@@ -96,8 +96,8 @@ impl Sender {
     }
 
     /// A transmission was trimmed. It is lost at once, if it is in flight and its packet's last; a NACK of an earlier
-    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed packet
-    /// overtakes others.
+    /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed
+    /// packet overtakes others.
     #[cold]
     fn on_trimmed(&mut self, now: Time, seq: u32, cumulative: u32, echo: Echo) {
         let before = self.delivered;
@@ -113,8 +113,8 @@ impl Sender {
         self.decide(decision);
     }
 
-    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is lost,
-    /// but for transmissions that left less than a base round trip ago, which it cannot have waited for.
+    /// The receiver has waited for the rest of a block: bit `i` of `missing` is packet `first + i`. What it misses is
+    /// lost, but for transmissions that left less than a base round trip ago, which it cannot have waited for.
     #[cold]
     fn on_missing(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
         let Some(blocks) = self.blocks() else { return };
@@ -198,7 +198,7 @@ impl Sender {
         }
     }
 
-    /// A packet arrived that was held for lost, or was sent again.
+    /// A packet arrived that was marked lost, or was sent again.
     #[cold]
     fn on_spurious(&mut self, now: Time) {
         self.sent.counters_mut().spurious += 1;
@@ -207,7 +207,7 @@ impl Sender {
         }
     }
 
-    /// The send record of a packet, until another one takes its place.
+    /// The send record of a packet, until another one replaces it.
     #[cold]
     fn record_of(&self, seq: u32) -> Option<SendRecord> {
         self.cold.as_ref()?.records.as_ref().map(|records| records.of(seq))
@@ -264,7 +264,7 @@ impl Sender {
         }
     }
 
-    /// Packet `seq` is acknowledged, by what tells of a transmission that left at `sent_at`.
+    /// Packet `seq` is acknowledged by feedback on a transmission that left at `sent_at`.
     #[inline(always)]
     fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
         let outcome = self.sent.acknowledge(sent_at, seq);
@@ -281,7 +281,7 @@ impl Sender {
         outcome
     }
 
-    /// A packet that was held for lost has arrived.
+    /// A packet that was marked lost has arrived.
     #[cold]
     fn on_found(&mut self, seq: u32) {
         if let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() {
@@ -308,8 +308,8 @@ impl Sender {
         }
     }
 
-    /// Time-outs that have run out: one event for all of them. Gives when the next one runs out ([`Time::MAX`]: no packet
-    /// is in flight).
+    /// Time-outs that have run out: one event for all of them. Gives when the next one runs out ([`Time::MAX`]: no
+    /// packet is in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
         let rto_policy = self.rto_policy();
@@ -339,7 +339,7 @@ impl Sender {
         deadline
     }
 
-    /// The path selector's news of a packet given up; `None`: it wants to hear nothing.
+    /// The path selector's notification of a packet given up; `None`: it asks for no feedback.
     fn sample_of(&self, now: Time, LostPacket { sent_at, entropy, .. }: LostPacket) -> Option<PathSample> {
         let in_flight = self.in_flight;
         self.sent.keeps_entropies().then_some(PathSample { now, sent_at, entropy, in_flight })

@@ -1,8 +1,9 @@
-//! The sending half of a flow: window, pacing, retransmission, and what the control and the path selector are told.
+//! The sending half of a flow: window, pacing, retransmission, and the notifications of the control and the path
+//! selector.
 //!
-//! A sender never looks at a clock or a queue of its own: the endpoint asks it [when it may send](Sender::next_send),
+//! A sender never reads a clock or a queue of its own: the endpoint asks it [when it may send](Sender::next_send),
 //! lets it [send one packet](Sender::transmit), and hands it ACKs and timer ticks. Bytes in flight are payload bytes of
-//! packets that are neither acknowledged nor held for lost, each counted once however often it was sent.
+//! packets that are neither acknowledged nor marked lost, each counted once however often it was sent.
 
 mod cold;
 mod feedback;
@@ -34,15 +35,15 @@ const UNPACED: Rate = Rate::from_bps(u64::MAX);
 /// The sending half of one flow: what changes while it sends, and where the rest stands.
 #[derive(Debug)]
 pub(crate) struct Sender {
-    /// What the flows of its path and scheme share.
+    /// The parameters that the flows of its path and scheme share.
     route: Arc<Route>,
     flow: FlowId,
     to: HostId,
     /// How many packets the message has.
     packets: u32,
-    /// Payload of the message's last piece.
+    /// Payload of the message's last segment.
     last_len: u16,
-    /// The place of the flow's profile in the list that both ends know.
+    /// The index of the flow's profile in the list that both ends know.
     profile: u8,
     wants: Wants,
     control: Control,
@@ -72,7 +73,7 @@ fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mu
 }
 
 impl Sender {
-    /// A sender for `message`, built from its route; `profile`: the place of its profile, `seed`: the endpoint's.
+    /// A sender for `message`, built from its route; `profile`: the index of its profile, `seed`: the endpoint's.
     pub(crate) fn new(now: Time, message: &Message, profile: u8, seed: u64) -> Self {
         let Message { flow, initial_cwnd, route, .. } = message;
         let (flow, initial_cwnd, path) = (*flow, *initial_cwnd, &route.path);
@@ -240,8 +241,8 @@ impl Sender {
         Bytes::new(u64::from(len))
     }
 
-    /// The next packet leaves now, lost ones first: `to` takes it. [`Self::next_send`] must have allowed it. Returns when its
-    /// time-out runs out.
+    /// The next packet leaves now, lost ones first: `to` takes it. [`Self::next_send`] must have allowed it. Returns
+    /// when its time-out runs out.
     #[inline(always)]
     pub(crate) fn transmit(&mut self, now: Time, to: impl Take) -> Time {
         if self.wants.at_send() || self.sent.has_lost() {
@@ -294,7 +295,7 @@ impl Sender {
         }
     }
 
-    /// What the header of packet `seq` of a coded message, which leaves now, says of blocks.
+    /// The block fields in the header of packet `seq` of a coded message, which leaves now.
     #[inline(never)]
     fn in_blocks(&mut self, seq: u32, retransmission: bool) -> Option<InBlocks> {
         let gap = self.packet_gap();

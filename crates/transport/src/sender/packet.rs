@@ -12,9 +12,9 @@ use farspan_units::{Bytes, HostId};
 pub struct DataPacket {
     /// Where it goes.
     pub to: HostId,
-    /// What its header says of any data packet.
+    /// The header fields of any data packet.
     pub header: wire::Data,
-    /// What its header says of a coded one besides.
+    /// The further header fields of a coded packet.
     pub(super) blocks: Option<InBlocks>,
     /// Whether it was sent before.
     pub retransmission: bool,
@@ -58,7 +58,7 @@ impl DataPacket {
     }
 }
 
-/// What takes a packet that leaves.
+/// A consumer of packets that leave.
 pub trait Take {
     /// Takes the packet.
     fn take(self, packet: DataPacket);
@@ -70,7 +70,7 @@ impl Take for &mut Option<DataPacket> {
     }
 }
 
-/// What only headers of coded packets say: see [`wire::Coded`].
+/// The header fields that only coded packets have: see [`wire::Coded`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct InBlocks {
     pub(super) shape: Shape,
@@ -91,15 +91,15 @@ impl Wants {
     const ACKS: u8 = 32;
     const SCHEDULED: u8 = 64;
 
-    /// What these want, and, with `blocks`, a coded message: the control to hear of packets that leave, or what the sender
-    /// knew then; the path selector to hear what became of packets.
+    /// The duties that `control`, `balancer` and, with `blocks`, a coded message ask for. The control may ask for a
+    /// notification of packets that leave, or for send records; the path selector for feedback on packets.
     pub(super) fn new(control: &Control, balancer: &Balancer, blocks: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
         let sent = bit(control.wants_sent(), Self::SENT) | bit(control.wants_send_record(), Self::RECORDS);
         Self(sent | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
     }
 
-    /// With the recovery policy to hear of ACKs, or not.
+    /// With or without notifying the recovery policy of ACKs.
     pub(super) const fn acks_if(self, acks: bool) -> Self {
         Self(self.0 & !Self::ACKS | (acks as u8) << 5)
     }

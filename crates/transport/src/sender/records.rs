@@ -4,7 +4,7 @@ use crate::congestion::SendRecord;
 use alloc::vec::Vec;
 use farspan_units::Time;
 
-/// What delivery-rate samples need; kept for controls that ask.
+/// Send records for delivery-rate samples; kept for controls that ask.
 #[derive(Debug)]
 pub(super) struct Records {
     /// Of the packets of the window, at `seq % len`; the length is a power of two and at least the window.

@@ -1,4 +1,4 @@
-//! What a sender tells of itself.
+//! Reports of a sender: its view while it lives, and its counters at the end.
 
 use super::{Sender, UNPACED};
 use crate::congestion::Congestion as _;
@@ -23,7 +23,7 @@ pub struct SenderView {
     pub in_flight: Bytes,
     /// Payload bytes acknowledged, parity included; packets of complete blocks are, whether they arrived or not.
     pub delivered: Bytes,
-    /// What was counted so far.
+    /// The counters so far.
     pub counters: SenderCounters,
 }
 
@@ -38,7 +38,7 @@ pub struct SenderReport {
     pub size: Bytes,
     /// When the last ACK came.
     pub finished_at: Time,
-    /// What was counted.
+    /// The final counters.
     pub counters: SenderCounters,
 }
 

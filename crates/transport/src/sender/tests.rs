@@ -1,4 +1,4 @@
-//! What a sender tells its control and its path selector, and when it sends.
+//! Tests of a sender: the notifications of its control and its path selector, and when it sends.
 
 use super::*;
 use crate::balance::PathSample;
@@ -23,7 +23,7 @@ fn mss(packets: u64) -> Bytes {
     Bytes::new(packets * MSS)
 }
 
-/// What a scripted control and a scripted path selector have events.
+/// Events of which a scripted control and a scripted path selector were notified.
 #[derive(Default)]
 struct Events {
     sent: Vec<Sent>,
@@ -40,7 +40,7 @@ struct Events {
 
 type Log = Arc<Mutex<Events>>;
 
-/// A control that answers what it is told to, and writes down what it hears.
+/// A control that returns scripted decisions, and logs its events.
 struct Scripted {
     decision: Decision,
     wants_send_record: bool,
@@ -108,13 +108,13 @@ impl Balance for Counting {
     }
 }
 
-/// A sender under test and what its parts have events.
+/// A sender under test, and the events of which its parts were notified.
 struct Bench {
     sender: Sender,
     log: Log,
 }
 
-/// What the tests vary.
+/// The parameters that the tests vary.
 #[derive(Clone, Copy)]
 struct Setup {
     size: Bytes,
@@ -723,7 +723,7 @@ fn every_packet_says_how_long_its_block_is_to_be_waited_for() {
 }
 
 proptest! {
-    /// What is in flight, told the slow way: the last transmission of each packet, until it is acknowledged or lost.
+    /// Bytes in flight, by a slow model: the last transmission of each packet, until it is acknowledged or lost.
     #[test]
     fn bytes_in_flight_are_those_of_packets_neither_acknowledged_nor_lost(
         steps in prop::collection::vec((0u8..6, any::<u16>(), 0u64..60), 1..300),

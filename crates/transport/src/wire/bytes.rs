@@ -17,14 +17,15 @@
 //! |---|---|---|---|---|---|---|
 //! | 26 | 1 | data packets of a block | | 2 | 2 | zero |
 //! | 27 | 1 | parity packets of a block | | 4 | 4 | flow |
-//! | 28 | 2 | payload length of the last piece | | 8 | 4 | cumulative |
+//! | 28 | 2 | payload length of the last segment | | 8 | 4 | cumulative |
 //! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
 //! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
 //!
 //! The flags of an ACK: bit 1 = the block of the packet is complete.
 //!
-//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags that
-//! are not defined are zero: a receiver refuses others, so that a later version may give them a meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
+//! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags
+//! that are not defined are zero: a receiver drops packets with others, so that a later version may give them a
+//! meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
 use super::{Coded, Data, Echo, Fate, Feedback, Header};
 use crate::coding::Shape;
@@ -111,7 +112,7 @@ pub enum DecodeError {
         "a NACK of a block has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
     )]
     Reserved {
-        /// What they are.
+        /// The value of those bytes.
         value: u16,
     },
 }

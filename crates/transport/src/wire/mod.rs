@@ -15,24 +15,24 @@ use farspan_units::{Duration, FlowId, Time};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Header {
-    /// A piece of a message.
+    /// A segment of a message.
     Data(Data),
-    /// A piece of a coded message, or parity.
+    /// A segment of a coded message, or parity.
     Coded(Coded),
     /// Word from the receiver: what became of a packet, or of a block.
     Feedback(Feedback),
 }
 
-/// One packet of a message: the `seq`-th piece of `mss` bytes.
+/// One packet of a message: the `seq`-th segment of `mss` bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Data {
     /// The flow, that is, the message.
     pub flow: FlowId,
-    /// Which piece of the message, from 0. A retransmission carries the same number.
+    /// Which segment of the message, from 0. A retransmission carries the same number.
     pub seq: u32,
-    /// How many pieces the message has.
+    /// How many segments the message has.
     pub packets: u32,
-    /// Payload of this piece, in bytes; only the last piece is shorter than the MSS.
+    /// Payload of this segment, in bytes; only the last segment is shorter than the MSS.
     pub len: u16,
     /// When this transmission started on the sender's NIC (the sender's clock).
     pub sent_at: Time,
@@ -47,14 +47,14 @@ pub struct Data {
 /// Every packet says all that the receiver must know of the message: any of them may be the first to arrive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Coded {
-    /// As of every data packet; numbers and lengths are those of packets, be they pieces or parity.
+    /// As of every data packet; numbers and lengths are those of packets, be they segments or parity.
     pub data: Data,
-    /// What the message's blocks are made of.
+    /// The numbers of data and parity packets of the message's full blocks.
     pub shape: Shape,
-    /// Payload of the message's last piece, in bytes.
+    /// Payload of the message's last segment, in bytes.
     pub last_len: u16,
-    /// How long the receiver is to wait for the rest of the block, in ns: the largest time that its packets may spend in
-    /// queues, and the time in which they leave the sender.
+    /// How long the receiver is to wait for the rest of the block, in ns: the largest time that its packets may spend
+    /// in queues, and the time in which they leave the sender.
     pub block_wait_ns: u32,
 }
 
@@ -101,15 +101,15 @@ pub enum Fate {
         /// The transmission.
         echo: Echo,
     },
-    /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of a
-    /// block with more than 32 packets there may be several.
+    /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of
+    /// a block with more than 32 packets there may be several.
     Missing {
         /// Bit `i` is the packet `i` after this one.
         packets: u32,
     },
 }
 
-/// One transmission of a packet, told from others by its header.
+/// One transmission of a packet, identified by its header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Echo {
     /// When it left (the sender's clock).

@@ -12,15 +12,15 @@ use std::sync::Arc;
 
 /// Payload of a full packet: fits an Ethernet frame, and a multiple of a cache line.
 const MSS: Bytes = Bytes::new(1408);
-/// What a packet takes beside it: IPv4, UDP and the longest header.
+/// Bytes of a packet beside its payload: IPv4, UDP and the longest header.
 const HEADER: Bytes = Bytes::new(64);
 
-/// What is to be sent, and how.
+/// A transfer: the message, its scheme and the channel.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     /// Size of the message.
     pub size: Bytes,
-    /// What happens to datagrams, both ways.
+    /// Impairments of datagrams, in both directions.
     pub losses: Losses,
     /// Seed of the bytes, of the losses and of the endpoints.
     pub seed: u64,
@@ -37,13 +37,13 @@ pub struct Transfer {
 pub struct Report {
     /// From the first packet to the last ACK.
     pub fct: Duration,
-    /// What the sender counted.
+    /// The sender's counters.
     pub counters: SenderCounters,
     /// Datagrams that the wires lost: the sender's, and the receiver's.
     pub lost: [u64; 2],
     /// Packets that came with a congestion mark.
     pub marked: u64,
-    /// Blocks of which pieces were decoded.
+    /// Blocks of which segments were decoded.
     pub blocks_repaired: u64,
     /// Hashes of the bytes sent, and of those that arrived.
     pub hashes: [u64; 2],
@@ -66,7 +66,7 @@ pub enum TransferError {
     TimeLimit(Duration),
 }
 
-/// What the sender is told of the loopback path, roughly.
+/// The loopback path, as the sender is given it: rough numbers.
 fn path() -> Path {
     let (base_rtt, line_rate) = (Duration::from_us(100), Rate::from_gbps(10));
     Path {

@@ -5,7 +5,7 @@ use farspan_units::{Purpose, Random};
 use std::io;
 use std::net::SocketAddr;
 
-/// What happens to datagrams on their way out, with which probability.
+/// Probabilities of what happens to datagrams on their way out.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Losses {
     /// It is lost.
@@ -29,7 +29,7 @@ pub struct Lossy<W> {
 }
 
 impl<W: Wire> Lossy<W> {
-    /// Wraps `wire`; `entity` tells two wires of one seed apart.
+    /// Wraps `wire`; `entity` distinguishes two wires of one seed.
     pub fn new(wire: W, losses: Losses, seed: u64, entity: u64) -> Self {
         Self { wire, losses, random: Random::new(seed, Purpose::Loss, entity), held: Vec::new(), lost: 0 }
     }
@@ -122,7 +122,7 @@ mod tests {
         Datagram { to, ecn: Some(EcnCodepoint::Ect0), bytes: number.to_be_bytes().to_vec() }
     }
 
-    /// What comes through of a thousand datagrams, in order.
+    /// The datagrams of a thousand that come through, in order of arrival, and the number lost.
     fn through(losses: Losses, seed: u64) -> (Vec<Datagram>, u64) {
         let mut wire = Lossy::new(Kept::default(), losses, seed, 0);
         for number in 0..1000 {

@@ -1,4 +1,4 @@
-//! What datagrams go through.
+//! Wires: the trait of what carries datagrams, sockets, and a wrapper that loses datagrams.
 
 mod lossy;
 mod socket;
@@ -29,18 +29,18 @@ pub trait Wire {
     /// Sends a datagram. Gives whether it was taken: if not, there is no room now, and it should be tried again.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     fn send(&mut self, datagram: &Datagram) -> io::Result<bool>;
 
     /// Hands over datagrams that have arrived, as many as it likes. Gives how many.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize>;
 
     /// The address that datagrams come from.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     fn address(&self) -> io::Result<SocketAddr>;
 }

@@ -8,7 +8,7 @@ use std::net::{SocketAddr, UdpSocket};
 
 /// Bytes that a receive buffer needs: the kernel may hand over several datagrams of one sender as one.
 const RECEIVE_BUFFER: usize = 65_535;
-/// What the kernel is asked to hold in either direction; it may grant less.
+/// Size of the socket buffer that the kernel is asked for in either direction; it may grant less.
 const SOCKET_BUFFER: usize = 4 << 20;
 
 /// A UDP socket that does not block, and that reads and writes ECN codepoints.

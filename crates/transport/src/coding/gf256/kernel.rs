@@ -62,8 +62,8 @@ impl Kernel {
     /// The fastest that this CPU has.
     #[must_use]
     pub fn best() -> Self {
-        /// The place of the best kind in [`Kind::ALL`], counted from 1; 0 until it is known. It is a constant of the machine,
-        /// so that whoever asks first changes nothing for others; and asking a virtual machine's CPU can take
+        /// The index of the best kind in [`Kind::ALL`], counted from 1; 0 until it is known. It is a constant of the
+        /// machine, so that whoever asks first changes nothing for others; and asking a virtual machine's CPU can take
         /// microseconds.
         static BEST: AtomicU8 = AtomicU8::new(0);
         if let Some(place) = usize::from(BEST.load(Ordering::Relaxed)).checked_sub(1) {
@@ -86,7 +86,7 @@ impl Kernel {
         Self::available().find(|kernel| kernel.name() == name)
     }
 
-    /// What it is called: `portable`, `ssse3`, `avx2`, `gfni256`, `gfni512`, `neon`.
+    /// The name of the kernel: `portable`, `ssse3`, `avx2`, `gfni256`, `gfni512`, `neon`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self.0 {

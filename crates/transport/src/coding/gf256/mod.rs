@@ -4,10 +4,10 @@
 //! x^8 + x^4 + x^3 + x^2 + 1 (0x11d), of which x is a primitive element, the field that storage codes use.
 //!
 //! A code needs one operation on bytes, a product of a small matrix and a few rows of data (`combine`). It reads every
-//! input once, makes up to four outputs at a time in registers, and runs on the best [`Kernel`] that the CPU has. All
+//! input once for up to four outputs, and runs on the best [`Kernel`] that the CPU has. All
 //! kernels give the same bytes.
 //!
-//! This is the one place of the crate with `unsafe` code: vector instructions and their loads.
+//! This is the only module of the crate with `unsafe` code: vector instructions and their loads.
 #![allow(unsafe_code, reason = "vector instructions; each block says what it relies on")]
 
 mod field;
@@ -26,13 +26,14 @@ pub use kernel::Kernel;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Outputs made at a time: that many accumulators and their factors fit the registers of every kernel.
+/// Number of outputs that a kernel makes in one sweep over the inputs, at most.
 const GROUP: usize = 4;
 /// Bytes of input that are kept near while several groups of outputs read them: half of a small first-level cache.
 const NEAR: usize = 16 << 10;
 
-/// `outputs[r]` becomes the sum over `c` of `factors[r * inputs.len() + c]` x `inputs[c]`, byte by byte. An input shorter
-/// than an output counts as zero beyond its end; what an input has beyond the end of an output is not read for it.
+/// `outputs[r]` becomes the sum over `c` of `factors[r * inputs.len() + c]` x `inputs[c]`, byte by byte. An input
+/// shorter than an output counts as zero beyond its end; what an input has beyond the end of an output is not read for
+/// it.
 ///
 /// # Panics
 /// If the factors are not as many as inputs x outputs.
@@ -58,7 +59,7 @@ fn next_end(start: usize, inputs: &[&[u8]], outputs: &[&mut [u8]]) -> Option<usi
     Some(input.map_or(output, |input| input.min(output)))
 }
 
-/// What is left of a product when inputs and outputs that end before `end` are taken out.
+/// The factors, inputs and outputs of a product without the inputs and outputs that end before `end`.
 fn reaching<'a, 'b>(
     end: usize,
     factors: &[u8],

@@ -1,5 +1,5 @@
-//! The kernel that runs everywhere: blocks of bytes are doubled and added. It has no tables, and the compiler makes vector
-//! instructions of it where the target has any.
+//! The kernel that runs everywhere: blocks of bytes are doubled and added. It has no tables, and the compiler makes
+//! vector instructions of it where the target has any.
 
 use super::POLYNOMIAL;
 use core::ops::Range;

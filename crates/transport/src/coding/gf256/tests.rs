@@ -13,7 +13,7 @@ fn bytes(seed: u64, len: usize) -> Vec<u8> {
     (0..len).map(|_| random.bits() as u8).collect()
 }
 
-/// What `combine` must give.
+/// The expected result of `combine`, byte by byte.
 fn expected(factors: &[u8], inputs: &[&[u8]], output: usize, len: usize) -> Vec<u8> {
     let row = &factors[output * inputs.len()..][..inputs.len()];
     let at = |b: usize| {

@@ -22,12 +22,12 @@ pub(super) unsafe trait Vector: Copy {
     unsafe fn times(self, factor: Self::Factor) -> Self;
 }
 
-/// Makes `R` outputs over `range`, `U` vectors of each at a time. `SUM`: the factors of the first output are all one, and
-/// need no multiplication.
+/// Makes `R` outputs over `range`, `U` vectors of each at a time. `SUM`: the factors of the first output are all one,
+/// and need no multiplication.
 ///
 /// # Safety
-/// The CPU has the instruction set of `V`; every input and output reaches the end of the range, which is at least a vector
-/// long; there are `R` factors for each input, output by output.
+/// The CPU has the instruction set of `V`; every input and output reaches the end of the range, which is at least a
+/// vector long; there are `R` factors for each input, output by output.
 #[inline(always)]
 pub(super) unsafe fn run<V: Vector, const R: usize, const U: usize, const SUM: bool>(
     factors: &[u8],

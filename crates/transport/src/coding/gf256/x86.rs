@@ -1,7 +1,7 @@
 //! Kernels for x86-64, and which of them the CPU has.
 //!
-//! `gf2p8affineqb` (GFNI) multiplies each byte by a matrix of 8 x 8 bits, and multiplication by a constant is one; without
-//! it, `pshufb` looks up the products of both nibbles of a byte.
+//! `gf2p8affineqb` (GFNI) multiplies each byte by a matrix of 8 x 8 bits, and multiplication by a constant is one;
+//! without it, `pshufb` looks up the products of both nibbles of a byte.
 
 use super::field::{MATRICES, NIBBLES};
 use super::vector::{self, Vector};
@@ -58,8 +58,8 @@ fn cpuid(leaf: u32) -> CpuidResult {
     }
 }
 
-/// Defines a vector: its register, bytes, factor, and the intrinsics for zero, load, store, XOR; then how to make a factor
-/// and how to multiply by it.
+/// Defines a vector: its register, bytes, factor, and the intrinsics for zero, load, store, XOR; then how to make a
+/// factor and how to multiply by it.
 macro_rules! vector {
     ($name:ident: $register:ty, $bytes:literal, $factor_type:ty,
      $zero:ident, $load:ident, $store:ident, $xor:ident, $factor:expr, $times:expr) => {

@@ -5,7 +5,7 @@ use farspan_units::{Purpose, Random};
 use proptest::prelude::*;
 use reed_solomon_erasure::galois_8;
 
-/// Pieces of random bytes.
+/// Segments of random bytes.
 fn segments(seed: u64, lens: &[usize]) -> Vec<Vec<u8>> {
     let mut random = Random::new(seed, Purpose::Test, 0);
     lens.iter().map(|&len| (0..len).map(|_| random.bits() as u8).collect()).collect()
@@ -25,7 +25,7 @@ fn encode(code: &Code, data: &[Vec<u8>], len: usize) -> Vec<Vec<u8>> {
     parity
 }
 
-/// Loses pieces and makes the data again.
+/// Loses segments and makes the data again.
 fn check_loss(code: &Code, data: &[Vec<u8>], parity: &[Vec<u8>], is_lost: impl Fn(usize) -> bool) {
     let all = data.iter().chain(parity).enumerate();
     let there: Vec<Option<&[u8]>> =
@@ -38,7 +38,7 @@ fn check_loss(code: &Code, data: &[Vec<u8>], parity: &[Vec<u8>], is_lost: impl F
     }
 }
 
-/// All losses of at most `y` pieces of a code, as masks.
+/// All losses of at most `y` segments of a code, as masks.
 fn losses(x: usize, y: usize) -> impl Iterator<Item = u32> {
     (0..1u32 << (x + y)).filter(move |mask| mask.count_ones() as usize <= y)
 }
@@ -171,7 +171,7 @@ fn what_another_implementation_encoded_is_decoded_by_its_factors_and_the_reverse
     }
 }
 
-/// A code, lengths of its data of which the longest is that of parity, and which pieces are lost.
+/// A code, lengths of its data of which the longest is that of parity, and which segments are lost.
 fn any_loss() -> impl Strategy<Value = (usize, usize, Vec<usize>, Vec<usize>)> {
     (1usize..255).prop_flat_map(|x| (Just(x), 1..=255 - x)).prop_flat_map(|(x, y)| {
         let lens = prop::collection::vec(prop_oneof![9 => Just(200usize), 1 => 0usize..200], x);

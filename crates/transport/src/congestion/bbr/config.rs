@@ -33,11 +33,11 @@ pub struct Config {
     pub first_phase: FirstPhase,
     /// When a phase of PROBE_BW ends; `in_flight` (section 4.3.4.3). Uno's published code: `time`.
     pub phase_end: PhaseEnd,
-    /// What a time-out does; `restore` (section 4.2.3.4). Uno's published code: `collapse`.
+    /// The window after a time-out; `restore` (section 4.2.3.4). Uno's published code: `collapse`.
     pub on_timeout: OnTimeout,
     /// The largest window; `none`. Uno's published code: `bdp`.
     pub cap: Cap,
-    /// The bandwidth is never held for less; 0. Uno's published code: 3 Gb/s.
+    /// The smallest bandwidth estimate; 0. Uno's published code: 3 Gb/s.
     pub min_bandwidth: Rate,
 }
 
@@ -75,7 +75,7 @@ pub enum PhaseEnd {
     Time,
 }
 
-/// What a time-out does to the window.
+/// The window after a time-out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

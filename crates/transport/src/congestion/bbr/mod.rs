@@ -1,10 +1,12 @@
-//! BBR, version 1: sends at the rate that the path delivers, with twice its product with the smallest round trip in flight.
+//! BBR, version 1: sends at the rate that the path delivers, with twice its product with the smallest round trip in
+//! flight.
 //!
-//! draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM Queue
-//! 2016). Sections named here are the draft's, functions of its pseudo-code by their names there. Differences: a window
-//! has three packets of head-room and not three bursts, since the pacer lets single packets go; an episode of loss ends
-//! when as much is delivered as was under way when it began. A NACK counts as a loss found without a time-out. Left out:
-//! what Linux adds to the draft (long-term bandwidth against policers, extra room for aggregated ACKs).
+//! draft-cardwell-iccrg-bbr-congestion-control-00; Cardwell et al., "BBR: Congestion-Based Congestion Control" (ACM
+//! Queue 2016). Sections named here are the draft's, functions of its pseudo-code by their names there. Differences: a
+//! window has three packets of head-room and not three bursts, since the pacer lets single packets go; an episode of
+//! loss ends when as much is delivered as was under way when it began. A NACK counts as a loss found without a
+//! time-out. Left out: what Linux adds to the draft (long-term bandwidth against policers, extra room for aggregated
+//! ACKs).
 
 mod config;
 mod drain;
@@ -51,7 +53,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let mss = path.mss.as_f64();
@@ -74,7 +76,7 @@ impl Params {
     }
 }
 
-/// What BBR is doing (section 4.3).
+/// The state of BBR's state machine (section 4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// Looking for the bandwidth.
@@ -90,11 +92,11 @@ enum State {
 /// BBR's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bbr {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
-    /// What it is doing.
+    /// The state of the state machine.
     state: State,
-    /// What it knows of the path.
+    /// The model of the path.
     model: Model,
     /// Whether the pipe has been found full.
     full_pipe: FullPipe,

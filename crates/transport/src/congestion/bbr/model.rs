@@ -4,7 +4,7 @@ use super::filters::{MaxBandwidth, MinRtt};
 use crate::congestion::{Ack, SendRecord};
 use farspan_units::{Bytes, Time};
 
-/// What BBR knows of its path, and what the newest ACK said.
+/// BBR's model of its path, and the facts of the newest ACK.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Model {
     /// BtlBw.
@@ -76,8 +76,8 @@ impl Model {
     }
 
     /// The delivery rate between the sending and the ACK of a packet, in bytes per second (delivery rate estimation,
-    /// draft-cheng-iccrg-delivery-rate-estimation-00, section 3.2): what was delivered meanwhile, over the longer of the
-    /// time that it took to send and the time that its ACKs took. `None` if that is shorter than any round trip.
+    /// draft-cheng-iccrg-delivery-rate-estimation-00, section 3.2): what was delivered meanwhile, over the longer of
+    /// the time that it took to send and the time that its ACKs took. `None` if that is shorter than any round trip.
     fn delivery_rate(&self, ack: &Ack, sent: &SendRecord) -> Option<f64> {
         let delivered = ack.delivered.saturating_sub(sent.delivered).as_f64();
         let send_elapsed = ack.sent_at.since(sent.first_sent_at);

@@ -1,4 +1,4 @@
-//! What losses and time-outs do to BBR's window (section 4.2.3.4): packets are conserved for a round, then the window
+//! BBR's window after losses and time-outs (section 4.2.3.4): packets are conserved for a round, then the window
 //! comes back.
 
 use super::{Bbr, OnTimeout, State};
@@ -28,8 +28,8 @@ impl Bbr {
         self.cwnd = self.params.clamp(self.cwnd.max(self.prior_cwnd));
     }
 
-    /// Loss found without a time-out: the first of an episode leaves what is in flight and a packet, each later one takes
-    /// what was lost.
+    /// Loss found without a time-out: the first of an episode leaves what is in flight and a packet, each later one
+    /// takes what was lost.
     pub(super) fn on_lost(&mut self, now: Time, bytes: Bytes, in_flight: Bytes) {
         self.has_lost = true;
         let cwnd = if self.recovery.is_some() {

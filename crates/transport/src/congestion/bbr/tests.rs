@@ -57,7 +57,7 @@ impl Flow {
         Self::new(&Config::default(), &start())
     }
 
-    /// The same with the pipe found full and drained.
+    /// A flow whose pipe was found full and drained.
     fn steady(config: &Config) -> Self {
         let mut flow = Self::new(config, &start());
         flow.fill();

@@ -2,9 +2,10 @@
 //!
 //! Zeng et al., "Congestion Control for Cross-Datacenter Networks", section III-B, Algorithm 1 and Tables III and IV. A
 //! marked ACK says that a datacenter queue is long, a window of large round trips says that a wide-area queue is; the
-//! cut shrinks and the increase grows with the round trip, so that flows of different round trips share alike (Theorem 2).
-//! Where the text is silent it follows DCTCP (the average of marks) and TCP (slow start, loss, time-outs), which it
-//! cites; a NACK counts as a loss that is found without a time-out. Left out: expiry of the smallest round trip, for which the paper gives no time.
+//! cut shrinks and the increase grows with the round trip, so that flows of different round trips share alike (Theorem
+//! 2). Where the text is silent it follows DCTCP (the average of marks) and TCP (slow start, loss, time-outs), which it
+//! cites; a NACK counts as a loss that is found without a time-out. Left out: expiry of the smallest round trip, for
+//! which the paper gives no time.
 //!
 //! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
 //! congestion indication") and figure 7 place it where it is here.
@@ -186,7 +187,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         Self {
@@ -204,7 +205,7 @@ impl Params {
 /// Gemini's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gemini {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,

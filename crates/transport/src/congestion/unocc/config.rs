@@ -25,7 +25,7 @@ pub struct Config {
     pub ewma: EwmaConfig,
     /// How much gentler a cut is while only phantom queues are full.
     pub md_scale: MdScaleConfig,
-    /// How congestion of phantom queues is told from that of real ones.
+    /// How congestion of phantom queues is distinguished from that of real ones.
     pub delay: DelayConfig,
     /// Quick Adapt.
     pub qa: QaConfig,
@@ -44,15 +44,15 @@ pub struct Config {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct EpochConfig {
-    /// What begins the first epoch; `first_ack` (section 4.1.1). Published code: `full_window`.
+    /// The event that begins the first epoch; `first_ack` (section 4.1.1). Published code: `full_window`.
     pub start: EpochStart,
     /// How far an epoch's end moves on; `constant` (section 4.1.1). Published code: `proportional`.
     pub period: EpochPeriod,
-    /// What the next epoch's end is reckoned from; `max`. Published code: `previous`.
+    /// The time from which the next epoch's end is computed; `max`. Published code: `previous`.
     pub debt: EpochDebt,
 }
 
-/// What begins the first epoch, or the first after a Quick Adapt.
+/// The event that begins the first epoch, or the first after a Quick Adapt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -74,7 +74,7 @@ pub enum EpochPeriod {
     Proportional,
 }
 
-/// What the next epoch's end is reckoned from.
+/// The time from which the next epoch's end is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -97,11 +97,11 @@ pub enum EpochDebt {
 pub struct EwmaConfig {
     /// Weight of the newest epoch, in (0, 1]; 0.5 (published code for figures 10 to 12; 0.65 for the others).
     pub gain: f64,
-    /// What a marked epoch does while E falls; `decrease` (Algorithm 1). Published code: `increase`.
+    /// The reaction to a marked epoch while E falls; `decrease` (Algorithm 1). Published code: `increase`.
     pub falling: Falling,
 }
 
-/// What a marked epoch does while the average share of marks falls.
+/// The reaction to a marked epoch while the average share of marks falls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
@@ -127,7 +127,7 @@ pub struct MdScaleConfig {
     pub cumulative: bool,
 }
 
-/// How congestion of phantom queues is told from that of real ones: by a delay of "zero" (Algorithm 1 line 9).
+/// How congestion of phantom queues is distinguished from that of real ones: by a delay of "zero" (Algorithm 1 line 9).
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(
     feature = "serde",
@@ -188,14 +188,16 @@ pub enum ToleranceRule {
 pub struct QaConfig {
     /// How long a period is; `measured`. Published code: 1.05 base round trips.
     pub period: QaPeriod,
-    /// What the bytes acknowledged in it are compared with; `in_flight`. Published code: `cwnd`.
+    /// The reference for the bytes acknowledged in a period; `in_flight`. Published code: `cwnd`.
     pub reference: QaReference,
     /// The window afterwards, as a part of the bytes acknowledged, in (0, 1]; 1 (Algorithm 1). Published code: 0.96.
     pub factor: f64,
-    /// Whether a time-out or the NACK of a trimmed packet, too, evaluates a period that is over; true. Published code: false.
+    /// Whether a time-out or the NACK of a trimmed packet, too, evaluates a period that is over; true. Published code:
+    /// false.
     pub on_timeout: bool,
-    /// What begins the first epoch after one; `first_ack` (section 4.1.2: one round trip without a cut). Published
-    /// code: `full_window`. In both, the next period is opened by the first ACK of a packet sent afterwards.
+    /// The event that begins the first epoch after a Quick Adapt; `first_ack` (section 4.1.2: one round trip without a
+    /// cut). Published code: `full_window`. In both, the next period is opened by the first ACK of a packet sent
+    /// afterwards.
     pub pause: EpochStart,
 }
 
@@ -220,7 +222,7 @@ pub enum QaPeriodRule {
     Measured,
 }
 
-/// What the bytes acknowledged in a Quick Adapt period are compared with.
+/// The reference for the bytes acknowledged in a Quick Adapt period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]

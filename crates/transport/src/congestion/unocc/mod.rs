@@ -3,10 +3,11 @@
 //! "Uno: A One-Stop Solution for Inter- and Intra-Data Center Congestion Control and Reliable Connectivity", section
 //! 4.1 and Algorithm 1, constants from Table 2. Where the text leaves a choice, the default is the reading that keeps
 //! the claim "same granularity for both classes"; each other reading, among them that of the published code, is a value
-//! of its own key. A trimmed packet's NACK is to it what a time-out is: it may be all that comes
-//! back, so Quick Adapt looks. (The paper's own NACKs, of coded blocks, change nothing.) Left out: everything that needs the network's configuration
-//! (phantom queues are the ports'), slow start (the paper has none) and any reaction of the window to a loss other than
-//! Quick Adapt's. The published code also limits how often the pacing rate changes (every base RTT / 20), which is not reproduced.
+//! of its own key. A NACK of a trimmed packet counts as a time-out: it may be all that comes
+//! back, so it evaluates Quick Adapt. (The paper's own NACKs, of coded blocks, change nothing.) Left out: everything
+//! that needs the network's configuration (phantom queues are the ports'), slow start (the paper has none) and any
+//! reaction of the window to a loss other than Quick Adapt's. The published code also limits how often the pacing rate
+//! changes (every base RTT / 20), which is not reproduced.
 
 mod config;
 
@@ -30,7 +31,7 @@ const FALLING_LIMIT: f64 = 0.9;
 /// UnoCC's state for one flow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unocc {
-    /// What the flows of a path share.
+    /// The parameters that the flows of a path share.
     params: Arc<Params>,
     /// The congestion window, in bytes.
     cwnd: f64,
@@ -240,8 +241,8 @@ impl Unocc {
         self.qa = QuickAdapt::Open { ends, period, in_flight, acked };
     }
 
-    /// A loss: if everything is lost no ACK comes, so losses, too, evaluate a period that is over. `in_flight` counts what
-    /// was lost.
+    /// A loss: if everything is lost no ACK comes, so losses, too, evaluate a period that is over. `in_flight` counts
+    /// what was lost.
     fn on_lost(&mut self, now: Time, in_flight: Bytes) {
         if let QuickAdapt::Open { ends, period, .. } = self.qa {
             let over = self.params.config.qa.on_timeout && now >= ends;
@@ -252,8 +253,8 @@ impl Unocc {
         }
     }
 
-    /// Procedure ONQA of Algorithm 1, for a period that is over; says whether it acted. Afterwards one round trip passes
-    /// without a Quick Adapt or a cut.
+    /// Procedure ONQA of Algorithm 1, for a period that is over; says whether it acted. Afterwards one round trip
+    /// passes without a Quick Adapt or a cut.
     fn evaluate_qa(&mut self, now: Time) -> bool {
         let QuickAdapt::Open { in_flight, acked, .. } = self.qa else { return false };
         let reference = match self.params.config.qa.reference {
@@ -276,7 +277,7 @@ impl Unocc {
 }
 
 impl Params {
-    /// What `path` makes of `config`.
+    /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &Config, path: &Path) -> Self {
         let mss = path.mss.as_f64();
@@ -325,8 +326,8 @@ impl Congestion for Unocc {
         }
     }
 
-    /// `quick_adapt`: the round trip after a Quick Adapt, without cuts; `phantom`: at the last mark the real queues were
-    /// empty.
+    /// `quick_adapt`: the round trip after a Quick Adapt, without cuts; `phantom`: at the last mark the real queues
+    /// were empty.
     fn state(&self) -> Option<&'static str> {
         Some(match self.qa {
             QuickAdapt::Paused(since) if since != Time::ZERO => "quick_adapt",

@@ -5,7 +5,7 @@ use crate::congestion::signals::Threshold;
 use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_with, timeout, wan_start};
 use crate::congestion::{Loss, Nack};
 
-/// What the published code runs: every choice flipped.
+/// The configuration of the published code: every choice flipped.
 pub(in crate::congestion) fn artifact() -> Config {
     Config {
         k: Threshold::Constant(Bytes::new(24_576)),
@@ -49,7 +49,7 @@ impl Flow {
         Self::new(&Config::default(), &start())
     }
 
-    /// The same between datacenters.
+    /// A flow between datacenters, with the default configuration.
     fn inter() -> Self {
         Self::new(&Config::default(), &wan_start())
     }

@@ -5,7 +5,7 @@ use farspan_units::Time;
 /// A packet's time-outs are counted up to here.
 pub(super) const MAX_TIMEOUTS: u32 = 15;
 
-/// What became of a packet.
+/// The state of a sent packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
     /// Acknowledged (or never sent: cells start so).

@@ -27,7 +27,7 @@ pub(crate) struct LostPacket {
     pub entropy: Entropy,
 }
 
-/// What a sender counts of its losses.
+/// The loss counters of a sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LossCounters {
     /// Payload sent again.
@@ -40,20 +40,20 @@ pub(crate) struct LossCounters {
     pub nacks: u32,
     /// Packets found lost without a time-out.
     pub losses: u32,
-    /// Packets that arrived after they were held for lost.
+    /// Packets that arrived after they were marked lost.
     pub spurious: u32,
-    /// Payload that NACKs acknowledged since the last ACK, which is left to the next one to tell the control.
+    /// Payload that NACKs acknowledged since the last ACK, of which the next ACK notifies the control.
     unreported: u32,
 }
 
 impl LossCounters {
-    /// Leaves it to the next ACK to tell the control.
+    /// Leaves it to the next ACK to notify the control of `bytes`.
     pub(crate) fn leave_unreported(&mut self, bytes: Bytes) {
         self.unreported = self.unreported.saturating_add(u32::try_from(bytes.get()).unwrap_or(u32::MAX));
     }
 }
 
-/// What only a flow that has lost a packet needs.
+/// The state that only a flow with losses needs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
     /// Packets in state `Lost`.
@@ -95,17 +95,17 @@ impl SentMap {
         self.losses.as_ref().is_some_and(|losses| losses.packets > 0)
     }
 
-    /// What was counted of losses.
+    /// The loss counters; all zero without losses.
     pub(crate) fn counters(&self) -> LossCounters {
         self.losses.as_ref().map(|losses| losses.counters).unwrap_or_default()
     }
 
-    /// The same, to be counted on.
+    /// The loss counters, to be updated.
     pub(crate) fn counters_mut(&mut self) -> &mut LossCounters {
         &mut self.losses.get_or_insert_default().counters
     }
 
-    /// What was left to this ACK.
+    /// Takes the payload that was left to this ACK.
     #[inline]
     pub(crate) fn take_unreported(&mut self) -> Bytes {
         let take = |losses: &mut Box<Losses>| core::mem::take(&mut losses.counters.unreported);
@@ -210,8 +210,8 @@ impl SentMap {
             .unwrap_or(Time::MAX)
     }
 
-    /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until it gives the time at
-    /// which the next one runs out ([`Time::MAX`]: none is in flight).
+    /// Gives up one transmission whose time-out has run out at `now`; its packet is lost. Call until it gives the time
+    /// at which the next one runs out ([`Time::MAX`]: none is in flight).
     pub(crate) fn take_timed_out(&mut self, now: Time, rto_policy: RtoPolicy) -> Result<LostPacket, Time> {
         self.take(now, Some(now), true, |sent_at, timeouts| rto_policy.due(sent_at, timeouts))
     }

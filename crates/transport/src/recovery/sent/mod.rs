@@ -1,8 +1,8 @@
 //! The sent-packet map: what became of each packet from the oldest unacknowledged one on.
 //!
-//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which follows
-//! the window down as well as up: in a ring far larger than its window, each cell has left the caches when its turn comes
-//! again. Packets are judged by the age of their last transmission, and never searched for:
+//! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which
+//! follows the window down as well as up: in a ring far larger than its window, each cell has left the caches when its
+//! turn comes again. Packets are judged by the age of their last transmission, and never searched for:
 //!
 //! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
 //!   by a mark that only moves forward;
@@ -10,7 +10,7 @@
 //!   in which they left. One that is given up for its age leaves its queue; one that was acknowledged, or given up for
 //!   itself and perhaps sent again, when it comes up.
 //!
-//! Each packet thus passes each step once: a burst of thousands of losses costs a constant for each.
+//! Each packet thus takes each step once: a burst of thousands of losses costs a constant for each.
 
 mod cell;
 mod losses;
@@ -34,7 +34,7 @@ pub enum PacketState {
     Unsent,
     /// It is in flight.
     InFlight,
-    /// It is held for lost, and was not sent again yet.
+    /// It is marked lost, and was not sent again yet.
     Lost,
     /// It is acknowledged, or its block is complete.
     Acked,
@@ -45,10 +45,10 @@ pub enum PacketState {
 pub(crate) enum Outcome {
     /// It was in flight.
     Arrived {
-        /// Whether the transmission that is told of was its last.
+        /// Whether the acknowledged transmission was its last.
         is_last: bool,
     },
-    /// It was held for lost.
+    /// It was marked lost.
     WasLost,
     /// It was acknowledged before.
     Known,
@@ -216,7 +216,8 @@ impl SentMap {
         *self = resized;
     }
 
-    /// Packet `seq`, which was sent, is acknowledged by what tells of a transmission that left at `sent_at`. If it is the oldest one, [`Self::advance`] must follow.
+    /// Packet `seq`, which was sent, is acknowledged by feedback on a transmission that left at `sent_at`. If it is the
+    /// oldest one, [`Self::advance`] must follow.
     #[inline]
     pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
         if seq < self.base {

@@ -200,7 +200,7 @@ fn a_packet_of_the_window_takes_eight_bytes_and_two_more_for_its_entropy() {
     assert_eq!(map.ring.len() * size_of::<Cell>(), 4096 * 8);
 }
 
-/// What the map must do, told the slow way: every packet in a table, every question a scan.
+/// A slow model of the map: every packet in a table, every question a scan.
 #[derive(Default)]
 struct Model {
     /// By packet: (state, time-outs, last send time).
