@@ -3,6 +3,7 @@ use crate::packet::Packet;
 use crate::port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
 use alloc::vec;
 use alloc::vec::Vec;
+use farspan_units::Rate;
 use farspan_units::{FlowId, HostId};
 use proptest::prelude::*;
 
