@@ -24,13 +24,13 @@ use std::collections::BTreeMap;
 pub struct Scenario {
     /// The name; constants of a profile can depend on it. Default: the file's name.
     pub name: Option<String>,
-    /// What it shows, in a line.
+    /// Purpose of the scenario, in a line.
     pub description: Option<String>,
     /// Seed of all draws: workload, hashes, losses. Default: 1.
     pub seed: Option<u64>,
     /// Hosts, switches, links.
     pub topology: Topology,
-    /// What all schemes of the scenario share.
+    /// Settings that all schemes of the scenario share.
     pub transport: Transport,
     /// The hosts.
     pub host: Host,
@@ -40,9 +40,9 @@ pub struct Scenario {
     pub workload: Vec<Workload>,
     /// Faults of links.
     pub fault: Vec<LinkFault>,
-    /// What to sample.
+    /// Samples to take.
     pub probes: Probes,
-    /// What counts in the summary.
+    /// Flows that count in the summary.
     pub measure: Measure,
     /// When to end.
     pub stop: Stop,
@@ -119,7 +119,7 @@ pub struct Wan {
     pub buffer: Option<Bytes>,
 }
 
-/// What all schemes of the scenario share.
+/// Settings that all schemes of the scenario share.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
@@ -159,11 +159,11 @@ pub struct Scheme {
     pub name: Option<String>,
     /// Which constants: "paper" or "artifact". Default: paper.
     pub profile: Option<Profile>,
-    /// What differs for flows inside a site.
+    /// Settings of its own for flows inside a site.
     pub intra: SchemeClass,
-    /// What differs for flows between the sites.
+    /// Settings of its own for flows between the sites.
     pub inter: SchemeClass,
-    /// What differs at the ports.
+    /// Settings of its own at the ports.
     pub ports: Ports,
 }
 
@@ -189,7 +189,7 @@ pub struct SchemeClass {
     pub window_check: Option<WindowCheck>,
 }
 
-/// What the scheme asks of the switch ports.
+/// Settings of the switch ports that the scheme asks for.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ports {
@@ -206,7 +206,7 @@ pub struct Ports {
     pub step: Option<StepAt>,
     /// The tiers whose ports mark: host_down, fabric, border, wan. Default: of the scheme.
     pub tiers: Option<Vec<PortTier>>,
-    /// What a port does with a data packet that its buffer has no room for: "drop" it, or "trim": cut a payload off and
+    /// Fate of a data packet that the buffer has no room for: "drop" it, or "trim": cut a payload off and
     /// send the header on in the priority queue, for the receiver to answer with a NACK. Default: drop.
     pub overflow: Option<Overflow>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
@@ -244,7 +244,7 @@ pub struct Phantom {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Workload {
-    /// What it is: incast, permutation, pairs, poisson, flows; or a collective: allreduce, reduce_scatter, all_gather,
+    /// Kind of traffic: incast, permutation, pairs, poisson, flows; or a collective: allreduce, reduce_scatter, all_gather,
     /// all_to_all.
     pub kind: Option<WorkloadKind>,
     /// The name of this part in results. Default: the kind.
@@ -316,7 +316,7 @@ pub struct Workload {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkFault {
-    /// What happens: link_down, black_hole, rate, loss, block_loss.
+    /// Kind of fault: link_down, black_hole, rate, loss, block_loss.
     pub kind: Option<FaultKind>,
     /// To which links: FROM->TO#n, or a pattern, in which * stands for anything and ? for one character.
     pub link: Option<String>,
@@ -344,7 +344,7 @@ pub struct LinkFault {
     pub packets: Option<LossPackets>,
 }
 
-/// What to sample. Looking changes nothing.
+/// Samples to take. Sampling changes nothing.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Probes {
@@ -363,7 +363,7 @@ pub struct Probes {
     pub series: Option<Vec<String>>,
 }
 
-/// What counts in the summary.
+/// Flows that count in the summary.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Measure {

@@ -3,84 +3,15 @@
 //! A source's arrival times, sizes and destinations are three counter-based streams of (seed, part, host), so that
 //! they do not depend on other sources, on the number of flows asked for, or on the order of generation.
 
+mod offer;
+
 use crate::{Capacity, Flow, Sites, SizeDistribution};
 use farspan_units::{Bytes, Duration, HostId, Purpose, Random, Rate, Time};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::ops::Range;
 
-/// The capacity of which a load is a share.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum LoadReference {
-    /// All host NICs together, one direction.
-    Host,
-    /// The busiest direction between two sites.
-    Wan,
-    /// The narrowest tier between racks, one direction.
-    Bisection,
-    /// The NICs of all receivers together.
-    Receivers,
-}
-
-/// Which bytes a load counts.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LoadUnit {
-    /// Payload.
-    Payload,
-    /// Payload and the headers of its packets; the last packet of a flow is not padded.
-    Wire,
-}
-
-/// Of what the mix of intra and inter is a ratio.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MixUnit {
-    /// Numbers of flows.
-    Flows,
-    /// Payload bytes.
-    Bytes,
-}
-
-/// Traffic inside sites against traffic between them, such as 4 : 1.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Mix {
-    /// The intra part of the ratio.
-    pub intra: f64,
-    /// The inter part of the ratio.
-    pub inter: f64,
-    /// The unit in which the ratio counts.
-    pub unit: MixUnit,
-}
-
-/// How much traffic is offered.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Load {
-    /// One load for both classes, divided by a mix. With a single site everything is intra.
-    Mixed {
-        /// Offered over capacity.
-        load: f64,
-        /// Whose capacity.
-        reference: LoadReference,
-        /// Intra against inter.
-        mix: Mix,
-    },
-    /// A load for each class: steady scenarios, in which neither the hosts nor the WAN are overloaded.
-    Separate {
-        /// Intra traffic over the host NICs; 0: none.
-        intra: f64,
-        /// Inter traffic over the WAN, in each direction; 0: none.
-        inter: f64,
-    },
-}
-
-/// How many flows are measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrivals {
-    /// The earliest over all sources from `warmup` on.
-    Flows(u32),
-    /// All that start within this time from `warmup` on.
-    For(Duration),
-}
+pub use offer::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit};
 
 /// A part of a workload with Poisson arrivals.
 #[derive(Clone, PartialEq, Debug)]

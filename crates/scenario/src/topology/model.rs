@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopologyFile {
-    /// What it shows, in a line.
+    /// Purpose of the topology, in a line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What holds for links and switches that do not say otherwise. The scenario's link_rate, link_delay, buffer and
+    /// Defaults of links and switches that do not say otherwise. The scenario's link_rate, link_delay, buffer and
     /// switch_delay, if it gives them, replace these.
     #[serde(skip_serializing_if = "Defaults::is_empty")]
     pub defaults: Defaults,
@@ -31,7 +31,7 @@ pub struct TopologyFile {
     pub ecmp: Vec<Ecmp>,
 }
 
-/// What holds for links and switches that do not say otherwise.
+/// Defaults of links and switches that do not say otherwise.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Defaults {
