@@ -109,7 +109,7 @@ impl Independent {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) -> Time {
-        let (start, horizon, last) = (span.start, span.horizon, span.end - Duration::from_ps(1));
+        let last = span.end - Duration::from_ps(1);
         if !self.is_fifo {
             if arrivals.is_empty() {
                 return self.advance(last, core, packets, sink);
@@ -119,17 +119,33 @@ impl Independent {
             }
             return self.run_by_port(span, last, arrivals, buckets, core, packets, sink);
         }
-        for &mut arrival in arrivals {
+        self.run_in_order(span, arrivals, core, packets, sink)
+    }
+
+    /// Handles a window of a switch with FIFO ports: packets come in order of time. A function of its own, as its loop is the
+    /// whole work of such a switch.
+    #[inline(never)]
+    fn run_in_order<L, A: Arrival>(
+        &mut self,
+        span: &Span<'_>,
+        arrivals: &[A],
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) -> Time {
+        let (start, horizon) = (span.start, span.horizon);
+        let Core { lookup, ports, .. } = &mut *core;
+        for &arrival in arrivals {
             let id = arrival.id();
-            let port = core.lookup.egress(&packets[id]);
-            let egress = &mut core.ports[port];
+            let port = lookup.egress(&packets[id]);
+            let egress = &mut ports[port];
             egress.arrive_in_turn(arrival.at(start), id, horizon, packets, sink);
             self.note(port, egress);
         }
         if self.busy.iter().all(|&busy| busy == 0) {
             return Time::MAX;
         }
-        self.advance(last, core, packets, sink)
+        self.advance(span.end - Duration::from_ps(1), core, packets, sink)
     }
 
     /// Handles a window with more packets than can be partitioned at once.
