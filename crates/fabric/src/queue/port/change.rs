@@ -22,7 +22,7 @@ impl Port {
         self.next_at.as_ps() == Time::MAX.as_ps() && !(self.data.is_empty() && self.control.is_empty())
     }
 
-    /// Services that begin from now on have this rate. For ports of a [`PortModel::changeable`].
+    /// Services that begin from now on have this rate. For ports of a [`PortModel::changeable`](super::PortModel::changeable).
     pub fn set_rate(&mut self, rate: Rate) {
         debug_assert!(!self.model.fifo, "a FIFO port has settled what it sends");
         if rate != self.model.rate {
@@ -32,7 +32,7 @@ impl Port {
 
     /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what that was. Everything
     /// due at or before `now` must have been done, and nothing may have been [forwarded](Self::forward). For ports of a
-    /// [`PortModel::changeable`].
+    /// [`PortModel::changeable`](super::PortModel::changeable).
     pub fn flush(
         &mut self,
         now: Time,
