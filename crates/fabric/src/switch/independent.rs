@@ -184,38 +184,38 @@ impl Independent {
         let Lookup { routes, leaf_of, first_port } = &core.lookup;
         let egress = Of { routes, leaf_of, first_port: *first_port, packets };
         buckets.partition(core.ports.len(), arrivals, &egress, &mut self.busy);
+        self.serve(span, until, buckets, core, packets, sink)
+    }
+
+    /// Each port takes all its packets of a window, and does the work that is due up to `until`.
+    #[inline(never)]
+    fn serve<L, A: Arrival>(
+        &mut self,
+        span: &Span<'_>,
+        until: Time,
+        buckets: &mut Buckets<A>,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) -> Time {
+        let (start, horizon, jitter) = (span.start, span.horizon, core.jitter);
         let mut next = Time::MAX;
         for (word, busy) in self.busy.iter_mut().enumerate() {
             for port in ones(word, *busy) {
                 let (arrivals, egress) = (buckets.take(port), &mut core.ports[port]);
-                serve(egress, span, until, arrivals, core.jitter, packets, sink);
+                if egress.port.model().is_fifo() {
+                    for &arrival in arrivals {
+                        egress.arrive_anew(arrival.at(start), arrival.id(), jitter, horizon, packets, sink);
+                    }
+                } else {
+                    for &arrival in arrivals {
+                        egress.arrive(arrival.at(start), arrival.id(), jitter, horizon, packets, sink);
+                    }
+                }
+                egress.advance(until, jitter, packets, sink);
                 next = next.min(leave(port, egress, busy));
             }
         }
         next
     }
-}
-
-/// A port takes all its packets of a window, and does the work that is due up to `until`.
-#[inline(never)]
-fn serve<L, A: Arrival>(
-    egress: &mut Egress<L>,
-    span: &Span<'_>,
-    until: Time,
-    arrivals: &[A],
-    jitter: Duration,
-    packets: &mut Packets,
-    sink: &mut impl Sink<L>,
-) {
-    let (start, horizon) = (span.start, span.horizon);
-    if egress.port.model().is_fifo() {
-        for &arrival in arrivals {
-            egress.arrive_anew(arrival.at(start), arrival.id(), jitter, horizon, packets, sink);
-        }
-    } else {
-        for &arrival in arrivals {
-            egress.arrive(arrival.at(start), arrival.id(), jitter, horizon, packets, sink);
-        }
-    }
-    egress.advance(until, jitter, packets, sink);
 }
