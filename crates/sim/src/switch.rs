@@ -107,6 +107,10 @@ impl Arrival for Arriving<PacketId> {
     fn is_after(self, other: Self) -> bool {
         self.is_after(other)
     }
+
+    fn before_all(self) -> Self {
+        self.before_all()
+    }
 }
 
 impl Switch {

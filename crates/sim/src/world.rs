@@ -21,6 +21,7 @@ use farspan_fabric::{
 use farspan_trace::FlowOutcome;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
+use std::cell::LazyCell;
 use std::sync::Arc;
 
 /// Runs a world to its end.
@@ -44,7 +45,7 @@ impl World {
         let executor = Executor::new(spec, kind);
         let mut probes = Samplers::new(spec);
         let mut models = Models::default();
-        let reverse: Arc<[PortId]> = spec.network.reverse_links().into();
+        let reverse: LazyCell<Arc<[PortId]>, _> = LazyCell::new(|| spec.network.reverse_links().into());
         let mut nodes = Vec::with_capacity(spec.network.nodes.len());
         for node in (0..spec.network.nodes.len() as u32).map(NodeId) {
             let ports = spec.network.ports_of(node);

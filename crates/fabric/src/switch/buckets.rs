@@ -18,7 +18,7 @@ pub struct Buckets<A> {
     held: usize,
     /// By port: where its next packet goes.
     next: Vec<u32>,
-    /// Port after port, each with room for [`Self::ROOM`] packets.
+    /// Port after port: one that comes before all, then room for [`Self::ROOM`] packets.
     packets: Vec<A>,
 }
 
@@ -29,8 +29,11 @@ impl<A> Default for Buckets<A> {
 }
 
 impl<A: Arrival> Buckets<A> {
-    /// The most packets that are partitioned at once, a power of two. Hardly any window has more.
-    pub(super) const ROOM: usize = 256;
+    /// From one bucket to the next.
+    const STRIDE: usize = 256;
+
+    /// The most packets that are partitioned at once. Hardly any window has more.
+    pub(super) const ROOM: usize = Self::STRIDE - 1;
 
     /// Partitions packets, one or more and up to [`Self::ROOM`], into the buckets of `ports` ports, and sets
     /// the bits in `hit` of those ports that get any. All buckets must be empty.
@@ -64,9 +67,9 @@ impl<A: Arrival> Buckets<A> {
             next[port] += 1;
             debug_assert!(place < packets.len(), "a bucket has room for all packets");
             // SAFETY: all buckets were empty, and each has room for all packets of the call. The index falls
-            // no further than to where its bucket begins.
+            // no further than to the one that comes before all.
             unsafe {
-                while !place.is_multiple_of(Self::ROOM) && packets.get_unchecked(place - 1).is_after(packet) {
+                while packets.get_unchecked(place - 1).is_after(packet) {
                     *packets.get_unchecked_mut(place) = *packets.get_unchecked(place - 1);
                     place -= 1;
                 }
@@ -78,14 +81,14 @@ impl<A: Arrival> Buckets<A> {
     #[cold]
     fn grow(&mut self, ports: usize, from: &[A]) {
         let any = *from.first().expect("a packet is dealt");
-        self.next = (0..ports).map(|port| (port * Self::ROOM) as u32).collect();
-        self.packets.resize(ports * Self::ROOM, any);
+        self.next = (0..ports).map(|port| (port * Self::STRIDE + 1) as u32).collect();
+        self.packets = alloc::vec![any.before_all(); ports * Self::STRIDE];
     }
 
     /// Takes the packets of a port, in order.
     #[inline(always)]
     pub(super) fn take(&mut self, port: usize) -> &[A] {
-        let start = port * Self::ROOM;
+        let start = port * Self::STRIDE + 1;
         let end = core::mem::replace(&mut self.next[port], start as u32) as usize;
         self.held -= end - start;
         &self.packets[start..end]
@@ -122,6 +125,10 @@ mod tests {
 
         fn is_after(self, other: Self) -> bool {
             self.0 > other.0
+        }
+
+        fn before_all(self) -> Self {
+            Self(0, self.1, self.2)
         }
     }
 

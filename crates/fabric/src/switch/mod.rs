@@ -46,6 +46,9 @@ pub trait Arrival: Copy {
 
     /// Whether it comes after another packet in this order.
     fn is_after(self, other: Self) -> bool;
+
+    /// This packet, as one that comes after no other.
+    fn before_all(self) -> Self;
 }
 
 /// A window of time in which a switch runs.

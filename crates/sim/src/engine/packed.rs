@@ -190,4 +190,9 @@ impl<M: Message> Arriving<M> {
     pub(crate) const fn is_after(self, other: Self) -> bool {
         self.0.is_after(other.0)
     }
+
+    /// The message, before all others.
+    pub(crate) const fn before_all(self) -> Self {
+        Self(Packed(self.0.low() as u64, PhantomData))
+    }
 }

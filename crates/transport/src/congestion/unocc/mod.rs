@@ -128,7 +128,7 @@ impl Unocc {
     }
 
     /// Counts the ACK in its epoch and ends the epoch if the packet was sent after T_epoch (section 4.1.1).
-    #[inline]
+    #[inline(always)]
     fn on_epoch_ack(&mut self, ack: &Ack) {
         match self.epoch {
             Epoch::UntilSent(_) => {}
@@ -316,7 +316,7 @@ impl Epoch {
 }
 
 impl Congestion for Unocc {
-    #[inline]
+    #[inline(always)]
     fn decision(&self) -> Decision {
         Decision {
             // A signed integer costs less to convert to, and holds every window.
