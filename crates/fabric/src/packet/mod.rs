@@ -37,6 +37,8 @@ impl Packet {
     const CONTROL: u32 = 1 << 24;
     const ECN_CE: u32 = 1 << 25;
     const TRIMMED: u32 = 1 << 26;
+    /// Of a record that holds no packet.
+    const FREE: u32 = 1 << 27;
     const KIND_SHIFT: u32 = 28;
 
     /// A packet without driver words. `kind` (0 to 15) is the driver's; control packets go first where a port says so.
@@ -101,6 +103,14 @@ impl Packet {
     #[inline]
     pub const fn trimmed(&self) -> bool {
         self.to_and_flags & Self::TRIMMED != 0
+    }
+    /// The record holds no packet any more.
+    #[inline]
+    const fn free(&mut self) {
+        self.to_and_flags = Self::FREE;
+    }
+    const fn is_free(&self) -> bool {
+        self.to_and_flags & Self::FREE != 0
     }
     fn trim(&mut self, header: Bytes) {
         self.to_and_flags |= Self::TRIMMED | Self::CONTROL;

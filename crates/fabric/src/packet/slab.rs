@@ -147,6 +147,7 @@ impl Packets {
         let free = self.free;
         let slot = self.get_mut(id);
         let packet = *slot;
+        slot.free();
         slot.next = free;
         self.free = id;
         packet
@@ -207,18 +208,12 @@ impl Packets {
         }
     }
 
-    /// All packets, in no particular order. Walks the free list: for the end of a run, not for its course.
+    /// All packets, in no particular order. Walks the slab: for the end of a run, not for its course.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
-        let mut free = alloc::vec![false; self.slab.len()];
-        let mut next = self.free;
-        while next != PacketId::NONE {
-            free[next.0 as usize] = true;
-            next = self.slab[next.0 as usize].next;
-        }
-        self.slab.iter().zip(free).filter(|(_, free)| !free).map(|(packet, _)| packet)
+        self.slab.iter().filter(|packet| !packet.is_free())
     }
 
-    /// How many packets there are; walks the free list as [`Self::iter`] does.
+    /// How many packets there are; walks the slab as [`Self::iter`] does.
     #[must_use]
     pub fn len(&self) -> usize {
         self.iter().count()
@@ -227,7 +222,7 @@ impl Packets {
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.iter().next().is_none()
     }
 }
 
