@@ -47,23 +47,23 @@ impl<L> Egress<L> {
         }
     }
 
-    /// A packet arrives at a FIFO port without jitter.
+    /// A packet arrives at a FIFO port without jitter. Fast path: `false`, nothing has happened, and
+    /// [`Self::arrive_anew`] is wanted.
     #[inline(always)]
-    pub(super) fn arrive_in_turn(
+    pub(super) fn forward(
         &mut self,
         now: Time,
         id: PacketId,
         horizon: Time,
-        packets: &mut Packets,
+        packets: &Packets,
         sink: &mut impl Sink<L>,
-    ) {
-        match self.port.forward_in_turn(now, &mut packets[id], horizon) {
-            Some(ends) => sink.send(&self.link, ends + self.port.model().delay(), id),
-            None => self.wait(now, id, horizon, packets, sink),
-        }
+    ) -> bool {
+        let Some(ends) = self.port.forward_unmarked(now, &packets[id], horizon) else { return false };
+        sink.send(&self.link, ends + self.port.model().delay(), id);
+        true
     }
 
-    /// A packet arrives at a FIFO port among others that are not.
+    /// A packet arrives at a FIFO port.
     #[inline(never)]
     pub(super) fn arrive_anew(
         &mut self,
@@ -74,12 +74,15 @@ impl<L> Egress<L> {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        if jitter.is_zero() {
-            return self.arrive_in_turn(now, id, horizon, packets, sink);
+        if !jitter.is_zero() {
+            // When a packet arrives depends on what it leaves behind when its service begins.
+            self.advance(now, jitter, packets, sink);
+            return self.enqueue(now, id, jitter, packets);
         }
-        // When a packet arrives depends on what it leaves behind when its service begins.
-        self.advance(now, jitter, packets, sink);
-        self.enqueue(now, id, jitter, packets);
+        match self.port.forward_in_turn(now, &mut packets[id], horizon) {
+            Some(ends) => sink.send(&self.link, ends + self.port.model().delay(), id),
+            None => self.wait(now, id, horizon, packets, sink),
+        }
     }
 
     /// A packet arrives that a FIFO port queues or drops, unless it waits only for others that can leave.

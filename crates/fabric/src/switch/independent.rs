@@ -136,11 +136,13 @@ impl Independent {
         let (start, horizon) = (span.start, span.horizon);
         let Core { lookup, ports, .. } = &mut *core;
         for &arrival in arrivals {
-            let id = arrival.id();
+            let (now, id) = (arrival.at(start), arrival.id());
             let port = lookup.egress(&packets[id]);
             let egress = &mut ports[port];
-            egress.arrive_in_turn(arrival.at(start), id, horizon, packets, sink);
-            self.note(port, egress);
+            if !egress.forward(now, id, horizon, packets, sink) {
+                egress.arrive_anew(now, id, Duration::ZERO, horizon, packets, sink);
+                self.note(port, egress);
+            }
         }
         if self.busy.iter().all(|&busy| busy == 0) {
             return Time::MAX;

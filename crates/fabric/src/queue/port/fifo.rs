@@ -6,16 +6,22 @@ use farspan_units::{Duration, Time};
 
 impl Port {
     /// [`Port::forward`] at a [FIFO](super::PortModel::is_fifo) port.
-    #[inline(always)]
     pub(crate) fn forward_in_turn(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+        let at = self.forward_unmarked(now, packet, horizon);
+        at.or_else(|| self.forward_slowly(now, packet, horizon))
+    }
+
+    /// The fast path of [`Port::forward`] at a FIFO port: nothing marks the packet, and the queue was longer before. `None`:
+    /// nothing has happened, and the [slow path](Self::forward_slowly) is wanted.
+    #[inline(always)]
+    pub(crate) fn forward_unmarked(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         let (model, size) = (&*self.model, packet.size());
         let (time, starts) = (Duration::from_ps(model.byte_time * size.get()), self.free_at.max(now));
         let (at, backlog) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
         let level = backlog + time;
-        // The fast path: nothing marks the packet, and the queue was longer before.
         let is_unmarked = level < model.unmarked && level.as_ps() <= self.max_queue;
         if !is_unmarked || at >= horizon || self.next_at != Time::MAX {
-            return self.forward_slowly(now, packet, horizon);
+            return None;
         }
         self.integrate(backlog, time);
         self.free_at = at;
@@ -25,7 +31,7 @@ impl Port {
 
     /// The slow path: the packet may be marked, or have to wait.
     #[inline(never)]
-    fn forward_slowly(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+    pub(crate) fn forward_slowly(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
         let (size, time) = (packet.size(), self.model.transmission(packet.size()));
         let starts = self.free_at.max(now);
         let (at, backlog) = (starts + time, Duration::from_ps(starts.as_ps() - now.as_ps()));
