@@ -1,94 +1,153 @@
-//! Which port of a switch has something due first: ports by time, in a short sorted ring.
+//! Which port of a switch has something due first: ports by time, in two short sorted rings.
 //!
-//! An added entry is mostly the last to be due, since services take about equally long, so insertion takes
-//! few steps.
+//! Services of packets of one size end in the order in which they begin. So an added entry is mostly the last of one of
+//! the rings: data in one, and control packets, which overtake it, in the other.
 
 use alloc::vec::Vec;
 use farspan_units::Time;
 
+/// Something is due at a port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry {
+    at: Time,
+    port: u32,
+}
+
+/// After every entry.
+const NONE: Entry = Entry { at: Time::MAX, port: u32::MAX };
+
+impl Entry {
+    /// Times are hardly ever equal.
+    #[inline(always)]
+    fn is_before(self, other: Self) -> bool {
+        self.at < other.at || self.at == other.at && self.port < other.port
+    }
+}
+
+/// Entries in order.
+#[derive(Clone, Debug)]
+struct Ring {
+    /// The room is a power of two, enough for all ports and one free place, which holds [`NONE`].
+    entries: Vec<Entry>,
+    /// The positions of the first entry and of the last: both count on, and wrap with the ring.
+    first: u32,
+    last: u32,
+}
+
+impl Ring {
+    fn new(ports: usize) -> Self {
+        Self { entries: alloc::vec![NONE; (ports + 1).next_power_of_two()], first: 1, last: 0 }
+    }
+
+    #[inline(always)]
+    fn at(&mut self, position: u32) -> &mut Entry {
+        let index = position as usize & (self.entries.len() - 1);
+        &mut self.entries[index]
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.last.wrapping_add(1) == self.first
+    }
+
+    /// Drops the first entry, and gives the next one.
+    #[inline(always)]
+    fn drop_first(&mut self) -> Entry {
+        *self.at(self.first) = NONE;
+        self.first = self.first.wrapping_add(1);
+        *self.at(self.first)
+    }
+
+    /// Adds an entry if it comes after all others.
+    #[inline(always)]
+    fn append(&mut self, entry: Entry) -> bool {
+        let is_last = self.is_empty() || self.at(self.last).is_before(entry);
+        if is_last {
+            self.last = self.last.wrapping_add(1);
+            *self.at(self.last) = entry;
+        }
+        is_last
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert(&mut self, entry: Entry) {
+        let mut position = self.last.wrapping_add(1);
+        self.last = position;
+        while position != self.first {
+            let before = *self.at(position.wrapping_sub(1));
+            if before.is_before(entry) {
+                break;
+            }
+            *self.at(position) = before;
+            position = position.wrapping_sub(1);
+        }
+        *self.at(position) = entry;
+    }
+
+    fn remove(&mut self, port: u32) {
+        let (mut position, mut kept, end) = (self.first, self.first, self.last.wrapping_add(1));
+        while position != end {
+            let entry = core::mem::replace(self.at(position), NONE);
+            if entry.port != port {
+                *self.at(kept) = entry;
+                kept = kept.wrapping_add(1);
+            }
+            position = position.wrapping_add(1);
+        }
+        self.last = kept.wrapping_sub(1);
+    }
+}
+
 /// The ports at which something is due, each once, by (time, port).
 #[derive(Clone, Debug)]
 pub(super) struct Agenda {
-    /// Times and ports, see [`key`], in a ring; its size is a power of two and has room for all ports.
-    ring: Vec<u128>,
-    /// The position of the first entry, and one past the last: both count on, and wrap with the ring.
-    first: u32,
-    end: u32,
-}
-
-/// time : 64 | port : 32.
-#[inline(always)]
-const fn key(at: Time, port: usize) -> u128 {
-    (at.as_ps() as u128) << 32 | port as u128
-}
-
-#[inline(always)]
-const fn at(key: u128) -> Time {
-    Time::from_ps((key >> 32) as u64)
+    /// The first entries of the rings.
+    first: [Entry; 2],
+    rings: [Ring; 2],
 }
 
 impl Agenda {
     /// Nothing is due at `ports` ports.
     pub(super) fn new(ports: usize) -> Self {
-        let ring = alloc::vec![0; ports.next_power_of_two()];
-        Self { ring, first: 0, end: 0 }
-    }
-
-    #[inline(always)]
-    fn place(&self, place: u32) -> usize {
-        place as usize & (self.ring.len() - 1)
+        Self { first: [NONE; 2], rings: [Ring::new(ports), Ring::new(ports)] }
     }
 
     /// When something is due next; [`Time::MAX`]: nothing is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_at(&self) -> Time {
-        if self.first == self.end { Time::MAX } else { at(self.ring[self.place(self.first)]) }
+        self.first[0].at.min(self.first[1].at)
     }
 
     /// Takes out the first port, by (time, port), at which something is due up to `until`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pop(&mut self, until: Time) -> Option<usize> {
-        if self.first == self.end {
+        let ring = usize::from(self.first[1].is_before(self.first[0]));
+        let Entry { at, port } = self.first[ring];
+        if at > until || at == Time::MAX {
             return None;
         }
-        let key = self.ring[self.place(self.first)];
-        if at(key) > until {
-            return None;
-        }
-        self.first = self.first.wrapping_add(1);
-        Some(key as u32 as usize)
+        self.first[ring] = self.rings[ring].drop_first();
+        Some(port as usize)
     }
 
     /// Something is due at `port`, where nothing was, at `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, port: usize, at: Time) {
-        let entry = key(at, port);
-        let mut place = self.end;
-        self.end = place.wrapping_add(1);
-        while place != self.first {
-            let before = self.place(place.wrapping_sub(1));
-            if self.ring[before] < entry {
-                break;
-            }
-            let here = self.place(place);
-            self.ring[here] = self.ring[before];
-            place = place.wrapping_sub(1);
+        let entry = Entry { at, port: port as u32 };
+        let [a, b] = &mut self.rings;
+        if !a.append(entry) && !b.append(entry) {
+            b.insert(entry);
         }
-        let here = self.place(place);
-        self.ring[here] = entry;
+        self.first = [*a.at(a.first), *b.at(b.first)];
     }
 
     /// Nothing is due at `port` any more.
     pub(super) fn remove(&mut self, port: usize) {
-        let (mut place, mut kept) = (self.first, self.first);
-        while place != self.end {
-            let entry = self.ring[self.place(place)];
-            let here = self.place(kept);
-            self.ring[here] = entry;
-            kept = kept.wrapping_add(u32::from(entry as u32 as usize != port));
-            place = place.wrapping_add(1);
+        for (first, ring) in self.first.iter_mut().zip(&mut self.rings) {
+            ring.remove(port as u32);
+            *first = *ring.at(ring.first);
         }
-        self.end = kept;
     }
 }
 
