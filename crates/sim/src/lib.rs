@@ -4,23 +4,14 @@
 //! outcome, bit for bit, on any machine.
 #![deny(unsafe_code)]
 
-mod delay;
 mod engine;
 mod executor;
-mod host;
-mod instrumentation;
-mod nic;
+mod node;
+mod observe;
 mod outcome;
-mod parts;
 mod plan;
-mod port_tracer;
-mod probe;
 mod record;
-mod rows;
 mod spec;
-mod switch;
-mod trace;
-mod trigger;
 mod world;
 
 pub use executor::{groups, threads};

@@ -1,18 +1,18 @@
 //! Builds the nodes, lets an engine run them, and sums up the outcome.
 
-use crate::delay::DelayHistogram;
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor, NetworkNode};
-use crate::host::Host;
-use crate::instrumentation::Instrumentation;
-use crate::nic::Nic;
+use crate::node::host::Host;
+use crate::node::instrumentation::Instrumentation;
+use crate::node::nic::Nic;
+use crate::node::switch::{Switch, port_changes, routes_change};
+use crate::observe::delay::DelayHistogram;
+use crate::observe::port_tracer::PortTracer;
+use crate::observe::probe::Samplers;
+use crate::observe::trace::FlowTracer;
 use crate::outcome::{Amount, Outcome, PortOutcome, Sample, Totals, Traced};
 use crate::plan::Plan;
-use crate::port_tracer::PortTracer;
-use crate::probe::Samplers;
 use crate::spec::{EngineKind, Progress, Spec};
-use crate::switch::{Switch, port_changes, routes_change};
-use crate::trace::FlowTracer;
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{

@@ -1,5 +1,7 @@
 //! The outcome of a run.
 
+pub(crate) mod rows;
+
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_units::{Bytes, Duration, FlowId, PortId, Time};
 

@@ -8,7 +8,7 @@
 //! exactly once. A pause before the start is added to the delay of the notification; with one, a host
 //! notifies itself, too.
 
-use crate::rows::Rows;
+use crate::outcome::rows::Rows;
 use crate::spec::{Flow, Rule, Trigger};
 use farspan_units::{Duration, FlowId, HostId, Time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,15 +1,16 @@
 //! How a world is run: on which engine, in windows of which length, cut into which parts.
 
-use crate::delay::DelayHistogram;
+mod parts;
+
 use crate::engine::{
     Alternation, Arriving, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Parallel, Part,
     PartitionState, Pause, Payload, Window, Windowed,
 };
-use crate::host::Host;
-use crate::parts;
+use crate::node::host::Host;
+use crate::node::switch::Switch;
+use crate::observe::delay::DelayHistogram;
+use crate::plan::trigger::Triggers;
 use crate::spec::{EngineKind, Spec};
-use crate::switch::Switch;
-use crate::trigger::Triggers;
 use farspan_fabric::switch::Buckets;
 use farspan_fabric::{MovedPacket, PacketId, Packets};
 use farspan_units::{Duration, NodeId, Time};
