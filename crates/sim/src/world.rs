@@ -1,7 +1,8 @@
 //! Builds the nodes, lets an engine run them, and sums up the outcome.
 
 use crate::engine::{EventClass, Key, Map, Pause};
-use crate::executor::{Engine, Executor, NetworkNode};
+use crate::executor::{Engine, Executor};
+use crate::node::NetworkNode;
 use crate::node::host::Host;
 use crate::node::instrumentation::Instrumentation;
 use crate::node::nic::Nic;

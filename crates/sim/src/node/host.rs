@@ -4,7 +4,7 @@ mod arrivals;
 mod counters;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
-use crate::executor::Common;
+use crate::node::common::Common;
 use crate::node::instrumentation::{Holding, Instrumentation};
 use crate::node::nic::Nic;
 use crate::observe::port_tracer::PortTracer;
