@@ -157,6 +157,9 @@ pub struct Outcome {
     pub packet_delay_p99: Option<Duration>,
     /// Simulated time of the end.
     pub end: Time,
+    /// Whether the run ended in a deadlock: nodes held data that pause frames had stopped, and nothing was left to
+    /// happen.
+    pub is_held: bool,
     /// Whether the run was interrupted.
     pub interrupted: bool,
     /// Over the integer fields of every flow outcome, by flow id.
