@@ -16,8 +16,9 @@ mod world;
 
 pub use executor::{groups, threads};
 pub use farspan_trace::FlowOutcome;
-pub use outcome::{Amount, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
+pub use outcome::{Amount, Outcome, PortOutcome, Sample, SampleId, Totals, Traced};
 pub use spec::{
-    ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Series, Spec, Stop, Trace, Trigger,
+    ByTier, EngineKind, Flow, InitialWindow, ProbeKind, Probes, Progress, Rule, Series, Spec, Stop, Trace,
+    Trigger,
 };
 pub use world::run;

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod counters;
+mod waiting;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::node::common::Common;
@@ -13,7 +14,7 @@ use crate::observe::trace::FlowTracer;
 use crate::outcome::Sample;
 use crate::outcome::rows::Rows;
 use crate::plan::Plan;
-use crate::plan::trigger::{End, Waiting};
+use crate::plan::trigger::End;
 use crate::record;
 use counters::HostCounters;
 use farspan_fabric::switch::shared;
@@ -24,6 +25,7 @@ use farspan_transport::wire;
 use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
+use waiting::Waiting;
 
 /// Kinds of a host's timer events.
 const TIMEOUT: u8 = 0;

@@ -2,6 +2,7 @@
 
 pub(crate) mod rows;
 
+use crate::spec::ProbeKind;
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_units::{Bytes, Duration, FlowId, PortId, Time};
 
@@ -28,23 +29,6 @@ pub struct PortOutcome {
     pub mean_queue: f64,
     /// Busy time over run time.
     pub utilization: f64,
-}
-
-/// The quantity that a sample measures.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ProbeKind {
-    /// Receiver goodput over the last interval, bit/s.
-    Rate,
-    /// Congestion window, bytes.
-    Cwnd,
-    /// Smoothed RTT, ns.
-    Rtt,
-    /// Data queue, bytes.
-    Queue,
-    /// Phantom queue, bytes.
-    PhantomQueue,
-    /// Busy share of the last interval.
-    Utilization,
 }
 
 /// Whose a sample is.
