@@ -30,6 +30,7 @@ pub mod reference;
 mod request;
 mod resolve;
 mod results;
+mod table;
 mod text;
 pub mod topology;
 pub mod value;

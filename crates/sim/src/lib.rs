@@ -4,29 +4,21 @@
 //! outcome, bit for bit, on any machine.
 #![deny(unsafe_code)]
 
-mod delay;
 mod engine;
 mod executor;
-mod host;
-mod instrumentation;
-mod nic;
+mod node;
+mod observe;
 mod outcome;
-mod parts;
 mod plan;
-mod port_tracer;
-mod probe;
 mod record;
-mod rows;
 mod spec;
-mod switch;
-mod trace;
-mod trigger;
 mod world;
 
 pub use executor::{groups, threads};
 pub use farspan_trace::FlowOutcome;
-pub use outcome::{Amount, Outcome, PortOutcome, ProbeKind, Sample, SampleId, Totals, Traced};
+pub use outcome::{Amount, Outcome, PortOutcome, Sample, SampleId, Totals, Traced};
 pub use spec::{
-    ByTier, EngineKind, Flow, InitialWindow, Probes, Progress, Rule, Series, Spec, Stop, Trace, Trigger,
+    ByTier, EngineKind, Flow, InitialWindow, ProbeKind, Probes, Progress, Rule, Series, Spec, Stop, Trace,
+    Trigger,
 };
 pub use world::run;

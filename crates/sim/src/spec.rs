@@ -1,6 +1,5 @@
 //! The specification of a run.
 
-use crate::outcome::ProbeKind;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
@@ -95,6 +94,23 @@ impl EngineKind {
             Self::Oracle => "oracle",
         }
     }
+}
+
+/// The quantity that a sample measures.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ProbeKind {
+    /// Receiver goodput over the last interval, bit/s.
+    Rate,
+    /// Congestion window, bytes.
+    Cwnd,
+    /// Smoothed RTT, ns.
+    Rtt,
+    /// Data queue, bytes.
+    Queue,
+    /// Phantom queue, bytes.
+    PhantomQueue,
+    /// Busy share of the last interval.
+    Utilization,
 }
 
 /// A choice of what is sampled; by default all of it.

@@ -1,18 +1,19 @@
 //! Builds the nodes, lets an engine run them, and sums up the outcome.
 
-use crate::delay::DelayHistogram;
 use crate::engine::{EventClass, Key, Map, Pause};
-use crate::executor::{Engine, Executor, NetworkNode};
-use crate::host::Host;
-use crate::instrumentation::Instrumentation;
-use crate::nic::Nic;
+use crate::executor::{Engine, Executor};
+use crate::node::NetworkNode;
+use crate::node::host::Host;
+use crate::node::instrumentation::Instrumentation;
+use crate::node::nic::Nic;
+use crate::node::switch::{Switch, port_changes, routes_change};
+use crate::observe::delay::DelayHistogram;
+use crate::observe::port_tracer::PortTracer;
+use crate::observe::probe::Samplers;
+use crate::observe::trace::FlowTracer;
 use crate::outcome::{Amount, Outcome, PortOutcome, Sample, Totals, Traced};
 use crate::plan::Plan;
-use crate::port_tracer::PortTracer;
-use crate::probe::Samplers;
 use crate::spec::{EngineKind, Progress, Spec};
-use crate::switch::{Switch, port_changes, routes_change};
-use crate::trace::FlowTracer;
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{
@@ -112,32 +113,32 @@ impl World {
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
         // The world is complete; a request to stop takes effect at the next call.
         progress(&self.progress(payload));
-        let (end, interrupted) = loop {
+        let (end, interrupted, is_held) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
             let pause = self.engine.run(until);
             match pause {
-                Pause::Idle | Pause::Held => break (self.last_arrival(), false),
-                Pause::Reached if until == spec.stop.time => break (until, false),
+                Pause::Idle | Pause::Held => break (self.last_arrival(), false, pause == Pause::Held),
+                Pause::Reached if until == spec.stop.time => break (until, false, false),
                 Pause::Reached => {
                     let (period, next) = check.expect("a limit before the stop is a check");
                     if self.sum(|host| host.counters.measured_finished) == measured {
-                        break (next, false);
+                        break (next, false, false);
                     }
                     if !progress(&self.progress(payload)) {
-                        break (next, true);
+                        break (next, true, false);
                     }
                     check = Some((period, next + period));
                 }
                 Pause::Budget => {
                     if !progress(&self.progress(payload)) {
-                        break (self.engine.now(), true);
+                        break (self.engine.now(), true, false);
                     }
                 }
             }
         };
         // Engines differ in how long they keep timers that no longer matter: these do not make a run longer.
         let end = if self.is_at_rest() { self.last_arrival() } else { end };
-        self.outcome(end, interrupted)
+        self.outcome(end, interrupted, is_held)
     }
 
     /// Whether every flow has ended, or waits for what will never come, and the network is empty.
@@ -193,7 +194,7 @@ impl World {
         }
     }
 
-    fn outcome(mut self, end: Time, interrupted: bool) -> Outcome {
+    fn outcome(mut self, end: Time, interrupted: bool, is_held: bool) -> Outcome {
         let flows = self.flow_outcomes(end);
         let ports = self.port_outcomes(end);
         let totals = self.totals(&ports, end);
@@ -211,6 +212,7 @@ impl World {
             totals,
             packet_delay_p99: delays.quantile(0.99),
             end,
+            is_held,
             interrupted,
             packet_digest,
         }

@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use farspan_fabric::Network;
 use farspan_fabric::switch::shared::{self, pause, pool};
+use farspan_fabric::topology::{Graph, GraphLink, GraphNode};
 use farspan_sim::{InitialWindow, Outcome, Spec, Trace};
 use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 
@@ -90,7 +91,33 @@ fn what_a_closed_gate_holds_is_not_lost_and_all_of_it_arrives() {
     let (spec, _) = chain(Duration::from_us(1), true);
     let outcome = run(&spec);
     let flow = &outcome.flows[0];
-    assert!(flow.finish.is_some() && flow.dropped_packets == 0);
+    assert!(flow.finish.is_some() && flow.dropped_packets == 0 && !outcome.is_held);
     let largest = outcome.ports.iter().map(|port| port.max_queue).max();
     assert!(largest < Some(MTU * 30), "{largest:?}: the queue stays at the switch that was told to wait");
+}
+
+/// Switches in a ring, a host at each of them, all links alike.
+fn ring(switches: usize) -> Network {
+    let node = |name: String, is_host| GraphNode { name, is_host, site: 0, switch_delay: Duration::ZERO };
+    let (rate, delay) = (Rate::from_gbps(100), Duration::from_us(1));
+    let link = |from, to| GraphLink { ends: [from, to], rate, delay, buffers: [None; 2] };
+    let hosts = (0..switches).map(|number| node(format!("host{number}"), true));
+    let others = (0..switches).map(|number| node(format!("switch{number}"), false));
+    let uplinks = (0..switches).map(|number| link(number, switches + number));
+    let around = (0..switches).map(|number| link(switches + number, switches + (number + 1) % switches));
+    let (nodes, links) = (hosts.chain(others).collect(), uplinks.chain(around).collect());
+    Graph { sites: 1, nodes, links, groups: Vec::new() }.build().expect("valid")
+}
+
+#[test]
+fn switches_that_pause_each_other_around_a_ring_end_the_run_as_held() {
+    // Each link between switches carries two flows, and waits for the next one.
+    let flows: Vec<_> = (0..5).map(|host| (host, (host + 2) % 5, 100)).collect();
+    let run = |shared| run(&burst(ring(5), &flows, shared));
+    let pause = pause::Config { pause_above: MTU * 8, resume_at: MTU * 2 };
+    let held = run(shared::Config::Pause(pause));
+    assert!(held.is_held && !held.interrupted);
+    assert!(held.totals.in_network.packets > 0 && held.flows.iter().all(|flow| flow.finish.is_none()));
+    let free = run(shared::Config::None);
+    assert!(!free.is_held && free.flows.iter().all(|flow| flow.finish.is_some()));
 }

@@ -1,6 +1,6 @@
 //! The constants of schemes and scenarios, by profile: one data file, read by everyone.
 
-use crate::text::overlay;
+use crate::table::overlay;
 use crate::value::Profile;
 use std::sync::OnceLock;
 

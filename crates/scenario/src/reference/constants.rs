@@ -120,7 +120,7 @@ fn values(name: &str, profile: &str) -> Vec<(String, String)> {
 /// A table's values by dotted key, as TOML.
 fn flatten(prefix: &str, table: &Table) -> Vec<(String, String)> {
     let one = |(key, value): (&String, &Value)| {
-        let key = crate::text::join(prefix, key);
+        let key = crate::table::join(prefix, key);
         match value {
             Value::Table(inner) => flatten(&key, inner),
             Value::Array(items) => {

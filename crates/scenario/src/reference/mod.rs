@@ -72,7 +72,7 @@ impl Page {
         let is_first = |key: &str| matches!(key, "kind" | "name");
         let first = keys.iter().filter(|(key, _)| is_first(key));
         for (key, child) in first.chain(keys.iter().filter(|(key, _)| !is_first(key))) {
-            let here = crate::text::join(path, key);
+            let here = crate::table::join(path, key);
             match self.table_of(child) {
                 Some((inner, list)) => below.push((here, inner, list)),
                 None => rows.push_str(&self.row(&here, key, child)),
@@ -143,7 +143,7 @@ impl Page {
         for (key, node) in
             table["properties"].as_object().into_iter().flatten().filter(|(key, _)| *key != "name")
         {
-            let dotted = crate::text::join(prefix, key);
+            let dotted = crate::table::join(prefix, key);
             let mut nodes = Vec::new();
             flatten(&self.root, node, &mut nodes);
             if let Some((inner, _)) = self.table_of(node) {

@@ -3,7 +3,7 @@
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::ValueError;
 use crate::model::{Topology, Workload};
-use crate::text::join;
+use crate::table::join;
 use crate::value::{ClassSizes, Sizes};
 use farspan_units::random;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,7 +5,7 @@ use crate::catalog::scheme::{self, RECOVERIES, Stack};
 use crate::error::{Problem, ValueError};
 use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
 use crate::names::UnknownName;
-use crate::text::overlay;
+use crate::table::overlay;
 use crate::text::schema::Keys;
 use crate::text::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};

@@ -1,7 +1,7 @@
 //! A scenario's text with the place of every key in it.
 
 use crate::error::{Place, Problem, ScenarioError};
-use crate::text::join;
+use crate::table::join;
 use crate::text::schema::Keys;
 use crate::text::typed;
 use serde::de::DeserializeOwned;

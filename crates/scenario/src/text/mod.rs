@@ -6,7 +6,4 @@
 pub(crate) mod document;
 pub(crate) mod schema;
 pub(crate) mod source;
-mod table;
 pub(crate) mod typed;
-
-pub(crate) use table::{join, overlay};

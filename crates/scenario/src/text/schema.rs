@@ -4,7 +4,7 @@
 
 use crate::error::{Problem, ValueError};
 use crate::model::Scenario;
-use crate::text::join;
+use crate::table::join;
 use serde_json::Value;
 
 /// The JSON Schema (2020-12) of a scenario.

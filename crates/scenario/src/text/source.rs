@@ -2,9 +2,8 @@
 
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::Scenario;
+use crate::table::{join, overlay};
 use crate::text::document::Document;
-use crate::text::join;
-use crate::text::overlay;
 use crate::text::schema::{Keys, unknown_key};
 use crate::text::typed;
 use crate::value::WorkloadKind;

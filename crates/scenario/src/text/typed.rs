@@ -2,7 +2,7 @@
 
 use crate::error::{Problem, ValueError};
 use crate::names;
-use crate::text::join;
+use crate::table::join;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 /// An event under way.
 #[derive(Clone, Copy)]
 struct Entry<M> {
-    order: Order,
+    position: Position,
     node: u32,
     payload: Payload<M>,
 }
@@ -17,9 +17,9 @@ struct Entry<M> {
 ///
 /// time : 64 | class : 8 | id : 32 | kind : 8 | number : 16
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Order(u128);
+struct Position(u128);
 
-impl Order {
+impl Position {
     const fn new(key: Key, number: u16) -> Self {
         let time = key.0 >> 64 << 64;
         Self(time | ((key.0 as u64) << 16) as u128 | number as u128)
@@ -33,7 +33,7 @@ impl Order {
 /// The earliest is the greatest: the queue gives the greatest first.
 impl<M> Ord for Entry<M> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.order.cmp(&self.order)
+        other.position.cmp(&self.position)
     }
 }
 impl<M> PartialOrd for Entry<M> {
@@ -108,7 +108,7 @@ impl<M: Copy> Oracle<M> {
 
     fn push(&mut self, key: Key, node: u32, payload: Payload<M>) {
         self.busy += usize::from(key.class() != EventClass::Probe);
-        self.queue.push(Entry { order: Order::new(key, 0), node, payload });
+        self.queue.push(Entry { position: Position::new(key, 0), node, payload });
     }
 
     /// Time of the last event that was not a probe.
@@ -128,8 +128,8 @@ impl<M: Copy> Oracle<M> {
             if self.busy == 0 {
                 return Pause::idle(nodes);
             }
-            let Some(&Entry { order, node, payload }) = self.queue.peek() else { return Pause::Reached };
-            let key = order.key();
+            let Some(&Entry { position, node, payload }) = self.queue.peek() else { return Pause::Reached };
+            let key = position.key();
             if key.at() >= until {
                 return Pause::Reached;
             }
@@ -154,16 +154,16 @@ impl<M: Copy> Oracle<M> {
             let (last, number) = &mut sent[channel as usize];
             *number = if *last == at { *number + 1 } else { 0 };
             *last = at;
-            (Order::new(Key::new(at, class, channel, 0), *number), ends[channel as usize], payload)
+            (Position::new(Key::new(at, class, channel, 0), *number), ends[channel as usize], payload)
         };
         let sends = sends.drain(..).map(arrival);
-        let wakes = wakes.drain(..).map(|key| (Order::new(key, 0), node, Payload::None));
+        let wakes = wakes.drain(..).map(|key| (Position::new(key, 0), node, Payload::None));
         let notifications =
-            notifications.drain(..).map(|(node, key)| (Order::new(key, 0), node, Payload::None));
-        for (order, node, payload) in sends.chain(wakes).chain(notifications) {
-            debug_assert!(order.key().at() >= now, "nothing can be asked for in the past");
-            self.busy += usize::from(order.key().class() != EventClass::Probe);
-            let entry = Entry { order, node, payload };
+            notifications.drain(..).map(|(node, key)| (Position::new(key, 0), node, Payload::None));
+        for (position, node, payload) in sends.chain(wakes).chain(notifications) {
+            debug_assert!(position.key().at() >= now, "nothing can be asked for in the past");
+            self.busy += usize::from(position.key().class() != EventClass::Probe);
+            let entry = Entry { position, node, payload };
             if std::mem::take(&mut first) {
                 *self.queue.peek_mut().expect("the event under way is still there") = entry;
             } else {

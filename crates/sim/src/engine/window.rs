@@ -4,7 +4,6 @@ use super::calendar::Calendar;
 use super::order::Order;
 use super::packed::{Arriving, Message, Packed};
 use super::wakes::Wakes;
-use super::windowed::Remote;
 use super::{Channel, Frame, Key, Outbox, Payload};
 use farspan_units::Time;
 
@@ -27,6 +26,18 @@ pub(super) struct Bounds {
     pub(super) row: usize,
     /// The rows of the two windows above.
     pub(super) rows: [usize; 2],
+}
+
+/// Messages, frames and notifications that have not reached their nodes yet.
+pub(super) struct Remote<M> {
+    /// Messages to other parts.
+    pub(super) messages: Vec<(Channel, Time, M)>,
+    /// Frames to other parts.
+    pub(super) frames: Vec<(Channel, Time, Frame)>,
+    /// Notifications to other parts, and the indices of the nodes there.
+    pub(super) notifications: Vec<(u16, u32, Key)>,
+    /// Notifications that nodes have sent in this window.
+    pub(super) notified: Vec<(u32, Key)>,
 }
 
 // A node that is not in this part has an index beyond every row.

@@ -12,22 +12,10 @@ use super::calendar::Calendar;
 use super::order::Order;
 use super::packed::{MAX_WINDOW, Message, Packed};
 use super::wakes::Wakes;
-use super::window::{Bounds, Window};
+use super::window::{Bounds, Remote, Window};
 use super::{Alternation, Channel, Frame, Key, Map, Node, PartitionState, Pause};
 use farspan_units::Time;
 use std::sync::Arc;
-
-/// Messages, frames and notifications that have not reached their nodes yet.
-pub(super) struct Remote<M> {
-    /// Messages to other parts.
-    pub(super) messages: Vec<(Channel, Time, M)>,
-    /// Frames to other parts.
-    pub(super) frames: Vec<(Channel, Time, Frame)>,
-    /// Notifications to other parts, and the indices of the nodes there.
-    pub(super) notifications: Vec<(u16, u32, Key)>,
-    /// Notifications that nodes have sent in this window.
-    pub(super) notified: Vec<(u32, Key)>,
-}
 
 /// An engine that runs the nodes of one part, one at a time over windows.
 pub(crate) struct Windowed<M> {

@@ -190,8 +190,8 @@ pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     let sums = of("sums", &[(a.totals, a.end, a.packet_delay_p99)], &[(b.totals, b.end, b.packet_delay_p99)]);
     let parts = of("flow", &a.flows, &b.flows).or_else(|| of("port", &a.ports, &b.ports));
     let rest = || {
-        let short = |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.interrupted);
-        of("samples, digests, interruption", &[short(a)], &[short(b)])
+        let short = |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.is_held, o.interrupted);
+        of("samples, digests, endings", &[short(a)], &[short(b)])
     };
     let traces = || {
         let flows = of("event of a flow", &a.trace.flows, &b.trace.flows);

@@ -2,19 +2,20 @@
 
 mod arrivals;
 mod counters;
+mod waiting;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
-use crate::executor::Common;
-use crate::instrumentation::{Holding, Instrumentation};
-use crate::nic::Nic;
+use crate::node::common::Common;
+use crate::node::instrumentation::{Holding, Instrumentation};
+use crate::node::nic::Nic;
+use crate::observe::port_tracer::PortTracer;
+use crate::observe::probe::{FlowSampler, PORTS, PortReading, PortSampler};
+use crate::observe::trace::FlowTracer;
 use crate::outcome::Sample;
+use crate::outcome::rows::Rows;
 use crate::plan::Plan;
-use crate::port_tracer::PortTracer;
-use crate::probe::{FlowSampler, PORTS, PortReading, PortSampler};
+use crate::plan::trigger::End;
 use crate::record;
-use crate::rows::Rows;
-use crate::trace::FlowTracer;
-use crate::trigger::{End, Waiting};
 use counters::HostCounters;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{Gate, PacketId, Packets};
@@ -24,6 +25,7 @@ use farspan_transport::wire;
 use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
+use waiting::Waiting;
 
 /// Kinds of a host's timer events.
 const TIMEOUT: u8 = 0;

@@ -1,9 +1,9 @@
 //! Probes: samples of flows and ports at intervals. They read and never write.
 
 use crate::engine::{EventClass, Key};
-use crate::outcome::{ProbeKind, Sample, SampleId};
+use crate::outcome::{Sample, SampleId};
 use crate::plan::Plan;
-use crate::spec::{Series, Spec};
+use crate::spec::{ProbeKind, Series, Spec};
 use farspan_fabric::Port;
 use farspan_transport::Endpoint;
 use farspan_units::{Bytes, Duration, FlowId, NodeId, PortId, Rate, Time};

@@ -1,7 +1,7 @@
 //! Packets that arrive at a host, and the ACKs to send.
 
 use super::Host;
-use crate::executor::Common;
+use crate::node::common::Common;
 use crate::record::{self, ACK, CODED, DATA};
 use farspan_fabric::{PacketId, Packets};
 use farspan_transport::in_place::InPlace as _;

@@ -1,17 +1,12 @@
 //! How a world is run: on which engine, in windows of which length, cut into which parts.
 
-use crate::delay::DelayHistogram;
-use crate::engine::{
-    Alternation, Arriving, Key, MAX_LINKS, MAX_WINDOW, Map, Message, Node, Oracle, Outbox, Parallel, Part,
-    PartitionState, Pause, Payload, Window, Windowed,
-};
-use crate::host::Host;
-use crate::parts;
+mod parts;
+
+use crate::engine::{Alternation, Key, MAX_LINKS, MAX_WINDOW, Map, Oracle, Parallel, Part, Pause, Windowed};
+use crate::node::{Common, NetworkNode};
+use crate::plan::trigger::Triggers;
 use crate::spec::{EngineKind, Spec};
-use crate::switch::Switch;
-use crate::trigger::Triggers;
-use farspan_fabric::switch::Buckets;
-use farspan_fabric::{MovedPacket, PacketId, Packets};
+use farspan_fabric::PacketId;
 use farspan_units::{Duration, NodeId, Time};
 
 /// The shortest worthwhile lookahead: with less a window holds too few events, and at zero there is none. The
@@ -27,96 +22,6 @@ const MIN_LOOKAHEADS: u64 = 8;
 
 /// Events between two reports of progress.
 const BUDGET: u64 = 1 << 18;
-
-/// A node of the network.
-pub(crate) enum NetworkNode {
-    Host(Box<Host>),
-    Switch(Box<Switch>),
-}
-
-impl Node for NetworkNode {
-    type Msg = PacketId;
-    type Shared = Common;
-
-    fn handle(
-        &mut self,
-        key: Key,
-        payload: Payload<PacketId>,
-        common: &mut Common,
-        out: &mut impl Outbox<PacketId>,
-    ) {
-        match self {
-            Self::Host(host) => host.handle(key, payload, common, out),
-            Self::Switch(switch) => switch.handle(key, payload, &mut common.packets, out),
-        }
-    }
-
-    fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
-        match self {
-            Self::Host(host) => host.run(common, window),
-            Self::Switch(switch) => switch.run(&mut common.packets, &mut common.buckets, window),
-        }
-    }
-
-    fn is_held(&self) -> bool {
-        match self {
-            Self::Host(host) => host.is_held(),
-            Self::Switch(switch) => switch.fabric.is_held(),
-        }
-    }
-}
-
-#[allow(unsafe_code, reason = "a packet's number is its id")]
-impl Message for PacketId {
-    #[inline(always)]
-    fn number(self) -> u32 {
-        self.number()
-    }
-
-    #[inline(always)]
-    unsafe fn from_number(number: u32) -> Self {
-        // SAFETY: it is the number of a packet that is under way, and comes out of the engine in the part
-        // whose slab gave it out: packets that cross are copied (see `PartitionState`).
-        unsafe { Self::from_number(number) }
-    }
-}
-
-/// State that the nodes of one part share. It never influences the outcome.
-pub(crate) struct Common {
-    /// Room for the packets of the part.
-    pub(crate) packets: Packets,
-    /// Per-port buckets for the packets of a window.
-    pub(crate) buckets: Buckets<Arriving<PacketId>>,
-    /// How much longer data packets took than through an empty network.
-    pub(crate) delays: DelayHistogram,
-}
-
-impl Common {
-    #[allow(unsafe_code, reason = "a part uses its own numbers")]
-    fn new() -> Self {
-        // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see
-        // `PartitionState`), and the engines hand a node what was sent to it in the same part.
-        let packets = unsafe { Packets::new() };
-        Self { packets, buckets: Buckets::default(), delays: DelayHistogram::default() }
-    }
-}
-
-impl PartitionState<PacketId> for Common {
-    type Moved = MovedPacket;
-
-    fn pack(&mut self, id: PacketId) -> MovedPacket {
-        self.packets.take(id)
-    }
-
-    fn unpack(&mut self, moved: MovedPacket) -> PacketId {
-        self.packets.put(moved)
-    }
-
-    #[inline(always)]
-    fn fetch(&self, number: u32) {
-        self.packets.fetch(number);
-    }
-}
 
 /// The nodes, and the engine that drives them.
 pub(crate) enum Engine {

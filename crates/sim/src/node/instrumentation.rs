@@ -2,8 +2,8 @@
 //! holds the packets that leave until the order in which they left is known.
 
 use crate::engine::{Channel, Frame, Key, Outbox};
-use crate::port_tracer::PortTracer;
-use crate::trace::FlowTracer;
+use crate::observe::port_tracer::PortTracer;
+use crate::observe::trace::FlowTracer;
 use farspan_fabric::{NodeFaults, PacketId, Packets};
 use farspan_units::{PortId, Time};
 

@@ -1,5 +1,8 @@
 //! The outcome of a run.
 
+pub(crate) mod rows;
+
+use crate::spec::ProbeKind;
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_units::{Bytes, Duration, FlowId, PortId, Time};
 
@@ -26,23 +29,6 @@ pub struct PortOutcome {
     pub mean_queue: f64,
     /// Busy time over run time.
     pub utilization: f64,
-}
-
-/// The quantity that a sample measures.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum ProbeKind {
-    /// Receiver goodput over the last interval, bit/s.
-    Rate,
-    /// Congestion window, bytes.
-    Cwnd,
-    /// Smoothed RTT, ns.
-    Rtt,
-    /// Data queue, bytes.
-    Queue,
-    /// Phantom queue, bytes.
-    PhantomQueue,
-    /// Busy share of the last interval.
-    Utilization,
 }
 
 /// Whose a sample is.
@@ -155,6 +141,9 @@ pub struct Outcome {
     pub packet_delay_p99: Option<Duration>,
     /// Simulated time of the end.
     pub end: Time,
+    /// Whether the run ended in a deadlock: nodes held data that pause frames had stopped, and nothing was left to
+    /// happen.
+    pub is_held: bool,
     /// Whether the run was interrupted.
     pub interrupted: bool,
     /// Over the integer fields of every flow outcome, by flow id.

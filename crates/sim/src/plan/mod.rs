@@ -1,15 +1,17 @@
 //! The plan of a run, fixed before it starts: who sends what to whom, over which path. Read by every node,
 //! written by none.
 
+pub(crate) mod trigger;
+
 use crate::record::MessageFacts;
 use crate::spec::{Flow, InitialWindow, Spec};
-use crate::trigger::Triggers;
 use farspan_fabric::{Fault, Network, RoutedPath, Routes, fault};
 use farspan_transport::coding::Layout;
 use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use trigger::Triggers;
 
 /// A flow and what its path adds up to.
 #[derive(Clone, Copy, Debug)]
