@@ -85,6 +85,6 @@ def functions(code):
 
 
 def before_tests(source):
-    """The number of lines before a file's own tests."""
-    found = re.search(r"^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*mod \w+ ?[{;]", source, re.M)
+    """The number of lines before a file's own tests, which stand last."""
+    found = re.search(r"^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*(?:pub\S* )?mod \w+(?: \{|;\s*\Z)", source, re.M)
     return line_of(source, found.start()) - 1 if found else source.count("\n")
