@@ -387,12 +387,12 @@ fn part_schema(names: &[&str], table: &Schema) -> Schema {
 }
 
 fn congestion_schema(generator: &mut SchemaGenerator) -> Schema {
-    part_schema(congestion::NAMES, &generator.subschema_for::<congestion::Config>())
+    part_schema(congestion::NAMES, &generator.subschema_for::<congestion::CongestionConfig>())
 }
 
 fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
     let names = [&["scheme"], balance::NAMES].concat();
-    part_schema(&names, &generator.subschema_for::<balance::Config>())
+    part_schema(&names, &generator.subschema_for::<balance::BalanceConfig>())
 }
 
 fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
@@ -408,7 +408,7 @@ fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn coding_schema(generator: &mut SchemaGenerator) -> Schema {
-    part_schema(coding::NAMES, &generator.subschema_for::<coding::Config>())
+    part_schema(coding::NAMES, &generator.subschema_for::<coding::CodingConfig>())
 }
 
 fn class_schema(_: &mut SchemaGenerator) -> Schema {

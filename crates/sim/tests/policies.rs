@@ -17,7 +17,7 @@ use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 
 /// A scheme with this ACK policy, whose time-outs are far away.
-fn acknowledged(acks: ack::Config) -> Arc<Scheme> {
+fn acknowledged(acks: ack::AckConfig) -> Arc<Scheme> {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
     scheme.profile = FlowProfile { acks };
     scheme.recovery.rto = Rto::Fixed(Duration::from_ms(50));
@@ -25,7 +25,9 @@ fn acknowledged(acks: ack::Config) -> Arc<Scheme> {
 }
 
 fn every_second(us: u64) -> Arc<Scheme> {
-    acknowledged(ack::Config::EverySecond(every_second::Config { delay: Duration::from_us(us) }))
+    acknowledged(ack::AckConfig::EverySecond(every_second::EverySecondConfig {
+        delay: Duration::from_us(us),
+    }))
 }
 
 /// Flows between two sites and inside one.
@@ -46,7 +48,7 @@ fn acks(outcome: &Outcome) -> u64 {
 
 #[test]
 fn a_receiver_that_answers_every_second_packet_sends_half_the_acks() {
-    let each = acknowledged(ack::Config::default());
+    let each = acknowledged(ack::AckConfig::default());
     assert_eq!(acks(&run(&across(&each, &each, 100))), 300);
     assert_eq!(acks(&run(&across(&every_second(10), &every_second(10), 100))), 150);
     assert_eq!(acks(&run(&across(&each, &every_second(10), 100))), 200, "of flows between sites alone");

@@ -52,10 +52,10 @@
 //!     max_queueing: Duration::from_us(50), mss, header,
 //! };
 //! let scheme = Scheme {
-//!     congestion: congestion::Config::by_name("dctcp").expect("a built-in name"),
-//!     balance: balance::Config::by_name("ecmp").expect("a built-in name"),
-//!     coding: coding::Config::by_name("none").expect("a built-in name"),
-//!     recovery: recovery::Config {
+//!     congestion: congestion::CongestionConfig::by_name("dctcp").expect("a built-in name"),
+//!     balance: balance::BalanceConfig::by_name("ecmp").expect("a built-in name"),
+//!     coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
+//!     recovery: recovery::RecoveryConfig {
 //!         rto: recovery::Rto::Path, backoff: true, policy: recovery::Policy::PerPacket,
 //!     },
 //!     window_check: WindowCheck::Below,

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
-    pub acks: ack::Config,
+    pub acks: ack::AckConfig,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile
@@ -60,8 +60,9 @@ mod tests {
 
     #[test]
     fn equal_profiles_share_a_place_and_unknown_ones_have_none() {
-        let delayed =
-            |us| FlowProfile { acks: ack::Config::EverySecond(ack::every_second::Config { delay: us }) };
+        let delayed = |us| FlowProfile {
+            acks: ack::AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay: us }),
+        };
         let [short, long] = [1, 2].map(farspan_units::Duration::from_us).map(delayed);
         let profiles = Profiles::new([FlowProfile::default(), short.clone(), FlowProfile::default()]);
         assert_eq!((profiles.place(&FlowProfile::default()), profiles.place(&short)), (Some(0), Some(1)));

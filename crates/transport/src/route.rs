@@ -13,10 +13,10 @@ use farspan_units::{Bytes, Duration};
 pub struct Route {
     pub(crate) path: Path,
     pub(crate) congestion: congestion::Params,
-    pub(crate) balance: balance::Config,
-    pub(crate) recovery: recovery::Config,
+    pub(crate) balance: balance::BalanceConfig,
+    pub(crate) recovery: recovery::RecoveryConfig,
     pub(crate) window_check: WindowCheck,
-    pub(crate) coding: coding::Config,
+    pub(crate) coding: coding::CodingConfig,
     pub(crate) profile: FlowProfile,
     /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
@@ -37,8 +37,8 @@ impl Route {
         let Scheme { congestion, balance, recovery, window_check, coding, profile } = scheme;
         let shape = coding.shape();
         let timer = match coding {
-            coding::Config::None(_) => None,
-            coding::Config::Mds(mds) => mds.timer,
+            coding::CodingConfig::None(_) => None,
+            coding::CodingConfig::Mds(mds) => mds.timer,
         };
         Self {
             congestion: congestion.params(&path),

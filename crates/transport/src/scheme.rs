@@ -18,13 +18,13 @@ pub enum WindowCheck {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
     /// The congestion control.
-    pub congestion: congestion::Config,
+    pub congestion: congestion::CongestionConfig,
     /// The path selector.
-    pub balance: balance::Config,
+    pub balance: balance::BalanceConfig,
     /// Loss detection and time-outs.
-    pub recovery: recovery::Config,
+    pub recovery: recovery::RecoveryConfig,
     /// Parity, if any.
-    pub coding: coding::Config,
+    pub coding: coding::CodingConfig,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
     /// The receiver's part, which both ends know.

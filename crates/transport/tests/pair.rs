@@ -358,40 +358,43 @@ impl Pair {
     }
 }
 
-fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> congestion::Config {
-    congestion::Config::FixedWindow(fixed_window::Config { cwnd: Some(Bytes::new(cwnd)), pacing_rate })
+fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> congestion::CongestionConfig {
+    congestion::CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig {
+        cwnd: Some(Bytes::new(cwnd)),
+        pacing_rate,
+    })
 }
 
-fn scheme(congestion: congestion::Config) -> Scheme {
+fn scheme(congestion: congestion::CongestionConfig) -> Scheme {
     Scheme {
         congestion,
-        balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
-        coding: coding::Config::by_name("none").unwrap(),
+        balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
+        recovery: recovery::RecoveryConfig { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
+        coding: coding::CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     }
 }
 
-fn mds(data: u32, parity: u32) -> coding::Config {
-    coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
+fn mds(data: u32, parity: u32) -> coding::CodingConfig {
+    coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
 }
 
 /// No code, or one of a few: with lone packets, with blocks beyond one NACK, with timers too short to be right.
-fn any_coding() -> impl Strategy<Value = coding::Config> {
+fn any_coding() -> impl Strategy<Value = coding::CodingConfig> {
     let shape =
         prop_oneof![Just((8, 2)), Just((4, 1)), Just((2, 2)), Just((1, 1)), Just((20, 4)), Just((40, 8))];
     let timer = prop_oneof![Just(None), (0_u64..60).prop_map(|us| Some(Duration::from_us(us)))];
     let resend = prop_oneof![Just(blocks::Resend::Needed), Just(blocks::Resend::All)];
     let mds = (shape, timer, resend).prop_map(|((data, parity), timer, resend)| {
-        coding::Config::Mds(blocks::Config { data, parity, timer, resend })
+        coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
     });
-    prop_oneof![Just(coding::Config::by_name("none").unwrap()), mds]
+    prop_oneof![Just(coding::CodingConfig::by_name("none").unwrap()), mds]
 }
 
 /// The profiles of all ACK policies.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
-    ack::NAMES.iter().map(|name| FlowProfile { acks: ack::Config::by_name(name).unwrap() })
+    ack::NAMES.iter().map(|name| FlowProfile { acks: ack::AckConfig::by_name(name).unwrap() })
 }
 
 /// Any scheme of the registries.
@@ -408,9 +411,9 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding(), profile)
         .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
             Arc::new(Scheme {
-                congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
-                balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: recovery::Config { rto, backoff, policy },
+                congestion: congestion::CongestionConfig::by_name(congestion::NAMES[control]).unwrap(),
+                balance: balance::BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
+                recovery: recovery::RecoveryConfig { rto, backoff, policy },
                 coding,
                 window_check,
                 profile,
@@ -455,7 +458,7 @@ proptest! {
         use farspan_transport::coding::Shape;
         use farspan_transport::wire::{Data, Echo, Fate, Feedback};
         let mut pair = Pair::new(Channel::default(), 1);
-        let coding = if is_coded { mds(8, 2) } else { coding::Config::by_name("none").unwrap() };
+        let coding = if is_coded { mds(8, 2) } else { coding::CodingConfig::by_name("none").unwrap() };
         let scheme = Scheme { coding, ..scheme(fixed_window(5 * MSS, None)) };
         pair.submit(0, 0, 30 * MSS, &Arc::new(scheme));
         for (kind, flow, seq, count, len, us) in forged {
@@ -491,7 +494,12 @@ proptest! {
 fn a_lossless_channel_needs_no_retransmission() {
     for name in congestion::NAMES {
         let mut pair = Pair::new(Channel::default(), 1);
-        pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(congestion::Config::by_name(name).unwrap())));
+        pair.submit(
+            0,
+            0,
+            200 * MSS + 1,
+            &Arc::new(scheme(congestion::CongestionConfig::by_name(name).unwrap())),
+        );
         pair.run();
         pair.assert_all_delivered();
         let counters = pair.hosts[0].finished[0].counters;
@@ -507,7 +515,12 @@ fn a_channel_that_trims_needs_no_time_out() {
             let channel =
                 Channel { trimming: 0.4, jitter: Duration::from_us(backwards), ..Channel::default() };
             let mut pair = Pair::new(channel, 1);
-            pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(congestion::Config::by_name(name).unwrap())));
+            pair.submit(
+                0,
+                0,
+                200 * MSS + 1,
+                &Arc::new(scheme(congestion::CongestionConfig::by_name(name).unwrap())),
+            );
             pair.run();
             pair.assert_all_delivered();
             let counters = pair.hosts[0].finished[0].counters;
@@ -656,8 +669,9 @@ fn two_runs_leave_the_same_trace_and_another_seed_another_one() {
         };
         let mut pair = Pair::new(channel, seed);
         for (flow, name) in congestion::NAMES.iter().enumerate() {
-            let mut scheme = scheme(congestion::Config::by_name(name).unwrap());
-            scheme.balance = balance::Config::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
+            let mut scheme = scheme(congestion::CongestionConfig::by_name(name).unwrap());
+            scheme.balance =
+                balance::BalanceConfig::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
             pair.submit(flow % 2, flow as u32, 100_000, &Arc::new(scheme));
         }
         pair.run();
@@ -693,7 +707,8 @@ fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
 fn rack_resends_a_hole_without_waiting_for_the_time_out() {
     let finish = |policy| {
         let mut pair = Pair::new(Channel::default(), 1);
-        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
+        let recovery =
+            recovery::RecoveryConfig { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
         pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
         while pair.sent.len() < 50 {
             pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };
@@ -715,7 +730,7 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
-    let recovery = recovery::Config { rto, backoff: false, policy: Policy::PerPacket };
+    let recovery = recovery::RecoveryConfig { rto, backoff: false, policy: Policy::PerPacket };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
     pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
     pair.run();

@@ -34,10 +34,10 @@
 //!     max_queueing: Duration::from_ms(1), mss, header,
 //! };
 //! let scheme = Scheme {
-//!     congestion: congestion::Config::by_name("bbr").expect("a built-in name"),
-//!     balance: balance::Config::by_name("ecmp").expect("a built-in name"),
-//!     coding: coding::Config::by_name("none").expect("a built-in name"),
-//!     recovery: recovery::Config {
+//!     congestion: congestion::CongestionConfig::by_name("bbr").expect("a built-in name"),
+//!     balance: balance::BalanceConfig::by_name("ecmp").expect("a built-in name"),
+//!     coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
+//!     recovery: recovery::RecoveryConfig {
 //!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: Policy::Rack,
 //!     },
 //!     window_check: WindowCheck::Below,

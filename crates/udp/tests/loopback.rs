@@ -10,15 +10,15 @@ use farspan_udp::Losses;
 use farspan_units::{Bytes, Duration};
 use transfer::{Report, Transfer};
 
-fn plain() -> coding::Config {
-    coding::Config::by_name("none").unwrap()
+fn plain() -> coding::CodingConfig {
+    coding::CodingConfig::by_name("none").unwrap()
 }
 
-fn coded() -> coding::Config {
-    coding::Config::Mds(blocks::Config::default())
+fn coded() -> coding::CodingConfig {
+    coding::CodingConfig::Mds(blocks::MdsConfig::default())
 }
 
-fn run(size: u64, losses: Losses, congestion: &str, coding: coding::Config) -> Report {
+fn run(size: u64, losses: Losses, congestion: &str, coding: coding::CodingConfig) -> Report {
     let limit = Duration::from_ms(60_000);
     let transfer = Transfer {
         size: Bytes::new(size),

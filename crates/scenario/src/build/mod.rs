@@ -18,7 +18,7 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
-use farspan_transport::recovery::{Config as Recovery, Policy, Rto};
+use farspan_transport::recovery::{Policy, RecoveryConfig, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
@@ -134,13 +134,13 @@ impl World {
             Class::Intra => &mut self.spec.intra,
             Class::Inter => &mut self.spec.inter,
         };
-        Arc::make_mut(scheme).congestion = congestion::Config::Custom(control);
+        Arc::make_mut(scheme).congestion = congestion::CongestionConfig::Custom(control);
     }
 
     /// The scheme's name in results: `named`, or for classes with a control from outside, that control's.
     pub(crate) fn scheme_name(&self, named: &str) -> String {
         let name = |scheme: &Scheme| match &scheme.congestion {
-            congestion::Config::Custom(control) => control.name().to_owned(),
+            congestion::CongestionConfig::Custom(control) => control.name().to_owned(),
             _ => named.to_owned(),
         };
         let (intra, inter) = (name(&self.spec.intra), name(&self.spec.inter));
@@ -283,7 +283,7 @@ fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
 }
 
 /// The class's own time-out, or the scenario's.
-fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Recovery, ValueError> {
+fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<RecoveryConfig, ValueError> {
     let read = |key: &str, error: String| {
         ValueError::rule(
             format!("{path}.{key}"),
@@ -328,7 +328,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             ));
         }
     };
-    Ok(Recovery { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })
+    Ok(RecoveryConfig { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {

@@ -14,19 +14,19 @@ use std::sync::Arc;
 pub const MSS: Bytes = Bytes::new(4096);
 pub const HEADER: Bytes = Bytes::new(64);
 
-pub fn scheme(congestion: congestion::Config, balance: &str) -> Arc<Scheme> {
+pub fn scheme(congestion: congestion::CongestionConfig, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
         congestion,
-        balance: balance::Config::by_name(balance).expect("a built-in name"),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
-        coding: coding::Config::by_name("none").expect("a built-in name"),
+        balance: balance::BalanceConfig::by_name(balance).expect("a built-in name"),
+        recovery: recovery::RecoveryConfig { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
+        coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     })
 }
 
-pub fn control(name: &str) -> congestion::Config {
-    congestion::Config::by_name(name).expect("a built-in name")
+pub fn control(name: &str) -> congestion::CongestionConfig {
+    congestion::CongestionConfig::by_name(name).expect("a built-in name")
 }
 
 pub fn tree(k: u32) -> FatTree {

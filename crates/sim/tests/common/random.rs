@@ -75,7 +75,7 @@ pub fn policy_spec(seed: u64) -> Spec {
         let scheme = Arc::make_mut(scheme);
         if !draw.one_in(4) {
             let delay = draw.time(base.packet, base.rtt);
-            scheme.profile.acks = ack::Config::EverySecond(ack::every_second::Config { delay });
+            scheme.profile.acks = ack::AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay });
         }
         if !draw.one_in(3) {
             scheme.recovery.policy = Policy::SingleTimer;
@@ -511,27 +511,28 @@ fn fault_kind(draw: &mut Draw) -> FaultKind {
 }
 
 fn scheme(draw: &mut Draw, base: Base) -> Scheme {
-    let mut congestion = congestion::Config::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
+    let mut congestion =
+        congestion::CongestionConfig::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
     let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
     match &mut congestion {
-        congestion::Config::Unocc(config) => config.pacing = pacing,
-        congestion::Config::Gemini(config) => config.pacing = pacing,
-        congestion::Config::Dctcp(config) => config.pacing = pacing,
-        congestion::Config::Mprdma(config) => {
+        congestion::CongestionConfig::Unocc(config) => config.pacing = pacing,
+        congestion::CongestionConfig::Gemini(config) => config.pacing = pacing,
+        congestion::CongestionConfig::Dctcp(config) => config.pacing = pacing,
+        congestion::CongestionConfig::Mprdma(config) => {
             (config.pacing, config.cut) = (pacing, draw.pick(&[0.15, 0.5]));
         }
-        congestion::Config::Bbr(config) => bbr(draw, config, base),
-        congestion::Config::Custom(_) => unreachable!("a built-in name gives a built-in control"),
-        congestion::Config::FixedWindow(config) => {
+        congestion::CongestionConfig::Bbr(config) => bbr(draw, config, base),
+        congestion::CongestionConfig::Custom(_) => unreachable!("a built-in name gives a built-in control"),
+        congestion::CongestionConfig::FixedWindow(config) => {
             config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
         }
     }
-    let mut balance = balance::Config::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
-    if let balance::Config::Unolb(config) = &mut balance {
+    let mut balance = balance::BalanceConfig::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
+    if let balance::BalanceConfig::Unolb(config) = &mut balance {
         config.subflows = draw.pick(&[1, 3, 10]);
         config.reroute = draw.pick(&[balance::unolb::Reroute::Recent, balance::unolb::Reroute::Fresh]);
     }
-    if let balance::Config::Plb(config) = &mut balance {
+    if let balance::BalanceConfig::Plb(config) = &mut balance {
         (config.busy_rounds, config.idle_rounds) = draw.pick(&[(12, 3), (2, 2), (1, 1)]);
         config.congested = draw.pick(&[0.5, 0.25, 0.01]);
         config.round = draw.pick(&[balance::plb::Round::Window, balance::plb::Round::BaseRtt]);
@@ -546,7 +547,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     Scheme {
         congestion,
         balance,
-        recovery: recovery::Config {
+        recovery: recovery::RecoveryConfig {
             rto,
             backoff: !draw.one_in(4),
             policy: draw.pick(&[Policy::PerPacket, Policy::Rack]),
@@ -558,7 +559,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
 }
 
 /// BBR whose search for the smallest round trip happens within a few of them.
-fn bbr(draw: &mut Draw, config: &mut congestion::bbr::Config, base: Base) {
+fn bbr(draw: &mut Draw, config: &mut congestion::bbr::BbrConfig, base: Base) {
     use congestion::Cap;
     use congestion::bbr::{FirstPhase, OnTimeout, PhaseEnd, Rtprop};
     config.rtprop_window = draw.time(base.rtt, base.rtt * 50);
@@ -570,15 +571,15 @@ fn bbr(draw: &mut Draw, config: &mut congestion::bbr::Config, base: Base) {
     config.cap = draw.pick(&[Cap::None, Cap::Bdp]);
 }
 
-fn coding(draw: &mut Draw, base: Base) -> coding::Config {
+fn coding(draw: &mut Draw, base: Base) -> coding::CodingConfig {
     if draw.one_in(2) {
-        return coding::Config::by_name("none").expect("a built-in name");
+        return coding::CodingConfig::by_name("none").expect("a built-in name");
     }
     let (data, parity) = draw.pick(&[(8, 2), (8, 2), (4, 1), (2, 2), (20, 4), (40, 3)]);
     // Some timers are shorter than what packets of a block spend in queues.
     let timer = draw.one_in(3).then(|| draw.time(base.packet, base.rtt));
     let resend = if draw.one_in(4) { Resend::All } else { Resend::Needed };
-    coding::Config::Mds(blocks::Config { data, parity, timer, resend })
+    coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
 }
 
 fn ports(draw: &mut Draw, mtu: Bytes, header: Bytes) -> ByTier {
@@ -790,8 +791,8 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
     let coded = || flows.iter().filter(|flow| flow.sender.blocks > 0);
     let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
-        coding::Config::Mds(mds) => mds.shape().expect("the ranges hold"),
-        coding::Config::None(_) => unreachable!("a flow with blocks is coded"),
+        coding::CodingConfig::Mds(mds) => mds.shape().expect("the ranges hold"),
+        coding::CodingConfig::None(_) => unreachable!("a flow with blocks is coded"),
     };
     // Parity of a lone last segment is shorter: by less than one packet's worth of each.
     let all_parity =

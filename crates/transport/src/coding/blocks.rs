@@ -35,7 +35,7 @@ const LONGEST_TIMER: Duration = Duration::from_ms(4000);
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct MdsConfig {
     /// x: data packets of a block, at least 1; 8 (section 5.2.3).
     pub data: u32,
     /// y: parity packets of a block, at least 1, and x + y at most 255 (the points of a code over GF(2^8)); 2 (section
@@ -62,13 +62,13 @@ pub enum Resend {
     All,
 }
 
-impl Default for Config {
+impl Default for MdsConfig {
     fn default() -> Self {
         Self { data: DATA, parity: PARITY, timer: None, resend: Resend::Needed }
     }
 }
 
-impl Config {
+impl MdsConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -342,12 +342,13 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_named() {
-        let check =
-            |data, parity| Config { data, parity, ..Config::default() }.check().map_err(|e| e.parameter);
+        let check = |data, parity| {
+            MdsConfig { data, parity, ..MdsConfig::default() }.check().map_err(|e| e.parameter)
+        };
         assert_eq!((check(8, 2), check(1, 254), check(254, 1)), (Ok(()), Ok(()), Ok(())));
         assert_eq!((check(0, 2), check(255, 1)), (Err("data"), Err("data")));
         assert_eq!((check(8, 0), check(8, 248)), (Err("parity"), Err("parity")));
-        assert_eq!(Config { parity: 247, ..Config::default() }.shape(), Some(shape(8, 247)));
+        assert_eq!(MdsConfig { parity: 247, ..MdsConfig::default() }.shape(), Some(shape(8, 247)));
     }
 
     #[test]

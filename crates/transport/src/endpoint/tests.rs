@@ -24,10 +24,10 @@ fn message(flow: u32, packets: u64, rto: Rto) -> Message {
 
 fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
     let scheme = Scheme {
-        congestion: congestion::Config::by_name("fixed_window").unwrap(),
-        balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto, backoff: true, policy: Policy::PerPacket },
-        coding: coding::Config::by_name("none").unwrap(),
+        congestion: congestion::CongestionConfig::by_name("fixed_window").unwrap(),
+        balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
+        recovery: recovery::RecoveryConfig { rto, backoff: true, policy: Policy::PerPacket },
+        coding: coding::CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };

@@ -55,7 +55,7 @@ pub(crate) struct Acks {
 
 impl Acks {
     /// The policy of `config`; `None`: an ACK for each packet at once.
-    pub(crate) fn new(config: &ack::Config) -> Option<Box<Self>> {
+    pub(crate) fn new(config: &ack::AckConfig) -> Option<Box<Self>> {
         let policy = config.build();
         policy.wants_arrivals().then(|| Box::new(Self { policy, held: None }))
     }

@@ -47,10 +47,10 @@ struct Flow {
 impl Flow {
     fn new(policy: Policy, rto: Rto, packets: u32, channel: Channel, seed: u64) -> Self {
         let scheme = Scheme {
-            congestion: congestion::Config::FixedWindow(fixed_window::Config::default()),
-            balance: balance::Config::by_name("unolb").expect("a built-in name"),
-            recovery: Config { rto, backoff: seed.is_multiple_of(2), policy },
-            coding: coding::Config::by_name("none").expect("a built-in name"),
+            congestion: congestion::CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig::default()),
+            balance: balance::BalanceConfig::by_name("unolb").expect("a built-in name"),
+            recovery: RecoveryConfig { rto, backoff: seed.is_multiple_of(2), policy },
+            coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
             window_check: WindowCheck::Below,
             profile: FlowProfile::default(),
         };

@@ -64,7 +64,7 @@ impl Rto {
 
 /// Loss recovery of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct RecoveryConfig {
     /// The time-out.
     pub rto: Rto,
     /// Whether it doubles with every time-out of the same packet (RFC 6298, rule 5.5).

@@ -158,11 +158,11 @@ impl Bench {
     fn new(setup: Setup) -> Self {
         let Setup { cwnd, pacing_rate, next_timer, wants_send_record, .. } = setup;
         let scheme = Scheme {
-            congestion: congestion::Config::by_name("fixed_window").unwrap(),
-            balance: balance::Config::by_name("ecmp").unwrap(),
-            recovery: recovery::Config { rto: setup.rto, backoff: true, policy: setup.policy },
-            coding: setup.coding.map_or(coding::Config::by_name("none").unwrap(), |(data, parity)| {
-                coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
+            congestion: congestion::CongestionConfig::by_name("fixed_window").unwrap(),
+            balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
+            recovery: recovery::RecoveryConfig { rto: setup.rto, backoff: true, policy: setup.policy },
+            coding: setup.coding.map_or(coding::CodingConfig::by_name("none").unwrap(), |(data, parity)| {
+                coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
             }),
             window_check: setup.window_check,
             profile: FlowProfile::default(),

@@ -27,7 +27,7 @@ pub struct Transfer {
     /// The control, by its name.
     pub congestion: String,
     /// The code.
-    pub coding: coding::Config,
+    pub coding: coding::CodingConfig,
     /// When to give up.
     pub limit: Duration,
 }
@@ -84,12 +84,12 @@ fn path() -> Path {
 
 fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
     let unknown = |what: &str, name: &str| TransferError::Scheme(format!("there is no {what} {name:?}"));
-    let congestion = congestion::Config::by_name(&transfer.congestion)
+    let congestion = congestion::CongestionConfig::by_name(&transfer.congestion)
         .ok_or_else(|| unknown("control", &transfer.congestion))?;
     let scheme = Scheme {
         congestion,
-        balance: balance::Config::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
-        recovery: recovery::Config {
+        balance: balance::BalanceConfig::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
+        recovery: recovery::RecoveryConfig {
             rto: Rto::Rfc6298 { min: Duration::from_ms(5) },
             backoff: true,
             policy: Policy::Rack,

@@ -17,7 +17,7 @@ mod probe_rtt;
 mod recovery;
 mod startup;
 
-pub use config::{Config, FirstPhase, OnTimeout, PhaseEnd, Rtprop};
+pub use config::{BbrConfig, FirstPhase, OnTimeout, PhaseEnd, Rtprop};
 
 use super::{Ack, Congestion, Decision, Loss, Nack, Sent, Start, Timeout};
 use crate::Path;
@@ -37,7 +37,7 @@ const QUANTA: f64 = 3.0;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
     /// The parameters.
-    config: Config,
+    config: BbrConfig,
     /// Payload of a full packet, in bytes.
     mss: f64,
     /// The largest window, in bytes.
@@ -55,7 +55,7 @@ pub struct Params {
 impl Params {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &BbrConfig, path: &Path) -> Self {
         let mss = path.mss.as_f64();
         Self {
             mss,

@@ -27,7 +27,7 @@ use farspan_units::{Bytes, Duration, Time};
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct GeminiConfig {
     /// Marking threshold K in F; 75 KB for each Gb/s (Table IV: 50 packets, of 1,500 B).
     pub k: Threshold,
     /// Increase per round trip, h; scaled by 1.2e-7 (Table IV). Uno's published code: 5376 B.
@@ -117,7 +117,7 @@ pub enum RttBase {
     Given,
 }
 
-impl Default for Config {
+impl Default for GeminiConfig {
     fn default() -> Self {
         Self {
             k: Threshold::Scaled { per_gbps: Bytes::new(75_000) },
@@ -142,7 +142,7 @@ impl Default for ScaledIncrease {
     }
 }
 
-impl Config {
+impl GeminiConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ impl Config {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
     /// The parameters.
-    config: Config,
+    config: GeminiConfig,
     /// Smallest and largest window.
     bounds: Bounds,
     /// The base round trip, where it is given.
@@ -189,7 +189,7 @@ pub struct Params {
 impl Params {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &GeminiConfig, path: &Path) -> Self {
         Self {
             config: config.clone(),
             bounds: Bounds::new(path, config.cap.bytes(path)),

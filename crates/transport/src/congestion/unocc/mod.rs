@@ -12,8 +12,8 @@
 mod config;
 
 pub use config::{
-    Config, DelayConfig, DelaySample, EpochConfig, EpochDebt, EpochPeriod, EpochStart, EwmaConfig, Falling,
-    MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule,
+    DelayConfig, DelaySample, EpochConfig, EpochDebt, EpochPeriod, EpochStart, EwmaConfig, Falling,
+    MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule, UnoccConfig,
 };
 
 use super::pace::{Pace, PaceParams};
@@ -53,7 +53,7 @@ pub struct Unocc {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
     /// The parameters.
-    config: Config,
+    config: UnoccConfig,
     /// One full packet, the smallest window, in bytes.
     mss: f64,
     /// The bandwidth-delay product, the largest window, in bytes.
@@ -279,7 +279,7 @@ impl Unocc {
 impl Params {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &UnoccConfig, path: &Path) -> Self {
         let mss = path.mss.as_f64();
         let bdp = path.bdp.as_f64().max(mss);
         let k = config.k.bytes(path);
@@ -337,7 +337,7 @@ impl Congestion for Unocc {
     }
 
     fn wants_sent(&self) -> bool {
-        let Config { epoch, qa, .. } = &self.params.config;
+        let UnoccConfig { epoch, qa, .. } = &self.params.config;
         [epoch.start, qa.pause].contains(&EpochStart::FullWindow)
     }
 
