@@ -12,7 +12,7 @@ use farspan_units::{Bytes, Duration};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Route {
     pub(crate) path: Path,
-    pub(crate) congestion: congestion::Params,
+    pub(crate) congestion: congestion::CongestionParams,
     pub(crate) balance: balance::BalanceConfig,
     pub(crate) recovery: recovery::RecoveryConfig,
     pub(crate) window_check: WindowCheck,

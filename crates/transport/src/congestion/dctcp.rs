@@ -52,7 +52,7 @@ impl DctcpConfig {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct DctcpParams {
     /// The parameters.
     config: DctcpConfig,
     /// Smallest and largest window.
@@ -61,7 +61,7 @@ pub struct Params {
     pace: PaceParams,
 }
 
-impl Params {
+impl DctcpParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &DctcpConfig, path: &Path) -> Self {
@@ -74,7 +74,7 @@ impl Params {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dctcp {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<DctcpParams>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// DCTCP.Alpha: the average share of marked bytes.
@@ -90,7 +90,7 @@ pub struct Dctcp {
 impl Dctcp {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<DctcpParams>, start: &Start<'_>) -> Self {
         let searching = start.initial_cwnd < start.path.bdp;
         let alpha = params.config.alpha_start.unwrap_or(if searching { 1.0 } else { 0.0 });
         Self {
@@ -162,7 +162,7 @@ mod tests {
     use farspan_units::{Bytes, Duration, Rate};
 
     fn dctcp(config: &DctcpConfig, start: &Start<'_>) -> Dctcp {
-        Dctcp::new(&Arc::new(Params::new(config, start.path)), start)
+        Dctcp::new(&Arc::new(DctcpParams::new(config, start.path)), start)
     }
 
     /// A flow that starts with ten packets, in slow start.

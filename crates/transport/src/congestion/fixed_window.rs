@@ -38,9 +38,9 @@ impl FixedWindowConfig {
 
 /// The parameters, which no path changes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params(FixedWindowConfig);
+pub struct FixedWindowParams(FixedWindowConfig);
 
-impl Params {
+impl FixedWindowParams {
     /// The parameters.
     #[must_use]
     pub fn new(config: &FixedWindowConfig, _path: &Path) -> Self {
@@ -58,7 +58,7 @@ pub struct FixedWindow {
 impl FixedWindow {
     /// The control for one flow.
     #[must_use]
-    pub fn new(Params(config): &Params, start: &Start<'_>) -> Self {
+    pub fn new(FixedWindowParams(config): &FixedWindowParams, start: &Start<'_>) -> Self {
         let cwnd = config.cwnd.unwrap_or(start.initial_cwnd).max(start.path.mss);
         Self { decision: Decision { cwnd, pacing_rate: config.pacing_rate, next_timer: None } }
     }
@@ -85,7 +85,7 @@ mod tests {
     use alloc::string::ToString;
 
     fn fixed(config: &FixedWindowConfig) -> FixedWindow {
-        FixedWindow::new(&Params::new(config, start().path), &start())
+        FixedWindow::new(&FixedWindowParams::new(config, start().path), &start())
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl MprdmaConfig {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct MprdmaParams {
     /// The decrease for a marked ACK, in bytes.
     cut: f64,
     /// Smallest and largest window.
@@ -63,7 +63,7 @@ pub struct Params {
     pace: PaceParams,
 }
 
-impl Params {
+impl MprdmaParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &MprdmaConfig, path: &Path) -> Self {
@@ -77,7 +77,7 @@ impl Params {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mprdma {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<MprdmaParams>,
     /// The window, in bytes.
     cwnd: f64,
     /// The rate.
@@ -87,7 +87,7 @@ pub struct Mprdma {
 impl Mprdma {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<MprdmaParams>, start: &Start<'_>) -> Self {
         let cwnd = params.bounds.clamp(start.initial_cwnd.as_f64());
         Self { params: Arc::clone(params), cwnd, pace: Pace::default() }
     }
@@ -143,7 +143,7 @@ pub(super) mod tests {
     }
 
     fn mprdma(config: &MprdmaConfig, start: &Start<'_>) -> Mprdma {
-        Mprdma::new(&Arc::new(Params::new(config, start.path)), start)
+        Mprdma::new(&Arc::new(MprdmaParams::new(config, start.path)), start)
     }
 
     /// Ten packets, and ACKs that find the window used.

@@ -35,7 +35,7 @@ const QUANTA: f64 = 3.0;
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct BbrParams {
     /// The parameters.
     config: BbrConfig,
     /// Payload of a full packet, in bytes.
@@ -52,7 +52,7 @@ pub struct Params {
     min_bandwidth: f64,
 }
 
-impl Params {
+impl BbrParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &BbrConfig, path: &Path) -> Self {
@@ -93,7 +93,7 @@ enum State {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bbr {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<BbrParams>,
     /// The state of the state machine.
     state: State,
     /// The model of the path.
@@ -123,7 +123,7 @@ pub struct Bbr {
 impl Bbr {
     /// The control for one flow (BBRInit).
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<BbrParams>, start: &Start<'_>) -> Self {
         let cwnd = params.clamp(start.initial_cwnd.as_f64());
         // BBRInitPacingRate: gain x first window / first round trip.
         let pacing_rate = params.config.startup_gain * cwnd / params.base_rtt * params.wire_bits;

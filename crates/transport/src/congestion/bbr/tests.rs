@@ -42,7 +42,7 @@ struct Flow {
 impl Flow {
     fn new(config: &BbrConfig, start: &Start<'_>) -> Self {
         Self {
-            control: Bbr::new(&Arc::new(Params::new(config, start.path)), start),
+            control: Bbr::new(&Arc::new(BbrParams::new(config, start.path)), start),
             now: Time::ZERO + start.path.base_rtt * 2,
             rtt: start.path.base_rtt,
             packets: 20,

@@ -169,7 +169,7 @@ impl GeminiConfig {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct GeminiParams {
     /// The parameters.
     config: GeminiConfig,
     /// Smallest and largest window.
@@ -186,7 +186,7 @@ pub struct Params {
     pace: PaceParams,
 }
 
-impl Params {
+impl GeminiParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &GeminiConfig, path: &Path) -> Self {
@@ -206,7 +206,7 @@ impl Params {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gemini {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<GeminiParams>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// alpha: the average share of marked bytes.
@@ -231,7 +231,7 @@ const NEVER: Time = Time::MAX;
 impl Gemini {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<GeminiParams>, start: &Start<'_>) -> Self {
         Self {
             window: Window::new(&params.bounds, start),
             marks: Marks::new(params.config.alpha_start),

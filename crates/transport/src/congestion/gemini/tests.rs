@@ -29,7 +29,7 @@ fn at_100_gbps() -> GeminiConfig {
 }
 
 fn gemini(config: &GeminiConfig, start: &Start<'_>) -> Gemini {
-    Gemini::new(&Arc::new(Params::new(config, start.path)), start)
+    Gemini::new(&Arc::new(GeminiParams::new(config, start.path)), start)
 }
 
 /// The cut that one marked ACK brings with every packet marked so far, from the base round trip on.

@@ -32,7 +32,7 @@ const FALLING_LIMIT: f64 = 0.9;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unocc {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<UnoccParams>,
     /// The congestion window, in bytes.
     cwnd: f64,
     /// Marks of the current epoch, and E, their average over epochs.
@@ -51,7 +51,7 @@ pub struct Unocc {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct UnoccParams {
     /// The parameters.
     config: UnoccConfig,
     /// One full packet, the smallest window, in bytes.
@@ -106,7 +106,7 @@ enum QuickAdapt {
 impl Unocc {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<UnoccParams>, start: &Start<'_>) -> Self {
         let cwnd = start.initial_cwnd.as_f64().clamp(params.mss, params.bdp);
         Self {
             cwnd,
@@ -276,7 +276,7 @@ impl Unocc {
     }
 }
 
-impl Params {
+impl UnoccParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
     pub fn new(config: &UnoccConfig, path: &Path) -> Self {

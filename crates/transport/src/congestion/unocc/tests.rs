@@ -30,7 +30,7 @@ pub(in crate::congestion) fn artifact() -> UnoccConfig {
 }
 
 fn unocc(config: &UnoccConfig, start: &Start<'_>) -> Unocc {
-    Unocc::new(&Arc::new(Params::new(config, start.path)), start)
+    Unocc::new(&Arc::new(UnoccParams::new(config, start.path)), start)
 }
 
 /// A control and the ACKs that reach it.
