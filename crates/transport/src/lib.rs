@@ -56,7 +56,7 @@
 //!     balance: balance::BalanceConfig::by_name("ecmp").expect("a built-in name"),
 //!     coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
 //!     recovery: recovery::RecoveryConfig {
-//!         rto: recovery::Rto::Path, backoff: true, policy: recovery::Policy::PerPacket,
+//!         rto: recovery::Rto::Path, backoff: true, policy: recovery::RecoveryPolicy::PerPacketRto,
 //!     },
 //!     window_check: WindowCheck::Below,
 //!     profile: FlowProfile::default(),

@@ -4,7 +4,7 @@
 
 use farspan_transport::coding::{self, Block, Code, Payload, blocks};
 use farspan_transport::congestion::{self, fixed_window};
-use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
@@ -369,7 +369,11 @@ fn scheme(congestion: congestion::CongestionConfig) -> Scheme {
     Scheme {
         congestion,
         balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
-        recovery: recovery::RecoveryConfig { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
+        recovery: recovery::RecoveryConfig {
+            rto: Rto::Path,
+            backoff: true,
+            policy: RecoveryPolicy::PerPacketRto,
+        },
         coding: coding::CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
@@ -404,7 +408,8 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
         Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
-    let policy = prop::sample::select(recovery::NAMES).prop_map(|name| Policy::by_name(name).unwrap());
+    let policy =
+        prop::sample::select(recovery::NAMES).prop_map(|name| RecoveryPolicy::by_name(name).unwrap());
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
     let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());
@@ -719,8 +724,8 @@ fn rack_resends_a_hole_without_waiting_for_the_time_out() {
         assert_eq!(pair.hosts[0].finished[0].counters.retransmitted_packets, 1);
         pair.hosts[0].finished[0].finished_at.since(Time::ZERO)
     };
-    assert!(finish(Policy::PerPacket) > Duration::from_ms(10));
-    assert!(finish(Policy::Rack) < Duration::from_us(300));
+    assert!(finish(RecoveryPolicy::PerPacketRto) > Duration::from_ms(10));
+    assert!(finish(RecoveryPolicy::Rack) < Duration::from_us(300));
 }
 
 /// A flow of blocks of 8 + 2 packets, of which the channel takes what `lose` names, once.
@@ -730,7 +735,7 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
-    let recovery = recovery::RecoveryConfig { rto, backoff: false, policy: Policy::PerPacket };
+    let recovery = recovery::RecoveryConfig { rto, backoff: false, policy: RecoveryPolicy::PerPacketRto };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
     pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
     pair.run();

@@ -13,7 +13,7 @@
 //! # A message over the loopback
 //!
 //! ```
-//! use farspan_transport::recovery::{self, Policy, Rto};
+//! use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
 //! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding, congestion};
 //! use farspan_udp::{Config, Driver, Outcome, Socket};
 //! use farspan_units::{Bytes, Duration, FlowId, Rate};
@@ -38,7 +38,7 @@
 //!     balance: balance::BalanceConfig::by_name("ecmp").expect("a built-in name"),
 //!     coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
 //!     recovery: recovery::RecoveryConfig {
-//!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: Policy::Rack,
+//!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: RecoveryPolicy::Rack,
 //!     },
 //!     window_check: WindowCheck::Below,
 //!     profile: FlowProfile::default(),

@@ -18,7 +18,7 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
-use farspan_transport::recovery::{Policy, RecoveryConfig, Rto};
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
@@ -328,7 +328,11 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             ));
         }
     };
-    Ok(RecoveryConfig { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })
+    Ok(RecoveryConfig {
+        rto,
+        backoff,
+        policy: if rack { RecoveryPolicy::Rack } else { RecoveryPolicy::PerPacketRto },
+    })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {

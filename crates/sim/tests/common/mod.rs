@@ -5,7 +5,7 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
-use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme, WindowCheck, balance, coding, congestion};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::collections::BTreeMap;
@@ -18,7 +18,11 @@ pub fn scheme(congestion: congestion::CongestionConfig, balance: &str) -> Arc<Sc
     Arc::new(Scheme {
         congestion,
         balance: balance::BalanceConfig::by_name(balance).expect("a built-in name"),
-        recovery: recovery::RecoveryConfig { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
+        recovery: recovery::RecoveryConfig {
+            rto: Rto::Path,
+            backoff: true,
+            policy: RecoveryPolicy::PerPacketRto,
+        },
         coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),

@@ -17,7 +17,7 @@ use farspan_sim::{
 use farspan_trace::{Remark, What};
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, Pacing};
-use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme, WindowCheck, ack, balance, coding};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
@@ -78,7 +78,7 @@ pub fn policy_spec(seed: u64) -> Spec {
             scheme.profile.acks = ack::AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay });
         }
         if !draw.one_in(3) {
-            scheme.recovery.policy = Policy::SingleTimer;
+            scheme.recovery.policy = RecoveryPolicy::SingleTimer;
         }
     }
     spec
@@ -550,7 +550,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         recovery: recovery::RecoveryConfig {
             rto,
             backoff: !draw.one_in(4),
-            policy: draw.pick(&[Policy::PerPacket, Policy::Rack]),
+            policy: draw.pick(&[RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack]),
         },
         coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),

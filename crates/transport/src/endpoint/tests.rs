@@ -4,7 +4,7 @@ use super::*;
 use crate::coding::Payload;
 use crate::congestion::{self, testing};
 use crate::message::Transmit;
-use crate::recovery::{self, Policy, Rto};
+use crate::recovery::{self, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
 use crate::{FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding};
 use alloc::sync::Arc;
@@ -26,7 +26,7 @@ fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
     let scheme = Scheme {
         congestion: congestion::CongestionConfig::by_name("fixed_window").unwrap(),
         balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
-        recovery: recovery::RecoveryConfig { rto, backoff: true, policy: Policy::PerPacket },
+        recovery: recovery::RecoveryConfig { rto, backoff: true, policy: RecoveryPolicy::PerPacketRto },
         coding: coding::CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),

@@ -45,7 +45,7 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(policy: Policy, rto: Rto, packets: u32, channel: Channel, seed: u64) -> Self {
+    fn new(policy: RecoveryPolicy, rto: Rto, packets: u32, channel: Channel, seed: u64) -> Self {
         let scheme = Scheme {
             congestion: congestion::CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig::default()),
             balance: balance::BalanceConfig::by_name("unolb").expect("a built-in name"),
@@ -141,8 +141,8 @@ impl Flow {
     }
 }
 
-fn policies() -> impl Iterator<Item = Policy> {
-    NAMES.iter().map(|name| Policy::by_name(name).expect("a name of the registry"))
+fn policies() -> impl Iterator<Item = RecoveryPolicy> {
+    NAMES.iter().map(|name| RecoveryPolicy::by_name(name).expect("a name of the registry"))
 }
 
 fn any_rto() -> impl Strategy<Value = Rto> {
@@ -165,9 +165,9 @@ fn any_channel() -> impl Strategy<Value = Channel> {
 
 #[test]
 fn every_name_is_that_of_its_policy() {
-    assert!(policies().map(Policy::name).eq(NAMES.iter().copied()));
+    assert!(policies().map(RecoveryPolicy::name).eq(NAMES.iter().copied()));
     assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
-    assert_eq!(Policy::by_name("no such"), None);
+    assert_eq!(RecoveryPolicy::by_name("no such"), None);
 }
 
 #[test]

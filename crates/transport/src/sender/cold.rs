@@ -36,7 +36,7 @@ impl ColdState {
         let is_adaptive = matches!(config.rto, Rto::Rfc6298 { .. });
         let records = wants_send_record.then(|| Records::new(now));
         let blocks = layout.map(|layout| Outgoing::new(layout, route.coding.resend()));
-        let keeps_something = !matches!(recovery, Recovery::PerPacket(_));
+        let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some();
         is_needed
             .then(|| Box::new(Self { records, rtt: RttEstimate::default(), recovery, rto: *rto, blocks }))

@@ -4,7 +4,7 @@ use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Acked, LostPacket, Outcome, PerPacket, Recover, Rto};
+use crate::recovery::{Acked, LostPacket, Outcome, PerPacketRto, Recover, Rto};
 use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
@@ -316,7 +316,7 @@ impl Sender {
         let deadline = loop {
             let given_up = match &mut self.cold {
                 Some(cold) => cold.recovery.take_timed_out(now, &mut self.sent, rto_policy),
-                None => PerPacket.take_timed_out(now, &mut self.sent, rto_policy),
+                None => PerPacketRto.take_timed_out(now, &mut self.sent, rto_policy),
             };
             match given_up {
                 Ok(lost) => {

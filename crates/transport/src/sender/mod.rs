@@ -16,7 +16,7 @@ use crate::coding::{Layout, Outgoing};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::message::Message;
 use crate::pacing::Pacer;
-use crate::recovery::{PerPacket, Recover, RtoPolicy, SentMap, Smoothed};
+use crate::recovery::{PerPacketRto, Recover, RtoPolicy, SentMap, Smoothed};
 use crate::scheme::WindowCheck;
 use crate::wire;
 use crate::{Path, Route};
@@ -181,7 +181,7 @@ impl Sender {
         let rto_policy = self.rto_policy();
         match &self.cold {
             Some(cold) => cold.recovery.deadline(now, &mut self.sent, rto_policy),
-            None => PerPacket.deadline(now, &mut self.sent, rto_policy),
+            None => PerPacketRto.deadline(now, &mut self.sent, rto_policy),
         }
     }
 
@@ -291,7 +291,7 @@ impl Sender {
         let rto_policy = self.rto_policy();
         match &mut self.cold {
             Some(cold) => cold.recovery.on_sent(now, timeouts, was_idle, rto_policy),
-            None => PerPacket.on_sent(now, timeouts, was_idle, rto_policy),
+            None => PerPacketRto.on_sent(now, timeouts, was_idle, rto_policy),
         }
     }
 

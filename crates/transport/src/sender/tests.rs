@@ -4,7 +4,7 @@ use super::*;
 use crate::balance::PathSample;
 use crate::coding::{self, Payload, blocks};
 use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
-use crate::recovery::{self, Policy, Rto};
+use crate::recovery::{self, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
 use crate::{FlowProfile, Scheme};
 use alloc::collections::BTreeMap;
@@ -122,7 +122,7 @@ struct Setup {
     pacing_rate: Option<Rate>,
     next_timer: Option<Time>,
     window_check: WindowCheck,
-    policy: Policy,
+    policy: RecoveryPolicy,
     rto: Rto,
     wants_send_record: bool,
     /// Data and parity of a block.
@@ -137,7 +137,7 @@ impl Default for Setup {
             pacing_rate: None,
             next_timer: None,
             window_check: WindowCheck::Below,
-            policy: Policy::PerPacket,
+            policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
             wants_send_record: false,
             coding: None,
@@ -446,7 +446,7 @@ fn a_late_ack_of_the_first_transmission_settles_the_packet_that_was_sent_again()
 
 #[test]
 fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
-    let rack = Setup { cwnd: mss(10), policy: Policy::Rack, ..Setup::default() };
+    let rack = Setup { cwnd: mss(10), policy: RecoveryPolicy::Rack, ..Setup::default() };
     let mut bench = Bench::new(rack);
     for at in 0..6 {
         bench.sender.send(us(at * 3));
@@ -559,7 +559,7 @@ const CODED: Setup = Setup {
     pacing_rate: None,
     next_timer: None,
     window_check: WindowCheck::Below,
-    policy: Policy::PerPacket,
+    policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
     wants_send_record: false,
     coding: Some((4, 2)),

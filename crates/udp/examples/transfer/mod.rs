@@ -3,7 +3,7 @@
 use farspan_transport::balance;
 use farspan_transport::coding;
 use farspan_transport::congestion;
-use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
 use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, Outcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
@@ -92,7 +92,7 @@ fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
         recovery: recovery::RecoveryConfig {
             rto: Rto::Rfc6298 { min: Duration::from_ms(5) },
             backoff: true,
-            policy: Policy::Rack,
+            policy: RecoveryPolicy::Rack,
         },
         coding: transfer.coding.clone(),
         window_check: WindowCheck::Below,
