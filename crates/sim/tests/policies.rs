@@ -10,14 +10,14 @@ use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
 use farspan_sim::{Flow, Outcome, Spec};
 use farspan_trace::FlowOutcome;
-use farspan_transport::ack::{self, every_second};
+use farspan_transport::ack::{AckConfig, every_second};
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 
 /// A scheme with this ACK policy, whose time-outs are far away.
-fn acknowledged(acks: ack::AckConfig) -> Arc<Scheme> {
+fn acknowledged(acks: AckConfig) -> Arc<Scheme> {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
     scheme.profile = FlowProfile { acks };
     scheme.recovery.rto = Rto::Fixed(Duration::from_ms(50));
@@ -25,9 +25,7 @@ fn acknowledged(acks: ack::AckConfig) -> Arc<Scheme> {
 }
 
 fn every_second(us: u64) -> Arc<Scheme> {
-    acknowledged(ack::AckConfig::EverySecond(every_second::EverySecondConfig {
-        delay: Duration::from_us(us),
-    }))
+    acknowledged(AckConfig::EverySecond(every_second::EverySecondConfig { delay: Duration::from_us(us) }))
 }
 
 /// Flows between two sites and inside one.
@@ -48,7 +46,7 @@ fn acks(outcome: &Outcome) -> u64 {
 
 #[test]
 fn a_receiver_that_answers_every_second_packet_sends_half_the_acks() {
-    let each = acknowledged(ack::AckConfig::default());
+    let each = acknowledged(AckConfig::default());
     assert_eq!(acks(&run(&across(&each, &each, 100))), 300);
     assert_eq!(acks(&run(&across(&every_second(10), &every_second(10), 100))), 150);
     assert_eq!(acks(&run(&across(&each, &every_second(10), 100))), 200, "of flows between sites alone");

@@ -2,15 +2,16 @@
 //! what was sent, whatever the scheme.
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
-use farspan_transport::coding::{self, Block, Code, Payload, blocks};
-use farspan_transport::congestion::{self, fixed_window};
-use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
+use farspan_transport::ack::{self, AckConfig};
+use farspan_transport::balance::{self, BalanceConfig};
+use farspan_transport::coding::{Block, Code, CodingConfig, Payload, blocks};
+use farspan_transport::congestion::{self, CongestionConfig, fixed_window};
+use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
     ReceiverReport, Route, Scheme, SenderReport, Transmit, WindowCheck,
 };
-use farspan_transport::{ack, balance};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -358,47 +359,43 @@ impl Pair {
     }
 }
 
-fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> congestion::CongestionConfig {
-    congestion::CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig {
+fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> CongestionConfig {
+    CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig {
         cwnd: Some(Bytes::new(cwnd)),
         pacing_rate,
     })
 }
 
-fn scheme(congestion: congestion::CongestionConfig) -> Scheme {
+fn scheme(congestion: CongestionConfig) -> Scheme {
     Scheme {
         congestion,
-        balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
-        recovery: recovery::RecoveryConfig {
-            rto: Rto::Path,
-            backoff: true,
-            policy: RecoveryPolicy::PerPacketRto,
-        },
-        coding: coding::CodingConfig::by_name("none").unwrap(),
+        balance: BalanceConfig::by_name("ecmp").unwrap(),
+        recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
+        coding: CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     }
 }
 
-fn mds(data: u32, parity: u32) -> coding::CodingConfig {
-    coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
+fn mds(data: u32, parity: u32) -> CodingConfig {
+    CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
 }
 
 /// No code, or one of a few: with lone packets, with blocks beyond one NACK, with timers too short to be right.
-fn any_coding() -> impl Strategy<Value = coding::CodingConfig> {
+fn any_coding() -> impl Strategy<Value = CodingConfig> {
     let shape =
         prop_oneof![Just((8, 2)), Just((4, 1)), Just((2, 2)), Just((1, 1)), Just((20, 4)), Just((40, 8))];
     let timer = prop_oneof![Just(None), (0_u64..60).prop_map(|us| Some(Duration::from_us(us)))];
     let resend = prop_oneof![Just(blocks::Resend::Needed), Just(blocks::Resend::All)];
     let mds = (shape, timer, resend).prop_map(|((data, parity), timer, resend)| {
-        coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
+        CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
     });
-    prop_oneof![Just(coding::CodingConfig::by_name("none").unwrap()), mds]
+    prop_oneof![Just(CodingConfig::by_name("none").unwrap()), mds]
 }
 
 /// The profiles of all ACK policies.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
-    ack::NAMES.iter().map(|name| FlowProfile { acks: ack::AckConfig::by_name(name).unwrap() })
+    ack::NAMES.iter().map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap() })
 }
 
 /// Any scheme of the registries.
@@ -416,9 +413,9 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding(), profile)
         .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
             Arc::new(Scheme {
-                congestion: congestion::CongestionConfig::by_name(congestion::NAMES[control]).unwrap(),
-                balance: balance::BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: recovery::RecoveryConfig { rto, backoff, policy },
+                congestion: CongestionConfig::by_name(congestion::NAMES[control]).unwrap(),
+                balance: BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
+                recovery: RecoveryConfig { rto, backoff, policy },
                 coding,
                 window_check,
                 profile,
@@ -463,7 +460,7 @@ proptest! {
         use farspan_transport::coding::Shape;
         use farspan_transport::wire::{Data, Echo, Fate, Feedback};
         let mut pair = Pair::new(Channel::default(), 1);
-        let coding = if is_coded { mds(8, 2) } else { coding::CodingConfig::by_name("none").unwrap() };
+        let coding = if is_coded { mds(8, 2) } else { CodingConfig::by_name("none").unwrap() };
         let scheme = Scheme { coding, ..scheme(fixed_window(5 * MSS, None)) };
         pair.submit(0, 0, 30 * MSS, &Arc::new(scheme));
         for (kind, flow, seq, count, len, us) in forged {
@@ -499,12 +496,7 @@ proptest! {
 fn a_lossless_channel_needs_no_retransmission() {
     for name in congestion::NAMES {
         let mut pair = Pair::new(Channel::default(), 1);
-        pair.submit(
-            0,
-            0,
-            200 * MSS + 1,
-            &Arc::new(scheme(congestion::CongestionConfig::by_name(name).unwrap())),
-        );
+        pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(CongestionConfig::by_name(name).unwrap())));
         pair.run();
         pair.assert_all_delivered();
         let counters = pair.hosts[0].finished[0].counters;
@@ -520,12 +512,7 @@ fn a_channel_that_trims_needs_no_time_out() {
             let channel =
                 Channel { trimming: 0.4, jitter: Duration::from_us(backwards), ..Channel::default() };
             let mut pair = Pair::new(channel, 1);
-            pair.submit(
-                0,
-                0,
-                200 * MSS + 1,
-                &Arc::new(scheme(congestion::CongestionConfig::by_name(name).unwrap())),
-            );
+            pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(CongestionConfig::by_name(name).unwrap())));
             pair.run();
             pair.assert_all_delivered();
             let counters = pair.hosts[0].finished[0].counters;
@@ -674,9 +661,8 @@ fn two_runs_leave_the_same_trace_and_another_seed_another_one() {
         };
         let mut pair = Pair::new(channel, seed);
         for (flow, name) in congestion::NAMES.iter().enumerate() {
-            let mut scheme = scheme(congestion::CongestionConfig::by_name(name).unwrap());
-            scheme.balance =
-                balance::BalanceConfig::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
+            let mut scheme = scheme(CongestionConfig::by_name(name).unwrap());
+            scheme.balance = BalanceConfig::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
             pair.submit(flow % 2, flow as u32, 100_000, &Arc::new(scheme));
         }
         pair.run();
@@ -712,8 +698,7 @@ fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
 fn rack_resends_a_hole_without_waiting_for_the_time_out() {
     let finish = |policy| {
         let mut pair = Pair::new(Channel::default(), 1);
-        let recovery =
-            recovery::RecoveryConfig { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
+        let recovery = RecoveryConfig { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
         pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
         while pair.sent.len() < 50 {
             pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };
@@ -735,7 +720,7 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
-    let recovery = recovery::RecoveryConfig { rto, backoff: false, policy: RecoveryPolicy::PerPacketRto };
+    let recovery = RecoveryConfig { rto, backoff: false, policy: RecoveryPolicy::PerPacketRto };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
     pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
     pair.run();

@@ -13,8 +13,11 @@
 //! # A message over the loopback
 //!
 //! ```
-//! use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
-//! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding, congestion};
+//! use farspan_transport::balance::BalanceConfig;
+//! use farspan_transport::coding::CodingConfig;
+//! use farspan_transport::congestion::CongestionConfig;
+//! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+//! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck};
 //! use farspan_udp::{Config, Driver, Outcome, Socket};
 //! use farspan_units::{Bytes, Duration, FlowId, Rate};
 //! use std::sync::Arc;
@@ -34,10 +37,10 @@
 //!     max_queueing: Duration::from_ms(1), mss, header,
 //! };
 //! let scheme = Scheme {
-//!     congestion: congestion::CongestionConfig::by_name("bbr").expect("a built-in name"),
-//!     balance: balance::BalanceConfig::by_name("ecmp").expect("a built-in name"),
-//!     coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
-//!     recovery: recovery::RecoveryConfig {
+//!     congestion: CongestionConfig::by_name("bbr").expect("a built-in name"),
+//!     balance: BalanceConfig::by_name("ecmp").expect("a built-in name"),
+//!     coding: CodingConfig::by_name("none").expect("a built-in name"),
+//!     recovery: RecoveryConfig {
 //!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: RecoveryPolicy::Rack,
 //!     },
 //!     window_check: WindowCheck::Below,

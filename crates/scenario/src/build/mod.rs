@@ -18,8 +18,9 @@ use farspan_fabric::switch::shared;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
+use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{Class, FlowProfile, Scheme, congestion};
+use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
@@ -134,13 +135,13 @@ impl World {
             Class::Intra => &mut self.spec.intra,
             Class::Inter => &mut self.spec.inter,
         };
-        Arc::make_mut(scheme).congestion = congestion::CongestionConfig::Custom(control);
+        Arc::make_mut(scheme).congestion = CongestionConfig::Custom(control);
     }
 
     /// The scheme's name in results: `named`, or for classes with a control from outside, that control's.
     pub(crate) fn scheme_name(&self, named: &str) -> String {
         let name = |scheme: &Scheme| match &scheme.congestion {
-            congestion::CongestionConfig::Custom(control) => control.name().to_owned(),
+            CongestionConfig::Custom(control) => control.name().to_owned(),
             _ => named.to_owned(),
         };
         let (intra, inter) = (name(&self.spec.intra), name(&self.spec.inter));

@@ -15,10 +15,13 @@ use farspan_sim::{
     Stop, Trace, Trigger,
 };
 use farspan_trace::{Remark, What};
+use farspan_transport::ack::{self, AckConfig};
+use farspan_transport::balance::{self, BalanceConfig};
+use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
-use farspan_transport::congestion::{self, Pacing};
-use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
-use farspan_transport::{FlowProfile, Scheme, WindowCheck, ack, balance, coding};
+use farspan_transport::congestion::{self, CongestionConfig, Pacing};
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::{FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -75,7 +78,7 @@ pub fn policy_spec(seed: u64) -> Spec {
         let scheme = Arc::make_mut(scheme);
         if !draw.one_in(4) {
             let delay = draw.time(base.packet, base.rtt);
-            scheme.profile.acks = ack::AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay });
+            scheme.profile.acks = AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay });
         }
         if !draw.one_in(3) {
             scheme.recovery.policy = RecoveryPolicy::SingleTimer;
@@ -511,28 +514,27 @@ fn fault_kind(draw: &mut Draw) -> FaultKind {
 }
 
 fn scheme(draw: &mut Draw, base: Base) -> Scheme {
-    let mut congestion =
-        congestion::CongestionConfig::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
+    let mut congestion = CongestionConfig::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
     let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
     match &mut congestion {
-        congestion::CongestionConfig::Unocc(config) => config.pacing = pacing,
-        congestion::CongestionConfig::Gemini(config) => config.pacing = pacing,
-        congestion::CongestionConfig::Dctcp(config) => config.pacing = pacing,
-        congestion::CongestionConfig::Mprdma(config) => {
+        CongestionConfig::Unocc(config) => config.pacing = pacing,
+        CongestionConfig::Gemini(config) => config.pacing = pacing,
+        CongestionConfig::Dctcp(config) => config.pacing = pacing,
+        CongestionConfig::Mprdma(config) => {
             (config.pacing, config.cut) = (pacing, draw.pick(&[0.15, 0.5]));
         }
-        congestion::CongestionConfig::Bbr(config) => bbr(draw, config, base),
-        congestion::CongestionConfig::Custom(_) => unreachable!("a built-in name gives a built-in control"),
-        congestion::CongestionConfig::FixedWindow(config) => {
+        CongestionConfig::Bbr(config) => bbr(draw, config, base),
+        CongestionConfig::Custom(_) => unreachable!("a built-in name gives a built-in control"),
+        CongestionConfig::FixedWindow(config) => {
             config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
         }
     }
-    let mut balance = balance::BalanceConfig::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
-    if let balance::BalanceConfig::Unolb(config) = &mut balance {
+    let mut balance = BalanceConfig::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
+    if let BalanceConfig::Unolb(config) = &mut balance {
         config.subflows = draw.pick(&[1, 3, 10]);
         config.reroute = draw.pick(&[balance::unolb::Reroute::Recent, balance::unolb::Reroute::Fresh]);
     }
-    if let balance::BalanceConfig::Plb(config) = &mut balance {
+    if let BalanceConfig::Plb(config) = &mut balance {
         (config.busy_rounds, config.idle_rounds) = draw.pick(&[(12, 3), (2, 2), (1, 1)]);
         config.congested = draw.pick(&[0.5, 0.25, 0.01]);
         config.round = draw.pick(&[balance::plb::Round::Window, balance::plb::Round::BaseRtt]);
@@ -547,7 +549,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     Scheme {
         congestion,
         balance,
-        recovery: recovery::RecoveryConfig {
+        recovery: RecoveryConfig {
             rto,
             backoff: !draw.one_in(4),
             policy: draw.pick(&[RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack]),
@@ -571,15 +573,15 @@ fn bbr(draw: &mut Draw, config: &mut congestion::bbr::BbrConfig, base: Base) {
     config.cap = draw.pick(&[Cap::None, Cap::Bdp]);
 }
 
-fn coding(draw: &mut Draw, base: Base) -> coding::CodingConfig {
+fn coding(draw: &mut Draw, base: Base) -> CodingConfig {
     if draw.one_in(2) {
-        return coding::CodingConfig::by_name("none").expect("a built-in name");
+        return CodingConfig::by_name("none").expect("a built-in name");
     }
     let (data, parity) = draw.pick(&[(8, 2), (8, 2), (4, 1), (2, 2), (20, 4), (40, 3)]);
     // Some timers are shorter than what packets of a block spend in queues.
     let timer = draw.one_in(3).then(|| draw.time(base.packet, base.rtt));
     let resend = if draw.one_in(4) { Resend::All } else { Resend::Needed };
-    coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
+    CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
 }
 
 fn ports(draw: &mut Draw, mtu: Bytes, header: Bytes) -> ByTier {
@@ -791,8 +793,8 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
     let coded = || flows.iter().filter(|flow| flow.sender.blocks > 0);
     let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
-        coding::CodingConfig::Mds(mds) => mds.shape().expect("the ranges hold"),
-        coding::CodingConfig::None(_) => unreachable!("a flow with blocks is coded"),
+        CodingConfig::Mds(mds) => mds.shape().expect("the ranges hold"),
+        CodingConfig::None(_) => unreachable!("a flow with blocks is coded"),
     };
     // Parity of a lone last segment is shorter: by less than one packet's worth of each.
     let all_parity =

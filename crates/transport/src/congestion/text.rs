@@ -1,7 +1,7 @@
 //! Configurations as text: what a scenario may write for a control or a path selector.
 
 use super::*;
-use crate::balance;
+use crate::balance::{self, BalanceConfig};
 use alloc::format;
 use alloc::string::ToString;
 
@@ -19,8 +19,8 @@ fn the_name_alone_gives_the_defaults() {
         assert_eq!(control(&format!("name = {name:?}")).ok(), CongestionConfig::by_name(name));
     }
     for name in balance::NAMES {
-        let config: balance::BalanceConfig = toml::from_str(&format!("name = {name:?}")).unwrap();
-        assert_eq!(Some(config), balance::BalanceConfig::by_name(name));
+        let config: BalanceConfig = toml::from_str(&format!("name = {name:?}")).unwrap();
+        assert_eq!(Some(config), BalanceConfig::by_name(name));
     }
 }
 
@@ -31,7 +31,7 @@ fn writing_then_reading_gives_the_configuration_back() {
         let text = toml::to_string(&config).unwrap();
         assert_eq!(control(&text).as_ref(), Ok(&config), "{text}");
     }
-    for config in balance::NAMES.iter().filter_map(|name| balance::BalanceConfig::by_name(name)) {
+    for config in balance::NAMES.iter().filter_map(|name| BalanceConfig::by_name(name)) {
         assert_eq!(toml::from_str(&toml::to_string(&config).unwrap()), Ok(config));
     }
 }

@@ -1,12 +1,14 @@
 //! Tests of an endpoint: its reactions to packets, and their times.
 
 use super::*;
+use crate::balance::BalanceConfig;
 use crate::coding::Payload;
-use crate::congestion::{self, testing};
+use crate::coding::{self, CodingConfig};
+use crate::congestion::{CongestionConfig, testing};
 use crate::message::Transmit;
-use crate::recovery::{self, RecoveryPolicy, Rto};
+use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
-use crate::{FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding};
+use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::Duration;
@@ -24,10 +26,10 @@ fn message(flow: u32, packets: u64, rto: Rto) -> Message {
 
 fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
     let scheme = Scheme {
-        congestion: congestion::CongestionConfig::by_name("fixed_window").unwrap(),
-        balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
-        recovery: recovery::RecoveryConfig { rto, backoff: true, policy: RecoveryPolicy::PerPacketRto },
-        coding: coding::CodingConfig::by_name("none").unwrap(),
+        congestion: CongestionConfig::by_name("fixed_window").unwrap(),
+        balance: BalanceConfig::by_name("ecmp").unwrap(),
+        recovery: RecoveryConfig { rto, backoff: true, policy: RecoveryPolicy::PerPacketRto },
+        coding: CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };

@@ -12,7 +12,7 @@
 mod bitmap;
 mod counters;
 
-use crate::ack::{self, AckPolicy};
+use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
 use crate::coding::{Decoded, Incoming, Layout};
 use crate::replies::{Held, Replies, Reply};
@@ -55,7 +55,7 @@ pub(crate) struct Acks {
 
 impl Acks {
     /// The policy of `config`; `None`: an ACK for each packet at once.
-    pub(crate) fn new(config: &ack::AckConfig) -> Option<Box<Self>> {
+    pub(crate) fn new(config: &AckConfig) -> Option<Box<Self>> {
         let policy = config.build();
         policy.wants_arrivals().then(|| Box::new(Self { policy, held: None }))
     }

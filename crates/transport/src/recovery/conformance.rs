@@ -1,12 +1,15 @@
 //! Rules for every recovery policy of the registry, whatever the channel loses, delays or duplicates.
 
 use super::*;
+use crate::balance::BalanceConfig;
+use crate::coding::CodingConfig;
+use crate::congestion::CongestionConfig;
 use crate::congestion::fixed_window;
 use crate::congestion::testing::path;
 use crate::message::Message;
 use crate::sender::Sender;
 use crate::wire::{Echo, Fate, Feedback};
-use crate::{FlowProfile, Route, Scheme, WindowCheck, balance, coding, congestion};
+use crate::{FlowProfile, Route, Scheme, WindowCheck};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::sync::Arc;
 use core::cmp::Reverse;
@@ -47,10 +50,10 @@ struct Flow {
 impl Flow {
     fn new(policy: RecoveryPolicy, rto: Rto, packets: u32, channel: Channel, seed: u64) -> Self {
         let scheme = Scheme {
-            congestion: congestion::CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig::default()),
-            balance: balance::BalanceConfig::by_name("unolb").expect("a built-in name"),
+            congestion: CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig::default()),
+            balance: BalanceConfig::by_name("unolb").expect("a built-in name"),
             recovery: RecoveryConfig { rto, backoff: seed.is_multiple_of(2), policy },
-            coding: coding::CodingConfig::by_name("none").expect("a built-in name"),
+            coding: CodingConfig::by_name("none").expect("a built-in name"),
             window_check: WindowCheck::Below,
             profile: FlowProfile::default(),
         };

@@ -1,10 +1,10 @@
 //! Tests of a sender: the notifications of its control and its path selector, and when it sends.
 
 use super::*;
-use crate::balance::PathSample;
-use crate::coding::{self, Payload, blocks};
-use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
-use crate::recovery::{self, RecoveryPolicy, Rto};
+use crate::balance::{BalanceConfig, PathSample};
+use crate::coding::{CodingConfig, Payload, blocks};
+use crate::congestion::{Ack, CongestionConfig, Loss, Nack, Sent, Timeout, testing};
+use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
 use crate::{FlowProfile, Scheme};
 use alloc::collections::BTreeMap;
@@ -158,11 +158,11 @@ impl Bench {
     fn new(setup: Setup) -> Self {
         let Setup { cwnd, pacing_rate, next_timer, wants_send_record, .. } = setup;
         let scheme = Scheme {
-            congestion: congestion::CongestionConfig::by_name("fixed_window").unwrap(),
-            balance: balance::BalanceConfig::by_name("ecmp").unwrap(),
-            recovery: recovery::RecoveryConfig { rto: setup.rto, backoff: true, policy: setup.policy },
-            coding: setup.coding.map_or(coding::CodingConfig::by_name("none").unwrap(), |(data, parity)| {
-                coding::CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
+            congestion: CongestionConfig::by_name("fixed_window").unwrap(),
+            balance: BalanceConfig::by_name("ecmp").unwrap(),
+            recovery: RecoveryConfig { rto: setup.rto, backoff: true, policy: setup.policy },
+            coding: setup.coding.map_or(CodingConfig::by_name("none").unwrap(), |(data, parity)| {
+                CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
             }),
             window_check: setup.window_check,
             profile: FlowProfile::default(),

@@ -1,9 +1,9 @@
 //! One message between two loopback sockets of this process, through wires that lose, reorder and mark by a seed.
 
-use farspan_transport::balance;
-use farspan_transport::coding;
-use farspan_transport::congestion;
-use farspan_transport::recovery::{self, RecoveryPolicy, Rto};
+use farspan_transport::balance::BalanceConfig;
+use farspan_transport::coding::CodingConfig;
+use farspan_transport::congestion::CongestionConfig;
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
 use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, Outcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
@@ -27,7 +27,7 @@ pub struct Transfer {
     /// The control, by its name.
     pub congestion: String,
     /// The code.
-    pub coding: coding::CodingConfig,
+    pub coding: CodingConfig,
     /// When to give up.
     pub limit: Duration,
 }
@@ -84,12 +84,12 @@ fn path() -> Path {
 
 fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
     let unknown = |what: &str, name: &str| TransferError::Scheme(format!("there is no {what} {name:?}"));
-    let congestion = congestion::CongestionConfig::by_name(&transfer.congestion)
+    let congestion = CongestionConfig::by_name(&transfer.congestion)
         .ok_or_else(|| unknown("control", &transfer.congestion))?;
     let scheme = Scheme {
         congestion,
-        balance: balance::BalanceConfig::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
-        recovery: recovery::RecoveryConfig {
+        balance: BalanceConfig::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
+        recovery: RecoveryConfig {
             rto: Rto::Rfc6298 { min: Duration::from_ms(5) },
             backoff: true,
             policy: RecoveryPolicy::Rack,
