@@ -56,7 +56,7 @@ pub trait AckPolicy {
     }
 }
 
-/// Generates [`Policy`] and, by the macro of all registries, [`AckConfig`] and the lists.
+/// Generates [`Acknowledger`] and, by the macro of all registries, [`AckConfig`] and the lists.
 macro_rules! policies {
     ($($(#[$meta:meta])* $variant:ident, $module:ident::$config:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         crate::registry::config_registry! {
@@ -66,9 +66,9 @@ macro_rules! policies {
         impl AckConfig {
             /// The policy of one flow.
             #[must_use]
-            pub fn build(&self) -> Policy {
+            pub fn build(&self) -> Acknowledger {
                 match self {
-                    $($(#[$meta])* Self::$variant(config) => Policy::$variant(Box::new($module::$variant::new(config))),)*
+                    $($(#[$meta])* Self::$variant(config) => Acknowledger::$variant(Box::new($module::$variant::new(config))),)*
                 }
             }
         }
@@ -76,7 +76,7 @@ macro_rules! policies {
         /// The ACK policy of one flow.
         #[derive(Debug)]
         #[non_exhaustive]
-        pub enum Policy {
+        pub enum Acknowledger {
             $(
                 #[doc = concat!($summary, ".")]
                 $(#[$meta])*
@@ -84,7 +84,7 @@ macro_rules! policies {
             )*
         }
 
-        impl AckPolicy for Policy {
+        impl AckPolicy for Acknowledger {
             fn wants_arrivals(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.wants_arrivals(),)*

@@ -48,7 +48,7 @@ pub(crate) struct Receiver {
 /// When the packets of a flow are acknowledged.
 #[derive(Debug)]
 pub(crate) struct Acks {
-    policy: ack::Policy,
+    policy: ack::Acknowledger,
     /// The ACK that is held, or was held last.
     held: Option<Held>,
 }
@@ -73,8 +73,8 @@ pub(crate) struct CodedArrival {
     pub delivered: Bytes,
 }
 
-/// The outcome of an arrival.
-pub(crate) struct Arrival {
+/// The outcome of the arrival of a packet of a message without blocks.
+pub(crate) struct UncodedArrival {
     /// Goes back to its sender.
     pub feedback: Feedback,
     /// Whether the packet came for the first time.
@@ -114,7 +114,7 @@ impl Receiver {
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
     #[inline(always)]
-    pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
+    pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<UncodedArrival> {
         if !self.takes_in(data) || self.blocks.is_some() {
             return None;
         }
@@ -123,7 +123,7 @@ impl Receiver {
         if is_new {
             self.counters.deliver(u64::from(data.len));
         }
-        Some(Arrival { feedback: arrived(data, self.cumulative, ecn_ce, false), is_new })
+        Some(UncodedArrival { feedback: arrived(data, self.cumulative, ecn_ce, false), is_new })
     }
 
     /// A packet of a coded message arrived; `None` as in [`Self::on_data`].

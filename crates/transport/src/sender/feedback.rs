@@ -9,7 +9,7 @@ use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
-struct Ack {
+struct WireAck {
     seq: u32,
     cumulative: u32,
     echo: Echo,
@@ -28,7 +28,7 @@ impl Sender {
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete } => {
-                let ack = Ack { seq, cumulative, echo, ecn_ce, block_complete };
+                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete };
                 echo.sent_at <= now && self.on_ack(now, &ack)
             }
             Fate::Trimmed { echo } => {
@@ -46,7 +46,7 @@ impl Sender {
 
     /// An ACK arrived, of a packet that was sent.
     #[inline(always)]
-    fn on_ack(&mut self, now: Time, ack: &Ack) -> bool {
+    fn on_ack(&mut self, now: Time, ack: &WireAck) -> bool {
         let sent_at = ack.echo.sent_at;
         let rtt = now.since(sent_at);
         let before = self.delivered;
@@ -169,7 +169,7 @@ impl Sender {
 
     /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
     #[inline(always)]
-    fn acknowledge_echoed(&mut self, now: Time, ack: &Ack) -> bool {
+    fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck) -> bool {
         let was_spurious = match self.acknowledge(ack.echo.sent_at, ack.seq) {
             Outcome::Known => return false,
             Outcome::WasLost => true,
