@@ -61,7 +61,7 @@ impl Flow {
     fn steady(config: &BbrConfig) -> Self {
         let mut flow = Self::new(config, &start());
         flow.fill();
-        assert!(matches!(flow.control.state, State::ProbeBw(_)), "{:?}", flow.control.state);
+        assert!(matches!(flow.control.state, BbrState::ProbeBw(_)), "{:?}", flow.control.state);
         flow
     }
 
@@ -121,7 +121,7 @@ impl Flow {
 
     fn phase(&self) -> u8 {
         match self.control.state {
-            State::ProbeBw(cycle) => cycle.phase,
+            BbrState::ProbeBw(cycle) => cycle.phase,
             other => panic!("{other:?}"),
         }
     }
@@ -248,7 +248,7 @@ fn a_full_pipe_ends_startup() {
     let mut flow = Flow::v1();
     flow.in_flight = 60;
     flow.rounds(12);
-    assert_eq!(flow.control.state, State::Drain);
+    assert_eq!(flow.control.state, BbrState::Drain);
     near(flow.rate(), core::f64::consts::LN_2 / 2.0, 1e-9);
 }
 
@@ -258,7 +258,7 @@ fn rounds_limited_by_the_sender_do_not_end_startup() {
     flow.rounds(2);
     flow.app_limited = true;
     flow.rounds(20);
-    assert_eq!(flow.control.state, State::Startup);
+    assert_eq!(flow.control.state, BbrState::Startup);
 }
 
 #[test]
@@ -284,13 +284,13 @@ fn drain_lasts_until_no_more_than_the_bdp_is_in_flight() {
     let mut flow = Flow::v1();
     flow.in_flight = 50;
     flow.rounds(12);
-    assert_eq!(flow.control.state, State::Drain);
+    assert_eq!(flow.control.state, BbrState::Drain);
     flow.in_flight = 24;
     flow.ack();
-    assert_eq!(flow.control.state, State::Drain, "20 and 3 packets of head-room");
+    assert_eq!(flow.control.state, BbrState::Drain, "20 and 3 packets of head-room");
     flow.in_flight = 23;
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
@@ -399,13 +399,13 @@ fn probe_rtt_begins_when_the_smallest_round_trip_was_not_seen_for_its_window() {
     let mut flow = expired(&BbrConfig::default());
     let before = flow.cwnd();
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeRtt(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeRtt(_)));
     near(flow.cwnd(), 4.0, 0.0);
     near(flow.control.prior_cwnd / MSS, before, 1e-9);
     let mut flow = Flow::steady(&BbrConfig::default());
     flow.now += Duration::from_ms(9_000);
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
@@ -415,7 +415,7 @@ fn a_round_trip_as_short_as_the_smallest_puts_probe_rtt_off() {
         flow.now += Duration::from_ms(9);
         flow.ack();
     }
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
@@ -424,10 +424,10 @@ fn probe_rtt_lasts_its_time_from_four_packets_in_flight_and_restores_the_window(
     let before = flow.cwnd();
     flow.ack();
     flow.rounds(40);
-    assert!(matches!(flow.control.state, State::ProbeRtt(_)), "20 packets are in flight");
+    assert!(matches!(flow.control.state, BbrState::ProbeRtt(_)), "20 packets are in flight");
     (flow.in_flight, flow.packets) = (4, 4);
     let began = flow.now;
-    while matches!(flow.control.state, State::ProbeRtt(_)) {
+    while matches!(flow.control.state, BbrState::ProbeRtt(_)) {
         flow.ack();
     }
     let lasted = flow.now.since(began);
@@ -442,7 +442,7 @@ fn probe_rtt_lasts_a_round_trip_at_least() {
     (flow.in_flight, flow.packets) = (4, 4);
     flow.ack();
     let began = flow.now;
-    while matches!(flow.control.state, State::ProbeRtt(_)) {
+    while matches!(flow.control.state, BbrState::ProbeRtt(_)) {
         flow.ack();
     }
     assert!(flow.now.since(began) >= flow.rtt, "{}", flow.now.since(began));
@@ -456,7 +456,7 @@ fn the_few_packets_of_probe_rtt_do_not_lower_the_bandwidth() {
     // The first round's ACKs are of packets sent before; more rounds than the filter has.
     for _ in 0..30 {
         flow.rounds(1);
-        if !matches!(flow.control.state, State::ProbeRtt(_)) {
+        if !matches!(flow.control.state, BbrState::ProbeRtt(_)) {
             break;
         }
     }
@@ -471,11 +471,11 @@ fn probe_rtt_before_the_pipe_was_full_leads_back_to_startup() {
     flow.rtt += Duration::from_us(1);
     (flow.in_flight, flow.packets) = (4, 4);
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeRtt(_)));
-    while matches!(flow.control.state, State::ProbeRtt(_)) {
+    assert!(matches!(flow.control.state, BbrState::ProbeRtt(_)));
+    while matches!(flow.control.state, BbrState::ProbeRtt(_)) {
         flow.ack();
     }
-    assert_eq!(flow.control.state, State::Startup);
+    assert_eq!(flow.control.state, BbrState::Startup);
 }
 
 #[test]
@@ -483,7 +483,7 @@ fn a_round_trip_that_is_given_is_never_looked_for() {
     let config = BbrConfig { rtprop: Rtprop::Given, ..short() };
     let mut flow = expired(&config);
     flow.rounds(3);
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
     assert_eq!(flow.control.model.rtprop.get(), Some(path().base_rtt));
 }
 
@@ -589,7 +589,7 @@ fn new_data_after_a_pause_leaves_at_the_rate_of_the_path_and_is_not_probed() {
     near(flow.rate(), 1.0, 1e-9);
     flow.rtt += Duration::from_us(1);
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
