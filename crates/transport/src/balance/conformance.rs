@@ -32,7 +32,7 @@ fn event() -> impl Strategy<Value = Event> {
 fn run(config: &BalanceConfig, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> {
     let path = if flow.is_multiple_of(2) { path() } else { wan_path() };
     let mut random = Random::new(seed, Purpose::Balance, u64::from(flow));
-    let mut balancer = config.build(&Start { path: &path, flow: FlowId(flow), random });
+    let mut balancer = config.build(&BalancerStart { path: &path, flow: FlowId(flow), random });
     let (mut now, mut sent, mut times) = (Time::ZERO, Vec::new(), Vec::new());
     for &event in events {
         let of = |age: usize| {
@@ -84,7 +84,7 @@ fn a_selector_that_wants_no_feedback_chooses_the_same_without_it() {
     for config in all() {
         let path = path();
         let random = Random::new(1, Purpose::Balance, 0);
-        let wants = config.build(&Start { path: &path, flow: FlowId(0), random }).wants_feedback();
+        let wants = config.build(&BalancerStart { path: &path, flow: FlowId(0), random }).wants_feedback();
         assert_eq!(run(&config, &events, 0, 1) != run(&config, &silent, 0, 1), wants, "{}", config.name());
     }
 }

@@ -58,7 +58,7 @@ pub trait Balance {
 
 /// The inputs from which a balancer is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Start<'a> {
+pub struct BalancerStart<'a> {
     /// The path.
     pub path: &'a crate::Path,
     /// The flow.
@@ -77,7 +77,7 @@ macro_rules! balancers {
         impl BalanceConfig {
             /// The path selector for one flow.
             #[must_use]
-            pub fn build(&self, start: &Start<'_>) -> Balancer {
+            pub fn build(&self, start: &BalancerStart<'_>) -> Balancer {
                 match self {
                     $(Self::$variant(config) => Balancer::$variant($module::$variant::new(config, start).into()),)*
                 }

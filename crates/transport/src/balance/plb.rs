@@ -6,7 +6,7 @@
 //! time-out it does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs,
 //! counts as a time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
 
-use super::{Balance, Entropy, PathSample, Start};
+use super::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;
 use farspan_units::{Duration, Random, Time};
 
@@ -109,7 +109,7 @@ pub struct Plb {
 impl Plb {
     /// The path selector for one flow.
     #[must_use]
-    pub fn new(config: &PlbConfig, start: &Start<'_>) -> Self {
+    pub fn new(config: &PlbConfig, start: &BalancerStart<'_>) -> Self {
         let mut random = start.random;
         Self {
             entropy: random.below(u64::from(config.entropies)) as Entropy,

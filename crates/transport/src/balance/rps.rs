@@ -4,7 +4,7 @@
 //! random, independently and uniformly. Here it takes a random entropy, which the switches hash, so that spraying is as
 //! even over paths as their hashes are. Left out: switches that spray by themselves.
 
-use super::{Balance, Entropy, Start};
+use super::{Balance, BalancerStart, Entropy};
 use crate::registry::ConfigError;
 use farspan_units::{Random, Time};
 
@@ -48,7 +48,7 @@ pub struct Rps {
 impl Rps {
     /// The path selector for one flow.
     #[must_use]
-    pub const fn new(config: &RpsConfig, _start: &Start<'_>) -> Self {
+    pub const fn new(config: &RpsConfig, _start: &BalancerStart<'_>) -> Self {
         Self { entropies: config.entropies }
     }
 }
@@ -70,7 +70,8 @@ mod tests {
     fn draws(entropies: u32, packets: usize, seed: u64) -> Vec<Entropy> {
         let path = path();
         let mut random = Random::new(seed, Purpose::Balance, 0);
-        let mut rps = Rps::new(&RpsConfig { entropies }, &Start { path: &path, flow: FlowId(0), random });
+        let mut rps =
+            Rps::new(&RpsConfig { entropies }, &BalancerStart { path: &path, flow: FlowId(0), random });
         (0..packets).map(|_| rps.entropy(Time::ZERO, &mut random)).collect()
     }
 

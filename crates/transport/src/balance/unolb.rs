@@ -5,7 +5,7 @@
 //! failed link that carries several subflows would take as many round trips to be left. Left out: paths that an
 //! operator assigns; a path is an entropy here.
 
-use super::{Balance, Entropy, PathSample, Start};
+use super::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use alloc::vec;
@@ -158,7 +158,7 @@ const NEVER: Time = Time::MAX;
 impl Unolb {
     /// The path selector for one flow.
     #[must_use]
-    pub fn new(config: &UnolbConfig, start: &Start<'_>) -> Self {
+    pub fn new(config: &UnolbConfig, start: &BalancerStart<'_>) -> Self {
         Self {
             subflows: Subflows::new(config.subflows as usize),
             moved_at: None,

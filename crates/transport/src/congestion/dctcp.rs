@@ -6,7 +6,7 @@
 //! bandwidth-delay product the RFC's value would halve every flow at its first mark.
 
 use super::pace::{Pace, PaceParams};
-use super::signals::{Marks, Round};
+use super::signals::{DataWindow, Marks};
 use super::window::{Bounds, Window, tcp_losses};
 use super::{Ack, Congestion, Decision, Pacing, Start};
 use crate::Path;
@@ -80,9 +80,9 @@ pub struct Dctcp {
     /// DCTCP.Alpha: the average share of marked bytes.
     marks: Marks,
     /// The observation window, up to DCTCP.WindowEnd.
-    round: Round,
+    round: DataWindow,
     /// The window that a mark or a loss has reduced already.
-    reduced: Round,
+    reduced: DataWindow,
     /// The rate.
     pace: Pace,
 }
@@ -96,8 +96,8 @@ impl Dctcp {
         Self {
             window: Window::new(&params.bounds, start),
             marks: Marks::new(alpha),
-            round: Round::default(),
-            reduced: Round::default(),
+            round: DataWindow::default(),
+            reduced: DataWindow::default(),
             pace: Pace::default(),
             params: Arc::clone(params),
         }

@@ -116,12 +116,12 @@ impl Marks {
 
 /// A window of data: it ends at the first ACK of a packet that was sent after it began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Round {
+pub(super) struct DataWindow {
     /// When it began.
     began: Time,
 }
 
-impl Round {
+impl DataWindow {
     /// When it began.
     pub(super) const fn began(&self) -> Time {
         self.began
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_with_the_ack_of_a_packet_sent_after_it_began() {
-        let mut round = Round::default();
+        let mut round = DataWindow::default();
         let mut acks = Acks::new(&start());
         let first = acks.next(false);
         assert!(round.ended_by(&first), "the first ACK of a flow begins the first full round");

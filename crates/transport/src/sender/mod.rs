@@ -80,7 +80,7 @@ impl Sender {
         let control = route.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
-        let balancer = route.balance.build(&balance::Start { path, flow, random });
+        let balancer = route.balance.build(&balance::BalancerStart { path, flow, random });
         Self { profile, ..Self::assemble(now, message, seed, control, balancer) }
     }
 

@@ -11,7 +11,7 @@
 //! congestion indication") and figure 7 place it where it is here.
 
 use super::pace::{Pace, PaceParams};
-use super::signals::{Marks, Round, Threshold};
+use super::signals::{DataWindow, Marks, Threshold};
 use super::window::{Bounds, LARGEST_CUT, Window, tcp_losses};
 use super::{Ack, Cap, Congestion, Decision, Pacing, Start};
 use crate::path::{Class, Path};
@@ -218,7 +218,7 @@ pub struct Gemini {
     /// Table III's RTT_min: the smallest round trip of the previous period; zero before there was one.
     last_rtt_min: Duration,
     /// The period over which marks and round trips are taken.
-    round: Round,
+    round: DataWindow,
     /// When the window was last reduced; [`NEVER`] before.
     reduced_at: Time,
     /// The rate.
@@ -241,7 +241,7 @@ impl Gemini {
             },
             rtt_min: Duration::MAX,
             last_rtt_min: Duration::ZERO,
-            round: Round::default(),
+            round: DataWindow::default(),
             reduced_at: NEVER,
             pace: Pace::default(),
             params: Arc::clone(params),
