@@ -16,9 +16,9 @@ pub mod none;
 mod outgoing;
 
 pub use blocks::{Block, Layout, Payload, Shape};
-pub(crate) use incoming::{Decoded, Incoming};
+pub(crate) use incoming::{Decoded, IncomingBlocks};
 pub use mds::{Code, CodeError, CodingError, Plan, PlanError};
-pub(crate) use outgoing::Outgoing;
+pub(crate) use outgoing::OutgoingBlocks;
 
 // The registry: variant, configuration, name, summary, source.
 crate::registry::config_registry! {

@@ -132,7 +132,7 @@ impl DataWindow {
         self.began = now;
     }
 
-    /// Whether news at `now` of a packet sent at `sent_at` ends the round; if so, it begins the next one.
+    /// Whether news at `now` of a packet sent at `sent_at` ends it; if so, it begins the next one.
     #[inline]
     pub(super) fn ended_at(&mut self, now: Time, sent_at: Time) -> bool {
         let ended = sent_at >= self.began;
@@ -142,7 +142,7 @@ impl DataWindow {
         ended
     }
 
-    /// Whether this ACK ends the round; if so, it begins the next one.
+    /// Whether this ACK ends it; if so, it begins the next one.
     #[inline]
     pub(super) fn ended_by(&mut self, ack: &Ack) -> bool {
         self.ended_at(ack.now, ack.sent_at)

@@ -14,7 +14,7 @@ mod counters;
 
 use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
-use crate::coding::{Decoded, Incoming, Layout};
+use crate::coding::{Decoded, IncomingBlocks, Layout};
 use crate::replies::{Held, Replies, Reply};
 use crate::table::OfFlow;
 use crate::wire::{self, Fate, Feedback};
@@ -40,7 +40,7 @@ pub(crate) struct Receiver {
     /// Where this flow's ACKs start in the round of entropies.
     ack_entropy_start: u8,
     /// The blocks of a coded message.
-    pub blocks: Option<Box<Incoming>>,
+    pub blocks: Option<Box<IncomingBlocks>>,
     /// When its packets are acknowledged; `None`: each at once.
     acks: Option<Box<Acks>>,
 }
@@ -108,7 +108,7 @@ impl Receiver {
         ack_entropy_start: u8,
         acks: Option<Box<Acks>>,
     ) -> Self {
-        let blocks = Some(Box::new(Incoming::new(from, layout)));
+        let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
         Self { blocks, ..Self::new(flow, layout.packets(), ack_entropy_start, acks) }
     }
 

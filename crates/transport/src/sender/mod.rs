@@ -12,7 +12,7 @@ mod records;
 mod report;
 
 use crate::balance::{self, Balance, Balancer, Entropy};
-use crate::coding::{Layout, Outgoing};
+use crate::coding::{Layout, OutgoingBlocks};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::message::Message;
 use crate::pacing::Pacer;
@@ -156,7 +156,7 @@ impl Sender {
 
     /// The blocks of a coded message.
     #[inline]
-    fn blocks(&self) -> Option<&Outgoing> {
+    fn blocks(&self) -> Option<&OutgoingBlocks> {
         self.cold.as_ref()?.blocks.as_ref()
     }
 
@@ -207,7 +207,7 @@ impl Sender {
     /// Given that packets are lost: whether one is to be sent again. Blocks can do without some.
     #[cold]
     fn may_resend(&self) -> bool {
-        self.blocks().is_none_or(Outgoing::has_wanted)
+        self.blocks().is_none_or(OutgoingBlocks::has_wanted)
     }
 
     #[inline]

@@ -367,7 +367,7 @@ fn a_packet_that_timed_out_and_then_came_trimmed_keeps_its_longer_time_out() {
     bench.send(us(0));
     bench.sender.on_timeout(us(100));
     bench.nack(us(101), 0, us(0), 0);
-    assert_eq!(bench.nacks_seen(), 0, "it is held for lost already");
+    assert_eq!(bench.nacks_seen(), 0, "it is marked lost already");
     bench.send(us(110));
     bench.nack(us(130), 0, us(110), 0);
     assert_eq!(bench.sender.send(us(140)).1, us(340));
