@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use farspan_fabric::Network;
-use farspan_fabric::switch::shared::{self, pause, pool};
+use farspan_fabric::switch::shared::{SharedConfig, pause, pool};
 use farspan_sim::{InitialWindow, Outcome, Spec, Trace};
 use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 
@@ -13,7 +13,7 @@ const MTU: Bytes = Bytes::new(4160);
 const PACKET: Duration = Duration::from_ps(332_800);
 
 /// Flows of so many packets over a network, all sent at once.
-fn burst(network: Network, flows: &[(u32, u32, u64)], shared: shared::Config) -> Spec {
+fn burst(network: Network, flows: &[(u32, u32, u64)], shared: SharedConfig) -> Spec {
     let scheme = scheme(control("fixed_window"), "ecmp");
     let flows = flows.iter().map(|&(src, dst, packets)| flow(src, dst, MSS * packets, Time::ZERO)).collect();
     let mut spec = spec(network, ports(Bytes::new(1 << 20), &[]), &scheme, flows);
@@ -36,10 +36,10 @@ fn a_full_pool_drops_at_another_port() {
         let outcome = run(&spec);
         [dropped(&spec, &outcome, "tor0->host1#0"), dropped(&spec, &outcome, "tor0->host3#0")]
     };
-    assert_eq!(run(shared::Config::None), [0, 0]);
-    let [at_the_full_port, at_the_other] = run(shared::Config::Pool(pool::Config { size: MTU * 10 }));
+    assert_eq!(run(SharedConfig::None), [0, 0]);
+    let [at_the_full_port, at_the_other] = run(SharedConfig::Pool(pool::PoolConfig { size: MTU * 10 }));
     assert!(at_the_full_port > 10 && at_the_other > 10, "{at_the_full_port}, {at_the_other}");
-    assert_eq!(run(shared::Config::Pool(pool::Config { size: MTU * 200 })), [0, 0]);
+    assert_eq!(run(SharedConfig::Pool(pool::PoolConfig { size: MTU * 200 })), [0, 0]);
 }
 
 /// A flow over two switches to a host at half the rate, the link between the switches as long as `delay`,
@@ -58,8 +58,8 @@ fn chain(delay: Duration, pauses: bool) -> (Spec, PortId) {
     for link in network.links.iter_mut().filter(|link| link.to.0 == receiver) {
         link.rate = Rate::from_gbps(50);
     }
-    let pause = pause::Config { pause_above: MTU * 8, resume_at: MTU * 2 };
-    let shared = if pauses { shared::Config::Pause(pause) } else { shared::Config::None };
+    let pause = pause::PauseConfig { pause_above: MTU * 8, resume_at: MTU * 2 };
+    let shared = if pauses { SharedConfig::Pause(pause) } else { SharedConfig::None };
     let mut spec = burst(network, &[(0, receiver, 60)], shared);
     spec.trace = Trace { ports: vec![port], ..Trace::default() };
     (spec, port)

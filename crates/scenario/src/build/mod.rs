@@ -14,7 +14,7 @@ use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
 use crate::text::typed;
 use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
@@ -100,7 +100,7 @@ impl World {
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
-            shared: shared::Config::None,
+            shared: SharedConfig::None,
             flows: workload.flows.iter().map(spec_flow).collect(),
             faults: fault::faults(scenario, &network)?,
             triggers: triggers(scenario, &network, &workload),

@@ -1,7 +1,7 @@
 //! Small worlds for tests.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
@@ -121,7 +121,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         network,
         ports,
         own_ports: BTreeMap::new(),
-        shared: shared::Config::None,
+        shared: SharedConfig::None,
         flows,
         triggers: Vec::new(),
         faults: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
     ParkingLot, Star,
@@ -45,7 +45,7 @@ pub fn random_spec(seed: u64) -> Spec {
     Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
-        shared: shared::Config::None,
+        shared: SharedConfig::None,
         initial_window: match draw.below(3) {
             0 => InitialWindow::Bdp,
             1 => InitialWindow::Iw10,
@@ -94,11 +94,11 @@ pub fn shared_spec(seed: u64) -> Spec {
     let mut spec = random_spec(seed);
     let mtu = spec.mss + spec.header;
     spec.shared = if draw.one_in(2) {
-        shared::Config::Pool(shared::pool::Config { size: mtu * draw.spread(2, 60) })
+        SharedConfig::Pool(PoolConfig { size: mtu * draw.spread(2, 60) })
     } else {
         let pause_above = mtu * draw.spread(1, 20);
         let resume_at = Bytes::new(draw.below(pause_above.get()));
-        shared::Config::Pause(shared::pause::Config { pause_above, resume_at })
+        SharedConfig::Pause(PauseConfig { pause_above, resume_at })
     };
     // A pause may last for ever where packets wait for each other in a ring.
     spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
