@@ -87,7 +87,7 @@ impl World {
 
     fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {
         let scenario = resolved.scenario();
-        let sizes = Sizes::of(scenario);
+        let sizes = PacketSizes::of(scenario);
         let network = network::build(&scenario.topology, sizes)?;
         let routes = Routes::new(&network, resolved.seed());
         let sites = sites(&network);
@@ -151,12 +151,12 @@ impl World {
 
 /// Sizes of a full packet.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct PacketSizes {
     payload: Bytes,
     header: Bytes,
 }
 
-impl Sizes {
+impl PacketSizes {
     fn of(scenario: &Scenario) -> Self {
         let transport = &scenario.transport;
         Self { payload: given(transport.payload), header: given(transport.header) }
@@ -189,7 +189,7 @@ fn sites(network: &Network) -> Sites {
 struct Paths<'a> {
     network: &'a Network,
     routes: &'a Routes,
-    sizes: Sizes,
+    sizes: PacketSizes,
 }
 
 impl Paths<'_> {
@@ -344,7 +344,7 @@ fn initial_window(scenario: &Scenario) -> InitialWindow {
     }
 }
 
-fn jitter(jitter: Option<Jitter>, network: &Network, sizes: Sizes) -> Duration {
+fn jitter(jitter: Option<Jitter>, network: &Network, sizes: PacketSizes) -> Duration {
     match given(jitter) {
         Jitter::OnePacket => network::usual_nic(network).transmission(sizes.mtu()),
         Jitter::Value(jitter) => jitter,
