@@ -18,7 +18,7 @@
 //! use farspan_transport::congestion::CongestionConfig;
 //! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 //! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck};
-//! use farspan_udp::{Config, Driver, Outcome, Socket};
+//! use farspan_udp::{Config, Driver, MessageOutcome, Socket};
 //! use farspan_units::{Bytes, Duration, FlowId, Rate};
 //! use std::sync::Arc;
 //!
@@ -53,7 +53,7 @@
 //! let received = loop {
 //!     from.poll()?;
 //!     to.poll()?;
-//!     if let Some(Outcome::Received { bytes, .. }) = to.poll_outcome() {
+//!     if let Some(MessageOutcome::Received { bytes, .. }) = to.poll_outcome() {
 //!         break bytes;
 //!     }
 //! };
@@ -68,5 +68,5 @@ mod driver;
 mod message;
 pub mod wire;
 
-pub use driver::{Config, Driver, DriverError, Outcome};
+pub use driver::{Config, Driver, DriverError, MessageOutcome};
 pub use wire::{Losses, Lossy, Socket};

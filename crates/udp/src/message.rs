@@ -20,14 +20,14 @@ fn range(source: &Range<u64>) -> Range<usize> {
 
 /// A message that is being sent.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingMessage {
     bytes: Vec<u8>,
     mss: usize,
     /// The block whose parity was made last, and the parity.
     parity: Option<(u32, Vec<Vec<u8>>)>,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     pub(crate) const fn new(bytes: Vec<u8>, mss: usize) -> Self {
         Self { bytes, mss, parity: None }
     }
@@ -59,7 +59,7 @@ impl Outgoing {
 
 /// A message that is arriving.
 #[derive(Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingMessage {
     /// As far as something has arrived; zero where it has not.
     bytes: Vec<u8>,
     mss: usize,
@@ -76,7 +76,7 @@ struct Blocks {
     parity: BTreeMap<u32, Vec<(u8, Vec<u8>)>>,
 }
 
-impl Incoming {
+impl IncomingMessage {
     /// A message without bytes; `coded`: the header of its first packet, if it is coded.
     pub(crate) fn new(mss: Bytes, coded: Option<&Coded>) -> Self {
         let layout = coded.and_then(|c| Layout::of_header(c.shape, c.data.packets, c.last_len, mss));

@@ -267,7 +267,7 @@ mod tests {
         let mut bench = Bench::new(20, Resend::Needed);
         bench.lose(&[0, 1, 2, 12, 13, 14]);
         for seq in 0..10 {
-            if bench.sent.acknowledge(bench.now, seq) == crate::recovery::Outcome::WasLost {
+            if bench.sent.acknowledge(bench.now, seq) == crate::recovery::AckOutcome::WasLost {
                 bench.outgoing.on_found(seq);
             }
         }
@@ -297,7 +297,7 @@ mod tests {
             assert_eq!(bench.resend(), [seq]);
             assert!(matches!(
                 bench.sent.acknowledge(bench.now, seq),
-                crate::recovery::Outcome::Arrived { .. }
+                crate::recovery::AckOutcome::Arrived { .. }
             ));
         }
         assert_eq!(bench.outgoing.undecodable(), 0, "never more than one at a time");

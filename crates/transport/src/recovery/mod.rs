@@ -22,7 +22,7 @@ pub(crate) use per_packet_rto::PerPacketRto;
 pub use rtt::RttEstimate;
 pub(crate) use rtt::Smoothed;
 pub use sent::PacketState;
-pub(crate) use sent::{LossCounters, LostPacket, Outcome, RtoPolicy, SentMap};
+pub(crate) use sent::{AckOutcome, LossCounters, LostPacket, RtoPolicy, SentMap};
 
 use crate::Path;
 use crate::registry::Entry;

@@ -4,7 +4,7 @@ use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Acked, LostPacket, Outcome, PerPacketRto, Recover, Rto};
+use crate::recovery::{AckOutcome, Acked, LostPacket, PerPacketRto, Recover, Rto};
 use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
@@ -171,9 +171,9 @@ impl Sender {
     #[inline(always)]
     fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck) -> bool {
         let was_spurious = match self.acknowledge(ack.echo.sent_at, ack.seq) {
-            Outcome::Known => return false,
-            Outcome::WasLost => true,
-            Outcome::Arrived { is_last } => !is_last,
+            AckOutcome::Known => return false,
+            AckOutcome::WasLost => true,
+            AckOutcome::Arrived { is_last } => !is_last,
         };
         if ack.seq == self.sent.base() || was_spurious {
             self.sent.advance();
@@ -266,14 +266,14 @@ impl Sender {
 
     /// Packet `seq` is acknowledged by feedback on a transmission that left at `sent_at`.
     #[inline(always)]
-    fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
+    fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
         let outcome = self.sent.acknowledge(sent_at, seq);
-        if outcome == Outcome::Known {
+        if outcome == AckOutcome::Known {
             return outcome;
         }
         let len = self.len(seq);
         self.delivered += len;
-        if let Outcome::Arrived { .. } = outcome {
+        if let AckOutcome::Arrived { .. } = outcome {
             self.in_flight -= len;
         } else {
             self.on_found(seq);

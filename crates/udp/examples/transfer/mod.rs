@@ -5,7 +5,7 @@ use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
-use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, Outcome, Socket};
+use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, MessageOutcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -129,10 +129,10 @@ pub fn run(transfer: &Transfer) -> Result<Report, TransferError> {
     let (mut sent, mut received) = (None, None);
     while sent.is_none() || received.is_none() {
         let waits = [from.poll()?, to.poll()?];
-        while let Some(Outcome::Sent(report)) = from.poll_outcome() {
+        while let Some(MessageOutcome::Sent(report)) = from.poll_outcome() {
             sent = Some(report);
         }
-        while let Some(Outcome::Received { report, blocks_repaired, bytes, .. }) = to.poll_outcome() {
+        while let Some(MessageOutcome::Received { report, blocks_repaired, bytes, .. }) = to.poll_outcome() {
             received = Some((report, blocks_repaired, hash(&bytes)));
         }
         if from.now().since(began) > transfer.limit {

@@ -1,7 +1,7 @@
 //! A UDP socket.
 #![allow(clippy::disallowed_types, reason = "the one place that has a socket")]
 
-use super::{Datagram, Take, Wire};
+use super::{Datagram, OnDatagram, Wire};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -50,7 +50,7 @@ impl Wire for Socket {
         }
     }
 
-    fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut OnDatagram<'_>) -> io::Result<usize> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let mut slices: Vec<_> = self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
         let filled = match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {

@@ -42,7 +42,7 @@ pub enum PacketState {
 
 /// The news that an ACK brings of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum AckOutcome {
     /// It was in flight.
     Arrived {
         /// Whether the acknowledged transmission was its last.
@@ -219,23 +219,23 @@ impl SentMap {
     /// Packet `seq`, which was sent, is acknowledged by feedback on a transmission that left at `sent_at`. If it is the
     /// oldest one, [`Self::advance`] must follow.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
+    pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
         if seq < self.base {
-            return Outcome::Known;
+            return AckOutcome::Known;
         }
         debug_assert!(seq < self.next, "a packet that was never sent cannot be acknowledged");
         let cell = self.cell(seq);
         self.set(seq, Cell::default());
         match cell.state() {
-            SentState::Acked => Outcome::Known,
+            SentState::Acked => AckOutcome::Known,
             SentState::First | SentState::Retransmitted => {
-                Outcome::Arrived { is_last: cell.left_at(sent_at) }
+                AckOutcome::Arrived { is_last: cell.left_at(sent_at) }
             }
             SentState::Lost => {
                 if let Some(losses) = &mut self.losses {
                     losses.packets -= 1;
                 }
-                Outcome::WasLost
+                AckOutcome::WasLost
             }
         }
     }

@@ -25,11 +25,11 @@ fn sent(packets: u32) -> SentMap {
     map
 }
 
-fn ack(map: &mut SentMap, seq: u32) -> Outcome {
+fn ack(map: &mut SentMap, seq: u32) -> AckOutcome {
     ack_of(map, seq, LATER)
 }
 
-fn ack_of(map: &mut SentMap, seq: u32, sent_at: Time) -> Outcome {
+fn ack_of(map: &mut SentMap, seq: u32, sent_at: Time) -> AckOutcome {
     let outcome = map.acknowledge(sent_at, seq);
     map.advance();
     outcome
@@ -42,13 +42,13 @@ fn timed_out(map: &mut SentMap, now: u64) -> Vec<u32> {
 #[test]
 fn acks_in_any_order_move_the_base_over_what_is_acknowledged() {
     let mut map = sent(4);
-    assert_eq!(ack_of(&mut map, 2, us(2)), Outcome::Arrived { is_last: true });
-    assert_eq!(ack_of(&mut map, 1, us(2)), Outcome::Arrived { is_last: false });
+    assert_eq!(ack_of(&mut map, 2, us(2)), AckOutcome::Arrived { is_last: true });
+    assert_eq!(ack_of(&mut map, 1, us(2)), AckOutcome::Arrived { is_last: false });
     assert_eq!(map.base(), 0);
-    assert_eq!(ack_of(&mut map, 0, us(0)), Outcome::Arrived { is_last: true });
+    assert_eq!(ack_of(&mut map, 0, us(0)), AckOutcome::Arrived { is_last: true });
     assert_eq!(map.base(), 3);
-    assert_eq!(ack(&mut map, 2), Outcome::Known);
-    assert_eq!(ack(&mut map, 1), Outcome::Known);
+    assert_eq!(ack(&mut map, 2), AckOutcome::Known);
+    assert_eq!(ack(&mut map, 1), AckOutcome::Known);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_late_packet_comes_with_its_last_send_time_and_entropy() {
 fn a_lost_packet_that_is_acknowledged_is_not_sent_again() {
     let mut map = sent(3);
     assert_eq!(timed_out(&mut map, 101), [0, 1]);
-    assert_eq!(ack(&mut map, 0), Outcome::WasLost);
+    assert_eq!(ack(&mut map, 0), AckOutcome::WasLost);
     assert_eq!(map.resend(us(102), 0), Some((1, 1)));
     assert_eq!(map.resend(us(102), 0), None);
     assert!(!map.has_lost());
@@ -167,7 +167,7 @@ fn send_times_are_exact_after_the_58_bits_wrap() {
     map.send_new(start + Duration::from_ps(1), 0);
     assert_eq!(map.deadline(start + RTO, RTO_POLICY), start + RTO);
     let [first, second] = [0, 1].map(|seq| map.acknowledge(start + Duration::from_ps(1), seq));
-    assert_eq!([first, second], [false, true].map(|is_last| Outcome::Arrived { is_last }));
+    assert_eq!([first, second], [false, true].map(|is_last| AckOutcome::Arrived { is_last }));
 }
 
 #[test]
@@ -175,11 +175,11 @@ fn the_ring_follows_the_window_down_and_forgets_nothing() {
     let mut map = sent(1000);
     assert_eq!(map.capacity(), 1024);
     for seq in 0..990 {
-        assert_eq!(ack_of(&mut map, seq, us(seq.into())), Outcome::Arrived { is_last: true });
+        assert_eq!(ack_of(&mut map, seq, us(seq.into())), AckOutcome::Arrived { is_last: true });
     }
     for seq in 1000..3000 {
         assert_eq!(map.send_new(us(seq), 7), seq as u32);
-        assert!(matches!(ack(&mut map, seq as u32 - 10), Outcome::Arrived { .. }));
+        assert!(matches!(ack(&mut map, seq as u32 - 10), AckOutcome::Arrived { .. }));
     }
     assert_eq!(map.capacity(), 32, "ten packets in flight, and one more at times");
     let lost: Vec<LostPacket> =
@@ -237,9 +237,9 @@ proptest! {
                     let seq = u32::from(pick) % map.next();
                     let (state, _, at) = model.packets[&seq];
                     let expected = match state {
-                        SentState::Acked => Outcome::Known,
-                        SentState::Lost => Outcome::WasLost,
-                        SentState::First | SentState::Retransmitted => Outcome::Arrived { is_last: wait > 0 },
+                        SentState::Acked => AckOutcome::Known,
+                        SentState::Lost => AckOutcome::WasLost,
+                        SentState::First | SentState::Retransmitted => AckOutcome::Arrived { is_last: wait > 0 },
                     };
                     let told_of = if wait > 0 { at } else { at + Duration::from_ps(1) };
                     prop_assert_eq!(ack_of(&mut map, seq, told_of), expected);
