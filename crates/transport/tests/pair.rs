@@ -75,14 +75,14 @@ fn segment(message: &[u8], block: &Block, start: u64) -> Vec<u8> {
 
 /// All parity of a block, each so long.
 fn parity(message: &[u8], block: &Block, len: usize) -> Vec<Vec<u8>> {
-    let pieces: Vec<_> =
+    let segments: Vec<_> =
         block.source.clone().step_by(MSS as usize).map(|start| segment(message, block, start)).collect();
-    let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+    let segments: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
     let mut parity = vec![vec![0; len]; block.shape.parity().into()];
     let mut out: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
     Code::new(block.shape.data().into(), block.shape.parity().into())
         .unwrap()
-        .encode(&pieces, &mut out)
+        .encode(&segments, &mut out)
         .unwrap();
     parity
 }
@@ -280,19 +280,20 @@ impl Pair {
         let first = block.number * u32::from(coded.shape.packets());
         let is_here = |i: usize| arrived[&flow].contains(&(first + i as u32));
         let message = incoming.get_mut(&flow).unwrap();
-        let mut pieces: Vec<Vec<u8>> =
+        let mut segments: Vec<Vec<u8>> =
             block.source.clone().step_by(MSS as usize).map(|start| segment(message, block, start)).collect();
         let of_parity = |i: usize| parity.get(&(flow, first + i as u32)).map(Vec::as_slice);
         let present: Vec<Option<&[u8]>> = (0..usize::from(block.shape.packets()))
-            .map(|i| if i < data { is_here(i).then(|| pieces[i].as_slice()) } else { of_parity(i) })
+            .map(|i| if i < data { is_here(i).then(|| segments[i].as_slice()) } else { of_parity(i) })
             .collect();
-        let mut lost: Vec<Vec<u8>> = (0..data).filter(|&i| !is_here(i)).map(|i| pieces[i].clone()).collect();
-        assert!(!lost.is_empty(), "pieces are missing");
+        let mut lost: Vec<Vec<u8>> =
+            (0..data).filter(|&i| !is_here(i)).map(|i| segments[i].clone()).collect();
+        assert!(!lost.is_empty(), "segments are missing");
         let mut out: Vec<&mut [u8]> = lost.iter_mut().map(Vec::as_mut_slice).collect();
         Code::new(data, block.shape.parity().into()).unwrap().reconstruct(&present, &mut out).unwrap();
-        let decoded = lost.iter().map(|piece| piece.len() as u64).sum();
-        (0..data).filter(|&i| !is_here(i)).zip(lost).for_each(|(i, lost)| pieces[i] = lost);
-        message[block.source.start as usize..block.source.end as usize].copy_from_slice(&pieces.concat());
+        let decoded = lost.iter().map(|segment| segment.len() as u64).sum();
+        (0..data).filter(|&i| !is_here(i)).zip(lost).for_each(|(i, lost)| segments[i] = lost);
+        message[block.source.start as usize..block.source.end as usize].copy_from_slice(&segments.concat());
         decoded
     }
 
@@ -714,15 +715,15 @@ fn rack_resends_a_hole_without_waiting_for_the_time_out() {
 }
 
 /// A flow of blocks of 8 + 2 packets, of which the channel takes what `lose` names, once.
-fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
+fn lossy_blocks(segments: u64, lose: impl Fn(u32) -> bool) -> Pair {
     let mut pair = Pair::new(Channel::default(), 1);
-    let packets = pieces + pieces.div_ceil(8) * 2;
+    let packets = segments + segments.div_ceil(8) * 2;
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
     let recovery = RecoveryConfig { rto, backoff: false, policy: RecoveryPolicy::PerPacketRto };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
-    pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
+    pair.submit(0, 0, segments * MSS, &Arc::new(scheme));
     pair.run();
     pair.assert_all_delivered();
     pair
@@ -731,19 +732,19 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
 proptest! {
     #[test]
     fn blocks_that_lose_as_much_as_their_parity_need_no_retransmission(
-        pieces in 1_u64..80, losses in prop::collection::vec((0_u32..10, 0_u32..10), 12),
+        segments in 1_u64..80, losses in prop::collection::vec((0_u32..10, 0_u32..10), 12),
     ) {
         // Of each block up to two packets, by their place; places beyond a short block take nothing.
         let lose = |seq: u32| {
             let (a, b) = losses[seq as usize / 10];
             [a, b].contains(&(seq % 10))
         };
-        let pair = lossy_blocks(pieces, lose);
+        let pair = lossy_blocks(segments, lose);
         let counters = pair.hosts[0].finished[0].counters;
         prop_assert_eq!((counters.retransmitted_packets, counters.timeouts, counters.nacks), (0, 0, 0));
-        prop_assert_eq!((counters.blocks, counters.blocks_undecodable), (pieces.div_ceil(8), 0));
-        let sources = |block: u64| 8.min(pieces - block * 8);
-        let decoded = (0..pieces.div_ceil(8)).filter(|&block| {
+        prop_assert_eq!((counters.blocks, counters.blocks_undecodable), (segments.div_ceil(8), 0));
+        let sources = |block: u64| 8.min(segments - block * 8);
+        let decoded = (0..segments.div_ceil(8)).filter(|&block| {
             (0..sources(block)).any(|place| lose((block * 10 + place) as u32))
         });
         prop_assert_eq!(pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap().counters.blocks_repaired, decoded.count() as u64);

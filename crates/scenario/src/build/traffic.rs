@@ -43,8 +43,8 @@ pub(super) fn too_large(
     let payload = given(scenario.transport.payload);
     let most = |flow: &Flow| {
         let most = u64::from(u32::MAX - 1);
-        let pieces = |shape: Shape| most / u64::from(shape.packets()) * u64::from(shape.data());
-        payload * shape(flow).map_or(most, pieces)
+        let segments = |shape: Shape| most / u64::from(shape.packets()) * u64::from(shape.data());
+        payload * shape(flow).map_or(most, segments)
     };
     let large = all.flows.iter().find(|flow| flow.size > most(flow));
     large.map_or(Ok(()), |flow| {

@@ -174,10 +174,10 @@ impl Layout {
     /// of more than 2^32 - 1 packets.
     #[must_use]
     pub fn of_message(size: Bytes, mss: Bytes, shape: Shape) -> Option<Self> {
-        let pieces = size.segments(mss);
-        let blocks = pieces.div_ceil(u64::from(shape.data()));
-        let packets = u32::try_from(pieces + blocks * u64::from(shape.parity())).ok()?;
-        let last_len = u16::try_from((size - mss * pieces.checked_sub(1)?).get()).ok()?;
+        let segments = size.segments(mss);
+        let blocks = segments.div_ceil(u64::from(shape.data()));
+        let packets = u32::try_from(segments + blocks * u64::from(shape.parity())).ok()?;
+        let last_len = u16::try_from((size - mss * segments.checked_sub(1)?).get()).ok()?;
         Some(Self { shape, last_len, mss: u16::try_from(mss.get()).ok()?, packets })
     }
 
@@ -354,7 +354,7 @@ mod tests {
     #[test]
     fn the_last_block_carries_what_is_left_and_all_of_its_parity() {
         let layout = layout(19_500, 8, 2);
-        assert_eq!((layout.packets(), layout.blocks()), (26, 3), "20 pieces: 8 + 2, 8 + 2, 4 + 2");
+        assert_eq!((layout.packets(), layout.blocks()), (26, 3), "20 segments: 8 + 2, 8 + 2, 4 + 2");
         assert_eq!((layout.packets_of(2), layout.sources_of(2)), (20..26, 20..24));
         assert_eq!(layout.payload(23), Payload::Source(19_000..19_500));
         let block = Block { number: 2, shape: shape(4, 2), source: 16_000..19_500 };
@@ -377,9 +377,9 @@ mod tests {
             assert_eq!(of(packets, last_len), None, "{packets} {last_len}");
         }
         assert_eq!(Layout::of_message(Bytes::ZERO, MSS, shape(8, 2)), None);
-        let pieces = u64::from(u32::MAX) / 10 * 8;
-        assert!(Layout::of_message(MSS * pieces, MSS, shape(8, 2)).is_some());
-        assert_eq!(Layout::of_message(MSS * (pieces + 8), MSS, shape(8, 2)), None);
+        let segments = u64::from(u32::MAX) / 10 * 8;
+        assert!(Layout::of_message(MSS * segments, MSS, shape(8, 2)).is_some());
+        assert_eq!(Layout::of_message(MSS * (segments + 8), MSS, shape(8, 2)), None);
     }
 
     proptest! {

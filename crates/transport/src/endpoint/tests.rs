@@ -257,7 +257,7 @@ fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
     assert_eq!(repaired(&endpoint), 2);
     assert_eq!(endpoint.handle_packet(us(4), &coded(3)), None);
-    assert_eq!(repaired(&endpoint), 1, "piece 3 was only late");
+    assert_eq!(repaired(&endpoint), 1, "segment 3 was only delayed");
     take_all(&mut endpoint, us(5), [4, 8, 9]);
     assert_eq!(
         (repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().counters.arrived_packets),
