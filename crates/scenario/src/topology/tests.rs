@@ -143,7 +143,7 @@ fn wrong_links_and_groups_are_refused_where_they_stand() {
         (
             TWO.split("[[link]]\na = 's0'").next().unwrap().into(),
             "1:1: node[0]: ",
-            &["no way leads from host0 to host2"],
+            &["no path leads from host0 to host2"],
         ),
         (TWO.replace("host[", "host1["), "1:1: node[0]: ", &["host10 is host 0", "call it host0"]),
         (format!("{site}{sited}"), "3:1: site[1]: ", &["without hosts"]),
