@@ -179,7 +179,7 @@ impl<W: Write> QlogWriter<W> {
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
         let (number, frame) = match header {
             Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.segment(data)),
-            Header::Feedback(feedback) => (None, word(feedback)),
+            Header::Feedback(feedback) => (None, feedback_frame(feedback)),
             header => unreachable!("no frame has a place for {header:?}"),
         };
         let mut header = json!({ "packet_type": "1RTT" });
@@ -250,7 +250,7 @@ fn lost(packet: u32, reason: Reason) -> Value {
 }
 
 /// The frame for a receiver's feedback.
-fn word(feedback: &Feedback) -> Value {
+fn feedback_frame(feedback: &Feedback) -> Value {
     let Feedback { seq, cumulative, fate, .. } = *feedback;
     match fate {
         Fate::Arrived { ecn_ce, block_complete, .. } => {

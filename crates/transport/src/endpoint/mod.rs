@@ -168,7 +168,7 @@ impl Endpoint {
         self.senders.find(flow).is_some_and(|(_, live)| live.sender.to() == from)
     }
 
-    /// Word from the receiver of its flow.
+    /// Feedback from the receiver of its flow.
     #[inline(always)]
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         // News of a flow that has finished says nothing new.

@@ -150,9 +150,9 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
     assert!(endpoint.handle_packet(us(2), &data(0, 2, 4096)).is_some());
     assert_eq!(endpoint.handle_packet(us(3), &trimmed(1, 2, 100)), None);
     assert_eq!(endpoint.poll_event(), None);
-    let answers = send_all(&mut endpoint, us(3));
-    assert_eq!(nacks(&answers), [(1, 0), (1, 1)]);
-    assert!(answers.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
+    let replies = send_all(&mut endpoint, us(3));
+    assert_eq!(nacks(&replies), [(1, 0), (1, 1)]);
+    assert!(replies.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
     let view = endpoint.receiver(FlowId(9)).unwrap();
     assert_eq!((view.counters.arrived_packets, view.counters.trimmed_packets), (1, 2));
     assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));

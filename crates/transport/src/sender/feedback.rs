@@ -18,7 +18,7 @@ struct WireAck {
 }
 
 impl Sender {
-    /// Word from the receiver arrived. Returns whether the next time-out may run out earlier than before.
+    /// Feedback from the receiver arrived. Returns whether the next time-out may run out earlier than before.
     #[inline(always)]
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
@@ -60,7 +60,7 @@ impl Sender {
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
-        let heard = || congestion::Ack {
+        let ack_event = || congestion::Ack {
             now,
             bytes_acked,
             ecn_ce: ack.ecn_ce,
@@ -71,7 +71,7 @@ impl Sender {
             at_send,
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
-        control.dispatch_ack(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
+        control.dispatch_ack(ack_event, |decision| keep(decision, cwnd, pacing_rate, wants));
         if self.wants.feedback() {
             let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
             self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);

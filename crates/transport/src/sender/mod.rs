@@ -101,14 +101,14 @@ impl Sender {
         let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&control, &balancer, layout.is_some());
         let cold = ColdState::new(now, route, control.wants_send_record(), layout);
-        let hears = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
+        let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
             to: *to,
             packets,
             last_len: last.get() as u16,
             profile: 0,
-            wants: wants.acks_if(hears).timer_if(next_timer.is_some()),
+            wants: wants.acks_if(wants_acks).timer_if(next_timer.is_some()),
             cold,
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
@@ -261,9 +261,9 @@ impl Sender {
     #[inline(always)]
     fn transmit_one<const SLOW: bool>(&mut self, now: Time, to: impl Take) -> Time {
         let entropy = self.balancer.entropy(now, &mut self.random);
-        let again = if SLOW && self.sent.has_lost() { self.resend(now, entropy) } else { None };
-        let retransmission = again.is_some();
-        let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
+        let resent = if SLOW && self.sent.has_lost() { self.resend(now, entropy) } else { None };
+        let retransmission = resent.is_some();
+        let (seq, timeouts) = resent.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
         let len = self.len(seq);
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;

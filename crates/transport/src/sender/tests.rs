@@ -494,7 +494,7 @@ fn the_control_s_timer_comes_when_it_asked_and_not_before() {
     bench.sender.on_control_timer(us(49));
     bench.sender.on_control_timer(us(50));
     assert_eq!(bench.log.lock().unwrap().timers, [us(50)]);
-    assert_eq!(bench.sender.control_timer(), None, "the script asks for the past again, which is not heard");
+    assert_eq!(bench.sender.control_timer(), None, "the script asks for the past again, which is ignored");
 }
 
 #[test]

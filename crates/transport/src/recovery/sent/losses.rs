@@ -136,12 +136,12 @@ impl SentMap {
         timeouts
     }
 
-    /// Takes the first out of the line of lost packets; it may have been acknowledged since.
+    /// Takes the first out of the retransmit queue; it may have been acknowledged since.
     pub(crate) fn pop_retransmit(&mut self) -> Option<u32> {
         self.losses.as_mut()?.retransmit_queue.pop_front()
     }
 
-    /// Empties the retransmit_queue: none of the packets lost so far is to leave again for itself.
+    /// Empties the retransmit queue: none of the packets lost so far is to leave again for itself.
     pub(crate) fn clear_retransmits(&mut self) {
         if let Some(losses) = &mut self.losses {
             losses.retransmit_queue.clear();
