@@ -151,7 +151,7 @@ impl<W: Wire> Driver<W> {
     /// Where peers find it.
     ///
     /// # Errors
-    /// What the wire says.
+    /// The error of the wire.
     pub fn address(&self) -> Result<SocketAddr, DriverError> {
         Ok(self.wire.address()?)
     }
@@ -179,7 +179,7 @@ impl<W: Wire> Driver<W> {
     /// Gives how long there is nothing to do unless a datagram arrives; `None`: for ever.
     ///
     /// # Errors
-    /// What the wire says, or a peer whose blocks contradict themselves.
+    /// The error of the wire, or a peer whose blocks contradict themselves.
     pub fn poll(&mut self) -> Result<Option<Duration>, DriverError> {
         let Self { wire, host, .. } = self;
         let mut problem = Ok(());

@@ -23,7 +23,7 @@ impl Socket {
     /// Binds a socket; port 0: the system chooses one.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
