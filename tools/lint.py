@@ -1,14 +1,16 @@
 """Lints that clippy and rustfmt have no rule for. Prints FILE:LINE for each finding; ends with 1 if there is one.
 
-usage: lint.py [sizes] [words] [jargon] [comments]     all four where none is named
+usage: lint.py [sizes] [words] [jargon] [comments] [homonyms]     all five where none is named
 
 sizes      a file of more than 500 lines before its tests, a function of more than 80 lines (Rust and Python, without
            tests and docstrings)
 words      a name that tools/words.toml refuses
 jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
 comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
+homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
 """
 import ast
+import collections
 import fnmatch
 import pathlib
 import re
@@ -106,20 +108,42 @@ def comments(path, source):
         above = line
 
 
-LINTS = {lint.__name__: lint for lint in (sizes, words, jargon, comments)}
+def homonyms(sources):
+    tests = [module for path, source in sources.items() for module in rust_source.test_modules(path, source)]
+    definitions = collections.defaultdict(list)
+    for path, source in sources.items():
+        crate, in_crate, _ = path.partition("/src/")
+        own_tests = is_test(path) or any(f"{path.removesuffix('.rs')}/".startswith(f"{module}/") for module in tests)
+        if not in_crate or own_tests or not path.endswith(".rs"):
+            continue
+        before = rust_source.before_tests(source)
+        for name, line in rust_source.types(rust_source.blanked(source)):
+            if line <= before and f"{crate}:{name}" not in WORDS["homonyms"]["except"]:
+                definitions[crate, name].append((path, line))
+    for (crate, name), places in definitions.items():
+        for path, line in places if len(places) > 1 else []:
+            yield path, line, f"{name}: one of {len(places)} types of this name in {crate}"
+
+
+def of_each(lint):
+    """A lint of one file, for all files."""
+    return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
+
+
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments)} | {"homonyms": homonyms}
 
 
 def main(*names):
     if unknown := set(names) - set(LINTS):
         sys.exit(f"no lint is called {', '.join(sorted(unknown))}; there are {', '.join(LINTS)}")
     listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    paths = sorted(path for path in listed.stdout.split() if (ROOT / path).is_file())
+    sources = {path: (ROOT / path).read_text() for path in paths}
     count = 0
-    for path in sorted(path for path in listed.stdout.split() if (ROOT / path).is_file()):
-        source = (ROOT / path).read_text()
-        for name in names or LINTS:
-            for line, what in LINTS[name](path, source):
-                print(f"{path}:{line}: {name}: {what}")
-                count += 1
+    for name in names or LINTS:
+        for path, line, what in LINTS[name](sources):
+            print(f"{path}:{line}: {name}: {what}")
+            count += 1
     if count:
         sys.exit(f"{count} findings")
 

@@ -69,6 +69,35 @@ class Text(unittest.TestCase):
         self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3])
 
 
+class Homonyms(unittest.TestCase):
+    def found(self, **sources):
+        """The definitions refused in files, by their names under `crates/a/`; `__` is a slash."""
+        files = {f"crates/a/{path.replace('__', '/')}.rs": source for path, source in sources.items()}
+        return [(path.removeprefix("crates/a/"), line) for path, line, _ in lint.homonyms(files)]
+
+    def test_two_types_of_one_name_are_found_whatever_their_kind(self):
+        for other in ("enum Shape {}", "pub(crate) trait Shape {}", "pub type Shape = u8;", "macro_rules! m { () => { struct Shape; } }"):
+            self.assertEqual(self.found(src__b="struct Shape;", src__c=f"// a file\n{other}"), [("src/b.rs", 1), ("src/c.rs", 2)])
+
+    def test_other_names_and_other_crates_pass(self):
+        self.assertEqual(self.found(src__b="struct Shape;", src__c="struct Shapes; use b::Shape; const SHAPE: u8 = 1;"), [])
+        files = {f"crates/{crate}/src/b.rs": "struct Shape;" for crate in ("a", "b")}
+        self.assertEqual(list(lint.homonyms(files)), [])
+
+    def test_associated_types_pass(self):
+        traits = "trait Node {\n    type Shape;\n}\nimpl Node for A {\n    type Shape = B;\n}\nimpl Node for B {\n    type Shape = A;\n}\n"
+        self.assertEqual(self.found(src__b=traits + "struct Shape;"), [])
+
+    def test_tests_pass(self):
+        source = "struct Shape;\n#[cfg(test)]\nmod tests {\n    struct Shape;\n}\n"
+        self.assertEqual(self.found(src__b=source, tests__b=source, examples__b=source, src__b__tests=source), [])
+        for where in ("src__c__bench", "src__c__bench__mod", "src__c__bench__more"):
+            sources = {"src__b": "struct Shape;", "src__c__mod": "#[cfg(test)]\npub(crate) mod bench;\nfn run() {}", where: "struct Shape;"}
+            self.assertEqual(self.found(**sources), [])
+            sources["src__c__mod"] = "mod bench;"
+            self.assertEqual(len(self.found(**sources)), 2)
+
+
 class Source(unittest.TestCase):
     def test_lifetimes_are_no_characters_and_comments_may_hold_quotes(self):
         code = rust_source.blanked("fn a<'a>(x: &'a str) -> &'a str { x } // it's\nfn b() {}")

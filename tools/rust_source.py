@@ -1,4 +1,5 @@
 """As much of Rust as the lints need: source without comments and text, and the names that it declares."""
+import pathlib
 import re
 
 # Longest first: a raw string may hold quotes, a lifetime is no character.
@@ -75,6 +76,24 @@ def declarations(code):
                 yield "variant" if kind == "enum" else "field", part[1], line_of(code, span[0] + 1 + part.start(1))
 
 
+def types(code):
+    """(name, line) of every type and trait of blanked code. Associated types are left out: they are named by their trait."""
+    inside = [body(code, found.end()) for found in re.finditer(r"^\s*(?:pub\S* )?(?:unsafe )?(?:impl|trait)\b", code, re.M)]
+    inside = [(line_of(code, span[0]), line_of(code, span[1] - 1)) for span in inside if span]
+    for kind, name, line in declarations(code):
+        is_associated = kind == "type" and any(first <= line <= last for first, last in inside)
+        if kind in ("struct", "enum", "union", "trait", "type") and not is_associated:
+            yield name, line
+
+
+def test_modules(path, source):
+    """The modules that a file declares for tests alone, as paths without `.rs`."""
+    path = pathlib.PurePath(path)
+    folder = path.parent if path.name in ("mod.rs", "lib.rs", "main.rs") else path.with_suffix("")
+    declared = r"^\s*#\[cfg\((?:all\()?test\b[^\n]*\n(?:\s*#\[[^\n]*\n)*\s*(?:pub\S* )?mod (\w+);"
+    return [str(folder / name) for name in re.findall(declared, source, re.M)]
+
+
 def functions(code):
     """(name, first line, number of lines) of every function with a body."""
     for found in re.finditer(r"\bfn\s+(?:r#)?([A-Za-z_]\w*)", code):
@@ -85,6 +104,6 @@ def functions(code):
 
 
 def before_tests(source):
-    """The number of lines before a file's own tests."""
-    found = re.search(r"^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*mod \w+ ?[{;]", source, re.M)
-    return line_of(source, found.start()) - 1 if found else source.count("\n")
+    """The number of lines before a file's own tests, which stand last."""
+    found = re.search(r"^#\[cfg\(test\)\]\n(?:#\[[^\n]*\n)*(?:pub\S* )?mod \w+(?: \{|;\s*\Z)", source, re.M)
+    return line_of(source, found.start()) - 1 if found else len(source.splitlines())

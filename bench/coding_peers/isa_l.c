@@ -1,4 +1,4 @@
-/* ISA-L under the conditions of `farspan bench coding`: the same codes, piece size, working sets, batches and medians. Prints one
+/* ISA-L under the conditions of `farspan bench coding`: the same codes, segment size, working sets, batches and medians. Prints one
  * JSON document of the same form; `decode_planned_bytes_per_s` keeps the inverted matrix, `decode_bytes_per_s` inverts it for each
  * block. Compiled and run by run.py. */
 #define _GNU_SOURCE
@@ -32,20 +32,20 @@ static int ascending(const void *a, const void *b)
     return (d > 0) - (d < 0);
 }
 
-static void pointers(const Code *c, unsigned char *block, unsigned char **pieces)
+static void pointers(const Code *c, unsigned char *block, unsigned char **segments)
 {
     for (int i = 0; i < c->x + c->y; i++)
-        pieces[i] = block + (size_t)i * SHARD;
+        segments[i] = block + (size_t)i * SHARD;
 }
 
 static void encode(Code *c, unsigned char *block)
 {
-    unsigned char *pieces[MOST];
-    pointers(c, block, pieces);
-    ec_encode_data(SHARD, c->x, c->y, c->tables, pieces, pieces + c->x);
+    unsigned char *segments[MOST];
+    pointers(c, block, segments);
+    ec_encode_data(SHARD, c->x, c->y, c->tables, segments, segments + c->x);
 }
 
-/* The first pieces are lost: the rest of the data and as much parity are read. */
+/* The first segments are lost: the rest of the data and as much parity are read. */
 static void make_plan(Code *c)
 {
     unsigned char rows[MOST * MOST], inverse[MOST * MOST];
@@ -57,9 +57,9 @@ static void make_plan(Code *c)
 
 static void decode_planned(Code *c, unsigned char *block)
 {
-    unsigned char *pieces[MOST];
-    pointers(c, block, pieces);
-    ec_encode_data(SHARD, c->x, c->losses, c->plan, pieces + c->losses, pieces);
+    unsigned char *segments[MOST];
+    pointers(c, block, segments);
+    ec_encode_data(SHARD, c->x, c->losses, c->plan, segments + c->losses, segments);
 }
 
 static void decode(Code *c, unsigned char *block)

@@ -1,4 +1,4 @@
-//! reed-solomon-erasure under the conditions of `farspan bench coding`: the same codes, piece size, working sets, batches and
+//! reed-solomon-erasure under the conditions of `farspan bench coding`: the same codes, segment size, working sets, batches and
 //! medians. Prints one JSON document of the same form. The crate keeps inverted matrices in a cache of its own. Compiled and
 //! run by run.py.
 
@@ -55,11 +55,11 @@ fn main() {
             memory[..losses * SHARD].fill(0);
             let mut blocks: Vec<Vec<(&mut [u8], bool)>> = memory
                 .chunks_exact_mut(block)
-                .map(|block| block.chunks_mut(SHARD).map(|piece| (piece, true)).collect())
+                .map(|block| block.chunks_mut(SHARD).map(|segment| (segment, true)).collect())
                 .collect();
-            let decoded = rate(x, &mut blocks, |pieces| {
-                pieces[..losses].iter_mut().for_each(|(_, is_there)| *is_there = false);
-                code.reconstruct_data(black_box(pieces)).unwrap();
+            let decoded = rate(x, &mut blocks, |segments| {
+                segments[..losses].iter_mut().for_each(|(_, is_there)| *is_there = false);
+                code.reconstruct_data(black_box(segments)).unwrap();
             });
             assert!(memory[..losses * SHARD] == lost);
             rows.push(format!(

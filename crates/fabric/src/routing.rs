@@ -172,18 +172,18 @@ impl Routes {
                 continue;
             }
             // Depth first: the switches on the path, each with its successors that are still to be visited.
-            let mut way = alloc::vec![(first, next(first))];
-            while let Some((node, ahead)) = way.last_mut() {
-                let Some(to) = ahead.pop() else {
+            let mut path = alloc::vec![(first, next(first))];
+            while let Some((node, next_hops)) = path.last_mut() {
+                let Some(to) = next_hops.pop() else {
                     done[node.index()] = true;
-                    way.pop();
+                    path.pop();
                     continue;
                 };
-                if let Some(at) = way.iter().position(|(node, _)| *node == to) {
-                    return Some(way[at..].iter().map(|(node, _)| *node).collect());
+                if let Some(at) = path.iter().position(|(node, _)| *node == to) {
+                    return Some(path[at..].iter().map(|(node, _)| *node).collect());
                 }
                 if !done[to.index()] {
-                    way.push((to, next(to)));
+                    path.push((to, next(to)));
                 }
             }
         }

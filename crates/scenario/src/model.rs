@@ -9,7 +9,10 @@ use crate::value::{
     PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim,
     WorkloadKind,
 };
-use farspan_transport::{Class, WindowCheck, balance, coding, congestion};
+use farspan_transport::balance::{self, BalanceConfig};
+use farspan_transport::coding::{self, CodingConfig};
+use farspan_transport::congestion::{self, CongestionConfig};
+use farspan_transport::{Class, WindowCheck};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -307,8 +310,8 @@ pub struct Workload {
     /// Collectives: whether an iteration begins only when all ranks of all groups have ended the one before. Default:
     /// true if there is more than one.
     pub barrier: Option<bool>,
-    /// Flows, and collectives with a barrier: how long word takes to another host that a flow has ended for which others
-    /// wait: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.
+    /// Flows, and collectives with a barrier: how long a notification takes to another host that a flow has ended for
+    /// which others wait: "lookahead" (the shortest delay of a link) or a time. Default: lookahead.
     pub trigger_delay: Option<TriggerDelay>,
 }
 
@@ -387,12 +390,12 @@ fn part_schema(names: &[&str], table: &Schema) -> Schema {
 }
 
 fn congestion_schema(generator: &mut SchemaGenerator) -> Schema {
-    part_schema(congestion::NAMES, &generator.subschema_for::<congestion::Config>())
+    part_schema(congestion::NAMES, &generator.subschema_for::<CongestionConfig>())
 }
 
 fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
     let names = [&["scheme"], balance::NAMES].concat();
-    part_schema(&names, &generator.subschema_for::<balance::Config>())
+    part_schema(&names, &generator.subschema_for::<BalanceConfig>())
 }
 
 fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
@@ -408,7 +411,7 @@ fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn coding_schema(generator: &mut SchemaGenerator) -> Schema {
-    part_schema(coding::NAMES, &generator.subschema_for::<coding::Config>())
+    part_schema(coding::NAMES, &generator.subschema_for::<CodingConfig>())
 }
 
 fn class_schema(_: &mut SchemaGenerator) -> Schema {

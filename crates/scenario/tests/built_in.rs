@@ -353,8 +353,9 @@ fn the_paper_profile_is_what_the_controls_take_by_default() {
     for name in ["unocc", "dctcp", "mprdma", "bbr"] {
         let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
         let part = resolved.scenario().scheme.intra.congestion.clone().unwrap();
-        let written: farspan_transport::congestion::Config = toml::Value::Table(part.0).try_into().unwrap();
-        assert_eq!(written, farspan_transport::congestion::Config::by_name(name).unwrap());
+        let written: farspan_transport::congestion::CongestionConfig =
+            toml::Value::Table(part.0).try_into().unwrap();
+        assert_eq!(written, farspan_transport::congestion::CongestionConfig::by_name(name).unwrap());
     }
 }
 

@@ -1,6 +1,6 @@
 //! The specification of a run.
 
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -193,7 +193,7 @@ pub struct Spec {
     /// How the ports are built that differ from those of their tier.
     pub own_ports: BTreeMap<PortId, Arc<PortConfig>>,
     /// State that the ports of each switch share.
-    pub shared: shared::Config,
+    pub shared: SharedConfig,
     /// The messages, by flow id.
     pub flows: Vec<Flow>,
     /// The triggers that make some flows wait for others.

@@ -15,7 +15,7 @@ use crate::outcome::{Amount, Outcome, PortOutcome, Sample, Totals, Traced};
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::{self, SharedConfig};
 use farspan_fabric::{
     NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
 };
@@ -62,7 +62,7 @@ impl World {
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
                 let changes =
-                    |id| spec.shared != shared::Config::None || changes.iter().any(|&(_, port)| port == id);
+                    |id| spec.shared != SharedConfig::None || changes.iter().any(|&(_, port)| port == id);
                 let port = |id| {
                     (models.port(spec, PortId(id), changes(PortId(id))), executor.map.channels[id as usize])
                 };

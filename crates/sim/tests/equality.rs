@@ -10,7 +10,7 @@ mod random;
 #[path = "common/worlds.rs"]
 mod worlds;
 
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::SharedConfig;
 use random::{FEATURES, features, random_spec, shared_spec};
 use std::collections::BTreeMap;
 
@@ -50,9 +50,9 @@ fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
     for seed in 0..120 {
         let spec = shared_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
-        let without = farspan_sim::Spec { shared: shared::Config::None, ..spec.clone() };
+        let without = farspan_sim::Spec { shared: SharedConfig::None, ..spec.clone() };
         let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
-        let kind = usize::from(matches!(spec.shared, shared::Config::Pause(_)));
+        let kind = usize::from(matches!(spec.shared, SharedConfig::Pause(_)));
         worlds[kind] += 1;
         differ[kind] += usize::from(outcome.packet_digest != without.packet_digest);
     }

@@ -6,7 +6,7 @@ use common::*;
 use farspan_fabric::Marker;
 use farspan_sim::{EngineKind, Outcome, Spec};
 use farspan_transport::WindowCheck;
-use farspan_transport::recovery::{Policy, Rto};
+use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_units::{Bytes, Duration, Purpose, Random, Rate, Time};
 use proptest::prelude::*;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
     chosen.recovery.rto =
         [Rto::Path, Rto::Rfc6298 { min }, Rto::Fixed(Duration::from_us(300))][seed as usize % 3];
     chosen.recovery.backoff = seed.is_multiple_of(2);
-    chosen.recovery.policy = [Policy::PerPacket, Policy::Rack][seed as usize / 3 % 2];
+    chosen.recovery.policy = [RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack][seed as usize / 3 % 2];
     chosen.window_check = [WindowCheck::Below, WindowCheck::Fits][seed as usize / 6 % 2];
     let network = two_sites(4, Duration::from_us(60));
     let mut spec = spec(network, ports(Bytes::new(60_000), &[red]), &Arc::new(chosen), flows);

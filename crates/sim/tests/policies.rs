@@ -10,14 +10,14 @@ use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
 use farspan_sim::{Flow, Outcome, Spec};
 use farspan_trace::FlowOutcome;
-use farspan_transport::ack::{self, every_second};
-use farspan_transport::recovery::{Policy, Rto};
+use farspan_transport::ack::{AckConfig, every_second};
+use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 
 /// A scheme with this ACK policy, whose time-outs are far away.
-fn acknowledged(acks: ack::Config) -> Arc<Scheme> {
+fn acknowledged(acks: AckConfig) -> Arc<Scheme> {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
     scheme.profile = FlowProfile { acks };
     scheme.recovery.rto = Rto::Fixed(Duration::from_ms(50));
@@ -25,7 +25,7 @@ fn acknowledged(acks: ack::Config) -> Arc<Scheme> {
 }
 
 fn every_second(us: u64) -> Arc<Scheme> {
-    acknowledged(ack::Config::EverySecond(every_second::Config { delay: Duration::from_us(us) }))
+    acknowledged(AckConfig::EverySecond(every_second::EverySecondConfig { delay: Duration::from_us(us) }))
 }
 
 /// Flows between two sites and inside one.
@@ -46,7 +46,7 @@ fn acks(outcome: &Outcome) -> u64 {
 
 #[test]
 fn a_receiver_that_answers_every_second_packet_sends_half_the_acks() {
-    let each = acknowledged(ack::Config::default());
+    let each = acknowledged(AckConfig::default());
     assert_eq!(acks(&run(&across(&each, &each, 100))), 300);
     assert_eq!(acks(&run(&across(&every_second(10), &every_second(10), 100))), 150);
     assert_eq!(acks(&run(&across(&each, &every_second(10), 100))), 200, "of flows between sites alone");
@@ -68,7 +68,7 @@ fn an_ack_that_is_held_leaves_when_its_time_has_come() {
 }
 
 /// A flow of 100 packets, sent at once, of which the link in the middle takes the last ones.
-fn lost_tail(policy: Policy) -> Spec {
+fn lost_tail(policy: RecoveryPolicy) -> Spec {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
     (scheme.recovery.policy, scheme.recovery.rto) = (policy, Rto::Fixed(Duration::from_us(500)));
     let network = dumbbell(Rate::from_gbps(100));
@@ -93,7 +93,7 @@ fn lost_tail(policy: Policy) -> Spec {
 
 #[test]
 fn a_lost_tail_comes_back_by_the_one_timer_which_acks_have_restarted() {
-    let [each, one] = [Policy::PerPacket, Policy::SingleTimer].map(|policy| {
+    let [each, one] = [RecoveryPolicy::PerPacketRto, RecoveryPolicy::SingleTimer].map(|policy| {
         let spec = lost_tail(policy);
         assert_eq!(spec.flows[0].src, HostId(0));
         let outcome = run(&spec);
@@ -121,7 +121,9 @@ fn random_worlds_with_these_policies_come_out_equal_under_every_engine() {
         fewer += u32::from(totals.control_sent.packets * 10 < arrived * 9);
         let by_one_timer = |flow: &&FlowOutcome| {
             let recovery = &spec.scheme(flow.class).recovery;
-            recovery.policy == Policy::SingleTimer && flow.sender.timeouts > 0 && flow.finish.is_some()
+            recovery.policy == RecoveryPolicy::SingleTimer
+                && flow.sender.timeouts > 0
+                && flow.finish.is_some()
         };
         single += u32::from(outcome.flows.iter().any(|flow| by_one_timer(&flow)));
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use farspan_fabric::Network;
-use farspan_fabric::switch::shared::{self, pause, pool};
+use farspan_fabric::switch::shared::{SharedConfig, pause, pool};
 use farspan_fabric::topology::{Graph, GraphLink, GraphNode};
 use farspan_sim::{InitialWindow, Outcome, Spec, Trace};
 use farspan_units::{Bytes, Duration, PortId, Rate, Time};
@@ -14,7 +14,7 @@ const MTU: Bytes = Bytes::new(4160);
 const PACKET: Duration = Duration::from_ps(332_800);
 
 /// Flows of so many packets over a network, all sent at once.
-fn burst(network: Network, flows: &[(u32, u32, u64)], shared: shared::Config) -> Spec {
+fn burst(network: Network, flows: &[(u32, u32, u64)], shared: SharedConfig) -> Spec {
     let scheme = scheme(control("fixed_window"), "ecmp");
     let flows = flows.iter().map(|&(src, dst, packets)| flow(src, dst, MSS * packets, Time::ZERO)).collect();
     let mut spec = spec(network, ports(Bytes::new(1 << 20), &[]), &scheme, flows);
@@ -37,10 +37,10 @@ fn a_full_pool_drops_at_another_port() {
         let outcome = run(&spec);
         [dropped(&spec, &outcome, "tor0->host1#0"), dropped(&spec, &outcome, "tor0->host3#0")]
     };
-    assert_eq!(run(shared::Config::None), [0, 0]);
-    let [at_the_full_port, at_the_other] = run(shared::Config::Pool(pool::Config { size: MTU * 10 }));
+    assert_eq!(run(SharedConfig::None), [0, 0]);
+    let [at_the_full_port, at_the_other] = run(SharedConfig::Pool(pool::PoolConfig { size: MTU * 10 }));
     assert!(at_the_full_port > 10 && at_the_other > 10, "{at_the_full_port}, {at_the_other}");
-    assert_eq!(run(shared::Config::Pool(pool::Config { size: MTU * 200 })), [0, 0]);
+    assert_eq!(run(SharedConfig::Pool(pool::PoolConfig { size: MTU * 200 })), [0, 0]);
 }
 
 /// A flow over two switches to a host at half the rate, the link between the switches as long as `delay`,
@@ -59,8 +59,8 @@ fn chain(delay: Duration, pauses: bool) -> (Spec, PortId) {
     for link in network.links.iter_mut().filter(|link| link.to.0 == receiver) {
         link.rate = Rate::from_gbps(50);
     }
-    let pause = pause::Config { pause_above: MTU * 8, resume_at: MTU * 2 };
-    let shared = if pauses { shared::Config::Pause(pause) } else { shared::Config::None };
+    let pause = pause::PauseConfig { pause_above: MTU * 8, resume_at: MTU * 2 };
+    let shared = if pauses { SharedConfig::Pause(pause) } else { SharedConfig::None };
     let mut spec = burst(network, &[(0, receiver, 60)], shared);
     spec.trace = Trace { ports: vec![port], ..Trace::default() };
     (spec, port)
@@ -93,7 +93,7 @@ fn what_a_closed_gate_holds_is_not_lost_and_all_of_it_arrives() {
     let flow = &outcome.flows[0];
     assert!(flow.finish.is_some() && flow.dropped_packets == 0 && !outcome.is_held);
     let largest = outcome.ports.iter().map(|port| port.max_queue).max();
-    assert!(largest < Some(MTU * 30), "{largest:?}: the queue stays at the switch that was told to wait");
+    assert!(largest < Some(MTU * 30), "{largest:?}: the queue stays at the switch that was paused");
 }
 
 /// Switches in a ring, a host at each of them, all links alike.
@@ -114,10 +114,10 @@ fn switches_that_pause_each_other_around_a_ring_end_the_run_as_held() {
     // Each link between switches carries two flows, and waits for the next one.
     let flows: Vec<_> = (0..5).map(|host| (host, (host + 2) % 5, 100)).collect();
     let run = |shared| run(&burst(ring(5), &flows, shared));
-    let pause = pause::Config { pause_above: MTU * 8, resume_at: MTU * 2 };
-    let held = run(shared::Config::Pause(pause));
+    let pause = pause::PauseConfig { pause_above: MTU * 8, resume_at: MTU * 2 };
+    let held = run(SharedConfig::Pause(pause));
     assert!(held.is_held && !held.interrupted);
     assert!(held.totals.in_network.packets > 0 && held.flows.iter().all(|flow| flow.finish.is_none()));
-    let free = run(shared::Config::None);
+    let free = run(SharedConfig::None);
     assert!(!free.is_held && free.flows.iter().all(|flow| flow.finish.is_some()));
 }

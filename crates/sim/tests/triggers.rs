@@ -220,15 +220,15 @@ fn expected_starts(spec: &Spec, outcome: &Outcome) -> Vec<Option<Time>> {
         let local = ends.iter().all(|end| hosts.iter().all(|host| *host == end.0));
         for (place, id) in trigger.targets.iter().enumerate() {
             let here = spec.flows[id.index()].src;
-            let heard = |&(host, at): &(HostId, Option<Time>)| {
+            let notified = |&(host, at): &(HostId, Option<Time>)| {
                 let near = if trigger.rule == Rule::All { host == here } else { local };
                 at.map(|at| at + if near { Duration::ZERO } else { trigger.delay })
             };
-            let mut heard: Vec<Option<Time>> = ends.iter().map(heard).collect();
-            heard.sort_by_key(|at| at.unwrap_or(Time::MAX));
+            let mut notified: Vec<Option<Time>> = ends.iter().map(notified).collect();
+            notified.sort_by_key(|at| at.unwrap_or(Time::MAX));
             let released = match trigger.rule {
-                Rule::All => heard.last().copied().flatten(),
-                Rule::Next => heard.get(place).copied().flatten(),
+                Rule::All => notified.last().copied().flatten(),
+                Rule::Next => notified.get(place).copied().flatten(),
             };
             starts[id.index()] = released.map(|at| (at + trigger.pause).max(spec.flows[id.index()].start));
         }

@@ -9,7 +9,7 @@
 //!
 //! let flow = FlowId(7);
 //! let head = qlog::Head { flow, end: End::Sender, description: "an example", partial: false };
-//! let mut log = qlog::Writer::new(Vec::new(), &head, Bytes::new(4096), None)?;
+//! let mut log = qlog::QlogWriter::new(Vec::new(), &head, Bytes::new(4096), None)?;
 //! let metrics = Metrics {
 //!     cwnd: Bytes::new(65_536),
 //!     in_flight: Bytes::ZERO,

@@ -40,13 +40,13 @@ pub struct Interface {
 }
 
 /// Writes packets of some ports, in the order given, which is that of time.
-pub struct Writer<W> {
+pub struct PcapngWriter<W> {
     out: W,
     /// The number of each port's interface.
     interfaces: BTreeMap<PortId, u32>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> PcapngWriter<W> {
     /// Writes the head of a file: what made it, a comment on the run, and the interfaces.
     ///
     /// # Errors
@@ -206,7 +206,7 @@ mod tests {
             rate: Rate::from_gbps(100),
         };
         let mut writer =
-            Writer::new(Vec::new(), "farspan", "a run", &[interface(1), interface(3)]).expect("memory");
+            PcapngWriter::new(Vec::new(), "farspan", "a run", &[interface(1), interface(3)]).expect("memory");
         let marked = Remark::Marked { queue: Bytes::new(5), phantom: None };
         writer.packet(&event(vec![marked])).expect("memory");
         writer.packet(&PacketEvent { port: PortId(2), ..event(Vec::new()) }).expect("memory");

@@ -52,7 +52,7 @@ struct Record {
 }
 
 /// Writes events of one end of a flow, in the order given, which is that of time.
-pub struct Writer<W> {
+pub struct QlogWriter<W> {
     out: W,
     mss: Bytes,
     /// How the packets of the flow make blocks, if it is coded.
@@ -61,7 +61,7 @@ pub struct Writer<W> {
     last: Map<String, Value>,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> QlogWriter<W> {
     /// Writes the head of a file; `mss`: payload of a full packet, `layout`: of a coded flow.
     ///
     /// # Errors
@@ -179,7 +179,7 @@ impl<W: Write> Writer<W> {
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
         let (number, frame) = match header {
             Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.segment(data)),
-            Header::Feedback(feedback) => (None, word(feedback)),
+            Header::Feedback(feedback) => (None, feedback_frame(feedback)),
             header => unreachable!("no frame has a place for {header:?}"),
         };
         let mut header = json!({ "packet_type": "1RTT" });
@@ -250,7 +250,7 @@ fn lost(packet: u32, reason: Reason) -> Value {
 }
 
 /// The frame for a receiver's feedback.
-fn word(feedback: &Feedback) -> Value {
+fn feedback_frame(feedback: &Feedback) -> Value {
     let Feedback { seq, cumulative, fate, .. } = *feedback;
     match fate {
         Fate::Arrived { ecn_ce, block_complete, .. } => {
@@ -312,7 +312,7 @@ mod tests {
     /// The text of a log, record by record; the separators are checked.
     fn log(layout: Option<Layout>, events: &[FlowEvent]) -> Vec<String> {
         let head = Head { flow: FlowId(17), end: End::Sender, description: "a run", partial: true };
-        let mut writer = Writer::new(Vec::new(), &head, MSS, layout).expect("memory");
+        let mut writer = QlogWriter::new(Vec::new(), &head, MSS, layout).expect("memory");
         events.iter().for_each(|event| writer.event(event).expect("memory"));
         let text = String::from_utf8(writer.finish().expect("memory")).expect("JSON is UTF-8");
         let mut records = text.split('\u{1e}').map(|record| record.trim_end_matches('\n').to_owned());

@@ -33,9 +33,12 @@
 //! # Two endpoints and a message
 //!
 //! ```
+//! use farspan_transport::balance::BalanceConfig;
+//! use farspan_transport::coding::CodingConfig;
+//! use farspan_transport::congestion::CongestionConfig;
+//! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 //! use farspan_transport::{
 //!     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, WindowCheck,
-//!     balance, coding, congestion, recovery,
 //! };
 //! use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 //! use std::sync::Arc;
@@ -52,12 +55,10 @@
 //!     max_queueing: Duration::from_us(50), mss, header,
 //! };
 //! let scheme = Scheme {
-//!     congestion: congestion::Config::by_name("dctcp").expect("a built-in name"),
-//!     balance: balance::Config::by_name("ecmp").expect("a built-in name"),
-//!     coding: coding::Config::by_name("none").expect("a built-in name"),
-//!     recovery: recovery::Config {
-//!         rto: recovery::Rto::Path, backoff: true, policy: recovery::Policy::PerPacket,
-//!     },
+//!     congestion: CongestionConfig::by_name("dctcp").expect("a built-in name"),
+//!     balance: BalanceConfig::by_name("ecmp").expect("a built-in name"),
+//!     coding: CodingConfig::by_name("none").expect("a built-in name"),
+//!     recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
 //!     window_check: WindowCheck::Below,
 //!     profile: FlowProfile::default(),
 //! };

@@ -1,6 +1,6 @@
 //! Flow profiles: both ends of a flow know its profile before the first packet.
 
-use crate::ack;
+use crate::ack::AckConfig;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
-    pub acks: ack::Config,
+    pub acks: AckConfig,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile
@@ -57,11 +57,12 @@ impl Profiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ack::every_second;
 
     #[test]
     fn equal_profiles_share_a_place_and_unknown_ones_have_none() {
         let delayed =
-            |us| FlowProfile { acks: ack::Config::EverySecond(ack::every_second::Config { delay: us }) };
+            |us| FlowProfile { acks: AckConfig::EverySecond(every_second::EverySecondConfig { delay: us }) };
         let [short, long] = [1, 2].map(farspan_units::Duration::from_us).map(delayed);
         let profiles = Profiles::new([FlowProfile::default(), short.clone(), FlowProfile::default()]);
         assert_eq!((profiles.place(&FlowProfile::default()), profiles.place(&short)), (Some(0), Some(1)));

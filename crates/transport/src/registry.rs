@@ -1,4 +1,4 @@
-//! The common part of all registries: the entry of a list, range checks, the `Config` enum.
+//! The common part of all registries: the entry of a list, range checks, the enum of all configurations.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -130,22 +130,24 @@ impl ConfigError {
     }
 }
 
-/// Generates `Config`, `NAMES` and `ENTRIES` of a registry from one line per algorithm: its variant, its module, its
-/// name in text, a summary and a source. Each module has a `Config` with `Default` and `check`. `or TYPE`: one more
-/// variant for algorithms from outside this crate.
+/// Generates the enum of a registry's configurations, `NAMES` and `ENTRIES` from one line per algorithm: its variant, its
+/// configuration, its name in text, a summary and a source. Each configuration has `Default` and `check`. `or TYPE`: one
+/// more variant for algorithms from outside this crate.
 macro_rules! config_registry {
-    ($what:literal $(or $custom:ident)?;
-     $($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($registry:ident, $what:literal $(or $custom:ident)?;
+     $($(#[$meta:meta])* $variant:ident, $module:ident::$config:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         #[doc = concat!("Which ", $what, ", and its parameters. In text: a table with `name` and the parameters.")]
         #[derive(Clone, PartialEq, Debug)]
         #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(tag = "name"))]
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-        pub enum Config {
+        // The JSON Schema of scenarios keeps the names that it has.
+        #[cfg_attr(feature = "schemars", schemars(rename = "Config"))]
+        pub enum $registry {
             $(
                 #[doc = concat!($summary, " (", $source, ").")]
                 $(#[$meta])*
                 #[cfg_attr(feature = "serde", serde(rename = $name))]
-                $variant($module::Config),
+                $variant($module::$config),
             )*
             $(
                 #[doc = concat!("A ", $what, " from outside this crate; text has no name for it.")]
@@ -161,12 +163,12 @@ macro_rules! config_registry {
         pub const ENTRIES: &[$crate::registry::Entry] =
             &[$($(#[$meta])* $crate::registry::Entry { name: $name, summary: $summary, source: $source }),*];
 
-        impl Config {
+        impl $registry {
             /// The algorithm with this name, all its parameters at their defaults (the `paper` profile).
             #[must_use]
             pub fn by_name(name: &str) -> Option<Self> {
                 match name {
-                    $($(#[$meta])* $name => Some(Self::$variant($module::Config::default())),)*
+                    $($(#[$meta])* $name => Some(Self::$variant($module::$config::default())),)*
                     _ => None,
                 }
             }

@@ -1,8 +1,11 @@
 //! The route: parameters that the flows of one scheme over like paths share.
 
+use crate::balance::BalanceConfig;
+use crate::coding::{CodingConfig, Layout, Shape};
+use crate::congestion::CongestionParams;
 use crate::profile::FlowProfile;
-use crate::{Path, Scheme, WindowCheck, balance, coding, congestion, recovery};
-use coding::{Layout, Shape};
+use crate::recovery::RecoveryConfig;
+use crate::{Path, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration};
 
 /// A path, a scheme, and what the one makes of the other: made once, shared by every sender that it serves.
@@ -12,11 +15,11 @@ use farspan_units::{Bytes, Duration};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Route {
     pub(crate) path: Path,
-    pub(crate) congestion: congestion::Params,
-    pub(crate) balance: balance::Config,
-    pub(crate) recovery: recovery::Config,
+    pub(crate) congestion: CongestionParams,
+    pub(crate) balance: BalanceConfig,
+    pub(crate) recovery: RecoveryConfig,
     pub(crate) window_check: WindowCheck,
-    pub(crate) coding: coding::Config,
+    pub(crate) coding: CodingConfig,
     pub(crate) profile: FlowProfile,
     /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
@@ -37,8 +40,8 @@ impl Route {
         let Scheme { congestion, balance, recovery, window_check, coding, profile } = scheme;
         let shape = coding.shape();
         let timer = match coding {
-            coding::Config::None(_) => None,
-            coding::Config::Mds(mds) => mds.timer,
+            CodingConfig::None(_) => None,
+            CodingConfig::Mds(mds) => mds.timer,
         };
         Self {
             congestion: congestion.params(&path),

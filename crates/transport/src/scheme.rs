@@ -1,7 +1,10 @@
 //! A scheme as the transport sees it: what a sender is assembled from.
 
+use crate::balance::BalanceConfig;
+use crate::coding::CodingConfig;
+use crate::congestion::CongestionConfig;
 use crate::profile::FlowProfile;
-use crate::{balance, coding, congestion, recovery};
+use crate::recovery::RecoveryConfig;
 
 /// When the window lets a packet go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,13 +21,13 @@ pub enum WindowCheck {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
     /// The congestion control.
-    pub congestion: congestion::Config,
+    pub congestion: CongestionConfig,
     /// The path selector.
-    pub balance: balance::Config,
+    pub balance: BalanceConfig,
     /// Loss detection and time-outs.
-    pub recovery: recovery::Config,
+    pub recovery: RecoveryConfig,
     /// Parity, if any.
-    pub coding: coding::Config,
+    pub coding: CodingConfig,
     /// When the window lets a packet go.
     pub window_check: WindowCheck,
     /// The receiver's part, which both ends know.

@@ -11,7 +11,7 @@ use farspan_units::{FlowId, Time};
 /// The purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum TimerKind {
     /// Time-outs of packets.
     Recovery = 0,
     /// The congestion control's own.
@@ -37,7 +37,7 @@ pub(crate) struct Due(u128);
 impl Due {
     const KIND: u32 = u32::BITS - 2;
 
-    const fn new(at: Time, key: Key, kind: Kind) -> Self {
+    const fn new(at: Time, key: Key, kind: TimerKind) -> Self {
         let place = key.slot | (kind as u32) << Self::KIND;
         Self((at.as_ps() as u128) << 64 | (key.flow.0 as u128) << 32 | place as u128)
     }
@@ -53,12 +53,12 @@ impl Due {
     }
 
     /// The purpose of the timer.
-    pub(crate) const fn kind(&self) -> Kind {
+    pub(crate) const fn kind(&self) -> TimerKind {
         match self.0 as u32 >> Self::KIND {
-            0 => Kind::Recovery,
-            1 => Kind::Control,
-            2 => Kind::Block,
-            _ => Kind::Reply,
+            0 => TimerKind::Recovery,
+            1 => TimerKind::Control,
+            2 => TimerKind::Block,
+            _ => TimerKind::Reply,
         }
     }
 
@@ -89,7 +89,7 @@ impl Default for Timers {
 impl Timers {
     /// Sees to it that the timer comes up at `at` or before; `live` is when its live entry does.
     #[inline]
-    pub(crate) fn arm(&mut self, live: &mut Time, at: Time, key: Key, kind: Kind) {
+    pub(crate) fn arm(&mut self, live: &mut Time, at: Time, key: Key, kind: TimerKind) {
         if at < *live {
             *live = at;
             self.push(Due::new(at, key, kind));
@@ -123,7 +123,7 @@ impl Timers {
     }
 
     /// Forgets the entries of ended flows that would come up next.
-    pub(crate) fn purge(&mut self, is_live: impl Fn(Key, Kind) -> bool) {
+    pub(crate) fn purge(&mut self, is_live: impl Fn(Key, TimerKind) -> bool) {
         while let Some(Reverse(due)) = self.heap.peek()
             && !is_live(due.key(), due.kind())
         {
@@ -150,10 +150,10 @@ mod tests {
     #[test]
     fn a_timer_that_moves_later_keeps_its_entry_and_one_that_moves_earlier_gets_a_new_one() {
         let (mut timers, mut armed, [key, _]) = (Timers::default(), Time::MAX, keys());
-        timers.arm(&mut armed, at(10), key, Kind::Recovery);
-        timers.arm(&mut armed, at(20), key, Kind::Recovery);
+        timers.arm(&mut armed, at(10), key, TimerKind::Recovery);
+        timers.arm(&mut armed, at(20), key, TimerKind::Recovery);
         assert_eq!((timers.heap.len(), timers.next()), (1, at(10)));
-        timers.arm(&mut armed, at(5), key, Kind::Recovery);
+        timers.arm(&mut armed, at(5), key, TimerKind::Recovery);
         assert_eq!((timers.heap.len(), timers.next()), (2, at(5)));
         assert!(timers.pop(at(10)).unwrap().disarm(&mut armed));
         assert!(!timers.pop(at(10)).unwrap().disarm(&mut armed), "the old entry is no longer live");
@@ -165,11 +165,11 @@ mod tests {
         let (mut timers, keys) = (Timers::default(), keys());
         let mut armed = [[Time::MAX; 3]; 2];
         for (flow, time, kind) in [
-            (1, 5, Kind::Block),
-            (1, 5, Kind::Control),
-            (1, 5, Kind::Recovery),
-            (0, 5, Kind::Control),
-            (0, 4, Kind::Recovery),
+            (1, 5, TimerKind::Block),
+            (1, 5, TimerKind::Control),
+            (1, 5, TimerKind::Recovery),
+            (0, 5, TimerKind::Control),
+            (0, 4, TimerKind::Recovery),
         ] {
             timers.arm(&mut armed[flow][kind as usize], at(time), keys[flow], kind);
         }
@@ -177,11 +177,11 @@ mod tests {
         let order: Vec<_> =
             core::iter::from_fn(|| timers.pop(at(5))).map(|due| (due.key().flow.0, due.kind())).collect();
         let expected = [
-            (0, Kind::Recovery),
-            (0, Kind::Control),
-            (1, Kind::Recovery),
-            (1, Kind::Control),
-            (1, Kind::Block),
+            (0, TimerKind::Recovery),
+            (0, TimerKind::Control),
+            (1, TimerKind::Recovery),
+            (1, TimerKind::Control),
+            (1, TimerKind::Block),
         ];
         assert_eq!(order, expected);
     }
@@ -189,11 +189,11 @@ mod tests {
     #[test]
     fn the_entries_of_ended_flows_are_forgotten_when_they_are_next() {
         let (mut timers, keys) = (Timers::default(), keys());
-        timers.arm(&mut { Time::MAX }, at(1), keys[0], Kind::Recovery);
-        timers.arm(&mut { Time::MAX }, at(2), keys[1], Kind::Recovery);
+        timers.arm(&mut { Time::MAX }, at(1), keys[0], TimerKind::Recovery);
+        timers.arm(&mut { Time::MAX }, at(2), keys[1], TimerKind::Recovery);
         timers.purge(|key, _| key == keys[1]);
         assert_eq!(timers.next(), at(2));
-        timers.purge(|key, kind| key == keys[1] && kind == Kind::Block);
+        timers.purge(|key, kind| key == keys[1] && kind == TimerKind::Block);
         assert_eq!(timers.next(), Time::MAX);
     }
 }

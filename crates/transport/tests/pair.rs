@@ -2,15 +2,16 @@
 //! what was sent, whatever the scheme.
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
-use farspan_transport::coding::{self, Block, Code, Payload, blocks};
-use farspan_transport::congestion::{self, fixed_window};
-use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::ack::{self, AckConfig};
+use farspan_transport::balance::{self, BalanceConfig};
+use farspan_transport::coding::{Block, Code, CodingConfig, Payload, blocks};
+use farspan_transport::congestion::{self, CongestionConfig, fixed_window};
+use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
     ReceiverReport, Route, Scheme, SenderReport, Transmit, WindowCheck,
 };
-use farspan_transport::{ack, balance};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -74,14 +75,14 @@ fn segment(message: &[u8], block: &Block, start: u64) -> Vec<u8> {
 
 /// All parity of a block, each so long.
 fn parity(message: &[u8], block: &Block, len: usize) -> Vec<Vec<u8>> {
-    let pieces: Vec<_> =
+    let segments: Vec<_> =
         block.source.clone().step_by(MSS as usize).map(|start| segment(message, block, start)).collect();
-    let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+    let segments: Vec<&[u8]> = segments.iter().map(Vec::as_slice).collect();
     let mut parity = vec![vec![0; len]; block.shape.parity().into()];
     let mut out: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
     Code::new(block.shape.data().into(), block.shape.parity().into())
         .unwrap()
-        .encode(&pieces, &mut out)
+        .encode(&segments, &mut out)
         .unwrap();
     parity
 }
@@ -279,19 +280,20 @@ impl Pair {
         let first = block.number * u32::from(coded.shape.packets());
         let is_here = |i: usize| arrived[&flow].contains(&(first + i as u32));
         let message = incoming.get_mut(&flow).unwrap();
-        let mut pieces: Vec<Vec<u8>> =
+        let mut segments: Vec<Vec<u8>> =
             block.source.clone().step_by(MSS as usize).map(|start| segment(message, block, start)).collect();
         let of_parity = |i: usize| parity.get(&(flow, first + i as u32)).map(Vec::as_slice);
         let present: Vec<Option<&[u8]>> = (0..usize::from(block.shape.packets()))
-            .map(|i| if i < data { is_here(i).then(|| pieces[i].as_slice()) } else { of_parity(i) })
+            .map(|i| if i < data { is_here(i).then(|| segments[i].as_slice()) } else { of_parity(i) })
             .collect();
-        let mut lost: Vec<Vec<u8>> = (0..data).filter(|&i| !is_here(i)).map(|i| pieces[i].clone()).collect();
-        assert!(!lost.is_empty(), "pieces are missing");
+        let mut lost: Vec<Vec<u8>> =
+            (0..data).filter(|&i| !is_here(i)).map(|i| segments[i].clone()).collect();
+        assert!(!lost.is_empty(), "segments are missing");
         let mut out: Vec<&mut [u8]> = lost.iter_mut().map(Vec::as_mut_slice).collect();
         Code::new(data, block.shape.parity().into()).unwrap().reconstruct(&present, &mut out).unwrap();
-        let decoded = lost.iter().map(|piece| piece.len() as u64).sum();
-        (0..data).filter(|&i| !is_here(i)).zip(lost).for_each(|(i, lost)| pieces[i] = lost);
-        message[block.source.start as usize..block.source.end as usize].copy_from_slice(&pieces.concat());
+        let decoded = lost.iter().map(|segment| segment.len() as u64).sum();
+        (0..data).filter(|&i| !is_here(i)).zip(lost).for_each(|(i, lost)| segments[i] = lost);
+        message[block.source.start as usize..block.source.end as usize].copy_from_slice(&segments.concat());
         decoded
     }
 
@@ -358,40 +360,43 @@ impl Pair {
     }
 }
 
-fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> congestion::Config {
-    congestion::Config::FixedWindow(fixed_window::Config { cwnd: Some(Bytes::new(cwnd)), pacing_rate })
+fn fixed_window(cwnd: u64, pacing_rate: Option<Rate>) -> CongestionConfig {
+    CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig {
+        cwnd: Some(Bytes::new(cwnd)),
+        pacing_rate,
+    })
 }
 
-fn scheme(congestion: congestion::Config) -> Scheme {
+fn scheme(congestion: CongestionConfig) -> Scheme {
     Scheme {
         congestion,
-        balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
-        coding: coding::Config::by_name("none").unwrap(),
+        balance: BalanceConfig::by_name("ecmp").unwrap(),
+        recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
+        coding: CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     }
 }
 
-fn mds(data: u32, parity: u32) -> coding::Config {
-    coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
+fn mds(data: u32, parity: u32) -> CodingConfig {
+    CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
 }
 
 /// No code, or one of a few: with lone packets, with blocks beyond one NACK, with timers too short to be right.
-fn any_coding() -> impl Strategy<Value = coding::Config> {
+fn any_coding() -> impl Strategy<Value = CodingConfig> {
     let shape =
         prop_oneof![Just((8, 2)), Just((4, 1)), Just((2, 2)), Just((1, 1)), Just((20, 4)), Just((40, 8))];
     let timer = prop_oneof![Just(None), (0_u64..60).prop_map(|us| Some(Duration::from_us(us)))];
     let resend = prop_oneof![Just(blocks::Resend::Needed), Just(blocks::Resend::All)];
     let mds = (shape, timer, resend).prop_map(|((data, parity), timer, resend)| {
-        coding::Config::Mds(blocks::Config { data, parity, timer, resend })
+        CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
     });
-    prop_oneof![Just(coding::Config::by_name("none").unwrap()), mds]
+    prop_oneof![Just(CodingConfig::by_name("none").unwrap()), mds]
 }
 
 /// The profiles of all ACK policies.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
-    ack::NAMES.iter().map(|name| FlowProfile { acks: ack::Config::by_name(name).unwrap() })
+    ack::NAMES.iter().map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap() })
 }
 
 /// Any scheme of the registries.
@@ -401,16 +406,17 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
         Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
-    let policy = prop::sample::select(recovery::NAMES).prop_map(|name| Policy::by_name(name).unwrap());
+    let policy =
+        prop::sample::select(recovery::NAMES).prop_map(|name| RecoveryPolicy::by_name(name).unwrap());
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
     let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());
     (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding(), profile)
         .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
             Arc::new(Scheme {
-                congestion: congestion::Config::by_name(congestion::NAMES[control]).unwrap(),
-                balance: balance::Config::by_name(balance::NAMES[balancer]).unwrap(),
-                recovery: recovery::Config { rto, backoff, policy },
+                congestion: CongestionConfig::by_name(congestion::NAMES[control]).unwrap(),
+                balance: BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
+                recovery: RecoveryConfig { rto, backoff, policy },
                 coding,
                 window_check,
                 profile,
@@ -455,7 +461,7 @@ proptest! {
         use farspan_transport::coding::Shape;
         use farspan_transport::wire::{Data, Echo, Fate, Feedback};
         let mut pair = Pair::new(Channel::default(), 1);
-        let coding = if is_coded { mds(8, 2) } else { coding::Config::by_name("none").unwrap() };
+        let coding = if is_coded { mds(8, 2) } else { CodingConfig::by_name("none").unwrap() };
         let scheme = Scheme { coding, ..scheme(fixed_window(5 * MSS, None)) };
         pair.submit(0, 0, 30 * MSS, &Arc::new(scheme));
         for (kind, flow, seq, count, len, us) in forged {
@@ -491,7 +497,7 @@ proptest! {
 fn a_lossless_channel_needs_no_retransmission() {
     for name in congestion::NAMES {
         let mut pair = Pair::new(Channel::default(), 1);
-        pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(congestion::Config::by_name(name).unwrap())));
+        pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(CongestionConfig::by_name(name).unwrap())));
         pair.run();
         pair.assert_all_delivered();
         let counters = pair.hosts[0].finished[0].counters;
@@ -507,7 +513,7 @@ fn a_channel_that_trims_needs_no_time_out() {
             let channel =
                 Channel { trimming: 0.4, jitter: Duration::from_us(backwards), ..Channel::default() };
             let mut pair = Pair::new(channel, 1);
-            pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(congestion::Config::by_name(name).unwrap())));
+            pair.submit(0, 0, 200 * MSS + 1, &Arc::new(scheme(CongestionConfig::by_name(name).unwrap())));
             pair.run();
             pair.assert_all_delivered();
             let counters = pair.hosts[0].finished[0].counters;
@@ -656,8 +662,8 @@ fn two_runs_leave_the_same_trace_and_another_seed_another_one() {
         };
         let mut pair = Pair::new(channel, seed);
         for (flow, name) in congestion::NAMES.iter().enumerate() {
-            let mut scheme = scheme(congestion::Config::by_name(name).unwrap());
-            scheme.balance = balance::Config::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
+            let mut scheme = scheme(CongestionConfig::by_name(name).unwrap());
+            scheme.balance = BalanceConfig::by_name(balance::NAMES[flow % balance::NAMES.len()]).unwrap();
             pair.submit(flow % 2, flow as u32, 100_000, &Arc::new(scheme));
         }
         pair.run();
@@ -693,7 +699,7 @@ fn a_burst_of_lost_packets_is_sent_again_after_one_time_out_each() {
 fn rack_resends_a_hole_without_waiting_for_the_time_out() {
     let finish = |policy| {
         let mut pair = Pair::new(Channel::default(), 1);
-        let recovery = recovery::Config { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
+        let recovery = RecoveryConfig { rto: Rto::Fixed(Duration::from_ms(10)), backoff: false, policy };
         pair.submit(0, 0, 200 * MSS, &Arc::new(Scheme { recovery, ..scheme(fixed_window(1 << 20, None)) }));
         while pair.sent.len() < 50 {
             pair.channel.loss = if pair.sent.len() == 20 { 1.0 } else { 0.0 };
@@ -704,20 +710,20 @@ fn rack_resends_a_hole_without_waiting_for_the_time_out() {
         assert_eq!(pair.hosts[0].finished[0].counters.retransmitted_packets, 1);
         pair.hosts[0].finished[0].finished_at.since(Time::ZERO)
     };
-    assert!(finish(Policy::PerPacket) > Duration::from_ms(10));
-    assert!(finish(Policy::Rack) < Duration::from_us(300));
+    assert!(finish(RecoveryPolicy::PerPacketRto) > Duration::from_ms(10));
+    assert!(finish(RecoveryPolicy::Rack) < Duration::from_us(300));
 }
 
 /// A flow of blocks of 8 + 2 packets, of which the channel takes what `lose` names, once.
-fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
+fn lossy_blocks(segments: u64, lose: impl Fn(u32) -> bool) -> Pair {
     let mut pair = Pair::new(Channel::default(), 1);
-    let packets = pieces + pieces.div_ceil(8) * 2;
+    let packets = segments + segments.div_ceil(8) * 2;
     pair.lost = (0..packets as u32).filter(|&seq| lose(seq)).collect();
     // A packet's own time-out would come shortly before the NACK of its block.
     let rto = Rto::Fixed(Duration::from_ms(1));
-    let recovery = recovery::Config { rto, backoff: false, policy: Policy::PerPacket };
+    let recovery = RecoveryConfig { rto, backoff: false, policy: RecoveryPolicy::PerPacketRto };
     let scheme = Scheme { coding: mds(8, 2), recovery, ..scheme(fixed_window(1 << 20, None)) };
-    pair.submit(0, 0, pieces * MSS, &Arc::new(scheme));
+    pair.submit(0, 0, segments * MSS, &Arc::new(scheme));
     pair.run();
     pair.assert_all_delivered();
     pair
@@ -726,19 +732,19 @@ fn lossy_blocks(pieces: u64, lose: impl Fn(u32) -> bool) -> Pair {
 proptest! {
     #[test]
     fn blocks_that_lose_as_much_as_their_parity_need_no_retransmission(
-        pieces in 1_u64..80, losses in prop::collection::vec((0_u32..10, 0_u32..10), 12),
+        segments in 1_u64..80, losses in prop::collection::vec((0_u32..10, 0_u32..10), 12),
     ) {
         // Of each block up to two packets, by their place; places beyond a short block take nothing.
         let lose = |seq: u32| {
             let (a, b) = losses[seq as usize / 10];
             [a, b].contains(&(seq % 10))
         };
-        let pair = lossy_blocks(pieces, lose);
+        let pair = lossy_blocks(segments, lose);
         let counters = pair.hosts[0].finished[0].counters;
         prop_assert_eq!((counters.retransmitted_packets, counters.timeouts, counters.nacks), (0, 0, 0));
-        prop_assert_eq!((counters.blocks, counters.blocks_undecodable), (pieces.div_ceil(8), 0));
-        let sources = |block: u64| 8.min(pieces - block * 8);
-        let decoded = (0..pieces.div_ceil(8)).filter(|&block| {
+        prop_assert_eq!((counters.blocks, counters.blocks_undecodable), (segments.div_ceil(8), 0));
+        let sources = |block: u64| 8.min(segments - block * 8);
+        let decoded = (0..segments.div_ceil(8)).filter(|&block| {
             (0..sources(block)).any(|place| lose((block * 10 + place) as u32))
         });
         prop_assert_eq!(pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap().counters.blocks_repaired, decoded.count() as u64);

@@ -7,7 +7,7 @@
 
 mod transfer;
 
-use farspan_transport::coding::{self, blocks};
+use farspan_transport::coding::{self, CodingConfig, blocks};
 use farspan_units::{Bytes, Duration};
 use std::process::ExitCode;
 use std::str::FromStr;
@@ -17,8 +17,8 @@ fn main() -> ExitCode {
     let transfers = match std::env::args().skip(1).try_fold(defaults(), |transfer, word| set(transfer, &word))
     {
         Ok(transfer) => [
-            coding::Config::None(coding::none::Config::default()),
-            coding::Config::Mds(blocks::Config::default()),
+            CodingConfig::None(coding::none::NoneConfig::default()),
+            CodingConfig::Mds(blocks::MdsConfig::default()),
         ]
         .map(|coding| Transfer { coding, ..transfer.clone() }),
         Err(problem) => {
@@ -48,7 +48,7 @@ fn defaults() -> Transfer {
         losses: farspan_udp::Losses { loss: 0.01, reordering: 0.01, marking: 0.0 },
         seed: 1,
         congestion: "fixed_window".to_owned(),
-        coding: coding::Config::None(coding::none::Config::default()),
+        coding: CodingConfig::None(coding::none::NoneConfig::default()),
         limit: Duration::from_ms(60_000),
     }
 }

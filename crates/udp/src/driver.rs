@@ -1,7 +1,7 @@
 //! The driver: an endpoint, a clock, a wire, and the bytes.
 
 use crate::clock::Clock;
-use crate::message::{Incoming, Outgoing};
+use crate::message::{IncomingMessage, OutgoingMessage};
 use crate::wire::{Datagram, EcnCodepoint, Wire};
 use farspan_transport::coding::{CodingError, Layout};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
@@ -49,7 +49,7 @@ pub enum DriverError {
 
 /// A message that has come to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum MessageOutcome {
     /// The peer has all of it.
     Sent(SenderReport),
     /// It has arrived.
@@ -83,10 +83,10 @@ struct Host {
     /// The addresses of hosts by their number: peers from 1, in the order in which they were met.
     addresses: Vec<SocketAddr>,
     numbers: BTreeMap<SocketAddr, HostId>,
-    outgoing: BTreeMap<FlowId, Outgoing>,
-    incoming: BTreeMap<FlowId, Incoming>,
+    outgoing: BTreeMap<FlowId, OutgoingMessage>,
+    incoming: BTreeMap<FlowId, IncomingMessage>,
     arrivals: Arrivals,
-    outcomes: VecDeque<Outcome>,
+    outcomes: VecDeque<MessageOutcome>,
 }
 
 /// The flows that come in. Each peer numbers its own, so that those of two may be equal: towards the endpoint they are
@@ -151,7 +151,7 @@ impl<W: Wire> Driver<W> {
     /// Where peers find it.
     ///
     /// # Errors
-    /// What the wire says.
+    /// The error of the wire.
     pub fn address(&self) -> Result<SocketAddr, DriverError> {
         Ok(self.wire.address()?)
     }
@@ -171,7 +171,7 @@ impl<W: Wire> Driver<W> {
         let host = &mut self.host;
         let (to, now) = (host.keep(to), host.clock.now());
         let (size, initial_cwnd) = (Bytes::new(bytes.len() as u64), route.path().bdp);
-        host.outgoing.insert(flow, Outgoing::new(bytes, host.config.mss.get() as usize));
+        host.outgoing.insert(flow, OutgoingMessage::new(bytes, host.config.mss.get() as usize));
         host.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route });
     }
 
@@ -179,7 +179,7 @@ impl<W: Wire> Driver<W> {
     /// Gives how long there is nothing to do unless a datagram arrives; `None`: for ever.
     ///
     /// # Errors
-    /// What the wire says, or a peer whose blocks contradict themselves.
+    /// The error of the wire, or a peer whose blocks contradict themselves.
     pub fn poll(&mut self) -> Result<Option<Duration>, DriverError> {
         let Self { wire, host, .. } = self;
         let mut problem = Ok(());
@@ -222,7 +222,7 @@ impl<W: Wire> Driver<W> {
     }
 
     /// The next message that has come to its end.
-    pub fn poll_outcome(&mut self) -> Option<Outcome> {
+    pub fn poll_outcome(&mut self) -> Option<MessageOutcome> {
         self.host.outcomes.pop_front()
     }
 }
@@ -302,7 +302,8 @@ impl Host {
         }
         let Some(received) = received else { return Ok(()) };
         let coded = if let Header::Coded(coded) = &packet.header { Some(coded) } else { None };
-        let message = self.incoming.entry(flow).or_insert_with(|| Incoming::new(self.config.mss, coded));
+        let message =
+            self.incoming.entry(flow).or_insert_with(|| IncomingMessage::new(self.config.mss, coded));
         let taken = message.take(&received, seq, payload);
         taken.map_err(|source| DriverError::Coding { flow: theirs, source })
     }
@@ -311,15 +312,16 @@ impl Host {
         match event {
             Event::Finished(report) => {
                 self.outgoing.remove(&report.flow);
-                self.outcomes.push_back(Outcome::Sent(report));
+                self.outcomes.push_back(MessageOutcome::Sent(report));
             }
             Event::Delivered(mut report) => {
-                let bytes = self.incoming.remove(&report.flow).map(Incoming::into_bytes).unwrap_or_default();
+                let bytes =
+                    self.incoming.remove(&report.flow).map(IncomingMessage::into_bytes).unwrap_or_default();
                 let view = self.endpoint.receiver(report.flow);
                 let blocks_repaired = view.map_or(0, |view| view.counters.blocks_repaired);
                 report.flow = self.arrivals.theirs(report.flow);
                 let from = self.addresses[report.from.index()];
-                self.outcomes.push_back(Outcome::Received { from, report, blocks_repaired, bytes });
+                self.outcomes.push_back(MessageOutcome::Received { from, report, blocks_repaired, bytes });
             }
             // What else happens concerns no message as a whole.
             _ => {}
@@ -348,7 +350,7 @@ impl Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Take;
+    use crate::wire::OnDatagram;
     use farspan_transport::coding::Shape;
     use farspan_transport::wire::{Data, Echo, Fate, Feedback};
     use proptest::prelude::*;
@@ -368,7 +370,7 @@ mod tests {
             Ok(true)
         }
 
-        fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize> {
+        fn receive(&mut self, take: &mut OnDatagram<'_>) -> io::Result<usize> {
             self.given.iter().for_each(|(from, bytes)| take(*from, None, bytes));
             Ok(std::mem::take(&mut self.given).len())
         }
@@ -401,7 +403,7 @@ mod tests {
     }
 
     /// Feeds one datagram of `from`, and gives the outcome.
-    fn feed(driver: &mut Driver<Fed>, from: u16, bytes: Vec<u8>) -> Option<Outcome> {
+    fn feed(driver: &mut Driver<Fed>, from: u16, bytes: Vec<u8>) -> Option<MessageOutcome> {
         driver.wire.given.push((peer(from), bytes));
         driver.poll().unwrap();
         driver.poll_outcome()
@@ -410,7 +412,7 @@ mod tests {
     #[test]
     fn a_message_of_one_packet_arrives() {
         let outcome = feed(&mut driver(), 1, bytes(&Header::Data(data(0, 1, 3)), 3));
-        let Some(Outcome::Received { bytes, blocks_repaired: 0, .. }) = outcome else {
+        let Some(MessageOutcome::Received { bytes, blocks_repaired: 0, .. }) = outcome else {
             panic!("{outcome:?}")
         };
         assert_eq!(bytes, [7; 3]);
@@ -468,7 +470,9 @@ mod tests {
         assert_eq!(feed(&mut driver, 2, segment(0, 2)), None);
         for (port, fill) in [(2_u16, 2_u8), (1, 1)] {
             let outcome = feed(&mut driver, port, segment(1, fill));
-            let Some(Outcome::Received { from, report, bytes, .. }) = outcome else { panic!("{outcome:?}") };
+            let Some(MessageOutcome::Received { from, report, bytes, .. }) = outcome else {
+                panic!("{outcome:?}")
+            };
             assert_eq!((from, report.flow, bytes), (peer(port), FlowId(1), vec![fill; 200]));
         }
         assert_eq!(driver.wire.taken.len(), 4);

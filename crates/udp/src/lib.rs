@@ -13,9 +13,12 @@
 //! # A message over the loopback
 //!
 //! ```
-//! use farspan_transport::recovery::{self, Policy, Rto};
-//! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding, congestion};
-//! use farspan_udp::{Config, Driver, Outcome, Socket};
+//! use farspan_transport::balance::BalanceConfig;
+//! use farspan_transport::coding::CodingConfig;
+//! use farspan_transport::congestion::CongestionConfig;
+//! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+//! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck};
+//! use farspan_udp::{Config, Driver, MessageOutcome, Socket};
 //! use farspan_units::{Bytes, Duration, FlowId, Rate};
 //! use std::sync::Arc;
 //!
@@ -34,11 +37,11 @@
 //!     max_queueing: Duration::from_ms(1), mss, header,
 //! };
 //! let scheme = Scheme {
-//!     congestion: congestion::Config::by_name("bbr").expect("a built-in name"),
-//!     balance: balance::Config::by_name("ecmp").expect("a built-in name"),
-//!     coding: coding::Config::by_name("none").expect("a built-in name"),
-//!     recovery: recovery::Config {
-//!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: Policy::Rack,
+//!     congestion: CongestionConfig::by_name("bbr").expect("a built-in name"),
+//!     balance: BalanceConfig::by_name("ecmp").expect("a built-in name"),
+//!     coding: CodingConfig::by_name("none").expect("a built-in name"),
+//!     recovery: RecoveryConfig {
+//!         rto: Rto::Rfc6298 { min: Duration::from_ms(5) }, backoff: true, policy: RecoveryPolicy::Rack,
 //!     },
 //!     window_check: WindowCheck::Below,
 //!     profile: FlowProfile::default(),
@@ -50,7 +53,7 @@
 //! let received = loop {
 //!     from.poll()?;
 //!     to.poll()?;
-//!     if let Some(Outcome::Received { bytes, .. }) = to.poll_outcome() {
+//!     if let Some(MessageOutcome::Received { bytes, .. }) = to.poll_outcome() {
 //!         break bytes;
 //!     }
 //! };
@@ -65,5 +68,5 @@ mod driver;
 mod message;
 pub mod wire;
 
-pub use driver::{Config, Driver, DriverError, Outcome};
+pub use driver::{Config, Driver, DriverError, MessageOutcome};
 pub use wire::{Losses, Lossy, Socket};

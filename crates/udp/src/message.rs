@@ -20,14 +20,14 @@ fn range(source: &Range<u64>) -> Range<usize> {
 
 /// A message that is being sent.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingMessage {
     bytes: Vec<u8>,
     mss: usize,
     /// The block whose parity was made last, and the parity.
     parity: Option<(u32, Vec<Vec<u8>>)>,
 }
 
-impl Outgoing {
+impl OutgoingMessage {
     pub(crate) const fn new(bytes: Vec<u8>, mss: usize) -> Self {
         Self { bytes, mss, parity: None }
     }
@@ -46,11 +46,11 @@ impl Outgoing {
     /// The parity of a block: all of it is made when the first segment is asked for.
     fn parity(&mut self, block: &Block) -> Result<&[Vec<u8>], CodingError> {
         if !matches!(self.parity, Some((number, _)) if number == block.number) {
-            let pieces: Vec<&[u8]> = self.bytes[range(&block.source)].chunks(self.mss).collect();
-            let len = pieces[0].len();
+            let segments: Vec<&[u8]> = self.bytes[range(&block.source)].chunks(self.mss).collect();
+            let len = segments[0].len();
             let mut parity = vec![vec![0; len]; usize::from(block.shape.parity())];
             let mut slices: Vec<&mut [u8]> = parity.iter_mut().map(Vec::as_mut_slice).collect();
-            code(block.shape).encode(&pieces, &mut slices)?;
+            code(block.shape).encode(&segments, &mut slices)?;
             self.parity = Some((block.number, parity));
         }
         Ok(self.parity.as_ref().map_or(&[], |(_, parity)| parity))
@@ -59,7 +59,7 @@ impl Outgoing {
 
 /// A message that is arriving.
 #[derive(Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingMessage {
     /// As far as something has arrived; zero where it has not.
     bytes: Vec<u8>,
     mss: usize,
@@ -76,7 +76,7 @@ struct Blocks {
     parity: BTreeMap<u32, Vec<(u8, Vec<u8>)>>,
 }
 
-impl Incoming {
+impl IncomingMessage {
     /// A message without bytes; `coded`: the header of its first packet, if it is coded.
     pub(crate) fn new(mss: Bytes, coded: Option<&Coded>) -> Self {
         let layout = coded.and_then(|c| Layout::of_header(c.shape, c.data.packets, c.last_len, mss));
@@ -126,7 +126,7 @@ impl Incoming {
         let number = blocks.layout.block_of(seq);
         if blocks.parity.contains_key(&number) {
             let source = blocks.layout.block(number).source;
-            if blocks.segments(&source, self.mss).all(|piece| blocks.is_here(piece)) {
+            if blocks.segments(&source, self.mss).all(|segment| blocks.is_here(segment)) {
                 blocks.parity.remove(&number);
             }
         }
@@ -141,10 +141,10 @@ impl Incoming {
         }
         let parity = blocks.parity.remove(&block.number).unwrap_or_default();
         let (mut there, mut lost) = (Vec::new(), Vec::new());
-        for (piece, bytes) in
+        for (segment, bytes) in
             blocks.segments(&block.source, self.mss).zip(self.bytes[range].chunks_mut(self.mss))
         {
-            if blocks.is_here(piece) {
+            if blocks.is_here(segment) {
                 there.push(Some(&*bytes));
             } else {
                 there.push(None);
@@ -155,8 +155,8 @@ impl Incoming {
             parity.iter().find(|(index, _)| *index == wanted).map(|(_, bytes)| bytes.as_slice())
         }));
         code(block.shape).reconstruct(&there, &mut lost)?;
-        for piece in blocks.segments(&block.source, self.mss) {
-            blocks.set_here(piece);
+        for segment in blocks.segments(&block.source, self.mss) {
+            blocks.set_here(segment);
         }
         Ok(())
     }
@@ -169,20 +169,20 @@ impl Blocks {
         range.start / mss..range.end.div_ceil(mss)
     }
 
-    fn is_here(&self, piece: usize) -> bool {
-        self.here.get(piece).copied().unwrap_or(false)
+    fn is_here(&self, segment: usize) -> bool {
+        self.here.get(segment).copied().unwrap_or(false)
     }
 
-    fn set_here(&mut self, piece: usize) {
-        if self.here.len() <= piece {
-            self.here.resize(piece + 1, false);
+    fn set_here(&mut self, segment: usize) {
+        if self.here.len() <= segment {
+            self.here.resize(segment + 1, false);
         }
-        self.here[piece] = true;
+        self.here[segment] = true;
     }
 
     fn on_source(&mut self, source: &Range<u64>, mss: usize) {
-        for piece in self.segments(source, mss) {
-            self.set_here(piece);
+        for segment in self.segments(source, mss) {
+            self.set_here(segment);
         }
     }
 }

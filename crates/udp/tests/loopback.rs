@@ -4,21 +4,21 @@
 #[path = "../examples/transfer/mod.rs"]
 mod transfer;
 
-use farspan_transport::coding::{self, blocks};
+use farspan_transport::coding::{CodingConfig, blocks};
 use farspan_transport::congestion;
 use farspan_udp::Losses;
 use farspan_units::{Bytes, Duration};
 use transfer::{Report, Transfer};
 
-fn plain() -> coding::Config {
-    coding::Config::by_name("none").unwrap()
+fn plain() -> CodingConfig {
+    CodingConfig::by_name("none").unwrap()
 }
 
-fn coded() -> coding::Config {
-    coding::Config::Mds(blocks::Config::default())
+fn coded() -> CodingConfig {
+    CodingConfig::Mds(blocks::MdsConfig::default())
 }
 
-fn run(size: u64, losses: Losses, congestion: &str, coding: coding::Config) -> Report {
+fn run(size: u64, losses: Losses, congestion: &str, coding: CodingConfig) -> Report {
     let limit = Duration::from_ms(60_000);
     let transfer = Transfer {
         size: Bytes::new(size),

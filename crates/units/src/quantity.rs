@@ -169,13 +169,13 @@ impl Bytes {
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
-    /// How many segments of `piece` bytes it takes to hold this size.
+    /// How many segments of `segment` bytes it takes to hold this size.
     ///
     /// # Panics
-    /// If `piece` is zero.
+    /// If `segment` is zero.
     #[must_use]
-    pub const fn segments(self, piece: Self) -> u64 {
-        self.0.div_ceil(piece.0)
+    pub const fn segments(self, segment: Self) -> u64 {
+        self.0.div_ceil(segment.0)
     }
     /// This size times a non-negative factor, rounded to the nearest byte.
     #[must_use]

@@ -98,17 +98,17 @@ fn cycle(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
     }
     ends.sort_unstable();
     let started = started(&trigger_of, triggers, &ends);
-    let mut walk = vec![started.iter().position(|started| !started)? as u32];
+    let mut path = vec![started.iter().position(|started| !started)? as u32];
     let mut place = vec![None; flows];
     loop {
-        let at = *walk.last().expect("the walk has begun");
-        if let Some(before) = place[at as usize].replace(walk.len() - 1) {
-            walk.pop();
-            return Some(Stuck::Cycle(walk.split_off(before)));
+        let at = *path.last().expect("the path has begun");
+        if let Some(before) = place[at as usize].replace(path.len() - 1) {
+            path.pop();
+            return Some(Stuck::Cycle(path.split_off(before)));
         }
         let trigger: u32 = trigger_of[at as usize].expect("a flow that waits for nothing starts");
         let mut awaited = triggers[trigger as usize].awaited();
-        walk.push(awaited.find(|flow| !started[*flow as usize]).expect("something else does not end"));
+        path.push(awaited.find(|flow| !started[*flow as usize]).expect("something else does not end"));
     }
 }
 

@@ -27,7 +27,7 @@ const ALIGNMENT: usize = 64;
 
 /// One code on one kernel in numbers.
 #[derive(Serialize)]
-struct Measured {
+struct CodingMeasured {
     name: String,
     kernel: &'static str,
     data: usize,
@@ -47,14 +47,14 @@ struct Measured {
 
 /// All benchmarks, and how busy the machine was.
 #[derive(Serialize)]
-struct Document {
-    benchmarks: Vec<Measured>,
+struct CodingDocument {
+    benchmarks: Vec<CodingMeasured>,
     load_average: Vec<f64>,
     repeat: u32,
 }
 
 /// A benchmark: a code, on a kernel, over a number of blocks.
-struct Benchmark {
+struct CodingBenchmark {
     code: Code,
     kernel: Kernel,
     /// Number of lost data segments that decoding restores.
@@ -63,7 +63,7 @@ struct Benchmark {
     suffix: &'static str,
 }
 
-impl Benchmark {
+impl CodingBenchmark {
     fn block(&self) -> usize {
         (self.code.data() + self.code.parity()) * SHARD
     }
@@ -92,7 +92,7 @@ pub fn coding(args: &BenchCodingArgs) -> Result<(), Failure> {
     load_average.extend(load());
     let benchmarks = benchmarks.iter().zip(rates).map(|(benchmark, rates)| {
         let [encode_bytes_per_s, decode_bytes_per_s, decode_planned_bytes_per_s] = rates.map(median);
-        Measured {
+        CodingMeasured {
             name: benchmark.name(),
             kernel: benchmark.kernel.name(),
             data: benchmark.code.data(),
@@ -105,7 +105,7 @@ pub fn coding(args: &BenchCodingArgs) -> Result<(), Failure> {
             decode_planned_bytes_per_s,
         }
     });
-    let document = Document { benchmarks: benchmarks.collect(), load_average, repeat: args.repeat };
+    let document = CodingDocument { benchmarks: benchmarks.collect(), load_average, repeat: args.repeat };
     if args.json {
         output::json(&document);
     } else {
@@ -115,7 +115,7 @@ pub fn coding(args: &BenchCodingArgs) -> Result<(), Failure> {
 }
 
 /// Every code on every kernel asked for, in the cache and out of it.
-fn chosen(args: &BenchCodingArgs) -> Result<Vec<Benchmark>, Failure> {
+fn chosen(args: &BenchCodingArgs) -> Result<Vec<CodingBenchmark>, Failure> {
     let here: Vec<_> = Kernel::available().collect();
     let names: Vec<_> = here.iter().map(|kernel| kernel.name()).collect();
     if let Some(stray) = args.kernel.iter().find(|name| !names.contains(&name.as_str())) {
@@ -130,7 +130,7 @@ fn chosen(args: &BenchCodingArgs) -> Result<Vec<Benchmark>, Failure> {
             let losses = parity.min(2);
             let cold = COLD / ((data + parity) * SHARD);
             for (blocks, suffix) in [(1, ""), (cold, "_cold")] {
-                chosen.push(Benchmark { code: code.clone(), kernel, losses, blocks, suffix });
+                chosen.push(CodingBenchmark { code: code.clone(), kernel, losses, blocks, suffix });
             }
         }
     }
@@ -146,7 +146,7 @@ fn memory(len: usize) -> Vec<u8> {
 }
 
 /// Data bytes a second that parity is made for.
-fn encode(benchmark: &Benchmark, memory: &mut [u8]) -> f64 {
+fn encode(benchmark: &CodingBenchmark, memory: &mut [u8]) -> f64 {
     let code = &benchmark.code;
     let mut blocks: Vec<Whole> =
         memory.chunks_exact_mut(benchmark.block()).map(|block| Whole::new(block, code.data())).collect();
@@ -158,7 +158,7 @@ fn encode(benchmark: &Benchmark, memory: &mut [u8]) -> f64 {
 
 /// Data bytes a second of decoding blocks' first segments: with a plan for each block, and with one for all. The
 /// parity must be right.
-fn decode(benchmark: &Benchmark, memory: &mut [u8]) -> [f64; 2] {
+fn decode(benchmark: &CodingBenchmark, memory: &mut [u8]) -> [f64; 2] {
     let (code, losses) = (&benchmark.code, benchmark.losses);
     let sent = memory[..losses * SHARD].to_vec();
     memory[..losses * SHARD].fill(0);
@@ -212,7 +212,7 @@ impl<'a> Lossy<'a> {
 
 /// Data bytes a second of `work` on all blocks, from the median batch: a batch is short, so that
 /// those in which something else had the core do not count.
-fn rate<B>(benchmark: &Benchmark, blocks: &mut [B], mut work: impl FnMut(&mut B)) -> f64 {
+fn rate<B>(benchmark: &CodingBenchmark, blocks: &mut [B], mut work: impl FnMut(&mut B)) -> f64 {
     blocks.iter_mut().for_each(&mut work);
     let passes = (BATCH / blocks.len()).max(1);
     let began = clock::now();
@@ -238,7 +238,7 @@ fn per_second(bytes_per_s: f64) -> String {
     bytes(Some(bytes_per_s)) + "/s"
 }
 
-fn table(document: &Document) -> String {
+fn table(document: &CodingDocument) -> String {
     let mut table =
         Table::new(["benchmark", "kernel", "working set", "losses", "encode", "decode", "decode, one plan"]);
     for b in &document.benchmarks {
@@ -252,7 +252,7 @@ fn table(document: &Document) -> String {
             per_second(b.decode_planned_bytes_per_s),
         ]);
     }
-    let Document { repeat, load_average, .. } = document;
+    let CodingDocument { repeat, load_average, .. } = document;
     format!("{}\ndata bytes a second on one core; {}\n", table.render(&[1]), rounds(*repeat, load_average))
 }
 

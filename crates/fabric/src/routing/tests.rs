@@ -35,7 +35,7 @@ fn route(network: &Network, routes: &Routes, from: u32, to: u32, flow: u32, entr
             assert_eq!(node.0, to, "it arrived at the wrong host");
             return ports;
         }
-        assert!(ports.len() < 16, "it goes round in circles");
+        assert!(ports.len() < 16, "it is in a routing loop");
         let table = &routes.tables[node.index()];
         ports.push(table.port(HostId(to), routes.leaf_of[to as usize], FlowId(flow), entropy).unwrap());
     }

@@ -41,7 +41,7 @@ impl<A: Arrival> Buckets<A> {
     pub(super) fn partition(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
         assert!(
             from.len() <= Self::ROOM && self.held == 0,
-            "what was dealt before has been taken, and this finds room"
+            "what was put in before has been taken, and this finds room"
         );
         self.held = from.len();
         if self.next.len() < ports {
@@ -80,7 +80,7 @@ impl<A: Arrival> Buckets<A> {
 
     #[cold]
     fn grow(&mut self, ports: usize, from: &[A]) {
-        let any = *from.first().expect("a packet is dealt");
+        let any = *from.first().expect("a packet is put in");
         self.next = (0..ports).map(|port| (port * Self::STRIDE + 1) as u32).collect();
         self.packets = alloc::vec![any.before_all(); ports * Self::STRIDE];
     }

@@ -18,7 +18,7 @@ pub(super) struct Ordered {
     /// Empty where the [driver keeps completions](Sink::KEEPS_COMPLETIONS).
     agenda: Agenda,
     /// Whether it has faults or shared state.
-    is_watched: bool,
+    has_slow_path: bool,
     pub(super) faults: Option<NodeFaults>,
     shared: Option<SharedState>,
 }
@@ -73,8 +73,8 @@ impl Ordered {
             reverse,
             effects: Effects::default(),
         });
-        let is_watched = faults.is_some() || shared.is_some();
-        Self { agenda: Agenda::new(ports), is_watched, faults, shared }
+        let has_slow_path = faults.is_some() || shared.is_some();
+        Self { agenda: Agenda::new(ports), has_slow_path, faults, shared }
     }
 
     pub(super) const fn has_shared(&self) -> bool {
@@ -144,8 +144,8 @@ impl Ordered {
         sink: &mut impl Sink<L>,
     ) {
         let place = core.lookup.egress(&packets[id]);
-        if self.is_watched || sink.observes() {
-            return self.arrive_watched(now, ingress, id, place, core, packets, sink);
+        if self.has_slow_path || sink.observes() {
+            return self.arrive_slowly(now, ingress, id, place, core, packets, sink);
         }
         let egress = &mut core.ports[place];
         let admission = if egress.port.model().is_fifo() {
@@ -165,7 +165,7 @@ impl Ordered {
     #[cold]
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "what `arrive` was given, and what it has found")]
-    fn arrive_watched<L>(
+    fn arrive_slowly<L>(
         &mut self,
         now: Time,
         ingress: PortId,
@@ -231,7 +231,7 @@ impl Ordered {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        let gate = if self.is_watched { self.gate(place) } else { Gate::Open };
+        let gate = if self.has_slow_path { self.gate(place) } else { Gate::Open };
         let egress = &mut core.ports[place];
         let now = egress.port.next_at();
         let left = egress.step(now, core.jitter, packets, gate);
@@ -240,8 +240,8 @@ impl Ordered {
             schedule(&mut self.agenda, place, next, &egress.link, sink);
         }
         let Some((id, arrival)) = left else { return };
-        if self.is_watched || sink.observes() {
-            return self.leave_watched(now, (id, arrival), place, core, packets, sink);
+        if self.has_slow_path || sink.observes() {
+            return self.leave_slowly(now, (id, arrival), place, core, packets, sink);
         }
         sink.send(&egress.link, arrival, id);
     }
@@ -249,7 +249,7 @@ impl Ordered {
     /// A packet leaves port `place` of a switch that has more to do than to send it.
     #[cold]
     #[inline(never)]
-    fn leave_watched<L>(
+    fn leave_slowly<L>(
         &mut self,
         now: Time,
         (id, arrival): (PacketId, Time),

@@ -1,4 +1,4 @@
-use super::shared::{Config, pause, pool};
+use super::shared::{SharedConfig, pause, pool};
 use super::*;
 use crate::network::Network;
 use crate::port_config::PortConfig;
@@ -50,7 +50,7 @@ struct World {
 }
 
 impl World {
-    fn new(config: &PortConfig, shared: Config) -> Self {
+    fn new(config: &PortConfig, shared: SharedConfig) -> Self {
         let star = Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 4] };
         let network: Network = star.build().expect("valid");
         let routes = Routes::new(&network, 1);
@@ -98,7 +98,7 @@ fn drop_tail() -> PortConfig {
 
 #[test]
 fn a_full_pool_drops_at_another_port_and_has_room_again_when_packets_have_left() {
-    let mut world = World::new(&drop_tail(), Config::Pool(pool::Config { size: Bytes::new(3000) }));
+    let mut world = World::new(&drop_tail(), SharedConfig::Pool(pool::PoolConfig { size: Bytes::new(3000) }));
     (0..3).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 0, 2);
     assert_eq!(world.seen.drops, [6], "port 6 to host 2 is empty");
@@ -114,7 +114,7 @@ fn a_full_pool_drops_at_another_port_and_has_room_again_when_packets_have_left()
 #[test]
 fn a_port_that_is_full_gives_back_what_the_packet_took_of_the_pool() {
     let config = PortConfig::drop_tail(Bytes::new(1000));
-    let mut world = World::new(&config, Config::Pool(pool::Config { size: Bytes::new(2000) }));
+    let mut world = World::new(&config, SharedConfig::Pool(pool::PoolConfig { size: Bytes::new(2000) }));
     world.arrive(0, 0, 1);
     (0..5).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 0, 2);
@@ -123,8 +123,8 @@ fn a_port_that_is_full_gives_back_what_the_packet_took_of_the_pool() {
 
 #[test]
 fn a_switch_that_holds_much_from_a_neighbour_tells_it_to_wait_and_later_to_go_on() {
-    let pause = pause::Config { pause_above: Bytes::new(2500), resume_at: Bytes::new(1000) };
-    let mut world = World::new(&drop_tail(), Config::Pause(pause));
+    let pause = pause::PauseConfig { pause_above: Bytes::new(2500), resume_at: Bytes::new(1000) };
+    let mut world = World::new(&drop_tail(), SharedConfig::Pause(pause));
     (0..4).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 2, 3);
     assert_eq!(world.seen.frames, [(at(1000), 4, Frame::PAUSE)], "once, and only to host 0");
@@ -134,8 +134,8 @@ fn a_switch_that_holds_much_from_a_neighbour_tells_it_to_wait_and_later_to_go_on
 
 #[test]
 fn a_closed_gate_holds_data_back_and_what_it_held_goes_when_it_opens() {
-    let pause = pause::Config { pause_above: Bytes::MAX, resume_at: Bytes::ZERO };
-    let mut world = World::new(&drop_tail(), Config::Pause(pause));
+    let pause = pause::PauseConfig { pause_above: Bytes::MAX, resume_at: Bytes::ZERO };
+    let mut world = World::new(&drop_tail(), SharedConfig::Pause(pause));
     world.arrive(0, 0, 1);
     world.arrive(0, 0, 1);
     world.frame(40, 1, Frame::PAUSE);
@@ -154,8 +154,8 @@ fn a_closed_gate_holds_data_back_and_what_it_held_goes_when_it_opens() {
 
 #[test]
 fn a_gate_that_opens_while_a_packet_is_in_service_changes_nothing() {
-    let pause = pause::Config { pause_above: Bytes::MAX, resume_at: Bytes::ZERO };
-    let mut world = World::new(&drop_tail(), Config::Pause(pause));
+    let pause = pause::PauseConfig { pause_above: Bytes::MAX, resume_at: Bytes::ZERO };
+    let mut world = World::new(&drop_tail(), SharedConfig::Pause(pause));
     world.arrive(0, 0, 1);
     world.arrive(0, 0, 1);
     world.frame(20, 1, Frame::PAUSE);

@@ -270,7 +270,7 @@ impl Graph {
         let cut_off = reached.iter().position(|reached| !reached);
         cut_off.map_or(Ok(()), |n| {
             let problem =
-                format_args!("no way leads from {} to {}", network.nodes[0].name, network.nodes[n].name);
+                format_args!("no path leads from {} to {}", network.nodes[0].name, network.nodes[n].name);
             let cure = "add the [[link]] that is missing between the two";
             Err(GraphError::new(GraphPart::Node(order[n]), problem, cure))
         })
@@ -303,11 +303,11 @@ impl Graph {
         if network.groups.is_empty() {
             return Ok(());
         }
-        let Some((leaf, circle)) = Routes::new(network, 0).routing_loop(network) else { return Ok(()) };
+        let Some((leaf, cycle)) = Routes::new(network, 0).routing_loop(network) else { return Ok(()) };
         let name = |node: &NodeId| network.nodes[node.index()].name.as_str();
-        let group = circle.iter().find_map(|&switch| said.get(&(switch, leaf)));
-        let path = circle.iter().chain(circle.first()).map(name).collect::<Vec<_>>().join(" -> ");
-        let problem = format_args!("packets to {} would go round in circles: {path}", name(&leaf));
+        let group = cycle.iter().find_map(|&switch| said.get(&(switch, leaf)));
+        let path = cycle.iter().chain(cycle.first()).map(name).collect::<Vec<_>>().join(" -> ");
+        let problem = format_args!("packets to {} would be in a routing loop: {path}", name(&leaf));
         let part = group.map_or(GraphPart::Whole, |&group| GraphPart::Group(group));
         Err(GraphError::new(part, problem, "let each switch send on to one that is nearer"))
     }
@@ -339,7 +339,7 @@ impl Graph {
             ports.extend(found);
         }
         if ports.is_empty() {
-            return fail(format!("{at} would have no way on"), "give at least one neighbour");
+            return fail(format!("{at} would have no next hop"), "give at least one neighbour");
         }
         ports.sort_unstable();
         Ok(ports)

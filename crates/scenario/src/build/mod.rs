@@ -14,12 +14,13 @@ use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
 use crate::text::typed;
 use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
-use farspan_transport::recovery::{Config as Recovery, Policy, Rto};
-use farspan_transport::{Class, FlowProfile, Scheme, congestion};
+use farspan_transport::congestion::{self, CongestionConfig};
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
@@ -86,7 +87,7 @@ impl World {
 
     fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {
         let scenario = resolved.scenario();
-        let sizes = Sizes::of(scenario);
+        let sizes = PacketSizes::of(scenario);
         let network = network::build(&scenario.topology, sizes)?;
         let routes = Routes::new(&network, resolved.seed());
         let sites = sites(&network);
@@ -99,7 +100,7 @@ impl World {
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
-            shared: shared::Config::None,
+            shared: SharedConfig::None,
             flows: workload.flows.iter().map(spec_flow).collect(),
             faults: fault::faults(scenario, &network)?,
             triggers: triggers(scenario, &network, &workload),
@@ -134,13 +135,13 @@ impl World {
             Class::Intra => &mut self.spec.intra,
             Class::Inter => &mut self.spec.inter,
         };
-        Arc::make_mut(scheme).congestion = congestion::Config::Custom(control);
+        Arc::make_mut(scheme).congestion = CongestionConfig::Custom(control);
     }
 
     /// The scheme's name in results: `named`, or for classes with a control from outside, that control's.
     pub(crate) fn scheme_name(&self, named: &str) -> String {
         let name = |scheme: &Scheme| match &scheme.congestion {
-            congestion::Config::Custom(control) => control.name().to_owned(),
+            CongestionConfig::Custom(control) => control.name().to_owned(),
             _ => named.to_owned(),
         };
         let (intra, inter) = (name(&self.spec.intra), name(&self.spec.inter));
@@ -150,12 +151,12 @@ impl World {
 
 /// Sizes of a full packet.
 #[derive(Clone, Copy)]
-struct Sizes {
+struct PacketSizes {
     payload: Bytes,
     header: Bytes,
 }
 
-impl Sizes {
+impl PacketSizes {
     fn of(scenario: &Scenario) -> Self {
         let transport = &scenario.transport;
         Self { payload: given(transport.payload), header: given(transport.header) }
@@ -188,7 +189,7 @@ fn sites(network: &Network) -> Sites {
 struct Paths<'a> {
     network: &'a Network,
     routes: &'a Routes,
-    sizes: Sizes,
+    sizes: PacketSizes,
 }
 
 impl Paths<'_> {
@@ -283,7 +284,7 @@ fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
 }
 
 /// The class's own time-out, or the scenario's.
-fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Recovery, ValueError> {
+fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<RecoveryConfig, ValueError> {
     let read = |key: &str, error: String| {
         ValueError::rule(
             format!("{path}.{key}"),
@@ -328,7 +329,11 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             ));
         }
     };
-    Ok(Recovery { rto, backoff, policy: if rack { Policy::Rack } else { Policy::PerPacket } })
+    Ok(RecoveryConfig {
+        rto,
+        backoff,
+        policy: if rack { RecoveryPolicy::Rack } else { RecoveryPolicy::PerPacketRto },
+    })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {
@@ -339,7 +344,7 @@ fn initial_window(scenario: &Scenario) -> InitialWindow {
     }
 }
 
-fn jitter(jitter: Option<Jitter>, network: &Network, sizes: Sizes) -> Duration {
+fn jitter(jitter: Option<Jitter>, network: &Network, sizes: PacketSizes) -> Duration {
     match given(jitter) {
         Jitter::OnePacket => network::usual_nic(network).transmission(sizes.mtu()),
         Jitter::Value(jitter) => jitter,

@@ -1,6 +1,6 @@
 //! Topologies: parameters to nodes and links, and the delay between the sites that gives the base RTT asked for.
 
-use super::{Sizes, given};
+use super::{PacketSizes, given};
 use crate::error::{Problem, ValueError};
 use crate::model::Topology;
 use crate::topology::{self, Base};
@@ -12,7 +12,7 @@ use farspan_workload::{self as workload, Capacity, WanLinks};
 use std::collections::BTreeMap;
 
 /// Builds the network; the delay between sites follows from `topology.wan.rtt`.
-pub(super) fn build(topology: &Topology, sizes: Sizes) -> Result<Network, ValueError> {
+pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
     let mut network = match given(topology.kind) {
         TopologyKind::FatTree => fat_tree(topology).build(),
         TopologyKind::DualFatTree => dual_fat_tree(topology).build(),
@@ -123,14 +123,14 @@ fn star(topology: &Topology) -> Star {
     Star { switch_delay: given(topology.switch_delay), hosts }
 }
 
-fn from_file(topology: &Topology, sizes: Sizes) -> Result<Network, ValueError> {
+fn from_file(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
     let base = Base {
         rate: given(topology.link_rate),
         delay: given(topology.link_delay),
         switch_delay: given(topology.switch_delay),
     };
     let key = "topology.file";
-    let file = topology::Topology::open(given(topology.file.as_deref()));
+    let file = topology::TopologyDocument::open(given(topology.file.as_deref()));
     let network = file.and_then(|file| file.network(&base));
     let network = network.map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
     let small = |link: &&farspan_fabric::Link| link.buffer.is_some_and(|buffer| buffer < sizes.mtu());
@@ -155,7 +155,7 @@ fn invalid(error: TopologyError) -> ValueError {
 }
 
 /// Delays the links between the sites so that the base RTT between hosts of two sites is `rtt`.
-fn stretch(network: &mut Network, rtt: Duration, sizes: Sizes) -> Result<(), ValueError> {
+fn stretch(network: &mut Network, rtt: Duration, sizes: PacketSizes) -> Result<(), ValueError> {
     let last = HostId(network.hosts - 1);
     let path = Routes::new(network, 0).path(network, HostId(0), last);
     let without = path.one_way(network, sizes.mtu()) + path.one_way(network, sizes.header);
@@ -179,7 +179,7 @@ pub(super) fn capacity(
     network: &Network,
     routes: &Routes,
     sites: &workload::Sites,
-    sizes: Sizes,
+    sizes: PacketSizes,
 ) -> Capacity {
     let sum = |rates: &mut dyn Iterator<Item = Rate>| rates.map(Rate::as_bps).fold(0, u64::saturating_add);
     let hosts = network.links.iter().filter(|link| link.tier == Tier::HostUp).map(|link| link.rate);

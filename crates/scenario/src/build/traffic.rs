@@ -4,9 +4,7 @@ use super::given;
 use crate::error::ValueError;
 use crate::model::{Scenario, Workload as Part};
 use crate::resolve::Resolved;
-use crate::value::{
-    CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes as SizeNames, WorkloadKind,
-};
+use crate::value::{CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, WorkloadKind};
 use farspan_transport::Class;
 use farspan_transport::coding::Shape;
 use farspan_units::{Duration, HostId, Time};
@@ -45,8 +43,8 @@ pub(super) fn too_large(
     let payload = given(scenario.transport.payload);
     let most = |flow: &Flow| {
         let most = u64::from(u32::MAX - 1);
-        let pieces = |shape: Shape| most / u64::from(shape.packets()) * u64::from(shape.data());
-        payload * shape(flow).map_or(most, pieces)
+        let segments = |shape: Shape| most / u64::from(shape.packets()) * u64::from(shape.data());
+        payload * shape(flow).map_or(most, segments)
     };
     let large = all.flows.iter().find(|flow| flow.size > most(flow));
     large.map_or(Ok(()), |flow| {
@@ -166,8 +164,8 @@ impl Draw<'_> {
     ) -> Result<(SizeDistribution, SizeDistribution), ValueError> {
         let key = format!("{path}.sizes");
         let (intra, inter) = match (&part.sizes, part.mix.and_then(Mix::sizes)) {
-            (Some(SizeNames::Both(name)), _) => ((key.clone(), name.as_str()), (key, name.as_str())),
-            (Some(SizeNames::PerClass(sizes)), _) => (
+            (Some(Sizes::Both(name)), _) => ((key.clone(), name.as_str()), (key, name.as_str())),
+            (Some(Sizes::PerClass(sizes)), _) => (
                 (format!("{key}.intra"), sizes.intra.as_str()),
                 (format!("{key}.inter"), sizes.inter.as_str()),
             ),

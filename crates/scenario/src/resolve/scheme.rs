@@ -10,7 +10,10 @@ use crate::text::schema::Keys;
 use crate::text::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
 use farspan_transport::ConfigError;
-use farspan_transport::{WindowCheck, balance, coding, congestion};
+use farspan_transport::WindowCheck;
+use farspan_transport::balance::BalanceConfig;
+use farspan_transport::coding::CodingConfig;
+use farspan_transport::congestion::CongestionConfig;
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
@@ -44,7 +47,7 @@ impl Context<'_> {
         };
         let constants = self.constants(control);
         let congestion = part(&constants, "congestion", control, written.congestion);
-        let congestion: congestion::Config = checked(&control_path, &congestion)?;
+        let congestion: CongestionConfig = checked(&control_path, &congestion)?;
         in_range(&control_path, congestion.check())?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", RECOVERIES[0], written.recovery);
@@ -65,7 +68,7 @@ impl Context<'_> {
         stack: Stack,
         own: Option<Part>,
         transport: &Transport,
-    ) -> Result<balance::Config, ValueError> {
+    ) -> Result<BalanceConfig, ValueError> {
         let shared = transport.balance.clone().filter(|part| part.name() != Some("scheme"));
         let (path, written) = match shared {
             Some(shared) => ("transport.balance", Some(shared)),
@@ -76,13 +79,13 @@ impl Context<'_> {
             None => stack.balance,
         };
         let balance = part(&self.constants(name), "balance", name, written);
-        let balance: balance::Config = checked(path, &balance)?;
+        let balance: BalanceConfig = checked(path, &balance)?;
         in_range(path, balance.check())?;
         Ok(balance)
     }
 
     /// The coding: the class's own, else what the constants say of the scheme by its name, else the scheme's.
-    fn coding(&self, path: &str, stack: Stack, own: Option<Part>) -> Result<coding::Config, ValueError> {
+    fn coding(&self, path: &str, stack: Stack, own: Option<Part>) -> Result<CodingConfig, ValueError> {
         let of_scheme = stack.alias.and_then(|alias| self.constants(alias).remove("coding"));
         let of_scheme = of_scheme.and_then(|coding| coding.as_table().cloned().map(Part));
         let name_of = |part: &Option<Part>| part.as_ref().and_then(Part::name).map(str::to_owned);
@@ -100,7 +103,7 @@ impl Context<'_> {
         }
         overlay(&mut table, &own.map(|part| part.0).unwrap_or_default());
         table.insert("name".to_owned(), Value::String(name.to_owned()));
-        let coding: coding::Config = checked(path, &table)?;
+        let coding: CodingConfig = checked(path, &table)?;
         in_range(path, coding.check())?;
         Ok(coding)
     }

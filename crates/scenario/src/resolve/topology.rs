@@ -118,7 +118,7 @@ impl Context<'_> {
             return Err(ValueError::missing(key, "a topology file; `farspan new --topology` writes one"));
         };
         let file = if BuiltInTopology::named(&file).is_some() { file } else { self.absolute(key, &file) };
-        let topology = topology::Topology::open(&file)
+        let topology = topology::TopologyDocument::open(&file)
             .map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
         let Defaults { rate, delay, buffer, switch_delay } = topology.file().defaults;
         written.file = Some(file);

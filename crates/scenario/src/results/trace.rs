@@ -83,7 +83,7 @@ impl Traces {
         events: &[FlowEvent],
     ) -> io::Result<BufWriter<File>> {
         let head = qlog::Head { flow, end, description: &self.description, partial: self.partial };
-        let mut writer = qlog::Writer::new(out, &head, self.mss, layout)?;
+        let mut writer = qlog::QlogWriter::new(out, &head, self.mss, layout)?;
         events.iter().try_for_each(|event| writer.event(event))?;
         writer.finish()
     }
@@ -92,7 +92,7 @@ impl Traces {
         let application = concat!("farspan ", env!("CARGO_PKG_VERSION"));
         let partial = if self.partial { " (interrupted)" } else { "" };
         let comment = format!("{}{partial}", self.description);
-        let mut writer = pcapng::Writer::new(out, application, &comment, &self.ports)?;
+        let mut writer = pcapng::PcapngWriter::new(out, application, &comment, &self.ports)?;
         self.events.packets.iter().try_for_each(|event| writer.packet(event))?;
         writer.finish()
     }

@@ -83,7 +83,9 @@ fn singles(prefix: &str, table: &Table) -> Vec<(String, Table)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farspan_transport::{balance, coding, congestion};
+    use farspan_transport::balance::BalanceConfig;
+    use farspan_transport::coding::CodingConfig;
+    use farspan_transport::congestion::CongestionConfig;
 
     fn said<T: DeserializeOwned>(text: &str) -> String {
         let error = component::<T>("here", &text.parse().unwrap()).map(|_| ()).unwrap_err();
@@ -93,14 +95,14 @@ mod tests {
     #[test]
     fn the_parameter_and_what_to_give_are_named() {
         assert_eq!(
-            said::<coding::Config>("name = 'mds'\ntimer = 5\ndata = 8"),
+            said::<CodingConfig>("name = 'mds'\ntimer = 5\ndata = 8"),
             "here.timer: 5 does not fit here; give a time as text, such as \"14us\""
         );
         assert_eq!(
-            said::<balance::Config>("name = 'plb'\nbusy_rounds = -1"),
+            said::<BalanceConfig>("name = 'plb'\nbusy_rounds = -1"),
             "here.busy_rounds: -1 does not fit here; give a whole number that is not negative, such as 8"
         );
-        let word = said::<congestion::Config>("name = 'unocc'\nqa = { factor = 1.0, pause = 'first' }");
+        let word = said::<CongestionConfig>("name = 'unocc'\nqa = { factor = 1.0, pause = 'first' }");
         assert!(
             word.starts_with(
                 "here.qa.pause: \"first\" is not a known word for this key; did you mean \"first_ack\"?"

@@ -38,16 +38,16 @@ pub struct Base {
 
 /// A topology file with the place of every key.
 #[derive(Clone, Debug)]
-pub struct Topology {
+pub struct TopologyDocument {
     document: Document,
     file: TopologyFile,
 }
 
-impl Topology {
+impl TopologyDocument {
     /// Reads a file, or a built-in topology by its name.
     ///
     /// # Errors
-    /// See [`Topology::read`].
+    /// See [`TopologyDocument::read`].
     pub fn open(file: &str) -> Result<Self, ScenarioError> {
         match BuiltInTopology::named(file) {
             Some(built_in) => Self::parse(file, built_in.text),
@@ -77,7 +77,7 @@ impl Topology {
     /// Reads a text; `name` is what errors call it.
     ///
     /// # Errors
-    /// See [`Topology::read`].
+    /// See [`TopologyDocument::read`].
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
         let document = Document::parse(name, text)?;
         document.check_keys(&Keys::of(schema()))?;

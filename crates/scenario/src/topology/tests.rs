@@ -8,12 +8,12 @@ const BASE: Base =
     Base { rate: Rate::from_gbps(100), delay: Duration::from_us(1), switch_delay: Duration::ZERO };
 
 fn network(text: &str) -> Network {
-    let topology = Topology::parse("t.toml", text).unwrap_or_else(|error| panic!("{error}"));
+    let topology = TopologyDocument::parse("t.toml", text).unwrap_or_else(|error| panic!("{error}"));
     topology.network(&BASE).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn message(text: &str) -> String {
-    let built = Topology::parse("t.toml", text).and_then(|topology| topology.network(&BASE));
+    let built = TopologyDocument::parse("t.toml", text).and_then(|topology| topology.network(&BASE));
     built.map_or_else(|error| error.to_string(), |_| panic!("accepted:\n{text}"))
 }
 
@@ -60,7 +60,7 @@ fn links_say_what_differs_from_the_base() {
 
 #[test]
 fn the_built_in_file_is_three_sites() {
-    let topology = Topology::open("three-sites").unwrap();
+    let topology = TopologyDocument::open("three-sites").unwrap();
     assert_eq!(topology.sites(), 3);
     let network = topology.network(&BASE).unwrap();
     assert_eq!((network.hosts, network.nodes.len()), (20, 31));
@@ -69,7 +69,7 @@ fn the_built_in_file_is_three_sites() {
     let at = text.find("# [[ecmp]]").unwrap();
     let lines = text[at..].lines().map(|line| line.trim_start_matches("# ").to_owned() + "\n");
     let with = text[..at].to_owned() + &lines.collect::<String>();
-    let network = Topology::parse("t", &with).unwrap().network(&BASE).unwrap();
+    let network = TopologyDocument::parse("t", &with).unwrap().network(&BASE).unwrap();
     assert_eq!(network.groups.len(), 1);
 }
 
@@ -143,7 +143,7 @@ fn wrong_links_and_groups_are_refused_where_they_stand() {
         (
             TWO.split("[[link]]\na = 's0'").next().unwrap().into(),
             "1:1: node[0]: ",
-            &["no way leads from host0 to host2"],
+            &["no path leads from host0 to host2"],
         ),
         (TWO.replace("host[", "host1["), "1:1: node[0]: ", &["host10 is host 0", "call it host0"]),
         (format!("{site}{sited}"), "3:1: site[1]: ", &["without hosts"]),
@@ -241,7 +241,7 @@ proptest! {
     #[test]
     fn what_is_written_reads_back_the_same(file in files()) {
         let text = file.to_toml();
-        let read = Topology::parse("t.toml", &text);
+        let read = TopologyDocument::parse("t.toml", &text);
         prop_assert!(read.is_ok(), "{}\n{}", text, read.unwrap_err());
         let again = read.unwrap();
         prop_assert_eq!(again.file(), &file);
@@ -253,7 +253,7 @@ proptest! {
         let starter = crate::TOPOLOGY_STARTER;
         let (from, to) = (start.min(starter.len()), (start + length).min(starter.len()));
         let text = [&starter[..from], &junk, &starter[to..]].concat();
-        let built = Topology::parse("t.toml", &text).and_then(|topology| topology.network(&BASE));
+        let built = TopologyDocument::parse("t.toml", &text).and_then(|topology| topology.network(&BASE));
         if let Err(error) = built {
             prop_assert!(error.to_string().starts_with("t.toml:"), "{}", error);
         }

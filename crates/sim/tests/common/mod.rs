@@ -1,12 +1,15 @@
 //! Small worlds for tests.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
-use farspan_transport::recovery::{self, Policy, Rto};
-use farspan_transport::{FlowProfile, Scheme, WindowCheck, balance, coding, congestion};
+use farspan_transport::balance::BalanceConfig;
+use farspan_transport::coding::CodingConfig;
+use farspan_transport::congestion::CongestionConfig;
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::{FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,19 +17,19 @@ use std::sync::Arc;
 pub const MSS: Bytes = Bytes::new(4096);
 pub const HEADER: Bytes = Bytes::new(64);
 
-pub fn scheme(congestion: congestion::Config, balance: &str) -> Arc<Scheme> {
+pub fn scheme(congestion: CongestionConfig, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
         congestion,
-        balance: balance::Config::by_name(balance).expect("a built-in name"),
-        recovery: recovery::Config { rto: Rto::Path, backoff: true, policy: Policy::PerPacket },
-        coding: coding::Config::by_name("none").expect("a built-in name"),
+        balance: BalanceConfig::by_name(balance).expect("a built-in name"),
+        recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
+        coding: CodingConfig::by_name("none").expect("a built-in name"),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     })
 }
 
-pub fn control(name: &str) -> congestion::Config {
-    congestion::Config::by_name(name).expect("a built-in name")
+pub fn control(name: &str) -> CongestionConfig {
+    CongestionConfig::by_name(name).expect("a built-in name")
 }
 
 pub fn tree(k: u32) -> FatTree {
@@ -118,7 +121,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         network,
         ports,
         own_ports: BTreeMap::new(),
-        shared: shared::Config::None,
+        shared: SharedConfig::None,
         flows,
         triggers: Vec::new(),
         faults: Vec::new(),

@@ -2,7 +2,7 @@
 
 use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
-use farspan_fabric::switch::shared;
+use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
     ParkingLot, Star,
@@ -15,10 +15,13 @@ use farspan_sim::{
     Stop, Trace, Trigger,
 };
 use farspan_trace::{Remark, What};
+use farspan_transport::ack::{self, AckConfig};
+use farspan_transport::balance::{self, BalanceConfig};
+use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
-use farspan_transport::congestion::{self, Pacing};
-use farspan_transport::recovery::{self, Policy, Rto};
-use farspan_transport::{FlowProfile, Scheme, WindowCheck, ack, balance, coding};
+use farspan_transport::congestion::{self, CongestionConfig, Pacing};
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::{FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -42,7 +45,7 @@ pub fn random_spec(seed: u64) -> Spec {
     Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
-        shared: shared::Config::None,
+        shared: SharedConfig::None,
         initial_window: match draw.below(3) {
             0 => InitialWindow::Bdp,
             1 => InitialWindow::Iw10,
@@ -75,10 +78,10 @@ pub fn policy_spec(seed: u64) -> Spec {
         let scheme = Arc::make_mut(scheme);
         if !draw.one_in(4) {
             let delay = draw.time(base.packet, base.rtt);
-            scheme.profile.acks = ack::Config::EverySecond(ack::every_second::Config { delay });
+            scheme.profile.acks = AckConfig::EverySecond(ack::every_second::EverySecondConfig { delay });
         }
         if !draw.one_in(3) {
-            scheme.recovery.policy = Policy::SingleTimer;
+            scheme.recovery.policy = RecoveryPolicy::SingleTimer;
         }
     }
     spec
@@ -91,11 +94,11 @@ pub fn shared_spec(seed: u64) -> Spec {
     let mut spec = random_spec(seed);
     let mtu = spec.mss + spec.header;
     spec.shared = if draw.one_in(2) {
-        shared::Config::Pool(shared::pool::Config { size: mtu * draw.spread(2, 60) })
+        SharedConfig::Pool(PoolConfig { size: mtu * draw.spread(2, 60) })
     } else {
         let pause_above = mtu * draw.spread(1, 20);
         let resume_at = Bytes::new(draw.below(pause_above.get()));
-        shared::Config::Pause(shared::pause::Config { pause_above, resume_at })
+        SharedConfig::Pause(PauseConfig { pause_above, resume_at })
     };
     // A pause may last for ever where packets wait for each other in a ring.
     spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
@@ -511,27 +514,27 @@ fn fault_kind(draw: &mut Draw) -> FaultKind {
 }
 
 fn scheme(draw: &mut Draw, base: Base) -> Scheme {
-    let mut congestion = congestion::Config::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
+    let mut congestion = CongestionConfig::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
     let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
     match &mut congestion {
-        congestion::Config::Unocc(config) => config.pacing = pacing,
-        congestion::Config::Gemini(config) => config.pacing = pacing,
-        congestion::Config::Dctcp(config) => config.pacing = pacing,
-        congestion::Config::Mprdma(config) => {
+        CongestionConfig::Unocc(config) => config.pacing = pacing,
+        CongestionConfig::Gemini(config) => config.pacing = pacing,
+        CongestionConfig::Dctcp(config) => config.pacing = pacing,
+        CongestionConfig::Mprdma(config) => {
             (config.pacing, config.cut) = (pacing, draw.pick(&[0.15, 0.5]));
         }
-        congestion::Config::Bbr(config) => bbr(draw, config, base),
-        congestion::Config::Custom(_) => unreachable!("a built-in name gives a built-in control"),
-        congestion::Config::FixedWindow(config) => {
+        CongestionConfig::Bbr(config) => bbr(draw, config, base),
+        CongestionConfig::Custom(_) => unreachable!("a built-in name gives a built-in control"),
+        CongestionConfig::FixedWindow(config) => {
             config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
         }
     }
-    let mut balance = balance::Config::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
-    if let balance::Config::Unolb(config) = &mut balance {
+    let mut balance = BalanceConfig::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
+    if let BalanceConfig::Unolb(config) = &mut balance {
         config.subflows = draw.pick(&[1, 3, 10]);
         config.reroute = draw.pick(&[balance::unolb::Reroute::Recent, balance::unolb::Reroute::Fresh]);
     }
-    if let balance::Config::Plb(config) = &mut balance {
+    if let BalanceConfig::Plb(config) = &mut balance {
         (config.busy_rounds, config.idle_rounds) = draw.pick(&[(12, 3), (2, 2), (1, 1)]);
         config.congested = draw.pick(&[0.5, 0.25, 0.01]);
         config.round = draw.pick(&[balance::plb::Round::Window, balance::plb::Round::BaseRtt]);
@@ -546,10 +549,10 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
     Scheme {
         congestion,
         balance,
-        recovery: recovery::Config {
+        recovery: RecoveryConfig {
             rto,
             backoff: !draw.one_in(4),
-            policy: draw.pick(&[Policy::PerPacket, Policy::Rack]),
+            policy: draw.pick(&[RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack]),
         },
         coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
@@ -558,7 +561,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
 }
 
 /// BBR whose search for the smallest round trip happens within a few of them.
-fn bbr(draw: &mut Draw, config: &mut congestion::bbr::Config, base: Base) {
+fn bbr(draw: &mut Draw, config: &mut congestion::bbr::BbrConfig, base: Base) {
     use congestion::Cap;
     use congestion::bbr::{FirstPhase, OnTimeout, PhaseEnd, Rtprop};
     config.rtprop_window = draw.time(base.rtt, base.rtt * 50);
@@ -570,15 +573,15 @@ fn bbr(draw: &mut Draw, config: &mut congestion::bbr::Config, base: Base) {
     config.cap = draw.pick(&[Cap::None, Cap::Bdp]);
 }
 
-fn coding(draw: &mut Draw, base: Base) -> coding::Config {
+fn coding(draw: &mut Draw, base: Base) -> CodingConfig {
     if draw.one_in(2) {
-        return coding::Config::by_name("none").expect("a built-in name");
+        return CodingConfig::by_name("none").expect("a built-in name");
     }
     let (data, parity) = draw.pick(&[(8, 2), (8, 2), (4, 1), (2, 2), (20, 4), (40, 3)]);
     // Some timers are shorter than what packets of a block spend in queues.
     let timer = draw.one_in(3).then(|| draw.time(base.packet, base.rtt));
     let resend = if draw.one_in(4) { Resend::All } else { Resend::Needed };
-    coding::Config::Mds(blocks::Config { data, parity, timer, resend })
+    CodingConfig::Mds(blocks::MdsConfig { data, parity, timer, resend })
 }
 
 fn ports(draw: &mut Draw, mtu: Bytes, header: Bytes) -> ByTier {
@@ -787,11 +790,11 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     };
     let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
     let trimmed_by = |victim| trimming.clone().any(|(link, _)| trim(config(link)) == Some(victim));
-    let fluid = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
+    let fifo = |port: &PortConfig| !port.control_priority && port.marking_point == MarkingPoint::Enqueue;
     let coded = || flows.iter().filter(|flow| flow.sender.blocks > 0);
     let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
-        coding::Config::Mds(mds) => mds.shape().expect("the ranges hold"),
-        coding::Config::None(_) => unreachable!("a flow with blocks is coded"),
+        CodingConfig::Mds(mds) => mds.shape().expect("the ranges hold"),
+        CodingConfig::None(_) => unreachable!("a flow with blocks is coded"),
     };
     // Parity of a lone last segment is shorter: by less than one packet's worth of each.
     let all_parity =
@@ -852,7 +855,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
         trimmed_by(Victim::Arriving),
         trimmed_by(Victim::Coin),
         headers_refused,
-        spec.port_jitter.is_zero() && configs.clone().any(fluid),
+        spec.port_jitter.is_zero() && configs.clone().any(fifo),
         coded().any(|flow| flow.finish.is_some()),
         coded().any(|flow| {
             flow.finish.is_some() && flow.size.segments(spec.mss) % u64::from(shape(flow).data()) > 0

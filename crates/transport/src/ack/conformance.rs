@@ -13,8 +13,8 @@ use proptest::prelude::*;
 /// No ACK waits for longer.
 const LONGEST_DELAY: Duration = Duration::from_ms(1);
 
-fn all() -> impl Iterator<Item = Config> {
-    NAMES.iter().map(|name| Config::by_name(name).expect("a name of the registry"))
+fn all() -> impl Iterator<Item = AckConfig> {
+    NAMES.iter().map(|name| AckConfig::by_name(name).expect("a name of the registry"))
 }
 
 /// A receiver's endpoint, and what it has said: when, and what.
@@ -25,7 +25,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn new(config: &Config) -> Self {
+    fn new(config: &AckConfig) -> Self {
         let profiles = Profiles::new([FlowProfile { acks: config.clone() }]);
         let config =
             EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(100), header: Bytes::new(64) };
@@ -62,7 +62,7 @@ fn every_name_builds_a_policy_with_valid_defaults() {
         assert_eq!((config.name(), config.check()), (*name, Ok(())));
     }
     assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
-    assert_eq!(Config::by_name("no such"), None);
+    assert_eq!(AckConfig::by_name("no such"), None);
 }
 
 proptest! {

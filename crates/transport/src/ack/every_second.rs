@@ -13,18 +13,18 @@ use farspan_units::{Duration, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct EverySecondConfig {
     /// How long an ACK is held for the next packet; 10 us.
     pub delay: Duration,
 }
 
-impl Default for Config {
+impl Default for EverySecondConfig {
     fn default() -> Self {
         Self { delay: Duration::from_us(10) }
     }
 }
 
-impl Config {
+impl EverySecondConfig {
     /// Every delay is valid.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ pub struct EverySecond {
 impl EverySecond {
     /// The policy of one flow.
     #[must_use]
-    pub const fn new(config: &Config) -> Self {
+    pub const fn new(config: &EverySecondConfig) -> Self {
         Self { delay: config.delay, held_until: None }
     }
 }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn policy() -> EverySecond {
-        EverySecond::new(&Config::default())
+        EverySecond::new(&EverySecondConfig::default())
     }
 
     #[test]

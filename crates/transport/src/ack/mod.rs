@@ -56,19 +56,19 @@ pub trait AckPolicy {
     }
 }
 
-/// Generates [`Policy`] and, by the macro of all registries, [`Config`] and the lists.
+/// Generates [`Acknowledger`] and, by the macro of all registries, [`AckConfig`] and the lists.
 macro_rules! policies {
-    ($($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($($(#[$meta:meta])* $variant:ident, $module:ident::$config:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         crate::registry::config_registry! {
-            "ACK policy"; $($(#[$meta])* $variant, $module, $name, $summary, $source;)*
+            AckConfig, "ACK policy"; $($(#[$meta])* $variant, $module::$config, $name, $summary, $source;)*
         }
 
-        impl Config {
+        impl AckConfig {
             /// The policy of one flow.
             #[must_use]
-            pub fn build(&self) -> Policy {
+            pub fn build(&self) -> Acknowledger {
                 match self {
-                    $($(#[$meta])* Self::$variant(config) => Policy::$variant(Box::new($module::$variant::new(config))),)*
+                    $($(#[$meta])* Self::$variant(config) => Acknowledger::$variant(Box::new($module::$variant::new(config))),)*
                 }
             }
         }
@@ -76,7 +76,7 @@ macro_rules! policies {
         /// The ACK policy of one flow.
         #[derive(Debug)]
         #[non_exhaustive]
-        pub enum Policy {
+        pub enum Acknowledger {
             $(
                 #[doc = concat!($summary, ".")]
                 $(#[$meta])*
@@ -84,7 +84,7 @@ macro_rules! policies {
             )*
         }
 
-        impl AckPolicy for Policy {
+        impl AckPolicy for Acknowledger {
             fn wants_arrivals(&self) -> bool {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.wants_arrivals(),)*
@@ -100,15 +100,15 @@ macro_rules! policies {
     };
 }
 
-// The registry: variant, module, name, summary, source.
+// The registry: variant, configuration, name, summary, source.
 policies! {
-    PerPacket, per_packet, "per_packet", "An ACK for each packet, at once", "Uno, section 4";
+    PerPacket, per_packet::PerPacketConfig, "per_packet", "An ACK for each packet, at once", "Uno, section 4";
     #[cfg(any(test, feature = "testing"))]
-    EverySecond, every_second, "every_second", "An ACK for every second packet, or after a delay", "RFC 5681, section 4.2";
+    EverySecond, every_second::EverySecondConfig, "every_second", "An ACK for every second packet, or after a delay", "RFC 5681, section 4.2";
 }
 
-impl Default for Config {
+impl Default for AckConfig {
     fn default() -> Self {
-        Self::PerPacket(per_packet::Config::default())
+        Self::PerPacket(per_packet::PerPacketConfig::default())
     }
 }

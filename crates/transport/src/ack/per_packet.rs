@@ -11,9 +11,9 @@ use crate::registry::ConfigError;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {}
+pub struct PerPacketConfig {}
 
-impl Config {
+impl PerPacketConfig {
     /// Nothing to check.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ pub struct PerPacket;
 impl PerPacket {
     /// The policy of one flow.
     #[must_use]
-    pub const fn new(_config: &Config) -> Self {
+    pub const fn new(_config: &PerPacketConfig) -> Self {
         Self
     }
 }

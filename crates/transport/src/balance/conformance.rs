@@ -29,10 +29,10 @@ fn event() -> impl Strategy<Value = Event> {
 }
 
 /// The entropies of the packets sent under these events.
-fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> {
+fn run(config: &BalanceConfig, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> {
     let path = if flow.is_multiple_of(2) { path() } else { wan_path() };
     let mut random = Random::new(seed, Purpose::Balance, u64::from(flow));
-    let mut balancer = config.build(&Start { path: &path, flow: FlowId(flow), random });
+    let mut balancer = config.build(&BalancerStart { path: &path, flow: FlowId(flow), random });
     let (mut now, mut sent, mut times) = (Time::ZERO, Vec::new(), Vec::new());
     for &event in events {
         let of = |age: usize| {
@@ -57,8 +57,8 @@ fn run(config: &Config, events: &[Event], flow: u32, seed: u64) -> Vec<Entropy> 
     sent
 }
 
-fn all() -> impl Iterator<Item = Config> {
-    NAMES.iter().map(|name| Config::by_name(name).expect("a name of the registry"))
+fn all() -> impl Iterator<Item = BalanceConfig> {
+    NAMES.iter().map(|name| BalanceConfig::by_name(name).expect("a name of the registry"))
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn every_name_builds_the_selector_of_that_name_with_valid_defaults() {
         assert_eq!(config.check(), Ok(()));
     }
     assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
-    assert_eq!(Config::by_name("no such"), None);
+    assert_eq!(BalanceConfig::by_name("no such"), None);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_selector_that_wants_no_feedback_chooses_the_same_without_it() {
     for config in all() {
         let path = path();
         let random = Random::new(1, Purpose::Balance, 0);
-        let wants = config.build(&Start { path: &path, flow: FlowId(0), random }).wants_feedback();
+        let wants = config.build(&BalancerStart { path: &path, flow: FlowId(0), random }).wants_feedback();
         assert_eq!(run(&config, &events, 0, 1) != run(&config, &silent, 0, 1), wants, "{}", config.name());
     }
 }
@@ -95,7 +95,7 @@ fn unolb_and_plb_leave_a_path_for_a_loss_found_from_acks_as_for_a_time_out() {
         let sent = (0..20).map(|_| Event::Send);
         Vec::from_iter(sent.clone().chain([event]).chain(sent))
     };
-    for config in ["unolb", "plb"].map(|name| Config::by_name(name).expect("a name of the registry")) {
+    for config in ["unolb", "plb"].map(|name| BalanceConfig::by_name(name).expect("a name of the registry")) {
         let (loss, timeout) = (after(Event::Loss { age: 5 }), after(Event::Timeout { age: 5 }));
         assert_eq!(run(&config, &loss, 0, 1), run(&config, &timeout, 0, 1), "{}", config.name());
     }
@@ -143,9 +143,9 @@ proptest! {
         reroute in prop_oneof![Just(unolb::Reroute::Recent), Just(unolb::Reroute::Fresh)],
     ) {
         let bounded = [
-            Config::Rps(rps::Config { entropies }),
-            Config::Unolb(unolb::Config { subflows, entropies, reroute }),
-            Config::Plb(plb::Config { entropies, busy_rounds: 1, idle_rounds: 1, ..plb::Config::default() }),
+            BalanceConfig::Rps(rps::RpsConfig { entropies }),
+            BalanceConfig::Unolb(unolb::UnolbConfig { subflows, entropies, reroute }),
+            BalanceConfig::Plb(plb::PlbConfig { entropies, busy_rounds: 1, idle_rounds: 1, ..plb::PlbConfig::default() }),
         ];
         for config in bounded {
             prop_assert!(run(&config, &events, 0, 3).iter().all(|&entropy| u32::from(entropy) < entropies));

@@ -3,7 +3,7 @@
 //! The null path selector. Switches hash (flow, entropy) with a salt of their own (RFC 2992), so a constant entropy
 //! gives a constant path; which constant does not matter. The Uno artifact takes the number of the source host.
 
-use super::{Balance, Entropy, Start};
+use super::{Balance, BalancerStart, Entropy};
 use crate::registry::ConfigError;
 use farspan_units::{Random, Time, random};
 
@@ -12,9 +12,9 @@ use farspan_units::{Random, Time, random};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {}
+pub struct EcmpConfig {}
 
-impl Config {
+impl EcmpConfig {
     /// Nothing to check.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ pub struct Ecmp {
 impl Ecmp {
     /// The path selector for one flow: its entropy is a hash of the flow's number, the same for every seed.
     #[must_use]
-    pub const fn new(_config: &Config, start: &Start<'_>) -> Self {
+    pub const fn new(_config: &EcmpConfig, start: &BalancerStart<'_>) -> Self {
         Self { entropy: random::mix(start.flow.0 as u64 + 1) as Entropy }
     }
 }
@@ -55,7 +55,7 @@ mod tests {
     fn entropies(flow: u32, packets: usize) -> BTreeSet<Entropy> {
         let path = path();
         let mut random = Random::new(1, Purpose::Balance, u64::from(flow));
-        let mut ecmp = Ecmp::new(&Config {}, &Start { path: &path, flow: FlowId(flow), random });
+        let mut ecmp = Ecmp::new(&EcmpConfig {}, &BalancerStart { path: &path, flow: FlowId(flow), random });
         (0..packets).map(|i| ecmp.entropy(Time::from_ps(i as u64), &mut random)).collect()
     }
 

@@ -58,7 +58,7 @@ pub trait Balance {
 
 /// The inputs from which a balancer is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Start<'a> {
+pub struct BalancerStart<'a> {
     /// The path.
     pub path: &'a crate::Path,
     /// The flow.
@@ -67,17 +67,17 @@ pub struct Start<'a> {
     pub random: Random,
 }
 
-/// Generates [`Balancer`] and, by the macro of all registries, [`Config`] and the lists.
+/// Generates [`Balancer`] and, by the macro of all registries, [`BalanceConfig`] and the lists.
 macro_rules! balancers {
-    ($($variant:ident, $module:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($($variant:ident, $module:ident::$config:ident, $held:ty, $name:literal, $summary:literal, $source:literal;)*) => {
         crate::registry::config_registry! {
-            "path selector"; $($variant, $module, $name, $summary, $source;)*
+            BalanceConfig, "path selector"; $($variant, $module::$config, $name, $summary, $source;)*
         }
 
-        impl Config {
+        impl BalanceConfig {
             /// The path selector for one flow.
             #[must_use]
-            pub fn build(&self, start: &Start<'_>) -> Balancer {
+            pub fn build(&self, start: &BalancerStart<'_>) -> Balancer {
                 match self {
                     $(Self::$variant(config) => Balancer::$variant($module::$variant::new(config, start).into()),)*
                 }
@@ -150,10 +150,10 @@ macro_rules! balancers {
     };
 }
 
-// The registry: variant, module, how a sender holds it (large ones boxed), name, summary, source.
+// The registry: variant, configuration, how a sender holds it (large ones boxed), name, summary, source.
 balancers! {
-    Ecmp, ecmp, ecmp::Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
-    Rps, rps, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
-    Unolb, unolb, Box<unolb::Unolb>, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
-    Plb, plb, Box<plb::Plb>, "plb", "Another path for the flow after congested rounds or a time-out", "PLB, SIGCOMM 2022";
+    Ecmp, ecmp::EcmpConfig, ecmp::Ecmp, "ecmp", "One path for the whole flow, by the switches' hashes", "RFC 2992";
+    Rps, rps::RpsConfig, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
+    Unolb, unolb::UnolbConfig, Box<unolb::Unolb>, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
+    Plb, plb::PlbConfig, Box<plb::Plb>, "plb", "Another path for the flow after congested rounds or a time-out", "PLB, SIGCOMM 2022";
 }

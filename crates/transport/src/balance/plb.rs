@@ -6,7 +6,7 @@
 //! time-out it does so at once, and then leaves congestion alone for a while. A NACK, or a loss found from later ACKs,
 //! counts as a time-out. Left out: whether the control asks for PLB (in Linux only DCTCP does).
 
-use super::{Balance, Entropy, PathSample, Start};
+use super::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;
 use farspan_units::{Duration, Random, Time};
 
@@ -18,7 +18,7 @@ use farspan_units::{Duration, Random, Time};
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct PlbConfig {
     /// From which share of marked ACKs on a round is congested, in [0, 1]; 0.5 (Linux). Uno's published code: 0.25.
     pub congested: f64,
     /// After how many congested rounds in a row the flow moves, 1 to 1000; 12 (Linux). Uno's published code: 2.
@@ -47,7 +47,7 @@ pub enum Round {
     BaseRtt,
 }
 
-impl Default for Config {
+impl Default for PlbConfig {
     fn default() -> Self {
         Self {
             congested: 0.5,
@@ -60,7 +60,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl PlbConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ const NEVER: Time = Time::MAX;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plb {
     /// The parameters.
-    config: Config,
+    config: PlbConfig,
     /// The path.
     entropy: Entropy,
     /// Congested rounds in a row.
@@ -109,7 +109,7 @@ pub struct Plb {
 impl Plb {
     /// The path selector for one flow.
     #[must_use]
-    pub fn new(config: &Config, start: &Start<'_>) -> Self {
+    pub fn new(config: &PlbConfig, start: &BalancerStart<'_>) -> Self {
         let mut random = start.random;
         Self {
             entropy: random.below(u64::from(config.entropies)) as Entropy,
@@ -204,7 +204,7 @@ mod tests {
     use farspan_units::Bytes;
 
     impl Flow<Plb> {
-        fn new(config: &Config) -> Self {
+        fn new(config: &PlbConfig) -> Self {
             let mut flow = Self::with(|start| Plb::new(config, start));
             flow.random.bits();
             flow
@@ -232,36 +232,36 @@ mod tests {
         }
     }
 
-    fn artifact() -> Config {
+    fn artifact() -> PlbConfig {
         let (congested, pause) = (0.25, Duration::ZERO);
-        Config {
+        PlbConfig {
             congested,
             busy_rounds: 2,
             idle_rounds: 2,
             pause,
             round: Round::BaseRtt,
-            ..Config::default()
+            ..PlbConfig::default()
         }
     }
 
     /// A Linux flow whose first round has begun.
     fn linux() -> Flow<Plb> {
-        let mut flow = Flow::new(&Config::default());
+        let mut flow = Flow::new(&PlbConfig::default());
         flow.round(0);
         flow
     }
 
     #[test]
     fn parameters_out_of_range_are_named() {
-        let config = Config { congested: 1.5, ..Config::default() };
+        let config = PlbConfig { congested: 1.5, ..PlbConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "congested");
-        let config = Config { busy_rounds: 0, ..Config::default() };
+        let config = PlbConfig { busy_rounds: 0, ..PlbConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "busy_rounds");
-        let config = Config { idle_rounds: 0, ..Config::default() };
+        let config = PlbConfig { idle_rounds: 0, ..PlbConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "idle_rounds");
-        let config = Config { entropies: 70_000, ..Config::default() };
+        let config = PlbConfig { entropies: 70_000, ..PlbConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "entropies");
-        assert_eq!(Config::default().check(), Ok(()));
+        assert_eq!(PlbConfig::default().check(), Ok(()));
     }
 
     #[test]
@@ -294,7 +294,7 @@ mod tests {
 
     #[test]
     fn a_window_s_round_ends_with_the_ack_of_a_packet_sent_after_it_began() {
-        let mut flow = Flow::new(&Config::default());
+        let mut flow = Flow::new(&PlbConfig::default());
         flow.round(0);
         let began = flow.balancer.began;
         let mut sample = flow.sample(0);
@@ -350,7 +350,7 @@ mod tests {
 
     #[test]
     fn paths_are_drawn_from_all_entropies() {
-        let mut flow = Flow::new(&Config { entropies: 8, ..Config::default() });
+        let mut flow = Flow::new(&PlbConfig { entropies: 8, ..PlbConfig::default() });
         let mut seen = BTreeSet::new();
         for _ in 0..200 {
             flow.now += Duration::from_ms(1);

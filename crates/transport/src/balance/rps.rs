@@ -4,7 +4,7 @@
 //! random, independently and uniformly. Here it takes a random entropy, which the switches hash, so that spraying is as
 //! even over paths as their hashes are. Left out: switches that spray by themselves.
 
-use super::{Balance, Entropy, Start};
+use super::{Balance, BalancerStart, Entropy};
 use crate::registry::ConfigError;
 use farspan_units::{Random, Time};
 
@@ -16,19 +16,19 @@ use farspan_units::{Random, Time};
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct RpsConfig {
     /// How many entropies there are to draw from, 1 to 65536; 256 (Uno's published code). More make spraying over many
     /// paths more even.
     pub entropies: u32,
 }
 
-impl Default for Config {
+impl Default for RpsConfig {
     fn default() -> Self {
         Self { entropies: 256 }
     }
 }
 
-impl Config {
+impl RpsConfig {
     /// Checks the range.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ pub struct Rps {
 impl Rps {
     /// The path selector for one flow.
     #[must_use]
-    pub const fn new(config: &Config, _start: &Start<'_>) -> Self {
+    pub const fn new(config: &RpsConfig, _start: &BalancerStart<'_>) -> Self {
         Self { entropies: config.entropies }
     }
 }
@@ -70,7 +70,8 @@ mod tests {
     fn draws(entropies: u32, packets: usize, seed: u64) -> Vec<Entropy> {
         let path = path();
         let mut random = Random::new(seed, Purpose::Balance, 0);
-        let mut rps = Rps::new(&Config { entropies }, &Start { path: &path, flow: FlowId(0), random });
+        let mut rps =
+            Rps::new(&RpsConfig { entropies }, &BalancerStart { path: &path, flow: FlowId(0), random });
         (0..packets).map(|_| rps.entropy(Time::ZERO, &mut random)).collect()
     }
 
@@ -105,8 +106,8 @@ mod tests {
 
     #[test]
     fn more_entropies_than_the_header_holds_are_refused() {
-        assert!(Config { entropies: 0 }.check().is_err());
-        assert!(Config { entropies: 65_537 }.check().is_err());
-        assert!(Config { entropies: 65_536 }.check().is_ok());
+        assert!(RpsConfig { entropies: 0 }.check().is_err());
+        assert!(RpsConfig { entropies: 65_537 }.check().is_err());
+        assert!(RpsConfig { entropies: 65_536 }.check().is_ok());
     }
 }

@@ -1,6 +1,6 @@
 //! Helpers that the tests of single path selectors share.
 
-use super::{Balance, Entropy, PathSample, Start};
+use super::{Balance, BalancerStart, Entropy, PathSample};
 use crate::congestion::testing::path;
 use farspan_units::{Bytes, FlowId, Purpose, Random, Time};
 
@@ -14,10 +14,10 @@ pub(super) struct Flow<B> {
 }
 
 impl<B: Balance> Flow<B> {
-    pub(super) fn with(build: impl FnOnce(&Start<'_>) -> B) -> Self {
+    pub(super) fn with(build: impl FnOnce(&BalancerStart<'_>) -> B) -> Self {
         let path = path();
         let random = Random::new(1, Purpose::Balance, 0);
-        let balancer = build(&Start { path: &path, flow: FlowId(0), random });
+        let balancer = build(&BalancerStart { path: &path, flow: FlowId(0), random });
         Self { balancer, random, now: Time::ZERO + path.base_rtt, in_flight: Bytes::new(40_960) }
     }
 

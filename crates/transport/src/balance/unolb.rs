@@ -5,7 +5,7 @@
 //! failed link that carries several subflows would take as many round trips to be left. Left out: paths that an
 //! operator assigns; a path is an entropy here.
 
-use super::{Balance, Entropy, PathSample, Start};
+use super::{Balance, BalancerStart, Entropy, PathSample};
 use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use alloc::vec;
@@ -23,7 +23,7 @@ const SILENCE: f64 = 0.5;
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct UnolbConfig {
     /// How many subflows a flow has, 1 to 1024; 10, as many as a coded block has packets (section 4.2).
     pub subflows: u32,
     /// How many entropies there are to draw from, 1 to 65536; 250 (published code; the paper gives none).
@@ -44,13 +44,13 @@ pub enum Reroute {
     Fresh,
 }
 
-impl Default for Config {
+impl Default for UnolbConfig {
     fn default() -> Self {
         Self { subflows: 10, entropies: 250, reroute: Reroute::Recent }
     }
 }
 
-impl Config {
+impl UnolbConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ const NEVER: Time = Time::MAX;
 impl Unolb {
     /// The path selector for one flow.
     #[must_use]
-    pub fn new(config: &Config, start: &Start<'_>) -> Self {
+    pub fn new(config: &UnolbConfig, start: &BalancerStart<'_>) -> Self {
         Self {
             subflows: Subflows::new(config.subflows as usize),
             moved_at: None,
@@ -275,13 +275,13 @@ mod tests {
     use alloc::vec::Vec;
 
     impl Flow<Unolb> {
-        fn new(config: &Config) -> Self {
+        fn new(config: &UnolbConfig) -> Self {
             Self::with(|start| Unolb::new(config, start))
         }
 
         /// A flow whose subflows have all sent a packet.
         fn sending(reroute: Reroute) -> Self {
-            let mut flow = Self::new(&Config { entropies: 65_536, reroute, ..Config::default() });
+            let mut flow = Self::new(&UnolbConfig { entropies: 65_536, reroute, ..UnolbConfig::default() });
             flow.send(10);
             flow
         }
@@ -317,16 +317,16 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_named() {
-        let config = Config { subflows: 0, ..Config::default() };
+        let config = UnolbConfig { subflows: 0, ..UnolbConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "subflows");
-        let config = Config { entropies: 70_000, ..Config::default() };
+        let config = UnolbConfig { entropies: 70_000, ..UnolbConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "entropies");
-        assert_eq!(Config::default().check(), Ok(()));
+        assert_eq!(UnolbConfig::default().check(), Ok(()));
     }
 
     #[test]
     fn packets_take_turns_over_ten_subflows() {
-        let mut flow = Flow::new(&Config { entropies: 65_536, ..Config::default() });
+        let mut flow = Flow::new(&UnolbConfig { entropies: 65_536, ..UnolbConfig::default() });
         let first = flow.send(10);
         assert_eq!(first.iter().collect::<BTreeSet<_>>().len(), 10);
         assert_eq!(flow.send(10), first);
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn entropies_come_from_the_first_250() {
-        let mut flow = Flow::new(&Config { subflows: 1000, ..Config::default() });
+        let mut flow = Flow::new(&UnolbConfig { subflows: 1000, ..UnolbConfig::default() });
         let drawn: BTreeSet<Entropy> = flow.send(1000).into_iter().collect();
         assert!(drawn.iter().all(|&entropy| entropy < 250));
         assert!(drawn.len() > 230, "{} of 250 drawn; 245 are expected", drawn.len());

@@ -35,7 +35,7 @@ const LONGEST_TIMER: Duration = Duration::from_ms(4000);
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct MdsConfig {
     /// x: data packets of a block, at least 1; 8 (section 5.2.3).
     pub data: u32,
     /// y: parity packets of a block, at least 1, and x + y at most 255 (the points of a code over GF(2^8)); 2 (section
@@ -62,13 +62,13 @@ pub enum Resend {
     All,
 }
 
-impl Default for Config {
+impl Default for MdsConfig {
     fn default() -> Self {
         Self { data: DATA, parity: PARITY, timer: None, resend: Resend::Needed }
     }
 }
 
-impl Config {
+impl MdsConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -174,10 +174,10 @@ impl Layout {
     /// of more than 2^32 - 1 packets.
     #[must_use]
     pub fn of_message(size: Bytes, mss: Bytes, shape: Shape) -> Option<Self> {
-        let pieces = size.segments(mss);
-        let blocks = pieces.div_ceil(u64::from(shape.data()));
-        let packets = u32::try_from(pieces + blocks * u64::from(shape.parity())).ok()?;
-        let last_len = u16::try_from((size - mss * pieces.checked_sub(1)?).get()).ok()?;
+        let segments = size.segments(mss);
+        let blocks = segments.div_ceil(u64::from(shape.data()));
+        let packets = u32::try_from(segments + blocks * u64::from(shape.parity())).ok()?;
+        let last_len = u16::try_from((size - mss * segments.checked_sub(1)?).get()).ok()?;
         Some(Self { shape, last_len, mss: u16::try_from(mss.get()).ok()?, packets })
     }
 
@@ -342,18 +342,19 @@ mod tests {
 
     #[test]
     fn parameters_out_of_range_are_named() {
-        let check =
-            |data, parity| Config { data, parity, ..Config::default() }.check().map_err(|e| e.parameter);
+        let check = |data, parity| {
+            MdsConfig { data, parity, ..MdsConfig::default() }.check().map_err(|e| e.parameter)
+        };
         assert_eq!((check(8, 2), check(1, 254), check(254, 1)), (Ok(()), Ok(()), Ok(())));
         assert_eq!((check(0, 2), check(255, 1)), (Err("data"), Err("data")));
         assert_eq!((check(8, 0), check(8, 248)), (Err("parity"), Err("parity")));
-        assert_eq!(Config { parity: 247, ..Config::default() }.shape(), Some(shape(8, 247)));
+        assert_eq!(MdsConfig { parity: 247, ..MdsConfig::default() }.shape(), Some(shape(8, 247)));
     }
 
     #[test]
     fn the_last_block_carries_what_is_left_and_all_of_its_parity() {
         let layout = layout(19_500, 8, 2);
-        assert_eq!((layout.packets(), layout.blocks()), (26, 3), "20 pieces: 8 + 2, 8 + 2, 4 + 2");
+        assert_eq!((layout.packets(), layout.blocks()), (26, 3), "20 segments: 8 + 2, 8 + 2, 4 + 2");
         assert_eq!((layout.packets_of(2), layout.sources_of(2)), (20..26, 20..24));
         assert_eq!(layout.payload(23), Payload::Source(19_000..19_500));
         let block = Block { number: 2, shape: shape(4, 2), source: 16_000..19_500 };
@@ -376,9 +377,9 @@ mod tests {
             assert_eq!(of(packets, last_len), None, "{packets} {last_len}");
         }
         assert_eq!(Layout::of_message(Bytes::ZERO, MSS, shape(8, 2)), None);
-        let pieces = u64::from(u32::MAX) / 10 * 8;
-        assert!(Layout::of_message(MSS * pieces, MSS, shape(8, 2)).is_some());
-        assert_eq!(Layout::of_message(MSS * (pieces + 8), MSS, shape(8, 2)), None);
+        let segments = u64::from(u32::MAX) / 10 * 8;
+        assert!(Layout::of_message(MSS * segments, MSS, shape(8, 2)).is_some());
+        assert_eq!(Layout::of_message(MSS * (segments + 8), MSS, shape(8, 2)), None);
     }
 
     proptest! {

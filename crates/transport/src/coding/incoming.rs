@@ -50,7 +50,7 @@ impl Decoded {
 
 /// The blocks of one receiver.
 #[derive(Clone, Debug)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingBlocks {
     layout: Layout,
     /// Who sends the message.
     pub from: HostId,
@@ -65,7 +65,7 @@ pub(crate) struct Incoming {
     pub nacks: u8,
 }
 
-impl Incoming {
+impl IncomingBlocks {
     /// Blocks of which nothing has arrived.
     pub(crate) fn new(from: HostId, layout: Layout) -> Self {
         let decoded = Decoded { layout, packets: BTreeSet::new() };
@@ -165,10 +165,10 @@ mod tests {
     }
 
     /// A message of 20 segments: blocks of 8 + 2, 8 + 2 and 4 + 2.
-    fn incoming() -> Incoming {
+    fn incoming() -> IncomingBlocks {
         let mss = Bytes::new(1000);
         let layout = Layout::of_message(mss * 20, mss, Shape::new(8, 2).unwrap()).unwrap();
-        Incoming::new(HostId(1), layout)
+        IncomingBlocks::new(HostId(1), layout)
     }
 
     #[test]

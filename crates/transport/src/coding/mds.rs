@@ -24,7 +24,7 @@ const MOST: usize = 255;
 pub enum CodeError {
     /// No data, or no parity.
     #[error(
-        "a code of {data} data and {parity} parity pieces protects nothing; give at least 1 of each, or use no code"
+        "a code of {data} data and {parity} parity segments protects nothing; give at least 1 of each, or use no code"
     )]
     Empty {
         /// Data segments.
@@ -34,7 +34,7 @@ pub enum CodeError {
     },
     /// More segments than the field has elements for.
     #[error(
-        "a code of {data} data and {parity} parity pieces has more than {MOST} in all; use smaller blocks"
+        "a code of {data} data and {parity} parity segments has more than {MOST} in all; use smaller blocks"
     )]
     TooLarge {
         /// Data segments.
@@ -49,7 +49,7 @@ pub enum CodeError {
 pub enum PlanError {
     /// Fewer segments are there than the block has data.
     #[error(
-        "{present} pieces of a block do not give {needed} data pieces; wait for more, or have them sent again"
+        "{present} segments of a block do not give {needed} data segments; wait for more, or have them sent again"
     )]
     TooFew {
         /// Segments that are there.
@@ -64,7 +64,7 @@ pub enum PlanError {
 pub enum CodingError {
     /// Another number of segments than the code has.
     #[error(
-        "{got} {what} were given where the code has {expected}; give an empty piece for one that does not exist"
+        "{got} {what} were given where the code has {expected}; give an empty segment for one that does not exist"
     )]
     Count {
         /// Which segments.
@@ -76,7 +76,7 @@ pub enum CodingError {
     },
     /// Parity segments of different lengths.
     #[error(
-        "parity pieces of {first} and {other} bytes stand in one block; give all the length of its longest data"
+        "parity segments of {first} and {other} bytes stand in one block; give all the length of its longest data"
     )]
     UnequalParity {
         /// Length of the first.
@@ -86,7 +86,7 @@ pub enum CodingError {
     },
     /// Data that goes on where the parity has ended.
     #[error(
-        "a data piece of {len} bytes is not covered by parity of {parity}; give parity the length of the longest data"
+        "a data segment of {len} bytes is not covered by parity of {parity}; give parity the length of the longest data"
     )]
     LongData {
         /// Length of the data segment.
@@ -152,9 +152,9 @@ impl Code {
     /// # Errors
     /// If the segments are not as many as the code has, parity segments differ in length, or one of the data is longer.
     pub fn encode(&self, data: &[&[u8]], parity: &mut [&mut [u8]]) -> Result<(), CodingError> {
-        count("data pieces", self.data, data.len())?;
-        count("parity pieces", self.parity, parity.len())?;
-        fits(data.iter().map(|piece| piece.len()), parity.iter().map(|piece| piece.len()))?;
+        count("data segments", self.data, data.len())?;
+        count("parity segments", self.parity, parity.len())?;
+        fits(data.iter().map(|segment| segment.len()), parity.iter().map(|segment| segment.len()))?;
         combine(self.kernel, &self.factors, data, parity);
         Ok(())
     }
@@ -202,10 +202,10 @@ impl Code {
     /// # Errors
     /// If the segments are not as many as the code has, `lost` is not as many as are lost, too few are there, or
     /// lengths do not go together as in [`Self::encode`].
-    pub fn reconstruct(&self, pieces: &[Option<&[u8]>], lost: &mut [&mut [u8]]) -> Result<(), CodingError> {
-        count("pieces", self.data + self.parity, pieces.len())?;
-        let plan = self.plan(|index| pieces[index].is_some())?;
-        let read: Vec<&[u8]> = plan.reads().iter().filter_map(|&index| pieces[index]).collect();
+    pub fn reconstruct(&self, segments: &[Option<&[u8]>], lost: &mut [&mut [u8]]) -> Result<(), CodingError> {
+        count("segments", self.data + self.parity, segments.len())?;
+        let plan = self.plan(|index| segments[index].is_some())?;
+        let read: Vec<&[u8]> = plan.reads().iter().filter_map(|&index| segments[index]).collect();
         plan.reconstruct(&read, lost)
     }
 }
@@ -240,14 +240,14 @@ impl Plan {
     /// # Errors
     /// If the segments are not as many, parity segments differ in length, or a data segment, read or made, is longer.
     pub fn reconstruct(&self, read: &[&[u8]], lost: &mut [&mut [u8]]) -> Result<(), CodingError> {
-        count("pieces to read", self.reads.len(), read.len())?;
-        count("lost pieces", self.makes.len(), lost.len())?;
+        count("segments to read", self.reads.len(), read.len())?;
+        count("lost segments", self.makes.len(), lost.len())?;
         if lost.is_empty() {
             return Ok(());
         }
         let (data, parity) = read.split_at(self.data - lost.len());
-        let data = data.iter().map(|piece| piece.len()).chain(lost.iter().map(|piece| piece.len()));
-        fits(data, parity.iter().map(|piece| piece.len()))?;
+        let data = data.iter().map(|segment| segment.len()).chain(lost.iter().map(|segment| segment.len()));
+        fits(data, parity.iter().map(|segment| segment.len()))?;
         combine(self.kernel, &self.factors, read, lost);
         Ok(())
     }

@@ -16,18 +16,18 @@ pub mod none;
 mod outgoing;
 
 pub use blocks::{Block, Layout, Payload, Shape};
-pub(crate) use incoming::{Decoded, Incoming};
+pub(crate) use incoming::{Decoded, IncomingBlocks};
 pub use mds::{Code, CodeError, CodingError, Plan, PlanError};
-pub(crate) use outgoing::Outgoing;
+pub(crate) use outgoing::OutgoingBlocks;
 
-// The registry: variant, module, name, summary, source.
+// The registry: variant, configuration, name, summary, source.
 crate::registry::config_registry! {
-    "coding";
-    None, none, "none", "No parity", "";
-    Mds, blocks, "mds", "Blocks of data and parity, whole when any of their packets are as many as the data", "Uno, section 4.2";
+    CodingConfig, "coding";
+    None, none::NoneConfig, "none", "No parity", "";
+    Mds, blocks::MdsConfig, "mds", "Blocks of data and parity, whole when any of their packets are as many as the data", "Uno, section 4.2";
 }
 
-impl Config {
+impl CodingConfig {
     /// The numbers of data and parity packets of a full block; `None` without blocks.
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {

@@ -7,9 +7,9 @@ use crate::registry::ConfigError;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {}
+pub struct NoneConfig {}
 
-impl Config {
+impl NoneConfig {
     /// Nothing to check.
     ///
     /// # Errors

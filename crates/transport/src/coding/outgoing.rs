@@ -16,7 +16,7 @@ use hashbrown::HashMap;
 
 /// The losses of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Losses {
+struct BlockLosses {
     /// Packets marked lost and not sent again.
     packets: u8,
     /// Whether it is counted among those that lost more than their parity.
@@ -26,7 +26,7 @@ struct Losses {
     missing: [u64; 4],
 }
 
-impl Losses {
+impl BlockLosses {
     /// The word and the bit of the block's packet `i`.
     const fn place(i: u32) -> (usize, u64) {
         ((i / 64) as usize, 1 << (i % 64))
@@ -50,12 +50,12 @@ impl Losses {
 
 /// The blocks of one sender.
 #[derive(Clone, Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingBlocks {
     layout: Layout,
     /// How many lost packets of a block are not sent again.
     spare: u8,
     /// Blocks that have lost packets and are not complete.
-    losses: HashMap<u32, Losses, Fixed>,
+    losses: HashMap<u32, BlockLosses, Fixed>,
     /// Packets to be sent again.
     wanted: u32,
     /// Parity packets sent, retransmissions not counted.
@@ -66,7 +66,7 @@ pub(crate) struct Outgoing {
     undecodable: u32,
 }
 
-impl Outgoing {
+impl OutgoingBlocks {
     /// Blocks of which nothing was sent.
     pub(crate) fn new(layout: Layout, resend: Resend) -> Self {
         let spare = match resend {
@@ -125,7 +125,7 @@ impl Outgoing {
     pub(crate) fn on_lost(&mut self, seq: u32, sent: &mut SentMap) {
         let number = self.layout.block_of(seq);
         let first = self.layout.packets_of(number).start;
-        let (word, bit) = Losses::place(seq - first);
+        let (word, bit) = BlockLosses::place(seq - first);
         let block = self.losses.entry(number).or_default();
         block.packets += 1;
         block.missing[word] |= bit;
@@ -206,7 +206,7 @@ mod tests {
     }
 
     struct Bench {
-        outgoing: Outgoing,
+        outgoing: OutgoingBlocks,
         sent: SentMap,
         now: Time,
     }
@@ -216,7 +216,7 @@ mod tests {
         fn new(packets: u32, resend: Resend) -> Self {
             let mss = Bytes::new(1000);
             let layout = Layout::of_message(mss * 20, mss, Shape::new(8, 2).unwrap()).unwrap();
-            let (mut outgoing, mut sent) = (Outgoing::new(layout, resend), SentMap::new(false));
+            let (mut outgoing, mut sent) = (OutgoingBlocks::new(layout, resend), SentMap::new(false));
             for i in 0..packets {
                 outgoing.on_sent(sent.send_new(us(u64::from(i)), 0));
             }
@@ -267,7 +267,7 @@ mod tests {
         let mut bench = Bench::new(20, Resend::Needed);
         bench.lose(&[0, 1, 2, 12, 13, 14]);
         for seq in 0..10 {
-            if bench.sent.acknowledge(bench.now, seq) == crate::recovery::Outcome::WasLost {
+            if bench.sent.acknowledge(bench.now, seq) == crate::recovery::AckOutcome::WasLost {
                 bench.outgoing.on_found(seq);
             }
         }
@@ -297,7 +297,7 @@ mod tests {
             assert_eq!(bench.resend(), [seq]);
             assert!(matches!(
                 bench.sent.acknowledge(bench.now, seq),
-                crate::recovery::Outcome::Arrived { .. }
+                crate::recovery::AckOutcome::Arrived { .. }
             ));
         }
         assert_eq!(bench.outgoing.undecodable(), 0, "never more than one at a time");

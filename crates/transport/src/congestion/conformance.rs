@@ -50,7 +50,7 @@ struct Sender {
 }
 
 impl Sender {
-    fn new(config: &Config, path: Path, initial_cwnd: Bytes) -> Self {
+    fn new(config: &CongestionConfig, path: Path, initial_cwnd: Bytes) -> Self {
         let start = Start { path: &path, initial_cwnd, seed: 1, flow: FlowId(3) };
         let control = config.build(&start);
         Self { control, path, now: Time::ZERO, flight: Vec::new(), delivered: Bytes::ZERO }
@@ -140,10 +140,10 @@ impl Sender {
 }
 
 /// Every control with its defaults, and those with a second published parameterisation with that.
-fn configs() -> impl Iterator<Item = Config> {
+fn configs() -> impl Iterator<Item = CongestionConfig> {
     NAMES
         .iter()
-        .map(|name| Config::by_name(name).expect("a name of the registry"))
+        .map(|name| CongestionConfig::by_name(name).expect("a name of the registry"))
         .chain(testing::published())
 }
 
@@ -159,14 +159,14 @@ fn a_path() -> impl Strategy<Value = Path> {
 }
 
 /// The largest window that a control documents, if it does.
-fn cap(config: &Config, path: &Path, initial_cwnd: Bytes) -> Option<Bytes> {
+fn cap(config: &CongestionConfig, path: &Path, initial_cwnd: Bytes) -> Option<Bytes> {
     let bdp = path.bdp.max(path.mss);
     match config {
-        Config::FixedWindow(_) => Some(initial_cwnd.max(path.mss)),
-        Config::Unocc(_) => Some(bdp),
-        Config::Gemini(gemini::Config { cap, .. })
-        | Config::Mprdma(mprdma::Config { cap, .. })
-        | Config::Bbr(bbr::Config { cap, .. }) => (*cap == Cap::Bdp).then_some(bdp),
+        CongestionConfig::FixedWindow(_) => Some(initial_cwnd.max(path.mss)),
+        CongestionConfig::Unocc(_) => Some(bdp),
+        CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
+        | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })
+        | CongestionConfig::Bbr(bbr::BbrConfig { cap, .. }) => (*cap == Cap::Bdp).then_some(bdp),
         _ => None,
     }
 }
@@ -174,12 +174,12 @@ fn cap(config: &Config, path: &Path, initial_cwnd: Bytes) -> Option<Bytes> {
 #[test]
 fn every_name_builds_the_control_of_that_name_with_valid_defaults() {
     for name in NAMES {
-        let config = Config::by_name(name).expect("a name of the registry");
+        let config = CongestionConfig::by_name(name).expect("a name of the registry");
         assert_eq!(config.name(), *name);
         assert_eq!(config.check(), Ok(()));
     }
     assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
-    assert_eq!(Config::by_name("no such"), None);
+    assert_eq!(CongestionConfig::by_name("no such"), None);
 }
 
 #[test]

@@ -54,7 +54,7 @@ impl Script {
 
     /// The table of one flow: the window in packets, and of the interval from this line to the next the goodput and the
     /// marked share in percent and the queue at its end in packets.
-    fn table(&self, config: &Config, path: &Path, initial_cwnd: Bytes) -> String {
+    fn table(&self, config: &CongestionConfig, path: &Path, initial_cwnd: Bytes) -> String {
         let at = |rtt: u64| Time::ZERO + path.base_rtt * rtt;
         let link = Link {
             shares: vec![(at(self.busy.0), 0.5), (at(self.busy.1), 1.0)],
@@ -92,7 +92,7 @@ impl Script {
 #[test]
 fn every_control_moves_its_window_through_the_script_as_before() {
     for name in NAMES {
-        let config = Config::by_name(name).expect("a name of the registry");
+        let config = CongestionConfig::by_name(name).expect("a name of the registry");
         let tables = [
             INTRA.table(&config, &path(), path().bdp),
             INTRA.table(&config, &path(), path().mss * 10),
@@ -105,7 +105,7 @@ fn every_control_moves_its_window_through_the_script_as_before() {
 /// Shares of the goodput in the last part of a run, and the part of the link that they sum to.
 fn shares(
     link: Link,
-    flows: &[(Config, Path, Bytes)],
+    flows: &[(CongestionConfig, Path, Bytes)],
     warmup: Duration,
     period: Duration,
 ) -> (Vec<f64>, f64) {
@@ -135,7 +135,7 @@ fn two_ms() -> Path {
 
 #[test]
 fn unocc_flows_of_14_us_and_2_ms_share_alike() {
-    let config = Config::by_name("unocc").expect("a name of the registry");
+    let config = CongestionConfig::by_name("unocc").expect("a name of the registry");
     let size = two_ms().bdp.as_f64();
     let link = Link {
         marking: Marking { min: 0.25 * 1_048_576.0, max: 0.75 * 1_048_576.0 },
@@ -153,16 +153,17 @@ fn unocc_flows_of_14_us_and_2_ms_share_alike() {
 
 /// BBR whose search for the smallest round trip shows in short runs: in proportion to the round trip what 10 s and 200
 /// ms are to 30 ms.
-fn short_bbr() -> Config {
+fn short_bbr() -> CongestionConfig {
     let (rtprop_window, probe_rtt) = (path().base_rtt * 333, path().base_rtt * 7);
-    Config::Bbr(bbr::Config { rtprop_window, probe_rtt, ..bbr::Config::default() })
+    CongestionConfig::Bbr(bbr::BbrConfig { rtprop_window, probe_rtt, ..bbr::BbrConfig::default() })
 }
 
 #[test]
 fn a_lone_bbr_flow_fills_the_link_and_keeps_no_queue() {
     for path in [path(), wan_path()] {
         for initial_cwnd in [path.bdp, path.mss * 10] {
-            let flows = [(Config::by_name("bbr").expect("a name of the registry"), path, initial_cwnd)];
+            let flows =
+                [(CongestionConfig::by_name("bbr").expect("a name of the registry"), path, initial_cwnd)];
             let (_, used) = shares(link(), &flows, path.base_rtt * 20, path.base_rtt * 20);
             assert!(used > 0.95, "{used} of the link, {} path", path.class.name());
         }
@@ -196,7 +197,7 @@ fn bbr_flows_of_one_round_trip_share_alike() {
 
 #[test]
 fn mprdma_flows_of_one_round_trip_share_alike() {
-    let config = Config::by_name("mprdma").expect("a name of the registry");
+    let config = CongestionConfig::by_name("mprdma").expect("a name of the registry");
     for count in [2, 8] {
         let flows = vec![(config.clone(), path(), path().bdp); count];
         let (shares, used) = shares(link(), &flows, Duration::from_ms(10), Duration::from_ms(20));
@@ -208,7 +209,7 @@ fn mprdma_flows_of_one_round_trip_share_alike() {
 #[test]
 fn mprdma_flows_share_in_inverse_proportion_to_their_round_trips() {
     // Windows rest at 2 (1 - p) / p packets whatever the round trip.
-    let config = Config::by_name("mprdma").expect("a name of the registry");
+    let config = CongestionConfig::by_name("mprdma").expect("a name of the registry");
     let base_rtt = path().base_rtt * 4;
     let far = Path { base_rtt, bdp: path().bdp * 4, ..path() };
     let flows = [(config.clone(), path(), path().bdp), (config, far, path().bdp)];

@@ -2,11 +2,11 @@
 //!
 //! RFC 8257 sections 3.3 to 3.5; a NACK, which the RFC does not know, counts as a loss. Left out: the receiver's CE
 //! state machine (every packet has its own ACK here, with its own echo), and TCP's delayed ACKs. The start of the
-//! average depends on the first window (see [`Config::alpha_start`]); in a scenario that starts with a whole
+//! average depends on the first window (see [`DctcpConfig::alpha_start`]); in a scenario that starts with a whole
 //! bandwidth-delay product the RFC's value would halve every flow at its first mark.
 
 use super::pace::{Pace, PaceParams};
-use super::signals::{Marks, Round};
+use super::signals::{DataWindow, Marks};
 use super::window::{Bounds, Window, tcp_losses};
 use super::{Ack, Congestion, Decision, Pacing, Start};
 use crate::Path;
@@ -22,7 +22,7 @@ use farspan_units::Time;
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct DctcpConfig {
     /// Weight g of the newest window in the average share of marked bytes, in (0, 1]; 1/16 (RFC 8257 section 4.2).
     pub gain: f64,
     /// First average share of marked bytes, in [0, 1]; left out: 1 (RFC 8257 section 3.3) where the first window is
@@ -33,13 +33,13 @@ pub struct Config {
     pub pacing: Pacing,
 }
 
-impl Default for Config {
+impl Default for DctcpConfig {
     fn default() -> Self {
         Self { gain: 1.0 / 16.0, alpha_start: None, pacing: Pacing::Off }
     }
 }
 
-impl Config {
+impl DctcpConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -52,19 +52,19 @@ impl Config {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct DctcpParams {
     /// The parameters.
-    config: Config,
+    config: DctcpConfig,
     /// Smallest and largest window.
     bounds: Bounds,
     /// How the window turns into a rate.
     pace: PaceParams,
 }
 
-impl Params {
+impl DctcpParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &DctcpConfig, path: &Path) -> Self {
         let bounds = Bounds::new(path, f64::INFINITY);
         Self { config: config.clone(), bounds, pace: PaceParams::new(config.pacing, true, path) }
     }
@@ -74,15 +74,15 @@ impl Params {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Dctcp {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<DctcpParams>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// DCTCP.Alpha: the average share of marked bytes.
     marks: Marks,
     /// The observation window, up to DCTCP.WindowEnd.
-    round: Round,
+    round: DataWindow,
     /// The window that a mark or a loss has reduced already.
-    reduced: Round,
+    reduced: DataWindow,
     /// The rate.
     pace: Pace,
 }
@@ -90,14 +90,14 @@ pub struct Dctcp {
 impl Dctcp {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<DctcpParams>, start: &Start<'_>) -> Self {
         let searching = start.initial_cwnd < start.path.bdp;
         let alpha = params.config.alpha_start.unwrap_or(if searching { 1.0 } else { 0.0 });
         Self {
             window: Window::new(&params.bounds, start),
             marks: Marks::new(alpha),
-            round: Round::default(),
-            reduced: Round::default(),
+            round: DataWindow::default(),
+            reduced: DataWindow::default(),
             pace: Pace::default(),
             params: Arc::clone(params),
         }
@@ -161,19 +161,19 @@ mod tests {
     use crate::congestion::{Loss, Nack};
     use farspan_units::{Bytes, Duration, Rate};
 
-    fn dctcp(config: &Config, start: &Start<'_>) -> Dctcp {
-        Dctcp::new(&Arc::new(Params::new(config, start.path)), start)
+    fn dctcp(config: &DctcpConfig, start: &Start<'_>) -> Dctcp {
+        Dctcp::new(&Arc::new(DctcpParams::new(config, start.path)), start)
     }
 
     /// A flow that starts with ten packets, in slow start.
     fn iw10() -> (Dctcp, Acks) {
         let start = start_with(Bytes::new(40_960));
-        (dctcp(&Config::default(), &start), Acks::new(&start))
+        (dctcp(&DctcpConfig::default(), &start), Acks::new(&start))
     }
 
     /// A flow that starts with one bandwidth-delay product.
     fn full() -> (Dctcp, Acks) {
-        (dctcp(&Config::default(), &start()), Acks::new(&start()))
+        (dctcp(&DctcpConfig::default(), &start()), Acks::new(&start()))
     }
 
     fn loss(now: Time, sent_at: Time) -> Loss {
@@ -184,17 +184,17 @@ mod tests {
     fn the_average_starts_at_one_with_ten_packets_and_at_zero_with_one_bdp() {
         near(iw10().0.marks.average(), 1.0, 0.0);
         near(full().0.marks.average(), 0.0, 0.0);
-        let config = Config { alpha_start: Some(0.25), ..Config::default() };
+        let config = DctcpConfig { alpha_start: Some(0.25), ..DctcpConfig::default() };
         near(dctcp(&config, &start()).marks.average(), 0.25, 0.0);
     }
 
     #[test]
     fn parameters_out_of_range_are_named() {
-        let config = Config { gain: 0.0, ..Config::default() };
+        let config = DctcpConfig { gain: 0.0, ..DctcpConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "gain");
-        let config = Config { alpha_start: Some(1.5), ..Config::default() };
+        let config = DctcpConfig { alpha_start: Some(1.5), ..DctcpConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "alpha_start");
-        assert_eq!(Config::default().check(), Ok(()));
+        assert_eq!(DctcpConfig::default().check(), Ok(()));
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn it_is_not_paced_unless_told() {
         assert_eq!(full().0.decision().pacing_rate, None);
-        let config = Config { pacing: Pacing::BaseRtt, ..Config::default() };
+        let config = DctcpConfig { pacing: Pacing::BaseRtt, ..DctcpConfig::default() };
         assert!(dctcp(&config, &start()).decision().pacing_rate > Some(Rate::from_gbps(100)));
     }
 }

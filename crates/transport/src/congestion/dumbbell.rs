@@ -97,7 +97,7 @@ pub struct Dumbbell {
 }
 
 impl Dumbbell {
-    pub fn new(link: Link, flows: &[(Config, Path, Bytes)]) -> Self {
+    pub fn new(link: Link, flows: &[(CongestionConfig, Path, Bytes)]) -> Self {
         let mut model = Self {
             now: Time::ZERO,
             flows: Vec::new(),

@@ -13,7 +13,7 @@ use farspan_units::{Bytes, Rate};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct FixedWindowConfig {
     /// The window in payload bytes, at least one packet; left out: the first window of the scenario.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub cwnd: Option<Bytes>,
@@ -22,7 +22,7 @@ pub struct Config {
     pub pacing_rate: Option<Rate>,
 }
 
-impl Config {
+impl FixedWindowConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -38,12 +38,12 @@ impl Config {
 
 /// The parameters, which no path changes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params(Config);
+pub struct FixedWindowParams(FixedWindowConfig);
 
-impl Params {
+impl FixedWindowParams {
     /// The parameters.
     #[must_use]
-    pub fn new(config: &Config, _path: &Path) -> Self {
+    pub fn new(config: &FixedWindowConfig, _path: &Path) -> Self {
         Self(config.clone())
     }
 }
@@ -58,7 +58,7 @@ pub struct FixedWindow {
 impl FixedWindow {
     /// The control for one flow.
     #[must_use]
-    pub fn new(Params(config): &Params, start: &Start<'_>) -> Self {
+    pub fn new(FixedWindowParams(config): &FixedWindowParams, start: &Start<'_>) -> Self {
         let cwnd = config.cwnd.unwrap_or(start.initial_cwnd).max(start.path.mss);
         Self { decision: Decision { cwnd, pacing_rate: config.pacing_rate, next_timer: None } }
     }
@@ -84,13 +84,13 @@ mod tests {
     use crate::congestion::testing::{Acks, START_CWND, start};
     use alloc::string::ToString;
 
-    fn fixed(config: &Config) -> FixedWindow {
-        FixedWindow::new(&Params::new(config, start().path), &start())
+    fn fixed(config: &FixedWindowConfig) -> FixedWindow {
+        FixedWindow::new(&FixedWindowParams::new(config, start().path), &start())
     }
 
     #[test]
     fn the_window_is_the_first_window_and_stays() {
-        let mut control = fixed(&Config::default());
+        let mut control = fixed(&FixedWindowConfig::default());
         let expected = Decision { cwnd: START_CWND, pacing_rate: None, next_timer: None };
         assert_eq!(control.decision(), expected);
         assert_eq!(control.on_ack(&Acks::new(&start()).next(true)), expected);
@@ -98,7 +98,8 @@ mod tests {
 
     #[test]
     fn a_configured_window_and_rate_win() {
-        let config = Config { cwnd: Some(Bytes::new(50_000)), pacing_rate: Some(Rate::from_gbps(1)) };
+        let config =
+            FixedWindowConfig { cwnd: Some(Bytes::new(50_000)), pacing_rate: Some(Rate::from_gbps(1)) };
         let decision = fixed(&config).decision();
         assert_eq!(decision.cwnd, Bytes::new(50_000));
         assert_eq!(decision.pacing_rate, Some(Rate::from_gbps(1)));
@@ -106,19 +107,19 @@ mod tests {
 
     #[test]
     fn a_window_below_one_packet_is_one_packet() {
-        let config = Config { cwnd: Some(Bytes::new(1)), pacing_rate: None };
+        let config = FixedWindowConfig { cwnd: Some(Bytes::new(1)), pacing_rate: None };
         assert_eq!(fixed(&config).decision().cwnd, start().path.mss);
     }
 
     #[test]
     fn nothing_at_all_is_refused() {
-        let no_window = Config { cwnd: Some(Bytes::ZERO), pacing_rate: None };
+        let no_window = FixedWindowConfig { cwnd: Some(Bytes::ZERO), pacing_rate: None };
         assert_eq!(no_window.check().unwrap_err().parameter, "cwnd");
-        let no_rate = Config { cwnd: None, pacing_rate: Some(Rate::ZERO) };
+        let no_rate = FixedWindowConfig { cwnd: None, pacing_rate: Some(Rate::ZERO) };
         assert_eq!(
             no_rate.check().unwrap_err().to_string(),
             "fixed_window: pacing_rate = 0bps lets nothing leave; give a rate"
         );
-        assert_eq!(Config::default().check(), Ok(()));
+        assert_eq!(FixedWindowConfig::default().check(), Ok(()));
     }
 }

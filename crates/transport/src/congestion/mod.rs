@@ -251,20 +251,20 @@ pub struct Start<'a> {
     pub flow: farspan_units::FlowId,
 }
 
-/// Generates [`Control`] and, by the macro of all registries, [`Config`] and the lists.
+/// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
 macro_rules! controls {
-    ($($variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal;)*) => {
         crate::registry::config_registry! {
-            "congestion control" or Custom; $($variant, $module, $name, $summary, $source;)*
+            CongestionConfig, "congestion control" or Custom; $($variant, $module::$config, $name, $summary, $source;)*
         }
 
-        impl Config {
+        impl CongestionConfig {
             /// Computes the parameters that the flows of `path` share.
             #[must_use]
-            pub fn params(&self, path: &Path) -> Params {
+            pub fn params(&self, path: &Path) -> CongestionParams {
                 match self {
-                    $(Self::$variant(config) => Params::$variant(Arc::new($module::Params::new(config, path))),)*
-                    Self::Custom(custom) => Params::Custom(custom.clone()),
+                    $(Self::$variant(config) => CongestionParams::$variant(Arc::new($module::$params::new(config, path))),)*
+                    Self::Custom(custom) => CongestionParams::Custom(custom.clone()),
                 }
             }
 
@@ -277,16 +277,16 @@ macro_rules! controls {
 
         /// A control's parameters and what a path makes of them: made once for all flows that share both.
         #[derive(Clone, PartialEq, Debug)]
-        pub enum Params {
+        pub enum CongestionParams {
             $(
                 #[doc = concat!($summary, ".")]
-                $variant(Arc<$module::Params>),
+                $variant(Arc<$module::$params>),
             )*
             /// A control from outside this crate.
             Custom(Custom),
         }
 
-        impl Params {
+        impl CongestionParams {
             /// The control for one flow.
             #[must_use]
             pub fn build(&self, start: &Start<'_>) -> Control {
@@ -410,19 +410,19 @@ macro_rules! controls {
     };
 }
 
-// The registry: variant, module, name, summary, source.
+// The registry: variant, configuration and parameters, name, summary, source.
 controls! {
-    FixedWindow, fixed_window, "fixed_window",
+    FixedWindow, fixed_window::{FixedWindowConfig, FixedWindowParams}, "fixed_window",
         "A window that never moves", "the null control";
-    Unocc, unocc, "unocc",
+    Unocc, unocc::{UnoccConfig, UnoccParams}, "unocc",
         "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1";
-    Gemini, gemini, "gemini",
+    Gemini, gemini::{GeminiConfig, GeminiParams}, "gemini",
         "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
-    Dctcp, dctcp, "dctcp",
+    Dctcp, dctcp::{DctcpConfig, DctcpParams}, "dctcp",
         "Cuts in proportion to the share of marked bytes", "RFC 8257";
-    Mprdma, mprdma, "mprdma",
+    Mprdma, mprdma::{MprdmaConfig, MprdmaParams}, "mprdma",
         "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1";
-    Bbr, bbr, "bbr",
+    Bbr, bbr::{BbrConfig, BbrParams}, "bbr",
         "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
         "draft-cardwell-iccrg-bbr-congestion-control-00";
 }

@@ -23,7 +23,7 @@ use farspan_units::Bytes;
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct MprdmaConfig {
     /// The decrease for a marked ACK, in packets, in (0, 1]; 0.5 (section 3.1). Uno's published code: 0.15 for figures
     /// 3, 8, 9.
     pub cut: f64,
@@ -36,13 +36,13 @@ pub struct Config {
     pub pacing_headers: bool,
 }
 
-impl Default for Config {
+impl Default for MprdmaConfig {
     fn default() -> Self {
         Self { cut: 0.5, cap: Cap::None, pacing: Pacing::Off, pacing_headers: true }
     }
 }
 
-impl Config {
+impl MprdmaConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Config {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct MprdmaParams {
     /// The decrease for a marked ACK, in bytes.
     cut: f64,
     /// Smallest and largest window.
@@ -63,10 +63,10 @@ pub struct Params {
     pace: PaceParams,
 }
 
-impl Params {
+impl MprdmaParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &MprdmaConfig, path: &Path) -> Self {
         let bounds = Bounds::new(path, config.cap.bytes(path));
         let pace = PaceParams::new(config.pacing, config.pacing_headers, path);
         Self { cut: config.cut * bounds.mss, bounds, pace }
@@ -77,7 +77,7 @@ impl Params {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mprdma {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<MprdmaParams>,
     /// The window, in bytes.
     cwnd: f64,
     /// The rate.
@@ -87,7 +87,7 @@ pub struct Mprdma {
 impl Mprdma {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<MprdmaParams>, start: &Start<'_>) -> Self {
         let cwnd = params.bounds.clamp(start.initial_cwnd.as_f64());
         Self { params: Arc::clone(params), cwnd, pace: Pace::default() }
     }
@@ -138,25 +138,25 @@ pub(super) mod tests {
     use farspan_units::Rate;
 
     /// As Uno's published code runs it for figures 10 to 12.
-    pub(in crate::congestion) fn artifact() -> Config {
-        Config { cut: 0.5, cap: Cap::Bdp, pacing: Pacing::BaseRtt, pacing_headers: false }
+    pub(in crate::congestion) fn artifact() -> MprdmaConfig {
+        MprdmaConfig { cut: 0.5, cap: Cap::Bdp, pacing: Pacing::BaseRtt, pacing_headers: false }
     }
 
-    fn mprdma(config: &Config, start: &Start<'_>) -> Mprdma {
-        Mprdma::new(&Arc::new(Params::new(config, start.path)), start)
+    fn mprdma(config: &MprdmaConfig, start: &Start<'_>) -> Mprdma {
+        Mprdma::new(&Arc::new(MprdmaParams::new(config, start.path)), start)
     }
 
     /// Ten packets, and ACKs that find the window used.
     fn ten() -> (Mprdma, Acks) {
         let start = start_with(Bytes::new(40_960));
-        (mprdma(&Config::default(), &start), Acks::new(&start))
+        (mprdma(&MprdmaConfig::default(), &start), Acks::new(&start))
     }
 
     #[test]
     fn a_parameter_out_of_range_is_named() {
-        let config = Config { cut: 0.0, ..Config::default() };
+        let config = MprdmaConfig { cut: 0.0, ..MprdmaConfig::default() };
         assert_eq!(config.check().unwrap_err().parameter, "cut");
-        assert_eq!(Config::default().check(), Ok(()));
+        assert_eq!(MprdmaConfig::default().check(), Ok(()));
         assert_eq!(artifact().check(), Ok(()));
     }
 
@@ -178,7 +178,7 @@ pub(super) mod tests {
             control.on_ack(&acks.next(true));
             near(control.cwnd, (10.0 - 0.5 * f64::from(taken)) * MSS, 1e-6);
         }
-        let config = Config { cut: 0.15, ..Config::default() };
+        let config = MprdmaConfig { cut: 0.15, ..MprdmaConfig::default() };
         let mut gentle = mprdma(&config, &start_with(Bytes::new(40_960)));
         gentle.on_ack(&acks.next(true));
         near(gentle.cwnd, 9.85 * MSS, 1e-6);
@@ -189,7 +189,7 @@ pub(super) mod tests {
         // One mark in 21 ACKs: 2 (1 - p) / p = 40 packets, from above and from below.
         for packets in [20, 80] {
             let start = start_with(Bytes::new(packets * 4096));
-            let (mut control, mut acks) = (mprdma(&Config::default(), &start), Acks::new(&start));
+            let (mut control, mut acks) = (mprdma(&MprdmaConfig::default(), &start), Acks::new(&start));
             for i in 0..20_000 {
                 control.on_ack(&acks.next(i % 21 == 0));
             }
@@ -236,21 +236,21 @@ pub(super) mod tests {
     #[test]
     fn the_window_stays_between_one_packet_and_the_cap() {
         let start = start_with(Bytes::new(4096));
-        let (mut control, mut acks) = (mprdma(&Config::default(), &start), Acks::new(&start));
+        let (mut control, mut acks) = (mprdma(&MprdmaConfig::default(), &start), Acks::new(&start));
         control.on_ack(&acks.next(true));
         near(control.cwnd, MSS, 0.0);
-        let grown = |config: &Config| {
+        let grown = |config: &MprdmaConfig| {
             let mut control = mprdma(config, &crate::congestion::testing::start());
             control.on_ack(&Acks::new(&crate::congestion::testing::start()).next(false));
             control.cwnd
         };
-        assert!(grown(&Config::default()) > 175_344.0);
+        assert!(grown(&MprdmaConfig::default()) > 175_344.0);
         near(grown(&artifact()), 175_344.0, 0.0);
     }
 
     #[test]
     fn only_the_artifact_is_paced() {
-        assert_eq!(mprdma(&Config::default(), &start()).decision().pacing_rate, None);
+        assert_eq!(mprdma(&MprdmaConfig::default(), &start()).decision().pacing_rate, None);
         let rate = mprdma(&artifact(), &start()).decision().pacing_rate;
         assert!(rate.is_some_and(|rate| rate.as_bps().abs_diff(Rate::from_gbps(100).as_bps()) < 1_000_000));
     }

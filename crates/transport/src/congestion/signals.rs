@@ -116,12 +116,12 @@ impl Marks {
 
 /// A window of data: it ends at the first ACK of a packet that was sent after it began.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Round {
+pub(super) struct DataWindow {
     /// When it began.
     began: Time,
 }
 
-impl Round {
+impl DataWindow {
     /// When it began.
     pub(super) const fn began(&self) -> Time {
         self.began
@@ -132,7 +132,7 @@ impl Round {
         self.began = now;
     }
 
-    /// Whether news at `now` of a packet sent at `sent_at` ends the round; if so, it begins the next one.
+    /// Whether news at `now` of a packet sent at `sent_at` ends it; if so, it begins the next one.
     #[inline]
     pub(super) fn ended_at(&mut self, now: Time, sent_at: Time) -> bool {
         let ended = sent_at >= self.began;
@@ -142,7 +142,7 @@ impl Round {
         ended
     }
 
-    /// Whether this ACK ends the round; if so, it begins the next one.
+    /// Whether this ACK ends it; if so, it begins the next one.
     #[inline]
     pub(super) fn ended_by(&mut self, ack: &Ack) -> bool {
         self.ended_at(ack.now, ack.sent_at)
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_round_ends_with_the_ack_of_a_packet_sent_after_it_began() {
-        let mut round = Round::default();
+        let mut round = DataWindow::default();
         let mut acks = Acks::new(&start());
         let first = acks.next(false);
         assert!(round.ended_by(&first), "the first ACK of a flow begins the first full round");

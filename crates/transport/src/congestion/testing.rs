@@ -1,6 +1,6 @@
 //! Helpers that the tests of all controls share: Uno's two paths and plain events.
 
-use super::{Ack, Config, Start, Timeout, bbr, gemini, mprdma, unocc};
+use super::{Ack, CongestionConfig, Start, Timeout, bbr, gemini, mprdma, unocc};
 use crate::path::{Class, Path};
 use crate::registry::ConfigError;
 use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
@@ -61,12 +61,12 @@ pub fn start_with(initial_cwnd: Bytes) -> Start<'static> {
 }
 
 /// The controls that Uno's published code runs in a parameterisation of its own.
-pub fn published() -> [Config; 4] {
+pub fn published() -> [CongestionConfig; 4] {
     [
-        Config::Unocc(unocc::tests::artifact()),
-        Config::Gemini(gemini::tests::artifact()),
-        Config::Mprdma(mprdma::tests::artifact()),
-        Config::Bbr(bbr::tests::artifact()),
+        CongestionConfig::Unocc(unocc::tests::artifact()),
+        CongestionConfig::Gemini(gemini::tests::artifact()),
+        CongestionConfig::Mprdma(mprdma::tests::artifact()),
+        CongestionConfig::Bbr(bbr::tests::artifact()),
     ]
 }
 

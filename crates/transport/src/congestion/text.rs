@@ -1,11 +1,11 @@
 //! Configurations as text: what a scenario may write for a control or a path selector.
 
 use super::*;
-use crate::balance;
+use crate::balance::{self, BalanceConfig};
 use alloc::format;
 use alloc::string::ToString;
 
-fn control(text: &str) -> Result<Config, toml::de::Error> {
+fn control(text: &str) -> Result<CongestionConfig, toml::de::Error> {
     toml::from_str(text)
 }
 
@@ -16,21 +16,22 @@ fn error(text: &str) -> alloc::string::String {
 #[test]
 fn the_name_alone_gives_the_defaults() {
     for name in NAMES {
-        assert_eq!(control(&format!("name = {name:?}")).ok(), Config::by_name(name));
+        assert_eq!(control(&format!("name = {name:?}")).ok(), CongestionConfig::by_name(name));
     }
     for name in balance::NAMES {
-        let config: balance::Config = toml::from_str(&format!("name = {name:?}")).unwrap();
-        assert_eq!(Some(config), balance::Config::by_name(name));
+        let config: BalanceConfig = toml::from_str(&format!("name = {name:?}")).unwrap();
+        assert_eq!(Some(config), BalanceConfig::by_name(name));
     }
 }
 
 #[test]
 fn writing_then_reading_gives_the_configuration_back() {
-    for config in NAMES.iter().filter_map(|name| Config::by_name(name)).chain(testing::published()) {
+    for config in NAMES.iter().filter_map(|name| CongestionConfig::by_name(name)).chain(testing::published())
+    {
         let text = toml::to_string(&config).unwrap();
         assert_eq!(control(&text).as_ref(), Ok(&config), "{text}");
     }
-    for config in balance::NAMES.iter().filter_map(|name| balance::Config::by_name(name)) {
+    for config in balance::NAMES.iter().filter_map(|name| BalanceConfig::by_name(name)) {
         assert_eq!(toml::from_str(&toml::to_string(&config).unwrap()), Ok(config));
     }
 }
@@ -47,7 +48,7 @@ fn every_parameter_of_the_published_unocc_can_be_written() {
         qa = { period = 1.05, reference = "cwnd", factor = 0.96, on_timeout = false, pause = "full_window" }
         pacing_headers = false
     "#;
-    assert_eq!(control(text), Ok(Config::Unocc(unocc::tests::artifact())));
+    assert_eq!(control(text), Ok(CongestionConfig::Unocc(unocc::tests::artifact())));
 }
 
 #[test]
@@ -67,17 +68,20 @@ fn every_parameter_of_the_published_gemini_can_be_written() {
         pacing = "base_rtt"
         pacing_headers = false
     "#;
-    assert_eq!(control(text), Ok(Config::Gemini(gemini::tests::artifact())));
+    assert_eq!(control(text), Ok(CongestionConfig::Gemini(gemini::tests::artifact())));
     let scaled = control("name = \"gemini\"\nk = { per_gbps = \"75KB\" }\nh = { max = 500.0 }").unwrap();
-    let Config::Gemini(scaled) = scaled else { panic!("another control than named") };
+    let CongestionConfig::Gemini(scaled) = scaled else { panic!("another control than named") };
     let h = gemini::ScaledIncrease { max: 500.0, ..gemini::ScaledIncrease::default() };
-    assert_eq!(scaled, gemini::Config { h: gemini::Increase::Scaled(h), ..gemini::Config::default() });
+    assert_eq!(
+        scaled,
+        gemini::GeminiConfig { h: gemini::Increase::Scaled(h), ..gemini::GeminiConfig::default() }
+    );
 }
 
 #[test]
 fn whole_numbers_serve_as_parameters() {
     let text = "name = \"unocc\"\nbeta = 1\nqa = { period = 2, factor = 1 }\ndelay.tolerance = 0";
-    let Ok(Config::Unocc(config)) = control(text) else { panic!("{:?}", control(text)) };
+    let Ok(CongestionConfig::Unocc(config)) = control(text) else { panic!("{:?}", control(text)) };
     assert_eq!(config.qa.period, unocc::QaPeriod::BaseRtts(2.0));
     assert_eq!(config.delay.tolerance, unocc::Tolerance::Fraction(0.0));
 }

@@ -6,7 +6,7 @@ use crate::message::Received;
 use crate::receiver::{self, Acks, Receiver};
 use crate::replies::Reply;
 use crate::table::Key;
-use crate::timers::{Due, Kind};
+use crate::timers::{Due, TimerKind};
 use crate::wire;
 use alloc::boxed::Box;
 use farspan_units::{Bytes, FlowId, HostId, Time};
@@ -110,7 +110,7 @@ impl Endpoint {
             return;
         };
         if let Some(at) = blocks.next_timer() {
-            self.timers.arm(&mut blocks.armed, at, key, Kind::Block);
+            self.timers.arm(&mut blocks.armed, at, key, TimerKind::Block);
         }
     }
 
@@ -134,7 +134,7 @@ impl Endpoint {
 
     #[cold]
     fn arm_reply_timer(&mut self) {
-        self.timers.arm(&mut self.replies_armed, self.replies.next_release(), Key::NONE, Kind::Reply);
+        self.timers.arm(&mut self.replies_armed, self.replies.next_release(), Key::NONE, TimerKind::Reply);
     }
 
     /// The time of replies that were held has come.
@@ -164,9 +164,9 @@ impl Endpoint {
     pub(super) fn purge_timers(&mut self) {
         let (senders, receivers) = (&self.senders, &self.receivers);
         self.timers.purge(|key, kind| match kind {
-            Kind::Recovery | Kind::Control => senders.get(key).is_some(),
-            Kind::Block => receivers.get(key).is_some(),
-            Kind::Reply => true,
+            TimerKind::Recovery | TimerKind::Control => senders.get(key).is_some(),
+            TimerKind::Block => receivers.get(key).is_some(),
+            TimerKind::Reply => true,
         });
     }
 

@@ -3,7 +3,7 @@
 use crate::schedule::Schedule;
 use crate::sender::Sender;
 use crate::table::{Key, OfFlow};
-use crate::timers::{Armed, Kind, Timers};
+use crate::timers::{Armed, TimerKind, Timers};
 use farspan_units::{FlowId, Time};
 
 /// A live sender and where it stands.
@@ -56,7 +56,7 @@ impl Live {
     #[cold]
     fn arm_control(&mut self, key: Key, timers: &mut Timers) {
         if let Some(at) = self.sender.control_timer() {
-            timers.arm(&mut self.armed[Kind::Control as usize], at, key, Kind::Control);
+            timers.arm(&mut self.armed[TimerKind::Control as usize], at, key, TimerKind::Control);
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::replies::{Replies, Reply};
 use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
-use crate::timers::{Due, Kind, Timers, UNARMED};
+use crate::timers::{Due, TimerKind, Timers, UNARMED};
 use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -45,7 +45,7 @@ pub struct EndpointConfig {
 }
 
 /// The position of a sender's recovery timer.
-const RECOVERY: usize = Kind::Recovery as usize;
+const RECOVERY: usize = TimerKind::Recovery as usize;
 
 /// Something that the application wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -168,7 +168,7 @@ impl Endpoint {
         self.senders.find(flow).is_some_and(|(_, live)| live.sender.to() == from)
     }
 
-    /// Word from the receiver of its flow.
+    /// Feedback from the receiver of its flow.
     #[inline(always)]
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
         // News of a flow that has finished says nothing new.
@@ -179,7 +179,7 @@ impl Endpoint {
         }
         if is_earlier {
             let deadline = live.sender.deadline(now);
-            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
+            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
     }
@@ -198,9 +198,9 @@ impl Endpoint {
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
             match due.kind() {
-                Kind::Recovery | Kind::Control => self.on_sender_timer(now, &due),
-                Kind::Block => self.on_block_timer(now, &due),
-                Kind::Reply => self.on_reply_timer(now, &due),
+                TimerKind::Recovery | TimerKind::Control => self.on_sender_timer(now, &due),
+                TimerKind::Block => self.on_block_timer(now, &due),
+                TimerKind::Reply => self.on_reply_timer(now, &due),
             }
         }
     }
@@ -211,9 +211,9 @@ impl Endpoint {
         if !due.disarm(&mut live.armed[kind as usize]) {
             return;
         }
-        if kind == Kind::Recovery {
+        if kind == TimerKind::Recovery {
             let deadline = live.sender.on_timeout(now);
-            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
+            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
         } else {
             live.sender.on_control_timer(now);
         }
@@ -248,7 +248,7 @@ impl Endpoint {
             if let Some(live) = self.senders.get_mut(key) {
                 if live.sender.next_send().is_some() {
                     let deadline = live.sender.transmit(now, to);
-                    self.timers.arm(&mut live.armed[RECOVERY], deadline, key, Kind::Recovery);
+                    self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
                     return true;
                 }

@@ -1,12 +1,14 @@
 //! Tests of an endpoint: its reactions to packets, and their times.
 
 use super::*;
+use crate::balance::BalanceConfig;
 use crate::coding::Payload;
-use crate::congestion::{self, testing};
+use crate::coding::{self, CodingConfig};
+use crate::congestion::{CongestionConfig, testing};
 use crate::message::Transmit;
-use crate::recovery::{self, Policy, Rto};
+use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
-use crate::{FlowProfile, Path, Route, Scheme, WindowCheck, balance, coding};
+use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::Duration;
@@ -24,10 +26,10 @@ fn message(flow: u32, packets: u64, rto: Rto) -> Message {
 
 fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
     let scheme = Scheme {
-        congestion: congestion::Config::by_name("fixed_window").unwrap(),
-        balance: balance::Config::by_name("ecmp").unwrap(),
-        recovery: recovery::Config { rto, backoff: true, policy: Policy::PerPacket },
-        coding: coding::Config::by_name("none").unwrap(),
+        congestion: CongestionConfig::by_name("fixed_window").unwrap(),
+        balance: BalanceConfig::by_name("ecmp").unwrap(),
+        recovery: RecoveryConfig { rto, backoff: true, policy: RecoveryPolicy::PerPacketRto },
+        coding: CodingConfig::by_name("none").unwrap(),
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };
@@ -148,9 +150,9 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
     assert!(endpoint.handle_packet(us(2), &data(0, 2, 4096)).is_some());
     assert_eq!(endpoint.handle_packet(us(3), &trimmed(1, 2, 100)), None);
     assert_eq!(endpoint.poll_event(), None);
-    let answers = send_all(&mut endpoint, us(3));
-    assert_eq!(nacks(&answers), [(1, 0), (1, 1)]);
-    assert!(answers.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
+    let replies = send_all(&mut endpoint, us(3));
+    assert_eq!(nacks(&replies), [(1, 0), (1, 1)]);
+    assert!(replies.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
     let view = endpoint.receiver(FlowId(9)).unwrap();
     assert_eq!((view.counters.arrived_packets, view.counters.trimmed_packets), (1, 2));
     assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));
@@ -255,7 +257,7 @@ fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
     assert_eq!(repaired(&endpoint), 2);
     assert_eq!(endpoint.handle_packet(us(4), &coded(3)), None);
-    assert_eq!(repaired(&endpoint), 1, "piece 3 was only late");
+    assert_eq!(repaired(&endpoint), 1, "segment 3 was only delayed");
     take_all(&mut endpoint, us(5), [4, 8, 9]);
     assert_eq!(
         (repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().counters.arrived_packets),

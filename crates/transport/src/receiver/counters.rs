@@ -1,4 +1,4 @@
-//! A receiver's counters, and its answers.
+//! A receiver's counters, and its replies.
 
 use crate::balance::Entropy;
 use crate::counters::ReceiverCounters;

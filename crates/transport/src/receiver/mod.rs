@@ -12,9 +12,9 @@
 mod bitmap;
 mod counters;
 
-use crate::ack::{self, AckPolicy};
+use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
-use crate::coding::{Decoded, Incoming, Layout};
+use crate::coding::{Decoded, IncomingBlocks, Layout};
 use crate::replies::{Held, Replies, Reply};
 use crate::table::OfFlow;
 use crate::wire::{self, Fate, Feedback};
@@ -40,7 +40,7 @@ pub(crate) struct Receiver {
     /// Where this flow's ACKs start in the round of entropies.
     ack_entropy_start: u8,
     /// The blocks of a coded message.
-    pub blocks: Option<Box<Incoming>>,
+    pub blocks: Option<Box<IncomingBlocks>>,
     /// When its packets are acknowledged; `None`: each at once.
     acks: Option<Box<Acks>>,
 }
@@ -48,14 +48,14 @@ pub(crate) struct Receiver {
 /// When the packets of a flow are acknowledged.
 #[derive(Debug)]
 pub(crate) struct Acks {
-    policy: ack::Policy,
+    policy: ack::Acknowledger,
     /// The ACK that is held, or was held last.
     held: Option<Held>,
 }
 
 impl Acks {
     /// The policy of `config`; `None`: an ACK for each packet at once.
-    pub(crate) fn new(config: &ack::Config) -> Option<Box<Self>> {
+    pub(crate) fn new(config: &AckConfig) -> Option<Box<Self>> {
         let policy = config.build();
         policy.wants_arrivals().then(|| Box::new(Self { policy, held: None }))
     }
@@ -73,8 +73,8 @@ pub(crate) struct CodedArrival {
     pub delivered: Bytes,
 }
 
-/// The outcome of an arrival.
-pub(crate) struct Arrival {
+/// The outcome of the arrival of a packet of a message without blocks.
+pub(crate) struct UncodedArrival {
     /// Goes back to its sender.
     pub feedback: Feedback,
     /// Whether the packet came for the first time.
@@ -108,13 +108,13 @@ impl Receiver {
         ack_entropy_start: u8,
         acks: Option<Box<Acks>>,
     ) -> Self {
-        let blocks = Some(Box::new(Incoming::new(from, layout)));
+        let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
         Self { blocks, ..Self::new(flow, layout.packets(), ack_entropy_start, acks) }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
     #[inline(always)]
-    pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<Arrival> {
+    pub(crate) fn on_data(&mut self, data: &wire::Data, ecn_ce: bool) -> Option<UncodedArrival> {
         if !self.takes_in(data) || self.blocks.is_some() {
             return None;
         }
@@ -123,7 +123,7 @@ impl Receiver {
         if is_new {
             self.counters.deliver(u64::from(data.len));
         }
-        Some(Arrival { feedback: arrived(data, self.cumulative, ecn_ce, false), is_new })
+        Some(UncodedArrival { feedback: arrived(data, self.cumulative, ecn_ce, false), is_new })
     }
 
     /// A packet of a coded message arrived; `None` as in [`Self::on_data`].

@@ -1,4 +1,4 @@
-//! Receivers: each arrival and the answer to it.
+//! Receivers: each arrival and the reply to it.
 
 use super::*;
 use crate::coding::Shape;

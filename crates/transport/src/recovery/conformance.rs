@@ -1,12 +1,15 @@
 //! Rules for every recovery policy of the registry, whatever the channel loses, delays or duplicates.
 
 use super::*;
+use crate::balance::BalanceConfig;
+use crate::coding::CodingConfig;
+use crate::congestion::CongestionConfig;
 use crate::congestion::fixed_window;
 use crate::congestion::testing::path;
 use crate::message::Message;
 use crate::sender::Sender;
 use crate::wire::{Echo, Fate, Feedback};
-use crate::{FlowProfile, Route, Scheme, WindowCheck, balance, coding, congestion};
+use crate::{FlowProfile, Route, Scheme, WindowCheck};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use alloc::sync::Arc;
 use core::cmp::Reverse;
@@ -45,12 +48,12 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(policy: Policy, rto: Rto, packets: u32, channel: Channel, seed: u64) -> Self {
+    fn new(policy: RecoveryPolicy, rto: Rto, packets: u32, channel: Channel, seed: u64) -> Self {
         let scheme = Scheme {
-            congestion: congestion::Config::FixedWindow(fixed_window::Config::default()),
-            balance: balance::Config::by_name("unolb").expect("a built-in name"),
-            recovery: Config { rto, backoff: seed.is_multiple_of(2), policy },
-            coding: coding::Config::by_name("none").expect("a built-in name"),
+            congestion: CongestionConfig::FixedWindow(fixed_window::FixedWindowConfig::default()),
+            balance: BalanceConfig::by_name("unolb").expect("a built-in name"),
+            recovery: RecoveryConfig { rto, backoff: seed.is_multiple_of(2), policy },
+            coding: CodingConfig::by_name("none").expect("a built-in name"),
             window_check: WindowCheck::Below,
             profile: FlowProfile::default(),
         };
@@ -141,8 +144,8 @@ impl Flow {
     }
 }
 
-fn policies() -> impl Iterator<Item = Policy> {
-    NAMES.iter().map(|name| Policy::by_name(name).expect("a name of the registry"))
+fn policies() -> impl Iterator<Item = RecoveryPolicy> {
+    NAMES.iter().map(|name| RecoveryPolicy::by_name(name).expect("a name of the registry"))
 }
 
 fn any_rto() -> impl Strategy<Value = Rto> {
@@ -165,9 +168,9 @@ fn any_channel() -> impl Strategy<Value = Channel> {
 
 #[test]
 fn every_name_is_that_of_its_policy() {
-    assert!(policies().map(Policy::name).eq(NAMES.iter().copied()));
+    assert!(policies().map(RecoveryPolicy::name).eq(NAMES.iter().copied()));
     assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
-    assert_eq!(Policy::by_name("no such"), None);
+    assert_eq!(RecoveryPolicy::by_name("no such"), None);
 }
 
 #[test]

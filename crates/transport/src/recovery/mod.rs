@@ -1,28 +1,28 @@
 //! Loss recovery: which packets of a flow are lost, and when a time-out says so.
 //!
-//! A [`Policy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in flight, lost
-//! or acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then one line in
-//! the registry at the end of this module, which enrols it in the conformance tests.
+//! A [`RecoveryPolicy`] judges the packets of the sent-packet map (`sent/`), which knows of each whether it is in
+//! flight, lost or acknowledged, and which transmission in flight is the oldest. Adding a policy: write its file, then
+//! one line in the registry at the end of this module, which enrols it in the conformance tests.
 //!
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
-//! - `per_packet.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with
+//! - `per_packet_rto.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with
 //!   back-off it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
 //! - `rack.rs`: the same time-outs, and packets are lost because later ones arrived.
 
 #[cfg(test)]
 mod conformance;
-mod per_packet;
+mod per_packet_rto;
 mod rack;
 mod rtt;
 mod sent;
 #[cfg(any(test, feature = "testing"))]
 mod single_timer;
 
-pub(crate) use per_packet::PerPacket;
+pub(crate) use per_packet_rto::PerPacketRto;
 pub use rtt::RttEstimate;
 pub(crate) use rtt::Smoothed;
 pub use sent::PacketState;
-pub(crate) use sent::{LossCounters, LostPacket, Outcome, RtoPolicy, SentMap};
+pub(crate) use sent::{AckOutcome, LossCounters, LostPacket, RtoPolicy, SentMap};
 
 use crate::Path;
 use crate::registry::Entry;
@@ -64,13 +64,13 @@ impl Rto {
 
 /// Loss recovery of a scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct RecoveryConfig {
     /// The time-out.
     pub rto: Rto,
     /// Whether it doubles with every time-out of the same packet (RFC 6298, rule 5.5).
     pub backoff: bool,
     /// Which packets are lost, and when.
-    pub policy: Policy,
+    pub policy: RecoveryPolicy,
 }
 
 /// An ACK, as a recovery policy sees it.
@@ -140,13 +140,13 @@ pub(crate) trait Recover {
     }
 }
 
-/// Generates [`Policy`], the lists, and the state of a flow's policy.
+/// Generates [`RecoveryPolicy`], the lists, and the state of a flow's policy.
 macro_rules! policies {
     ($($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
         /// Which packets are lost, and when.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[non_exhaustive]
-        pub enum Policy {
+        pub enum RecoveryPolicy {
             $(
                 #[doc = concat!($summary, " (", $source, ").")]
                 $(#[$meta])*
@@ -161,7 +161,7 @@ macro_rules! policies {
         pub const ENTRIES: &[Entry] =
             &[$($(#[$meta])* Entry { name: $name, summary: $summary, source: $source }),*];
 
-        impl Policy {
+        impl RecoveryPolicy {
             /// The policy with this name.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Self> {
@@ -237,7 +237,7 @@ macro_rules! policies {
 
 // The registry: variant, module, name, summary, source.
 policies! {
-    PerPacket, per_packet, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
+    PerPacketRto, per_packet_rto, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
     Rack, rack, "rack",
         "Packets are lost when later ones have arrived; a time-out for each packet covers the tail", "RFC 8985";
     #[cfg(any(test, feature = "testing"))]

@@ -2,7 +2,7 @@
 
 use super::records::Records;
 use crate::Route;
-use crate::coding::{Layout, Outgoing};
+use crate::coding::{Layout, OutgoingBlocks};
 use crate::recovery::{Recovery, Rto, RttEstimate};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
@@ -19,7 +19,7 @@ pub(super) struct ColdState {
     /// Time-out of a packet that never timed out.
     pub rto: Duration,
     /// Of a coded message.
-    pub blocks: Option<Outgoing>,
+    pub blocks: Option<OutgoingBlocks>,
 }
 
 impl ColdState {
@@ -35,8 +35,8 @@ impl ColdState {
         let recovery = config.policy.build(now);
         let is_adaptive = matches!(config.rto, Rto::Rfc6298 { .. });
         let records = wants_send_record.then(|| Records::new(now));
-        let blocks = layout.map(|layout| Outgoing::new(layout, route.coding.resend()));
-        let keeps_something = !matches!(recovery, Recovery::PerPacket(_));
+        let blocks = layout.map(|layout| OutgoingBlocks::new(layout, route.coding.resend()));
+        let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some();
         is_needed
             .then(|| Box::new(Self { records, rtt: RttEstimate::default(), recovery, rto: *rto, blocks }))

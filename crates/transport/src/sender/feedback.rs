@@ -4,12 +4,12 @@ use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{Acked, LostPacket, Outcome, PerPacket, Recover, Rto};
+use crate::recovery::{AckOutcome, Acked, LostPacket, PerPacketRto, Recover, Rto};
 use crate::wire::{Echo, Fate, Feedback};
 use farspan_units::{Bytes, Duration, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
-struct Ack {
+struct WireAck {
     seq: u32,
     cumulative: u32,
     echo: Echo,
@@ -18,7 +18,7 @@ struct Ack {
 }
 
 impl Sender {
-    /// Word from the receiver arrived. Returns whether the next time-out may run out earlier than before.
+    /// Feedback from the receiver arrived. Returns whether the next time-out may run out earlier than before.
     #[inline(always)]
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
@@ -28,7 +28,7 @@ impl Sender {
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete } => {
-                let ack = Ack { seq, cumulative, echo, ecn_ce, block_complete };
+                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete };
                 echo.sent_at <= now && self.on_ack(now, &ack)
             }
             Fate::Trimmed { echo } => {
@@ -46,7 +46,7 @@ impl Sender {
 
     /// An ACK arrived, of a packet that was sent.
     #[inline(always)]
-    fn on_ack(&mut self, now: Time, ack: &Ack) -> bool {
+    fn on_ack(&mut self, now: Time, ack: &WireAck) -> bool {
         let sent_at = ack.echo.sent_at;
         let rtt = now.since(sent_at);
         let before = self.delivered;
@@ -60,7 +60,7 @@ impl Sender {
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
-        let heard = || congestion::Ack {
+        let ack_event = || congestion::Ack {
             now,
             bytes_acked,
             ecn_ce: ack.ecn_ce,
@@ -71,7 +71,7 @@ impl Sender {
             at_send,
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
-        control.dispatch_ack(heard, |decision| keep(decision, cwnd, pacing_rate, wants));
+        control.dispatch_ack(ack_event, |decision| keep(decision, cwnd, pacing_rate, wants));
         if self.wants.feedback() {
             let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
             self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
@@ -169,11 +169,11 @@ impl Sender {
 
     /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
     #[inline(always)]
-    fn acknowledge_echoed(&mut self, now: Time, ack: &Ack) -> bool {
+    fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck) -> bool {
         let was_spurious = match self.acknowledge(ack.echo.sent_at, ack.seq) {
-            Outcome::Known => return false,
-            Outcome::WasLost => true,
-            Outcome::Arrived { is_last } => !is_last,
+            AckOutcome::Known => return false,
+            AckOutcome::WasLost => true,
+            AckOutcome::Arrived { is_last } => !is_last,
         };
         if ack.seq == self.sent.base() || was_spurious {
             self.sent.advance();
@@ -266,14 +266,14 @@ impl Sender {
 
     /// Packet `seq` is acknowledged by feedback on a transmission that left at `sent_at`.
     #[inline(always)]
-    fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
+    fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
         let outcome = self.sent.acknowledge(sent_at, seq);
-        if outcome == Outcome::Known {
+        if outcome == AckOutcome::Known {
             return outcome;
         }
         let len = self.len(seq);
         self.delivered += len;
-        if let Outcome::Arrived { .. } = outcome {
+        if let AckOutcome::Arrived { .. } = outcome {
             self.in_flight -= len;
         } else {
             self.on_found(seq);
@@ -316,7 +316,7 @@ impl Sender {
         let deadline = loop {
             let given_up = match &mut self.cold {
                 Some(cold) => cold.recovery.take_timed_out(now, &mut self.sent, rto_policy),
-                None => PerPacket.take_timed_out(now, &mut self.sent, rto_policy),
+                None => PerPacketRto.take_timed_out(now, &mut self.sent, rto_policy),
             };
             match given_up {
                 Ok(lost) => {

@@ -12,11 +12,11 @@ mod records;
 mod report;
 
 use crate::balance::{self, Balance, Balancer, Entropy};
-use crate::coding::{Layout, Outgoing};
+use crate::coding::{Layout, OutgoingBlocks};
 use crate::congestion::{self, Congestion, Control, Decision, SendRecord};
 use crate::message::Message;
 use crate::pacing::Pacer;
-use crate::recovery::{PerPacket, Recover, RtoPolicy, SentMap, Smoothed};
+use crate::recovery::{PerPacketRto, Recover, RtoPolicy, SentMap, Smoothed};
 use crate::scheme::WindowCheck;
 use crate::wire;
 use crate::{Path, Route};
@@ -80,7 +80,7 @@ impl Sender {
         let control = route.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
-        let balancer = route.balance.build(&balance::Start { path, flow, random });
+        let balancer = route.balance.build(&balance::BalancerStart { path, flow, random });
         Self { profile, ..Self::assemble(now, message, seed, control, balancer) }
     }
 
@@ -101,14 +101,14 @@ impl Sender {
         let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&control, &balancer, layout.is_some());
         let cold = ColdState::new(now, route, control.wants_send_record(), layout);
-        let hears = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
+        let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
             to: *to,
             packets,
             last_len: last.get() as u16,
             profile: 0,
-            wants: wants.acks_if(hears).timer_if(next_timer.is_some()),
+            wants: wants.acks_if(wants_acks).timer_if(next_timer.is_some()),
             cold,
             cwnd,
             pacing_rate: pacing_rate.unwrap_or(UNPACED),
@@ -156,7 +156,7 @@ impl Sender {
 
     /// The blocks of a coded message.
     #[inline]
-    fn blocks(&self) -> Option<&Outgoing> {
+    fn blocks(&self) -> Option<&OutgoingBlocks> {
         self.cold.as_ref()?.blocks.as_ref()
     }
 
@@ -181,7 +181,7 @@ impl Sender {
         let rto_policy = self.rto_policy();
         match &self.cold {
             Some(cold) => cold.recovery.deadline(now, &mut self.sent, rto_policy),
-            None => PerPacket.deadline(now, &mut self.sent, rto_policy),
+            None => PerPacketRto.deadline(now, &mut self.sent, rto_policy),
         }
     }
 
@@ -207,7 +207,7 @@ impl Sender {
     /// Given that packets are lost: whether one is to be sent again. Blocks can do without some.
     #[cold]
     fn may_resend(&self) -> bool {
-        self.blocks().is_none_or(Outgoing::has_wanted)
+        self.blocks().is_none_or(OutgoingBlocks::has_wanted)
     }
 
     #[inline]
@@ -261,9 +261,9 @@ impl Sender {
     #[inline(always)]
     fn transmit_one<const SLOW: bool>(&mut self, now: Time, to: impl Take) -> Time {
         let entropy = self.balancer.entropy(now, &mut self.random);
-        let again = if SLOW && self.sent.has_lost() { self.resend(now, entropy) } else { None };
-        let retransmission = again.is_some();
-        let (seq, timeouts) = again.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
+        let resent = if SLOW && self.sent.has_lost() { self.resend(now, entropy) } else { None };
+        let retransmission = resent.is_some();
+        let (seq, timeouts) = resent.unwrap_or_else(|| (self.sent.send_new(now, entropy), 0));
         let len = self.len(seq);
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
@@ -291,7 +291,7 @@ impl Sender {
         let rto_policy = self.rto_policy();
         match &mut self.cold {
             Some(cold) => cold.recovery.on_sent(now, timeouts, was_idle, rto_policy),
-            None => PerPacket.on_sent(now, timeouts, was_idle, rto_policy),
+            None => PerPacketRto.on_sent(now, timeouts, was_idle, rto_policy),
         }
     }
 

@@ -54,18 +54,18 @@ impl Sender {
             ..
         } = self.sent.counters();
         let next = self.sent.next();
-        let (mut pieces, mut parity_packets, mut parity_bytes) = (u64::from(next), 0, Bytes::ZERO);
+        let (mut segments, mut parity_packets, mut parity_bytes) = (u64::from(next), 0, Bytes::ZERO);
         let (mut blocks, mut blocks_undecodable) = (0, 0);
         if let Some(outgoing) = self.blocks() {
             let layout = outgoing.layout();
-            pieces = layout.sources_before(next);
+            segments = layout.sources_before(next);
             (parity_packets, parity_bytes) = (u64::from(outgoing.parity_packets()), outgoing.parity_bytes());
             blocks = u64::from(next.div_ceil(u32::from(layout.shape().packets())));
             blocks_undecodable = u64::from(outgoing.undecodable());
         }
-        let first_bytes = (self.route.path.mss * pieces).min(self.size()) + parity_bytes;
+        let first_bytes = (self.route.path.mss * segments).min(self.size()) + parity_bytes;
         SenderCounters {
-            sent_packets: pieces + parity_packets + u64::from(retransmitted_packets),
+            sent_packets: segments + parity_packets + u64::from(retransmitted_packets),
             sent_bytes: first_bytes + retransmitted_bytes,
             parity_bytes,
             blocks,

@@ -1,10 +1,10 @@
 //! Tests of a sender: the notifications of its control and its path selector, and when it sends.
 
 use super::*;
-use crate::balance::PathSample;
-use crate::coding::{self, Payload, blocks};
-use crate::congestion::{Ack, Loss, Nack, Sent, Timeout, testing};
-use crate::recovery::{self, Policy, Rto};
+use crate::balance::{BalanceConfig, PathSample};
+use crate::coding::{CodingConfig, Payload, blocks};
+use crate::congestion::{Ack, CongestionConfig, Loss, Nack, Sent, Timeout, testing};
+use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
 use crate::{FlowProfile, Scheme};
 use alloc::collections::BTreeMap;
@@ -122,7 +122,7 @@ struct Setup {
     pacing_rate: Option<Rate>,
     next_timer: Option<Time>,
     window_check: WindowCheck,
-    policy: Policy,
+    policy: RecoveryPolicy,
     rto: Rto,
     wants_send_record: bool,
     /// Data and parity of a block.
@@ -137,7 +137,7 @@ impl Default for Setup {
             pacing_rate: None,
             next_timer: None,
             window_check: WindowCheck::Below,
-            policy: Policy::PerPacket,
+            policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
             wants_send_record: false,
             coding: None,
@@ -158,11 +158,11 @@ impl Bench {
     fn new(setup: Setup) -> Self {
         let Setup { cwnd, pacing_rate, next_timer, wants_send_record, .. } = setup;
         let scheme = Scheme {
-            congestion: congestion::Config::by_name("fixed_window").unwrap(),
-            balance: balance::Config::by_name("ecmp").unwrap(),
-            recovery: recovery::Config { rto: setup.rto, backoff: true, policy: setup.policy },
-            coding: setup.coding.map_or(coding::Config::by_name("none").unwrap(), |(data, parity)| {
-                coding::Config::Mds(blocks::Config { data, parity, ..blocks::Config::default() })
+            congestion: CongestionConfig::by_name("fixed_window").unwrap(),
+            balance: BalanceConfig::by_name("ecmp").unwrap(),
+            recovery: RecoveryConfig { rto: setup.rto, backoff: true, policy: setup.policy },
+            coding: setup.coding.map_or(CodingConfig::by_name("none").unwrap(), |(data, parity)| {
+                CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
             }),
             window_check: setup.window_check,
             profile: FlowProfile::default(),
@@ -367,7 +367,7 @@ fn a_packet_that_timed_out_and_then_came_trimmed_keeps_its_longer_time_out() {
     bench.send(us(0));
     bench.sender.on_timeout(us(100));
     bench.nack(us(101), 0, us(0), 0);
-    assert_eq!(bench.nacks_seen(), 0, "it is held for lost already");
+    assert_eq!(bench.nacks_seen(), 0, "it is marked lost already");
     bench.send(us(110));
     bench.nack(us(130), 0, us(110), 0);
     assert_eq!(bench.sender.send(us(140)).1, us(340));
@@ -446,7 +446,7 @@ fn a_late_ack_of_the_first_transmission_settles_the_packet_that_was_sent_again()
 
 #[test]
 fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
-    let rack = Setup { cwnd: mss(10), policy: Policy::Rack, ..Setup::default() };
+    let rack = Setup { cwnd: mss(10), policy: RecoveryPolicy::Rack, ..Setup::default() };
     let mut bench = Bench::new(rack);
     for at in 0..6 {
         bench.sender.send(us(at * 3));
@@ -494,7 +494,7 @@ fn the_control_s_timer_comes_when_it_asked_and_not_before() {
     bench.sender.on_control_timer(us(49));
     bench.sender.on_control_timer(us(50));
     assert_eq!(bench.log.lock().unwrap().timers, [us(50)]);
-    assert_eq!(bench.sender.control_timer(), None, "the script asks for the past again, which is not heard");
+    assert_eq!(bench.sender.control_timer(), None, "the script asks for the past again, which is ignored");
 }
 
 #[test]
@@ -559,7 +559,7 @@ const CODED: Setup = Setup {
     pacing_rate: None,
     next_timer: None,
     window_check: WindowCheck::Below,
-    policy: Policy::PerPacket,
+    policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
     wants_send_record: false,
     coding: Some((4, 2)),

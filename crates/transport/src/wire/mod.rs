@@ -19,7 +19,7 @@ pub enum Header {
     Data(Data),
     /// A segment of a coded message, or parity.
     Coded(Coded),
-    /// Word from the receiver: what became of a packet, or of a block.
+    /// Feedback from the receiver: what became of a packet, or of a block.
     Feedback(Feedback),
 }
 
@@ -67,7 +67,7 @@ impl Coded {
     }
 }
 
-/// Word from the receiver: what became of one packet or of a block, and everything that has arrived below a number.
+/// Feedback from the receiver: what became of one packet or of a block, and everything that has arrived below a number.
 ///
 /// A NACK repeats what an ACK would have said of the rest, and says nothing of a round trip: a trimmed packet overtakes
 /// others.

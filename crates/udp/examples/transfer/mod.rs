@@ -1,11 +1,11 @@
 //! One message between two loopback sockets of this process, through wires that lose, reorder and mark by a seed.
 
-use farspan_transport::balance;
-use farspan_transport::coding;
-use farspan_transport::congestion;
-use farspan_transport::recovery::{self, Policy, Rto};
+use farspan_transport::balance::BalanceConfig;
+use farspan_transport::coding::CodingConfig;
+use farspan_transport::congestion::CongestionConfig;
+use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
-use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, Outcome, Socket};
+use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, MessageOutcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub struct Transfer {
     /// The control, by its name.
     pub congestion: String,
     /// The code.
-    pub coding: coding::Config,
+    pub coding: CodingConfig,
     /// When to give up.
     pub limit: Duration,
 }
@@ -84,15 +84,15 @@ fn path() -> Path {
 
 fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
     let unknown = |what: &str, name: &str| TransferError::Scheme(format!("there is no {what} {name:?}"));
-    let congestion = congestion::Config::by_name(&transfer.congestion)
+    let congestion = CongestionConfig::by_name(&transfer.congestion)
         .ok_or_else(|| unknown("control", &transfer.congestion))?;
     let scheme = Scheme {
         congestion,
-        balance: balance::Config::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
-        recovery: recovery::Config {
+        balance: BalanceConfig::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
+        recovery: RecoveryConfig {
             rto: Rto::Rfc6298 { min: Duration::from_ms(5) },
             backoff: true,
-            policy: Policy::Rack,
+            policy: RecoveryPolicy::Rack,
         },
         coding: transfer.coding.clone(),
         window_check: WindowCheck::Below,
@@ -129,10 +129,10 @@ pub fn run(transfer: &Transfer) -> Result<Report, TransferError> {
     let (mut sent, mut received) = (None, None);
     while sent.is_none() || received.is_none() {
         let waits = [from.poll()?, to.poll()?];
-        while let Some(Outcome::Sent(report)) = from.poll_outcome() {
+        while let Some(MessageOutcome::Sent(report)) = from.poll_outcome() {
             sent = Some(report);
         }
-        while let Some(Outcome::Received { report, blocks_repaired, bytes, .. }) = to.poll_outcome() {
+        while let Some(MessageOutcome::Received { report, blocks_repaired, bytes, .. }) = to.poll_outcome() {
             received = Some((report, blocks_repaired, hash(&bytes)));
         }
         if from.now().since(began) > transfer.limit {

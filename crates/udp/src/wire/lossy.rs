@@ -1,6 +1,6 @@
 //! A wrapper that loses, holds back and marks datagrams, by a seed.
 
-use super::{Datagram, EcnCodepoint, Take, Wire};
+use super::{Datagram, EcnCodepoint, OnDatagram, Wire};
 use farspan_units::{Purpose, Random};
 use std::io;
 use std::net::SocketAddr;
@@ -75,7 +75,7 @@ impl<W: Wire> Wire for Lossy<W> {
         Ok(true)
     }
 
-    fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut OnDatagram<'_>) -> io::Result<usize> {
         let received = self.wire.receive(take)?;
         if received == 0 {
             // Nothing moves: what is held back would wait for ever.
@@ -108,7 +108,7 @@ mod tests {
             Ok(!self.is_full)
         }
 
-        fn receive(&mut self, _: &mut Take<'_>) -> io::Result<usize> {
+        fn receive(&mut self, _: &mut OnDatagram<'_>) -> io::Result<usize> {
             Ok(0)
         }
 

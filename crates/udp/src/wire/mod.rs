@@ -22,7 +22,7 @@ pub struct Datagram {
 }
 
 /// Takes a datagram that has arrived: where from, its ECN codepoint, its payload.
-pub type Take<'a> = dyn FnMut(SocketAddr, Option<EcnCodepoint>, &[u8]) + 'a;
+pub type OnDatagram<'a> = dyn FnMut(SocketAddr, Option<EcnCodepoint>, &[u8]) + 'a;
 
 /// Something that carries datagrams and never blocks.
 pub trait Wire {
@@ -36,7 +36,7 @@ pub trait Wire {
     ///
     /// # Errors
     /// The error of the system.
-    fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize>;
+    fn receive(&mut self, take: &mut OnDatagram<'_>) -> io::Result<usize>;
 
     /// The address that datagrams come from.
     ///

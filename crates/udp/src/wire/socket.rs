@@ -1,7 +1,7 @@
 //! A UDP socket.
 #![allow(clippy::disallowed_types, reason = "the one place that has a socket")]
 
-use super::{Datagram, Take, Wire};
+use super::{Datagram, OnDatagram, Wire};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -23,7 +23,7 @@ impl Socket {
     /// Binds a socket; port 0: the system chooses one.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
@@ -50,7 +50,7 @@ impl Wire for Socket {
         }
     }
 
-    fn receive(&mut self, take: &mut Take<'_>) -> io::Result<usize> {
+    fn receive(&mut self, take: &mut OnDatagram<'_>) -> io::Result<usize> {
         let mut metas = [RecvMeta::default(); BATCH_SIZE];
         let mut slices: Vec<_> = self.buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
         let filled = match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {

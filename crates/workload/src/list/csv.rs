@@ -131,7 +131,7 @@ mod tests {
             (["1 2 x,,,", ",,,", ",,,"], "f.csv:2: after is \"1 2 x\"; expected row numbers"),
             (
                 ["1,,,", "2,,,", "0,,,"],
-                "f.csv:2: rows 0, 1, 2 wait for each other in a circle; remove one of these",
+                "f.csv:2: rows 0, 1, 2 wait for each other in a cycle; remove one of these",
             ),
             (["1,,,", "2,,,", "1,,,"], "f.csv:3: rows 1, 2 wait for each other"),
             ([",,,", "0,,b,q", ",,,"], "f.csv:3: the row has a barrier and a queue"),

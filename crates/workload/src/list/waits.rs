@@ -88,7 +88,7 @@ fn numbers(
 
 fn error(stuck: Stuck, rows: &[Placed], file: &str) -> ListError {
     match stuck {
-        Stuck::Cycle(circle) => ListError::Cycle { place: rows[circle[0] as usize].0.of(file), rows: circle },
+        Stuck::Cycle(cycle) => ListError::Cycle { place: rows[cycle[0] as usize].0.of(file), rows: cycle },
         Stuck::Starved { flow, place: number, needed } => {
             let (place, row) = &rows[flow as usize];
             let group = if row.queue.is_some() { "queue" } else { "barrier" };
@@ -110,7 +110,7 @@ pub(super) fn cycle(rows: &[u32]) -> String {
     if rows.len() > NAMED {
         let _ = write!(text, " and {} more", rows.len() - NAMED);
     }
-    text + " wait for each other in a circle"
+    text + " wait for each other in a cycle"
 }
 
 /// Writes into rows what a trigger makes them wait for; `name` is that of its barrier or queue.
@@ -175,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_long_circle_is_not_named_in_full() {
+    fn a_long_cycle_is_not_named_in_full() {
         let rows: Vec<u32> = (0..12).collect();
         assert_eq!(
             cycle(&rows),
-            "rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more wait for each other in a circle"
+            "rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more wait for each other in a cycle"
         );
     }
 

@@ -101,24 +101,24 @@ pub trait Shared: Send + Debug {
     fn on_frame(&mut self, now: Time, ingress: PortId, frame: Frame, effects: &mut Effects);
 }
 
-/// Generates [`Config`].
+/// Generates [`SharedConfig`].
 macro_rules! shared {
-    ($($(#[$attribute:meta])* $variant:ident, $module:ident, $name:literal;)*) => {
+    ($($(#[$attribute:meta])* $variant:ident, $module:ident::$config:ident, $name:literal;)*) => {
         /// Which state the ports of a switch share.
         #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
         #[non_exhaustive]
-        pub enum Config {
+        pub enum SharedConfig {
             /// None.
             #[default]
             None,
             $(
                 $(#[$attribute])*
                 #[doc = concat!("`", $name, "`.")]
-                $variant($module::Config),
+                $variant($module::$config),
             )*
         }
 
-        impl Config {
+        impl SharedConfig {
             /// The state of one switch.
             #[must_use]
             pub fn build(&self) -> Option<Box<dyn Shared>> {
@@ -133,8 +133,8 @@ macro_rules! shared {
     };
 }
 
-// The registry: variant, module, name.
+// The registry: variant, configuration, name.
 shared! {
-    #[cfg(feature = "testing")] Pool, pool, "pool";
-    #[cfg(feature = "testing")] Pause, pause, "pause";
+    #[cfg(feature = "testing")] Pool, pool::PoolConfig, "pool";
+    #[cfg(feature = "testing")] Pause, pause::PauseConfig, "pause";
 }

@@ -8,7 +8,7 @@ use farspan_units::{Bytes, PortId, Time};
 
 /// When to pause and when to resume.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct PauseConfig {
     /// Bytes from one neighbour above which it is paused.
     pub pause_above: Bytes,
     /// Bytes from it up to which it is resumed.
@@ -18,12 +18,12 @@ pub struct Config {
 /// Bytes held from each neighbour, and whether it is paused.
 #[derive(Clone, Debug)]
 pub struct Pause {
-    config: Config,
+    config: PauseConfig,
     held: BTreeMap<PortId, (Bytes, bool)>,
 }
 
 impl Pause {
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) const fn new(config: &PauseConfig) -> Self {
         Self { config: *config, held: BTreeMap::new() }
     }
 }

@@ -5,7 +5,7 @@ use farspan_units::{Bytes, PortId, Time};
 
 /// How large the pool is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct PoolConfig {
     /// Bytes of all packets that wait at the switch, those in service included.
     pub size: Bytes,
 }
@@ -18,7 +18,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(super) const fn new(config: &Config) -> Self {
+    pub(super) const fn new(config: &PoolConfig) -> Self {
         Self { size: config.size, used: Bytes::ZERO }
     }
 }

@@ -234,7 +234,7 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
         (GraphPart::Link(9), "h0 has a second link", &|g| g.links.push(link(0, 7))),
         (GraphPart::Node(8), "s9 has no link", &|g| g.nodes.push(node("s9", 0))),
         (GraphPart::Node(2), "host7 is host 2", &|g| g.nodes[2].name = "host7".into()),
-        (GraphPart::Node(2), "no way leads from h0 to h2", &|g| drop(g.links.drain(6..))),
+        (GraphPart::Node(2), "no path leads from h0 to h2", &|g| drop(g.links.drain(6..))),
         (GraphPart::Group(0), "s1 has no hosts", &|g| {
             g.groups = vec![GraphGroup { switch: 4, leaves: vec![5], via: vec![(5, None)] }];
         }),
@@ -244,13 +244,13 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
         (GraphPart::Group(0), "no link s0->s2#1", &|g| {
             g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(6, Some(1))] }];
         }),
-        (GraphPart::Group(0), "no way on", &|g| {
+        (GraphPart::Group(0), "no next hop", &|g| {
             g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![] }];
         }),
         (GraphPart::Group(1), "given before", &|g| {
             g.groups = vec![GraphGroup { switch: 4, leaves: vec![7], via: vec![(5, None)] }; 2];
         }),
-        (GraphPart::Group(0), "in circles: s", &|g| {
+        (GraphPart::Group(0), "in a routing loop: s", &|g| {
             g.groups = vec![GraphGroup { switch: 5, leaves: vec![7], via: vec![(4, None)] }];
         }),
     ];
@@ -262,7 +262,7 @@ fn what_is_no_network_says_where_why_and_what_to_do() {
 }
 
 proptest! {
-    /// A random tree of switches with hosts and more links: every host reaches every other, by ways as long as the
+    /// A random tree of switches with hosts and more links: every host reaches every other, by paths as long as the
     /// shortest, and what a host sends arrives whole.
     #[test]
     fn every_pair_of_a_connected_graph_is_linked_by_shortest_ways(

@@ -1,7 +1,7 @@
 //! Tests of htsim's topologies.
 
 use super::*;
-use crate::topology::{Base, Topology};
+use crate::topology::{Base, TopologyDocument};
 use farspan_fabric::Network;
 use farspan_fabric::topology::{FatTree, LeafSpine};
 use farspan_units::{Duration, Rate};
@@ -18,7 +18,7 @@ const LEAVES: &str = "nodes 64\ntiers 2\npodsize 64\n\
 
 fn network(imported: &Imported) -> Network {
     let text = imported.to_toml("t.topo");
-    let topology = Topology::parse("t.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let topology = TopologyDocument::parse("t.toml", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let defaults = topology.file().defaults.clone();
     let base = Base {
         rate: defaults.rate.unwrap(),

@@ -10,11 +10,11 @@ use core::sync::atomic::{AtomicU8, Ordering};
 /// A value can only be had from [`Self::best`], [`Self::available`] and [`Self::by_name`], which ask the CPU: that it
 /// exists is what makes it safe to run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Kernel(Kind);
+pub struct Kernel(KernelKind);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-enum Kind {
+enum KernelKind {
     Portable,
     #[cfg(target_arch = "x86_64")]
     Ssse3,
@@ -28,7 +28,7 @@ enum Kind {
     Neon,
 }
 
-impl Kind {
+impl KernelKind {
     /// Every kernel of this architecture, the best first.
     #[cfg(target_arch = "x86_64")]
     const ALL: &[Self] = &[Self::Gfni512, Self::Gfni256, Self::Avx2, Self::Ssse3, Self::Portable];
@@ -62,22 +62,23 @@ impl Kernel {
     /// The fastest that this CPU has.
     #[must_use]
     pub fn best() -> Self {
-        /// The index of the best kind in [`Kind::ALL`], counted from 1; 0 until it is known. It is a constant of the
+        /// The index of the best kind in [`KernelKind::ALL`], counted from 1; 0 until it is known. It is a constant of the
         /// machine, so that whoever asks first changes nothing for others; and asking a virtual machine's CPU can take
         /// microseconds.
         static BEST: AtomicU8 = AtomicU8::new(0);
         if let Some(place) = usize::from(BEST.load(Ordering::Relaxed)).checked_sub(1) {
-            return Self(Kind::ALL[place]);
+            return Self(KernelKind::ALL[place]);
         }
-        let best = Kind::available().next().unwrap_or(Kind::Portable);
-        let place = Kind::ALL.iter().position(|kind| *kind == best).unwrap_or(Kind::ALL.len() - 1);
+        let best = KernelKind::available().next().unwrap_or(KernelKind::Portable);
+        let place =
+            KernelKind::ALL.iter().position(|kind| *kind == best).unwrap_or(KernelKind::ALL.len() - 1);
         BEST.store(place as u8 + 1, Ordering::Relaxed);
         Self(best)
     }
 
     /// Every one that this CPU has, the fastest first; the portable one is always there.
     pub fn available() -> impl Iterator<Item = Self> {
-        Kind::available().map(Self)
+        KernelKind::available().map(Self)
     }
 
     /// The one of this name; `None` if there is none, or this CPU does not have it.
@@ -90,32 +91,32 @@ impl Kernel {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self.0 {
-            Kind::Portable => "portable",
+            KernelKind::Portable => "portable",
             #[cfg(target_arch = "x86_64")]
-            Kind::Ssse3 => "ssse3",
+            KernelKind::Ssse3 => "ssse3",
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 => "avx2",
+            KernelKind::Avx2 => "avx2",
             #[cfg(target_arch = "x86_64")]
-            Kind::Gfni256 => "gfni256",
+            KernelKind::Gfni256 => "gfni256",
             #[cfg(target_arch = "x86_64")]
-            Kind::Gfni512 => "gfni512",
+            KernelKind::Gfni512 => "gfni512",
             #[cfg(target_arch = "aarch64")]
-            Kind::Neon => "neon",
+            KernelKind::Neon => "neon",
         }
     }
 
     /// Bytes of a vector: less than one is left to the portable kernel.
     const fn vector(self) -> usize {
         match self.0 {
-            Kind::Portable => 1,
+            KernelKind::Portable => 1,
             #[cfg(target_arch = "x86_64")]
-            Kind::Ssse3 => 16,
+            KernelKind::Ssse3 => 16,
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Gfni256 => 32,
+            KernelKind::Avx2 | KernelKind::Gfni256 => 32,
             #[cfg(target_arch = "x86_64")]
-            Kind::Gfni512 => 64,
+            KernelKind::Gfni512 => 64,
             #[cfg(target_arch = "aarch64")]
-            Kind::Neon => 16,
+            KernelKind::Neon => 16,
         }
     }
 
@@ -150,7 +151,7 @@ impl Kernel {
         assert!(factors.len() == R * inputs.len() && range.start <= range.end);
         assert!(inputs.iter().all(|input| input.len() >= range.end));
         assert!(outputs.iter().all(|output| output.len() >= range.end));
-        let kernel = if range.len() < self.vector() { Self(Kind::Portable) } else { self };
+        let kernel = if range.len() < self.vector() { Self(KernelKind::Portable) } else { self };
         if factors[..inputs.len()].iter().all(|&factor| factor == 1) {
             kernel.run_checked::<R, true>(factors, inputs, outputs, range);
         } else {
@@ -175,17 +176,17 @@ impl Kernel {
         #[allow(unused_unsafe, reason = "some architectures have the portable kernel only")]
         unsafe {
             match self.0 {
-                Kind::Portable => portable::run(factors, inputs, outputs, range),
+                KernelKind::Portable => portable::run(factors, inputs, outputs, range),
                 #[cfg(target_arch = "x86_64")]
-                Kind::Ssse3 => x86::ssse3::<R, SUM>(factors, inputs, outputs, range),
+                KernelKind::Ssse3 => x86::ssse3::<R, SUM>(factors, inputs, outputs, range),
                 #[cfg(target_arch = "x86_64")]
-                Kind::Avx2 => x86::avx2::<R, SUM>(factors, inputs, outputs, range),
+                KernelKind::Avx2 => x86::avx2::<R, SUM>(factors, inputs, outputs, range),
                 #[cfg(target_arch = "x86_64")]
-                Kind::Gfni256 => x86::gfni256::<R, SUM>(factors, inputs, outputs, range),
+                KernelKind::Gfni256 => x86::gfni256::<R, SUM>(factors, inputs, outputs, range),
                 #[cfg(target_arch = "x86_64")]
-                Kind::Gfni512 => x86::gfni512::<R, SUM>(factors, inputs, outputs, range),
+                KernelKind::Gfni512 => x86::gfni512::<R, SUM>(factors, inputs, outputs, range),
                 #[cfg(target_arch = "aarch64")]
-                Kind::Neon => neon::neon::<R, SUM>(factors, inputs, outputs, range),
+                KernelKind::Neon => neon::neon::<R, SUM>(factors, inputs, outputs, range),
             }
         }
     }

@@ -11,12 +11,12 @@ fn segments(seed: u64, lens: &[usize]) -> Vec<Vec<u8>> {
     lens.iter().map(|&len| (0..len).map(|_| random.bits() as u8).collect()).collect()
 }
 
-fn slices(pieces: &[Vec<u8>]) -> Vec<&[u8]> {
-    pieces.iter().map(Vec::as_slice).collect()
+fn slices(segments: &[Vec<u8>]) -> Vec<&[u8]> {
+    segments.iter().map(Vec::as_slice).collect()
 }
 
-fn slices_mut(pieces: &mut [Vec<u8>]) -> Vec<&mut [u8]> {
-    pieces.iter_mut().map(Vec::as_mut_slice).collect()
+fn slices_mut(segments: &mut [Vec<u8>]) -> Vec<&mut [u8]> {
+    segments.iter_mut().map(Vec::as_mut_slice).collect()
 }
 
 fn encode(code: &Code, data: &[Vec<u8>], len: usize) -> Vec<Vec<u8>> {
@@ -29,7 +29,7 @@ fn encode(code: &Code, data: &[Vec<u8>], len: usize) -> Vec<Vec<u8>> {
 fn check_loss(code: &Code, data: &[Vec<u8>], parity: &[Vec<u8>], is_lost: impl Fn(usize) -> bool) {
     let all = data.iter().chain(parity).enumerate();
     let there: Vec<Option<&[u8]>> =
-        all.map(|(index, piece)| (!is_lost(index)).then_some(piece.as_slice())).collect();
+        all.map(|(index, segment)| (!is_lost(index)).then_some(segment.as_slice())).collect();
     let lost: Vec<usize> = (0..code.data()).filter(|&j| is_lost(j)).collect();
     let mut made: Vec<Vec<u8>> = lost.iter().map(|&j| alloc::vec![0xaa; data[j].len()]).collect();
     code.reconstruct(&there, &mut slices_mut(&mut made)).unwrap();
@@ -105,25 +105,25 @@ fn pieces_that_do_not_go_together_are_refused_and_nothing_is_written() {
         assert!(out.iter().flatten().all(|&byte| byte == 0xaa));
         error
     };
-    assert_eq!(refused(&[9], &[9, 9]), CodingError::Count { what: "data pieces", expected: 2, got: 1 });
-    assert_eq!(refused(&[9, 9], &[9]), CodingError::Count { what: "parity pieces", expected: 2, got: 1 });
+    assert_eq!(refused(&[9], &[9, 9]), CodingError::Count { what: "data segments", expected: 2, got: 1 });
+    assert_eq!(refused(&[9, 9], &[9]), CodingError::Count { what: "parity segments", expected: 2, got: 1 });
     assert_eq!(refused(&[9, 9], &[9, 8]), CodingError::UnequalParity { first: 9, other: 8 });
     assert_eq!(refused(&[9, 8], &[8, 8]), CodingError::LongData { len: 9, parity: 8 });
-    let piece = [0; 9];
+    let segment = [0; 9];
     let reconstruct = |there: &[Option<&[u8]>], lens: &[usize]| {
         let mut out: Vec<Vec<u8>> = lens.iter().map(|&len| alloc::vec![0; len]).collect();
         code.reconstruct(there, &mut slices_mut(&mut out)).unwrap_err()
     };
-    let some = Some(&piece[..]);
+    let some = Some(&segment[..]);
     let count = |what, expected, got| CodingError::Count { what, expected, got };
-    assert_eq!(reconstruct(&[some; 3], &[]), count("pieces", 4, 3));
-    assert_eq!(reconstruct(&[None, some, some, some], &[9, 9]), count("lost pieces", 1, 2));
+    assert_eq!(reconstruct(&[some; 3], &[]), count("segments", 4, 3));
+    assert_eq!(reconstruct(&[None, some, some, some], &[9, 9]), count("lost segments", 1, 2));
     let too_few = PlanError::TooFew { present: 1, needed: 2 };
     assert_eq!(reconstruct(&[None, None, None, some], &[9, 9]), CodingError::Plan(too_few));
     let long = CodingError::LongData { len: 10, parity: 9 };
     assert_eq!(reconstruct(&[None, some, some, None], &[10]), long);
     let unequal = CodingError::UnequalParity { first: 9, other: 8 };
-    assert_eq!(reconstruct(&[None, None, some, Some(&piece[..8])], &[8, 8]), unequal);
+    assert_eq!(reconstruct(&[None, None, some, Some(&segment[..8])], &[8, 8]), unequal);
 }
 
 #[test]

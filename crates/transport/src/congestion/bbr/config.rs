@@ -13,7 +13,7 @@ use farspan_units::{Duration, Rate};
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct BbrConfig {
     /// Gain of rate and window in STARTUP, in [1, 10]; 2 / ln 2 (section 4.1.1.4). Uno's published code: 2.89.
     pub startup_gain: f64,
     /// Gain of the rate in DRAIN, in (0, 1]; ln 2 / 2 (section 4.3.3). Uno's published code: 0.35.
@@ -86,7 +86,7 @@ pub enum OnTimeout {
     Collapse,
 }
 
-impl Default for Config {
+impl Default for BbrConfig {
     fn default() -> Self {
         Self {
             startup_gain: 2.0 / LN_2,
@@ -105,7 +105,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl BbrConfig {
     /// Checks the ranges.
     ///
     /// # Errors

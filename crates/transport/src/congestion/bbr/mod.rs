@@ -17,7 +17,7 @@ mod probe_rtt;
 mod recovery;
 mod startup;
 
-pub use config::{Config, FirstPhase, OnTimeout, PhaseEnd, Rtprop};
+pub use config::{BbrConfig, FirstPhase, OnTimeout, PhaseEnd, Rtprop};
 
 use super::{Ack, Congestion, Decision, Loss, Nack, Sent, Start, Timeout};
 use crate::Path;
@@ -27,7 +27,7 @@ use filters::MinRtt;
 use model::Model;
 use probe_bw::ProbeBw;
 use probe_rtt::{MIN_PIPE, ProbeRtt};
-use recovery::Recovery;
+use recovery::LossEpisode;
 use startup::FullPipe;
 
 /// Head-room of a window above its gain, in packets (section 4.2.3.2: three bursts, of one packet here).
@@ -35,9 +35,9 @@ const QUANTA: f64 = 3.0;
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct BbrParams {
     /// The parameters.
-    config: Config,
+    config: BbrConfig,
     /// Payload of a full packet, in bytes.
     mss: f64,
     /// The largest window, in bytes.
@@ -52,10 +52,10 @@ pub struct Params {
     min_bandwidth: f64,
 }
 
-impl Params {
+impl BbrParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &BbrConfig, path: &Path) -> Self {
         let mss = path.mss.as_f64();
         Self {
             mss,
@@ -78,7 +78,7 @@ impl Params {
 
 /// The state of BBR's state machine (section 4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum BbrState {
     /// Looking for the bandwidth.
     Startup,
     /// Draining the queue of STARTUP.
@@ -93,15 +93,15 @@ enum State {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bbr {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<BbrParams>,
     /// The state of the state machine.
-    state: State,
+    state: BbrState,
     /// The model of the path.
     model: Model,
     /// Whether the pipe has been found full.
     full_pipe: FullPipe,
     /// The episode of loss under way.
-    recovery: Option<Recovery>,
+    recovery: Option<LossEpisode>,
     /// The window, in bytes.
     cwnd: f64,
     /// The window before the last episode of loss or PROBE_RTT, in bytes.
@@ -123,12 +123,12 @@ pub struct Bbr {
 impl Bbr {
     /// The control for one flow (BBRInit).
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<BbrParams>, start: &Start<'_>) -> Self {
         let cwnd = params.clamp(start.initial_cwnd.as_f64());
         // BBRInitPacingRate: gain x first window / first round trip.
         let pacing_rate = params.config.startup_gain * cwnd / params.base_rtt * params.wire_bits;
         Self {
-            state: State::Startup,
+            state: BbrState::Startup,
             model: Model::new(params.rtprop),
             full_pipe: FullPipe::default(),
             recovery: None,
@@ -147,19 +147,19 @@ impl Bbr {
     /// The gain of the rate.
     fn pacing_gain(&self) -> f64 {
         match self.state {
-            State::Startup => self.params.config.startup_gain,
-            State::Drain => self.params.config.drain_gain,
-            State::ProbeBw(cycle) => cycle.gain(),
-            State::ProbeRtt(_) => 1.0,
+            BbrState::Startup => self.params.config.startup_gain,
+            BbrState::Drain => self.params.config.drain_gain,
+            BbrState::ProbeBw(cycle) => cycle.gain(),
+            BbrState::ProbeRtt(_) => 1.0,
         }
     }
 
     /// The gain of the window.
     fn cwnd_gain(&self) -> f64 {
         match self.state {
-            State::Startup | State::Drain => self.params.config.startup_gain,
-            State::ProbeBw(_) => self.params.config.cwnd_gain,
-            State::ProbeRtt(_) => 1.0,
+            BbrState::Startup | BbrState::Drain => self.params.config.startup_gain,
+            BbrState::ProbeBw(_) => self.params.config.cwnd_gain,
+            BbrState::ProbeRtt(_) => 1.0,
         }
     }
 
@@ -202,7 +202,7 @@ impl Bbr {
             }
             self.cwnd = self.cwnd.max(min_pipe);
         }
-        if matches!(self.state, State::ProbeRtt(_)) {
+        if matches!(self.state, BbrState::ProbeRtt(_)) {
             self.cwnd = self.cwnd.min(min_pipe);
         }
         self.cwnd = self.params.clamp(self.cwnd);
@@ -225,10 +225,10 @@ impl Bbr {
 impl Congestion for Bbr {
     fn state(&self) -> Option<&'static str> {
         Some(match self.state {
-            State::Startup => "startup",
-            State::Drain => "drain",
-            State::ProbeBw(_) => "probe_bw",
-            State::ProbeRtt(_) => "probe_rtt",
+            BbrState::Startup => "startup",
+            BbrState::Drain => "drain",
+            BbrState::ProbeBw(_) => "probe_bw",
+            BbrState::ProbeRtt(_) => "probe_rtt",
         })
     }
 
@@ -248,7 +248,7 @@ impl Congestion for Bbr {
     fn on_sent(&mut self, sent: &Sent) -> Decision {
         if self.model.had_no_more && !sent.retransmission && sent.in_flight == sent.bytes {
             self.is_idle_restart = true;
-            if matches!(self.state, State::ProbeBw(_)) {
+            if matches!(self.state, BbrState::ProbeBw(_)) {
                 self.set_pacing_rate(1.0);
             }
         }

@@ -1,7 +1,7 @@
 //! PROBE_BW (section 4.3.4): a cycle of gains that looks for more bandwidth and drains what that queued.
 
 use super::config::{FirstPhase, PhaseEnd};
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use farspan_units::{Bytes, Time};
 
 /// The gains of a cycle, each for about RTprop (section 4.3.4.2).
@@ -33,15 +33,15 @@ impl Bbr {
                 if drawn == 0 { 0 } else { drawn + 1 }
             }
         };
-        self.state = State::ProbeBw(ProbeBw { phase, began: now });
+        self.state = BbrState::ProbeBw(ProbeBw { phase, began: now });
     }
 
     /// BBRCheckCyclePhase, at each ACK; `prior`: what was in flight before it.
     pub(super) fn check_phase(&mut self, now: Time, prior: Bytes) {
-        let State::ProbeBw(cycle) = self.state else { return };
+        let BbrState::ProbeBw(cycle) = self.state else { return };
         if self.is_phase_over(cycle, now, prior.as_f64()) {
             let phase = (cycle.phase + 1) % GAINS.len() as u8;
-            self.state = State::ProbeBw(ProbeBw { phase, began: now });
+            self.state = BbrState::ProbeBw(ProbeBw { phase, began: now });
         }
     }
 

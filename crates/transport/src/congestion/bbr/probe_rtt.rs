@@ -1,6 +1,6 @@
 //! PROBE_RTT (section 4.3.5): empties the queue now and then, so that a round trip without it can be seen.
 
-use super::{Bbr, State};
+use super::{Bbr, BbrState};
 use crate::congestion::Ack;
 use farspan_units::Time;
 
@@ -19,13 +19,13 @@ pub(super) struct ProbeRtt {
 impl Bbr {
     /// BBRCheckProbeRTT, at each ACK: enters when the smallest round trip has expired, and handles what is under way.
     pub(super) fn check_probe_rtt(&mut self, ack: &Ack, rtprop_expired: bool) {
-        let is_probing = matches!(self.state, State::ProbeRtt(_));
+        let is_probing = matches!(self.state, BbrState::ProbeRtt(_));
         if !is_probing && rtprop_expired && !self.is_idle_restart {
             self.save_cwnd();
             self.model.limit_from(ack.now);
-            self.state = State::ProbeRtt(ProbeRtt { done_at: None, round_done: false });
+            self.state = BbrState::ProbeRtt(ProbeRtt { done_at: None, round_done: false });
         }
-        if let State::ProbeRtt(probe) = self.state {
+        if let BbrState::ProbeRtt(probe) = self.state {
             self.handle_probe_rtt(ack, probe);
         }
         self.is_idle_restart &= ack.bytes_acked.is_zero();
@@ -48,7 +48,7 @@ impl Bbr {
                 }
             }
         }
-        self.state = State::ProbeRtt(probe);
+        self.state = BbrState::ProbeRtt(probe);
     }
 
     /// The window as it was, and back to PROBE_BW, or to STARTUP if the pipe was never full.
@@ -58,7 +58,7 @@ impl Bbr {
         if self.full_pipe.is_filled() {
             self.enter_probe_bw(now);
         } else {
-            self.state = State::Startup;
+            self.state = BbrState::Startup;
         }
     }
 }

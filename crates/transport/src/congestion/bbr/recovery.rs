@@ -1,13 +1,13 @@
 //! BBR's window after losses and time-outs (section 4.2.3.4): packets are conserved for a round, then the window
 //! comes back.
 
-use super::{Bbr, OnTimeout, State};
+use super::{Bbr, BbrState, OnTimeout};
 use crate::congestion::Ack;
 use farspan_units::{Bytes, Time};
 
 /// An episode of loss.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Recovery {
+pub(super) struct LossEpisode {
     /// When it began.
     began: Time,
     /// When so much is delivered, everything that was under way when it began has arrived.
@@ -19,7 +19,7 @@ pub(super) struct Recovery {
 impl Bbr {
     /// BBRSaveCwnd.
     pub(super) fn save_cwnd(&mut self) {
-        let is_usual = self.recovery.is_none() && !matches!(self.state, State::ProbeRtt(_));
+        let is_usual = self.recovery.is_none() && !matches!(self.state, BbrState::ProbeRtt(_));
         self.prior_cwnd = if is_usual { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
     }
 
@@ -58,7 +58,7 @@ impl Bbr {
 
     fn begin_recovery(&mut self, now: Time, lost: Bytes, in_flight: Bytes, conserves: bool) {
         let ends = self.model.delivered + in_flight + lost;
-        self.recovery = Some(Recovery { began: now, ends, conserves });
+        self.recovery = Some(LossEpisode { began: now, ends, conserves });
     }
 
     /// At each ACK, before the window is set.

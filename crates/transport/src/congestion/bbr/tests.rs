@@ -11,8 +11,8 @@ use farspan_units::{Duration, FlowId};
 const PACKET: Bytes = Bytes::new(4096);
 
 /// BBR as Uno's published code runs it.
-pub(in crate::congestion) fn artifact() -> Config {
-    Config {
+pub(in crate::congestion) fn artifact() -> BbrConfig {
+    BbrConfig {
         startup_gain: 2.89,
         drain_gain: 0.35,
         pacing_margin: 0.0,
@@ -22,7 +22,7 @@ pub(in crate::congestion) fn artifact() -> Config {
         on_timeout: OnTimeout::Collapse,
         cap: Cap::Bdp,
         min_bandwidth: Rate::from_gbps(3),
-        ..Config::default()
+        ..BbrConfig::default()
     }
 }
 
@@ -40,9 +40,9 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(config: &Config, start: &Start<'_>) -> Self {
+    fn new(config: &BbrConfig, start: &Start<'_>) -> Self {
         Self {
-            control: Bbr::new(&Arc::new(Params::new(config, start.path)), start),
+            control: Bbr::new(&Arc::new(BbrParams::new(config, start.path)), start),
             now: Time::ZERO + start.path.base_rtt * 2,
             rtt: start.path.base_rtt,
             packets: 20,
@@ -54,14 +54,14 @@ impl Flow {
 
     /// Half of the link is free: 20 packets a round trip.
     fn v1() -> Self {
-        Self::new(&Config::default(), &start())
+        Self::new(&BbrConfig::default(), &start())
     }
 
     /// A flow whose pipe was found full and drained.
-    fn steady(config: &Config) -> Self {
+    fn steady(config: &BbrConfig) -> Self {
         let mut flow = Self::new(config, &start());
         flow.fill();
-        assert!(matches!(flow.control.state, State::ProbeBw(_)), "{:?}", flow.control.state);
+        assert!(matches!(flow.control.state, BbrState::ProbeBw(_)), "{:?}", flow.control.state);
         flow
     }
 
@@ -121,7 +121,7 @@ impl Flow {
 
     fn phase(&self) -> u8 {
         match self.control.state {
-            State::ProbeBw(cycle) => cycle.phase,
+            BbrState::ProbeBw(cycle) => cycle.phase,
             other => panic!("{other:?}"),
         }
     }
@@ -144,21 +144,21 @@ impl Flow {
 
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
-    let cases: [(&str, Spoil<Config>); 5] = [
+    let cases: [(&str, Spoil<BbrConfig>); 5] = [
         ("startup_gain", |c| c.startup_gain = 0.5),
         ("drain_gain", |c| c.drain_gain = 0.0),
         ("cwnd_gain", |c| c.cwnd_gain = f64::NAN),
         ("pacing_margin", |c| c.pacing_margin = 0.9),
         ("rtprop_window", |c| c.rtprop_window = Duration::ZERO),
     ];
-    refused(Config::check, &cases);
-    assert_eq!(Config::default().check(), Ok(()));
+    refused(BbrConfig::check, &cases);
+    assert_eq!(BbrConfig::default().check(), Ok(()));
     assert_eq!(artifact().check(), Ok(()));
 }
 
 #[test]
 fn the_first_rate_is_the_first_window_over_the_base_round_trip_times_the_gain() {
-    let rate = |start: &Start<'_>| Flow::new(&Config::default(), start).control.pacing_rate * 1e-9;
+    let rate = |start: &Start<'_>| Flow::new(&BbrConfig::default(), start).control.pacing_rate * 1e-9;
     near(rate(&start()), 100.0 * 2.0 / core::f64::consts::LN_2 * 0.99 * 4160.0 / 4096.0, 0.01);
     near(rate(&start_with(Bytes::new(40_960))) / rate(&start()), 40_960.0 / 175_344.0, 1e-6);
 }
@@ -248,7 +248,7 @@ fn a_full_pipe_ends_startup() {
     let mut flow = Flow::v1();
     flow.in_flight = 60;
     flow.rounds(12);
-    assert_eq!(flow.control.state, State::Drain);
+    assert_eq!(flow.control.state, BbrState::Drain);
     near(flow.rate(), core::f64::consts::LN_2 / 2.0, 1e-9);
 }
 
@@ -258,7 +258,7 @@ fn rounds_limited_by_the_sender_do_not_end_startup() {
     flow.rounds(2);
     flow.app_limited = true;
     flow.rounds(20);
-    assert_eq!(flow.control.state, State::Startup);
+    assert_eq!(flow.control.state, BbrState::Startup);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn the_rate_never_falls_in_startup() {
 
 #[test]
 fn the_window_grows_by_what_arrives_to_the_gain_times_the_bdp() {
-    let mut flow = Flow::new(&Config::default(), &start_with(Bytes::new(40_960)));
+    let mut flow = Flow::new(&BbrConfig::default(), &start_with(Bytes::new(40_960)));
     flow.ack();
     near(flow.cwnd(), 11.0, 1e-9);
     flow.rounds(3);
@@ -284,13 +284,13 @@ fn drain_lasts_until_no_more_than_the_bdp_is_in_flight() {
     let mut flow = Flow::v1();
     flow.in_flight = 50;
     flow.rounds(12);
-    assert_eq!(flow.control.state, State::Drain);
+    assert_eq!(flow.control.state, BbrState::Drain);
     flow.in_flight = 24;
     flow.ack();
-    assert_eq!(flow.control.state, State::Drain, "20 and 3 packets of head-room");
+    assert_eq!(flow.control.state, BbrState::Drain, "20 and 3 packets of head-room");
     flow.in_flight = 23;
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
@@ -305,12 +305,12 @@ fn in_probe_bw_the_window_is_twice_the_bdp_and_the_rate_that_of_the_path() {
 
 #[test]
 fn the_first_phase_is_any_but_that_of_three_quarters_and_the_artifact_s_is_the_first() {
-    let first = |config: &Config, flow| {
+    let first = |config: &BbrConfig, flow| {
         let mut flow = Flow::new(config, &Start { flow: FlowId(flow), ..start() });
         flow.fill();
         flow.phase()
     };
-    let drawn: BTreeSet<u8> = (0..200).map(|flow| first(&Config::default(), flow)).collect();
+    let drawn: BTreeSet<u8> = (0..200).map(|flow| first(&BbrConfig::default(), flow)).collect();
     assert_eq!(drawn, BTreeSet::from([0, 2, 3, 4, 5, 6, 7]));
     assert!((0..20).all(|flow| first(&artifact(), flow) == 0));
 }
@@ -330,7 +330,7 @@ fn phases(flow: &mut Flow, rounds: u64) -> Vec<(u8, u64)> {
 
 #[test]
 fn phases_follow_each_other_after_a_round_trip_each() {
-    let config = Config { phase_end: PhaseEnd::Time, ..Config::default() };
+    let config = BbrConfig { phase_end: PhaseEnd::Time, ..BbrConfig::default() };
     let phases = phases(&mut Flow::steady(&config), 30);
     assert!(phases.windows(2).all(|pair| pair[1].0 == (pair[0].0 + 1) % 8), "{phases:?}");
     assert!(phases[1..phases.len() - 1].iter().all(|(_, acks)| *acks == 21), "{phases:?}");
@@ -339,7 +339,7 @@ fn phases_follow_each_other_after_a_round_trip_each() {
 
 /// A flow whose phase has just become this one.
 fn at_phase(phase: u8) -> Flow {
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     flow.in_flight = 60;
     while flow.phase() != phase {
         flow.ack();
@@ -378,7 +378,7 @@ fn the_phase_of_three_quarters_ends_early_when_the_queue_is_gone() {
 }
 
 /// A steady flow whose smallest round trip has just expired.
-fn expired(config: &Config) -> Flow {
+fn expired(config: &BbrConfig) -> Flow {
     let mut flow = Flow::steady(config);
     flow.now += config.rtprop_window + Duration::from_us(1);
     flow.rtt += Duration::from_us(1);
@@ -386,22 +386,26 @@ fn expired(config: &Config) -> Flow {
 }
 
 /// Shorter times, the same rules.
-fn short() -> Config {
-    Config { rtprop_window: Duration::from_ms(10), probe_rtt: Duration::from_us(200), ..Config::default() }
+fn short() -> BbrConfig {
+    BbrConfig {
+        rtprop_window: Duration::from_ms(10),
+        probe_rtt: Duration::from_us(200),
+        ..BbrConfig::default()
+    }
 }
 
 #[test]
 fn probe_rtt_begins_when_the_smallest_round_trip_was_not_seen_for_its_window() {
-    let mut flow = expired(&Config::default());
+    let mut flow = expired(&BbrConfig::default());
     let before = flow.cwnd();
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeRtt(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeRtt(_)));
     near(flow.cwnd(), 4.0, 0.0);
     near(flow.control.prior_cwnd / MSS, before, 1e-9);
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     flow.now += Duration::from_ms(9_000);
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
@@ -411,7 +415,7 @@ fn a_round_trip_as_short_as_the_smallest_puts_probe_rtt_off() {
         flow.now += Duration::from_ms(9);
         flow.ack();
     }
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]
@@ -420,10 +424,10 @@ fn probe_rtt_lasts_its_time_from_four_packets_in_flight_and_restores_the_window(
     let before = flow.cwnd();
     flow.ack();
     flow.rounds(40);
-    assert!(matches!(flow.control.state, State::ProbeRtt(_)), "20 packets are in flight");
+    assert!(matches!(flow.control.state, BbrState::ProbeRtt(_)), "20 packets are in flight");
     (flow.in_flight, flow.packets) = (4, 4);
     let began = flow.now;
-    while matches!(flow.control.state, State::ProbeRtt(_)) {
+    while matches!(flow.control.state, BbrState::ProbeRtt(_)) {
         flow.ack();
     }
     let lasted = flow.now.since(began);
@@ -434,11 +438,11 @@ fn probe_rtt_lasts_its_time_from_four_packets_in_flight_and_restores_the_window(
 
 #[test]
 fn probe_rtt_lasts_a_round_trip_at_least() {
-    let mut flow = expired(&Config { probe_rtt: Duration::ZERO, ..short() });
+    let mut flow = expired(&BbrConfig { probe_rtt: Duration::ZERO, ..short() });
     (flow.in_flight, flow.packets) = (4, 4);
     flow.ack();
     let began = flow.now;
-    while matches!(flow.control.state, State::ProbeRtt(_)) {
+    while matches!(flow.control.state, BbrState::ProbeRtt(_)) {
         flow.ack();
     }
     assert!(flow.now.since(began) >= flow.rtt, "{}", flow.now.since(began));
@@ -452,7 +456,7 @@ fn the_few_packets_of_probe_rtt_do_not_lower_the_bandwidth() {
     // The first round's ACKs are of packets sent before; more rounds than the filter has.
     for _ in 0..30 {
         flow.rounds(1);
-        if !matches!(flow.control.state, State::ProbeRtt(_)) {
+        if !matches!(flow.control.state, BbrState::ProbeRtt(_)) {
             break;
         }
     }
@@ -467,25 +471,25 @@ fn probe_rtt_before_the_pipe_was_full_leads_back_to_startup() {
     flow.rtt += Duration::from_us(1);
     (flow.in_flight, flow.packets) = (4, 4);
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeRtt(_)));
-    while matches!(flow.control.state, State::ProbeRtt(_)) {
+    assert!(matches!(flow.control.state, BbrState::ProbeRtt(_)));
+    while matches!(flow.control.state, BbrState::ProbeRtt(_)) {
         flow.ack();
     }
-    assert_eq!(flow.control.state, State::Startup);
+    assert_eq!(flow.control.state, BbrState::Startup);
 }
 
 #[test]
 fn a_round_trip_that_is_given_is_never_looked_for() {
-    let config = Config { rtprop: Rtprop::Given, ..short() };
+    let config = BbrConfig { rtprop: Rtprop::Given, ..short() };
     let mut flow = expired(&config);
     flow.rounds(3);
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
     assert_eq!(flow.control.model.rtprop.get(), Some(path().base_rtt));
 }
 
 #[test]
 fn loss_conserves_packets_for_a_round_trip() {
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     flow.lose(6);
     near(flow.cwnd(), 14.0 + 1.0, 1e-9);
     flow.lose(2);
@@ -502,7 +506,7 @@ fn loss_conserves_packets_for_a_round_trip() {
 
 #[test]
 fn the_window_comes_back_when_what_was_under_way_is_delivered() {
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     let before = flow.cwnd();
     flow.lose(6);
     flow.in_flight = 13;
@@ -517,7 +521,7 @@ fn the_window_comes_back_when_what_was_under_way_is_delivered() {
 
 #[test]
 fn after_its_first_round_trip_recovery_grows_with_what_arrives() {
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     flow.lose(6);
     let cwnd = flow.cwnd();
     flow.in_flight = 10;
@@ -529,7 +533,7 @@ fn after_its_first_round_trip_recovery_grows_with_what_arrives() {
 
 #[test]
 fn a_nack_is_a_loss() {
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     let (now, in_flight) = (flow.now, PACKET * 19);
     flow.control.on_nack(&Nack { now, bytes: PACKET, sent_at: now, in_flight, trimmed: true });
     near(flow.cwnd(), 20.0, 1e-9);
@@ -537,7 +541,7 @@ fn a_nack_is_a_loss() {
 
 #[test]
 fn a_time_out_leaves_one_packet_once_a_flight_and_the_window_comes_back() {
-    let mut flow = Flow::steady(&Config::default());
+    let mut flow = Flow::steady(&BbrConfig::default());
     let (before, sent_at) = (flow.cwnd(), flow.now);
     flow.in_flight = 9;
     flow.now += Duration::from_us(500);
@@ -585,7 +589,7 @@ fn new_data_after_a_pause_leaves_at_the_rate_of_the_path_and_is_not_probed() {
     near(flow.rate(), 1.0, 1e-9);
     flow.rtt += Duration::from_us(1);
     flow.ack();
-    assert!(matches!(flow.control.state, State::ProbeBw(_)));
+    assert!(matches!(flow.control.state, BbrState::ProbeBw(_)));
 }
 
 #[test]

@@ -11,7 +11,7 @@
 //! congestion indication") and figure 7 place it where it is here.
 
 use super::pace::{Pace, PaceParams};
-use super::signals::{Marks, Round, Threshold};
+use super::signals::{DataWindow, Marks, Threshold};
 use super::window::{Bounds, LARGEST_CUT, Window, tcp_losses};
 use super::{Ack, Cap, Congestion, Decision, Pacing, Start};
 use crate::path::{Class, Path};
@@ -27,7 +27,7 @@ use farspan_units::{Bytes, Duration, Time};
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct GeminiConfig {
     /// Marking threshold K in F; 75 KB for each Gb/s (Table IV: 50 packets, of 1,500 B).
     pub k: Threshold,
     /// Increase per round trip, h; scaled by 1.2e-7 (Table IV). Uno's published code: 5376 B.
@@ -117,7 +117,7 @@ pub enum RttBase {
     Given,
 }
 
-impl Default for Config {
+impl Default for GeminiConfig {
     fn default() -> Self {
         Self {
             k: Threshold::Scaled { per_gbps: Bytes::new(75_000) },
@@ -142,7 +142,7 @@ impl Default for ScaledIncrease {
     }
 }
 
-impl Config {
+impl GeminiConfig {
     /// Checks the ranges.
     ///
     /// # Errors
@@ -169,9 +169,9 @@ impl Config {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct GeminiParams {
     /// The parameters.
-    config: Config,
+    config: GeminiConfig,
     /// Smallest and largest window.
     bounds: Bounds,
     /// The base round trip, where it is given.
@@ -186,10 +186,10 @@ pub struct Params {
     pace: PaceParams,
 }
 
-impl Params {
+impl GeminiParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &GeminiConfig, path: &Path) -> Self {
         Self {
             config: config.clone(),
             bounds: Bounds::new(path, config.cap.bytes(path)),
@@ -206,7 +206,7 @@ impl Params {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Gemini {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<GeminiParams>,
     /// The window, with TCP's slow start and reactions to loss.
     window: Window,
     /// alpha: the average share of marked bytes.
@@ -218,7 +218,7 @@ pub struct Gemini {
     /// Table III's RTT_min: the smallest round trip of the previous period; zero before there was one.
     last_rtt_min: Duration,
     /// The period over which marks and round trips are taken.
-    round: Round,
+    round: DataWindow,
     /// When the window was last reduced; [`NEVER`] before.
     reduced_at: Time,
     /// The rate.
@@ -231,7 +231,7 @@ const NEVER: Time = Time::MAX;
 impl Gemini {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<GeminiParams>, start: &Start<'_>) -> Self {
         Self {
             window: Window::new(&params.bounds, start),
             marks: Marks::new(params.config.alpha_start),
@@ -241,7 +241,7 @@ impl Gemini {
             },
             rtt_min: Duration::MAX,
             last_rtt_min: Duration::ZERO,
-            round: Round::default(),
+            round: DataWindow::default(),
             reduced_at: NEVER,
             pace: Pace::default(),
             params: Arc::clone(params),

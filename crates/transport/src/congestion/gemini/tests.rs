@@ -6,8 +6,8 @@ use crate::congestion::{Congestion, Loss, Nack, ThresholdRule};
 use farspan_units::Rate;
 
 /// Gemini as Uno's published code runs it.
-pub(in crate::congestion) fn artifact() -> Config {
-    Config {
+pub(in crate::congestion) fn artifact() -> GeminiConfig {
+    GeminiConfig {
         k: Threshold::Constant(Bytes::new(24_576)),
         h: Increase::Constant(Bytes::new(5376)),
         beta: 0.1,
@@ -24,16 +24,16 @@ pub(in crate::congestion) fn artifact() -> Config {
 }
 
 /// The paper's parameters with the datacenter's own threshold, as in scenarios at 100 Gb/s.
-fn at_100_gbps() -> Config {
-    Config { k: Threshold::Rule(ThresholdRule::BdpOver7), ..Config::default() }
+fn at_100_gbps() -> GeminiConfig {
+    GeminiConfig { k: Threshold::Rule(ThresholdRule::BdpOver7), ..GeminiConfig::default() }
 }
 
-fn gemini(config: &Config, start: &Start<'_>) -> Gemini {
-    Gemini::new(&Arc::new(Params::new(config, start.path)), start)
+fn gemini(config: &GeminiConfig, start: &Start<'_>) -> Gemini {
+    Gemini::new(&Arc::new(GeminiParams::new(config, start.path)), start)
 }
 
 /// The cut that one marked ACK brings with every packet marked so far, from the base round trip on.
-fn cut(config: &Config, start: &Start<'_>) -> f64 {
+fn cut(config: &GeminiConfig, start: &Start<'_>) -> f64 {
     let mut control = gemini(config, start);
     control.marks = Marks::new(1.0);
     let before = control.window.get();
@@ -55,16 +55,16 @@ fn on_gigabit(path: &crate::Path) -> Start<'_> {
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
     let scaled = |min, max| Increase::Scaled(ScaledIncrease { factor: 1.2e-7, min, max });
-    let cases: [(&str, Spoil<Config>); 5] = [
+    let cases: [(&str, Spoil<GeminiConfig>); 5] = [
         ("beta", |c| c.beta = 0.7),
         ("gain", |c| c.gain = 0.0),
         ("alpha_start", |c| c.alpha_start = -1.0),
         ("k", |c| c.k = Threshold::Constant(Bytes::ZERO)),
         ("h.factor", |c| c.h = Increase::Scaled(ScaledIncrease { factor: f64::NAN, min: 0.1, max: 5.0 })),
     ];
-    refused(Config::check, &cases);
-    assert_eq!(Config { h: scaled(6.0, 5.0), ..artifact() }.check().unwrap_err().parameter, "h.max");
-    assert_eq!(Config::default().check(), Ok(()));
+    refused(GeminiConfig::check, &cases);
+    assert_eq!(GeminiConfig { h: scaled(6.0, 5.0), ..artifact() }.check().unwrap_err().parameter, "h.max");
+    assert_eq!(GeminiConfig::default().check(), Ok(()));
     assert_eq!(artifact().check(), Ok(()));
 }
 
@@ -78,14 +78,14 @@ fn f_is_a_half_where_the_threshold_is_a_seventh_of_the_bdp() {
 fn f_above_one_cuts_by_half_at_most() {
     // Table IV at 1 Gb/s and 200 us: F = 4 x 75 / (25 + 75) = 3.
     let path = gigabit(Duration::from_us(200));
-    near(cut(&Config::default(), &on_gigabit(&path)), 0.5, 1e-9);
+    near(cut(&GeminiConfig::default(), &on_gigabit(&path)), 0.5, 1e-9);
 }
 
 #[test]
 fn h_is_one_packet_at_one_gigabit_and_8_ms() {
     let h = |rtt| {
         let path = gigabit(rtt);
-        let control = gemini(&Config::default(), &on_gigabit(&path));
+        let control = gemini(&GeminiConfig::default(), &on_gigabit(&path));
         control.increase(rtt) / 1448.0
     };
     near(h(Duration::from_ms(8)), 0.96, 1e-9);
@@ -169,7 +169,7 @@ fn in_the_artifact_a_cut_puts_the_move_of_alpha_off() {
 
 #[test]
 fn the_smallest_round_trip_is_the_base_unless_the_base_is_given() {
-    let base = |config: &Config| {
+    let base = |config: &GeminiConfig| {
         let mut control = gemini(config, &start());
         let mut acks = Acks::new(&start());
         for us in [30, 10, 20] {
@@ -178,12 +178,12 @@ fn the_smallest_round_trip_is_the_base_unless_the_base_is_given() {
         }
         control.rtt_base
     };
-    assert_eq!(base(&Config::default()), start().path.base_rtt + Duration::from_us(10));
+    assert_eq!(base(&GeminiConfig::default()), start().path.base_rtt + Duration::from_us(10));
     assert_eq!(base(&artifact()), start().path.base_rtt);
 }
 
 /// A control between datacenters that has seen its base round trip, then a whole window at this delay.
-fn delayed(config: &Config, start: &Start<'_>, delay: Duration) -> (Gemini, Acks) {
+fn delayed(config: &GeminiConfig, start: &Start<'_>, delay: Duration) -> (Gemini, Acks) {
     let mut control = gemini(config, start);
     let mut acks = Acks::new(start);
     control.on_ack(&acks.next(false));
@@ -197,7 +197,7 @@ fn delayed(config: &Config, start: &Start<'_>, delay: Duration) -> (Gemini, Acks
 #[test]
 fn a_window_of_large_round_trips_cuts_by_beta() {
     let change = |delay| {
-        let (mut control, mut acks) = delayed(&Config::default(), &wan_start(), delay);
+        let (mut control, mut acks) = delayed(&GeminiConfig::default(), &wan_start(), delay);
         control.reduced_at = NEVER;
         let before = control.window.get();
         control.on_ack(&acks.next_round(false));
@@ -209,7 +209,7 @@ fn a_window_of_large_round_trips_cuts_by_beta() {
 
 #[test]
 fn one_small_round_trip_in_a_window_denies_the_delay() {
-    let (mut control, mut acks) = delayed(&Config::default(), &wan_start(), Duration::from_ms(6));
+    let (mut control, mut acks) = delayed(&GeminiConfig::default(), &wan_start(), Duration::from_ms(6));
     acks.delay = Duration::ZERO;
     control.on_ack(&acks.next(false));
     acks.delay = Duration::from_ms(6);
@@ -255,7 +255,7 @@ fn a_recent_cut_for_marks_does_not_hold_back_the_cut_for_loss() {
 
 #[test]
 fn a_time_out_goes_to_one_packet_and_slow_start() {
-    let mut control = gemini(&Config::default(), &start());
+    let mut control = gemini(&GeminiConfig::default(), &start());
     let mut acks = Acks::new(&start());
     let now = acks.next(false).now;
     control.on_timeout(&timeout(now, Time::ZERO, Bytes::ZERO));
@@ -269,14 +269,14 @@ fn a_time_out_goes_to_one_packet_and_slow_start() {
 #[test]
 fn a_start_with_ten_packets_is_slow() {
     let start = start_with(Bytes::new(40_960));
-    let mut control = gemini(&Config::default(), &start);
+    let mut control = gemini(&GeminiConfig::default(), &start);
     control.on_ack(&Acks::new(&start).next(false));
     near(control.window.get(), 11.0 * MSS, 0.0);
 }
 
 #[test]
 fn only_the_artifact_stops_at_one_bdp() {
-    let grown = |config: &Config| {
+    let grown = |config: &GeminiConfig| {
         let mut control = gemini(config, &start());
         control.on_ack(&Acks::new(&start()).next(false));
         control.window.get()
@@ -287,7 +287,7 @@ fn only_the_artifact_stops_at_one_bdp() {
 
 #[test]
 fn the_window_is_paced_over_the_smoothed_round_trip() {
-    let mut control = gemini(&Config::default(), &start());
+    let mut control = gemini(&GeminiConfig::default(), &start());
     let mut acks = Acks::new(&start());
     acks.delay = start().path.base_rtt;
     let rate = control.on_ack(&acks.next(false)).pacing_rate.expect("paced").as_bps() as f64;

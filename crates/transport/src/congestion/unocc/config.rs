@@ -12,7 +12,7 @@ use crate::registry::ConfigError;
     serde(default, deny_unknown_fields)
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub struct Config {
+pub struct UnoccConfig {
     /// Additive increase per round trip, as a part of the flow's bandwidth-delay product; 0.001 (Table 2).
     pub alpha: f64,
     /// Quick Adapt acts below this part of the window, in (0, 1]; 0.5 (Table 2).
@@ -234,7 +234,7 @@ pub enum QaReference {
     Cwnd,
 }
 
-impl Default for Config {
+impl Default for UnoccConfig {
     fn default() -> Self {
         Self {
             alpha: 0.001,
@@ -287,7 +287,7 @@ impl Default for QaConfig {
     }
 }
 
-impl Config {
+impl UnoccConfig {
     /// Checks the ranges.
     ///
     /// # Errors

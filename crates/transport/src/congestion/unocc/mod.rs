@@ -12,8 +12,8 @@
 mod config;
 
 pub use config::{
-    Config, DelayConfig, DelaySample, EpochConfig, EpochDebt, EpochPeriod, EpochStart, EwmaConfig, Falling,
-    MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule,
+    DelayConfig, DelaySample, EpochConfig, EpochDebt, EpochPeriod, EpochStart, EwmaConfig, Falling,
+    MdScaleConfig, QaConfig, QaPeriod, QaPeriodRule, QaReference, Tolerance, ToleranceRule, UnoccConfig,
 };
 
 use super::pace::{Pace, PaceParams};
@@ -32,7 +32,7 @@ const FALLING_LIMIT: f64 = 0.9;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unocc {
     /// The parameters that the flows of a path share.
-    params: Arc<Params>,
+    params: Arc<UnoccParams>,
     /// The congestion window, in bytes.
     cwnd: f64,
     /// Marks of the current epoch, and E, their average over epochs.
@@ -51,9 +51,9 @@ pub struct Unocc {
 
 /// The parameters, and what a path makes of them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Params {
+pub struct UnoccParams {
     /// The parameters.
-    config: Config,
+    config: UnoccConfig,
     /// One full packet, the smallest window, in bytes.
     mss: f64,
     /// The bandwidth-delay product, the largest window, in bytes.
@@ -106,7 +106,7 @@ enum QuickAdapt {
 impl Unocc {
     /// The control for one flow.
     #[must_use]
-    pub fn new(params: &Arc<Params>, start: &Start<'_>) -> Self {
+    pub fn new(params: &Arc<UnoccParams>, start: &Start<'_>) -> Self {
         let cwnd = start.initial_cwnd.as_f64().clamp(params.mss, params.bdp);
         Self {
             cwnd,
@@ -276,10 +276,10 @@ impl Unocc {
     }
 }
 
-impl Params {
+impl UnoccParams {
     /// Computes the parameters of `config` on `path`.
     #[must_use]
-    pub fn new(config: &Config, path: &Path) -> Self {
+    pub fn new(config: &UnoccConfig, path: &Path) -> Self {
         let mss = path.mss.as_f64();
         let bdp = path.bdp.as_f64().max(mss);
         let k = config.k.bytes(path);
@@ -337,7 +337,7 @@ impl Congestion for Unocc {
     }
 
     fn wants_sent(&self) -> bool {
-        let Config { epoch, qa, .. } = &self.params.config;
+        let UnoccConfig { epoch, qa, .. } = &self.params.config;
         [epoch.start, qa.pause].contains(&EpochStart::FullWindow)
     }
 

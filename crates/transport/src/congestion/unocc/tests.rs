@@ -6,8 +6,8 @@ use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_w
 use crate::congestion::{Loss, Nack};
 
 /// The configuration of the published code: every choice flipped.
-pub(in crate::congestion) fn artifact() -> Config {
-    Config {
+pub(in crate::congestion) fn artifact() -> UnoccConfig {
+    UnoccConfig {
         k: Threshold::Constant(Bytes::new(24_576)),
         epoch: EpochConfig {
             start: EpochStart::FullWindow,
@@ -25,12 +25,12 @@ pub(in crate::congestion) fn artifact() -> Config {
             pause: EpochStart::FullWindow,
         },
         pacing_headers: false,
-        ..Config::default()
+        ..UnoccConfig::default()
     }
 }
 
-fn unocc(config: &Config, start: &Start<'_>) -> Unocc {
-    Unocc::new(&Arc::new(Params::new(config, start.path)), start)
+fn unocc(config: &UnoccConfig, start: &Start<'_>) -> Unocc {
+    Unocc::new(&Arc::new(UnoccParams::new(config, start.path)), start)
 }
 
 /// A control and the ACKs that reach it.
@@ -40,18 +40,18 @@ struct Flow {
 }
 
 impl Flow {
-    fn new(config: &Config, start: &Start<'_>) -> Self {
+    fn new(config: &UnoccConfig, start: &Start<'_>) -> Self {
         Self { control: unocc(config, start), acks: Acks::new(start) }
     }
 
     /// A flow with the default parameters inside a datacenter.
     fn intra() -> Self {
-        Self::new(&Config::default(), &start())
+        Self::new(&UnoccConfig::default(), &start())
     }
 
     /// A flow between datacenters, with the default configuration.
     fn inter() -> Self {
-        Self::new(&Config::default(), &wan_start())
+        Self::new(&UnoccConfig::default(), &wan_start())
     }
 
     /// A flow whose round trips all take so much longer than the base.
@@ -113,7 +113,7 @@ const QUEUED: Duration = Duration::from_us(50);
 
 #[test]
 fn every_parameter_that_is_out_of_range_is_named() {
-    let cases: [(&str, Spoil<Config>); 9] = [
+    let cases: [(&str, Spoil<UnoccConfig>); 9] = [
         ("alpha", |c| c.alpha = 0.0),
         ("beta", |c| c.beta = 1.5),
         ("ewma.gain", |c| c.ewma.gain = -0.5),
@@ -124,15 +124,15 @@ fn every_parameter_that_is_out_of_range_is_named() {
         ("k", |c| c.k = Threshold::Constant(Bytes::ZERO)),
         ("alpha", |c| c.alpha = f64::INFINITY),
     ];
-    refused(Config::check, &cases);
-    assert_eq!(Config::default().check(), Ok(()));
+    refused(UnoccConfig::check, &cases);
+    assert_eq!(UnoccConfig::default().check(), Ok(()));
     assert_eq!(artifact().check(), Ok(()));
 }
 
 #[test]
 fn the_window_starts_as_told_but_not_above_one_bdp_nor_below_one_packet() {
     near(Flow::intra().control.cwnd, 175_344.0, 0.0);
-    let with = |bytes| unocc(&Config::default(), &start_with(Bytes::new(bytes))).cwnd;
+    let with = |bytes| unocc(&UnoccConfig::default(), &start_with(Bytes::new(bytes))).cwnd;
     near(with(40_960), 40_960.0, 0.0);
     near(with(1 << 30), 175_344.0, 0.0);
     near(with(0), MSS, 0.0);
@@ -140,7 +140,7 @@ fn the_window_starts_as_told_but_not_above_one_bdp_nor_below_one_packet() {
 
 #[test]
 fn one_window_of_unmarked_acks_adds_a_thousandth_of_the_bdp() {
-    let mut control = unocc(&Config::default(), &start_with(Bytes::new(40_960)));
+    let mut control = unocc(&UnoccConfig::default(), &start_with(Bytes::new(40_960)));
     let mut acks = Acks::new(&start());
     for _ in 0..10 {
         control.on_ack(&acks.next(false));
@@ -150,7 +150,7 @@ fn one_window_of_unmarked_acks_adds_a_thousandth_of_the_bdp() {
 
 #[test]
 fn marked_and_duplicate_acks_add_nothing() {
-    let mut control = unocc(&Config::default(), &start_with(Bytes::new(40_960)));
+    let mut control = unocc(&UnoccConfig::default(), &start_with(Bytes::new(40_960)));
     let mut acks = Acks::new(&start());
     control.on_ack(&acks.next(true));
     control.on_ack(&Ack { bytes_acked: Bytes::ZERO, ..acks.next(false) });
@@ -176,7 +176,7 @@ fn the_first_cut_comes_two_round_trips_after_the_start() {
 
 #[test]
 fn with_a_full_window_start_epochs_begin_when_one_window_was_sent() {
-    let mut config = Config::default();
+    let mut config = UnoccConfig::default();
     config.epoch.start = EpochStart::FullWindow;
     let mut flow = Flow::new(&config, &start_with(Bytes::new(8192))).delayed(QUEUED);
     let now = Time::ZERO + Duration::from_us(1);
@@ -199,7 +199,7 @@ fn both_classes_end_an_epoch_every_14_us() {
 
 #[test]
 fn a_proportional_period_grows_with_the_measured_round_trip() {
-    let mut config = Config::default();
+    let mut config = UnoccConfig::default();
     config.epoch.period = EpochPeriod::Proportional;
     for start in [start(), wan_start()] {
         let rtt = start.path.base_rtt;
@@ -213,7 +213,7 @@ fn a_proportional_period_grows_with_the_measured_round_trip() {
 #[test]
 fn a_silent_flow_does_not_save_up_epochs() {
     let cuts = |debt| {
-        let mut config = Config::default();
+        let mut config = UnoccConfig::default();
         config.epoch.debt = debt;
         let mut flow = Flow::new(&config, &start()).delayed(QUEUED);
         flow.stream(Duration::from_us(200), true);
@@ -248,7 +248,7 @@ fn a_flow_between_near_hosts_is_cut_by_half_at_most() {
     near_path.base_rtt = Duration::from_us(4);
     near_path.bdp = near_path.line_rate.bytes_in(near_path.base_rtt);
     let start = Start { path: &near_path, initial_cwnd: near_path.bdp, ..start() };
-    let mut flow = Flow::new(&Config::default(), &start).delayed(QUEUED);
+    let mut flow = Flow::new(&UnoccConfig::default(), &start).delayed(QUEUED);
     flow.first_cut();
     let mut largest: f64 = 0.0;
     flow.control.cwnd = flow.control.params.bdp;
@@ -293,7 +293,7 @@ fn one_mark_makes_an_epoch_congested() {
 #[test]
 fn a_falling_e_cuts_in_the_paper_and_increases_in_the_artifact() {
     let change = |falling| {
-        let mut config = Config::default();
+        let mut config = UnoccConfig::default();
         config.ewma.falling = falling;
         let mut flow = Flow::new(&config, &start()).delayed(QUEUED);
         flow.first_cut();
@@ -321,7 +321,7 @@ fn a_falling_e_cuts_in_the_paper_and_increases_in_the_artifact() {
 
 #[test]
 fn the_first_marked_epoch_and_a_share_above_nine_tenths_cut_even_in_the_artifact() {
-    let mut config = Config::default();
+    let mut config = UnoccConfig::default();
     config.ewma.falling = Falling::Increase;
     let mut flow = Flow::new(&config, &start()).delayed(QUEUED);
     near(flow.first_cut(), 0.25, 1e-5);
@@ -350,7 +350,7 @@ fn marks_without_delay_cut_by_three_tenths_of_it() {
 
 #[test]
 fn as_printed_md_scale_multiplies_until_a_real_queue_resets_it() {
-    let mut config = Config::default();
+    let mut config = UnoccConfig::default();
     config.md_scale.cumulative = true;
     let mut flow = Flow::new(&config, &start());
     flow.first_cut();
@@ -370,7 +370,7 @@ fn no_delay_means_at_most_one_packet_ahead_at_each_hop() {
     for (start, hops) in [(start(), 6), (wan_start(), 9)] {
         let tolerance = start.path.packet_time() * hops;
         let scale = |delay| {
-            let mut flow = Flow::new(&Config::default(), &start).delayed(delay);
+            let mut flow = Flow::new(&UnoccConfig::default(), &start).delayed(delay);
             flow.first_cut();
             flow.control.md_scale
         };
@@ -381,7 +381,7 @@ fn no_delay_means_at_most_one_packet_ahead_at_each_hop() {
 
 #[test]
 fn the_artifact_s_tolerance_between_datacenters_exceeds_a_full_port() {
-    let config = Config { delay: artifact().delay, ..Config::default() };
+    let config = UnoccConfig { delay: artifact().delay, ..UnoccConfig::default() };
     let mut flow = Flow::new(&config, &wan_start()).delayed(Duration::from_us(84));
     flow.first_cut();
     near(flow.control.md_scale, config.md_scale.factor, 0.0);
@@ -390,7 +390,7 @@ fn the_artifact_s_tolerance_between_datacenters_exceeds_a_full_port() {
 #[test]
 fn the_smallest_delay_of_marked_acks_decides_or_that_of_the_last_ack() {
     let scale = |sample| {
-        let mut config = Config::default();
+        let mut config = UnoccConfig::default();
         config.delay.sample = sample;
         let mut flow = Flow::new(&config, &start());
         flow.ack(false);
@@ -418,7 +418,7 @@ fn an_unmarked_quick_ack_does_not_make_an_epoch_gentle() {
 }
 
 /// A flow whose first ACK has opened a period, and of whose ACKs only `acks` come within it.
-fn starved(config: &Config, acks: usize) -> Flow {
+fn starved(config: &UnoccConfig, acks: usize) -> Flow {
     let mut flow = Flow::new(config, &start());
     for _ in 0..=acks {
         flow.ack(false);
@@ -428,7 +428,7 @@ fn starved(config: &Config, acks: usize) -> Flow {
 
 #[test]
 fn quick_adapt_sets_the_window_to_the_bytes_acked_in_one_round_trip() {
-    let mut flow = starved(&Config::default(), 9);
+    let mut flow = starved(&UnoccConfig::default(), 9);
     flow.acks.now += flow.base_rtt();
     near(flow.ack(false), 10.0 * MSS, 0.0);
 }
@@ -436,17 +436,17 @@ fn quick_adapt_sets_the_window_to_the_bytes_acked_in_one_round_trip() {
 #[test]
 fn half_of_the_window_acked_is_no_extreme_congestion() {
     // 175,344 / 2 = 21.4 packets.
-    let mut flow = starved(&Config::default(), 21);
+    let mut flow = starved(&UnoccConfig::default(), 21);
     flow.acks.now += flow.base_rtt();
     near(flow.ack(false), 175_344.0, 0.0);
-    let mut flow = starved(&Config::default(), 20);
+    let mut flow = starved(&UnoccConfig::default(), 20);
     flow.acks.now += flow.base_rtt();
     near(flow.ack(false), 21.0 * MSS, 0.0);
 }
 
 #[test]
 fn the_artifact_keeps_0_96_of_the_bytes_acked() {
-    let config = Config { qa: artifact().qa, ..Config::default() };
+    let config = UnoccConfig { qa: artifact().qa, ..UnoccConfig::default() };
     let mut flow = starved(&config, 9);
     flow.acks.now += flow.base_rtt() * 2;
     near(flow.ack(true), 0.96 * 10.0 * MSS, 1e-9);
@@ -454,21 +454,21 @@ fn the_artifact_keeps_0_96_of_the_bytes_acked() {
 
 #[test]
 fn a_period_is_one_measured_round_trip() {
-    let late = |config: &Config| {
+    let late = |config: &UnoccConfig| {
         let mut flow = Flow::new(config, &start()).delayed(start().path.base_rtt * 2);
         flow.ack(true);
         flow.acks.now += flow.base_rtt() * 2;
         flow.ack(true)
     };
-    assert!(late(&Config::default()) > 100_000.0, "two of three base round trips: not over yet");
-    let config = Config { qa: artifact().qa, ..Config::default() };
+    assert!(late(&UnoccConfig::default()) > 100_000.0, "two of three base round trips: not over yet");
+    let config = UnoccConfig { qa: artifact().qa, ..UnoccConfig::default() };
     near(late(&config), MSS, 0.0);
 }
 
 #[test]
 fn a_window_that_could_not_be_used_is_no_sign_of_congestion() {
     let window = |reference| {
-        let mut config = Config::default();
+        let mut config = UnoccConfig::default();
         config.qa.reference = reference;
         let mut flow = Flow::new(&config, &start());
         let opening = Ack { in_flight: Bytes::new(4096), ..flow.acks.next(true) };
@@ -482,7 +482,7 @@ fn a_window_that_could_not_be_used_is_no_sign_of_congestion() {
 
 #[test]
 fn a_window_of_two_packets_is_not_put_back_to_one_for_ever() {
-    let mut control = unocc(&Config::default(), &start_with(Bytes::new(8192)));
+    let mut control = unocc(&UnoccConfig::default(), &start_with(Bytes::new(8192)));
     let mut acks = Acks::new(&start());
     for _ in 0..100 {
         control.on_ack(&Ack { in_flight: Bytes::new(4096), ..acks.next_round(false) });
@@ -492,7 +492,7 @@ fn a_window_of_two_packets_is_not_put_back_to_one_for_ever() {
 
 #[test]
 fn a_time_out_evaluates_a_period_that_is_over() {
-    let mut flow = starved(&Config::default(), 0);
+    let mut flow = starved(&UnoccConfig::default(), 0);
     flow.timeout();
     near(flow.control.cwnd, 175_344.0, 0.0);
     flow.acks.now += flow.base_rtt();
@@ -502,7 +502,7 @@ fn a_time_out_evaluates_a_period_that_is_over() {
 
 #[test]
 fn a_trimmed_packet_s_nack_evaluates_a_period_that_is_over_and_a_block_s_does_not() {
-    let mut flow = starved(&Config::default(), 0);
+    let mut flow = starved(&UnoccConfig::default(), 0);
     let nack = |flow: &mut Flow, trimmed| {
         let (now, bytes, in_flight) = (flow.acks.now, Bytes::new(4096), Bytes::new(100_000));
         flow.control.on_nack(&Nack { now, bytes, sent_at: Time::ZERO, in_flight, trimmed });
@@ -516,7 +516,7 @@ fn a_trimmed_packet_s_nack_evaluates_a_period_that_is_over_and_a_block_s_does_no
 
 #[test]
 fn after_a_time_out_without_effect_the_next_one_can_act() {
-    let mut flow = starved(&Config::default(), 30);
+    let mut flow = starved(&UnoccConfig::default(), 30);
     flow.acks.now += flow.base_rtt();
     flow.timeout();
     near(flow.control.cwnd, 175_344.0, 0.0);
@@ -527,7 +527,7 @@ fn after_a_time_out_without_effect_the_next_one_can_act() {
 
 #[test]
 fn in_the_artifact_a_time_out_evaluates_nothing() {
-    let config = Config { qa: artifact().qa, ..Config::default() };
+    let config = UnoccConfig { qa: artifact().qa, ..UnoccConfig::default() };
     let mut flow = starved(&config, 0);
     flow.acks.now += flow.base_rtt() * 3;
     flow.timeout();
@@ -535,7 +535,7 @@ fn in_the_artifact_a_time_out_evaluates_nothing() {
 }
 
 /// A flow that has just quickly adapted to ten packets.
-fn adapted(config: &Config) -> Flow {
+fn adapted(config: &UnoccConfig) -> Flow {
     let mut flow = starved(config, 9).delayed(QUEUED);
     flow.acks.now += flow.base_rtt() * 3;
     flow.ack(true);
@@ -545,7 +545,7 @@ fn adapted(config: &Config) -> Flow {
 
 #[test]
 fn after_quick_adapt_one_round_trip_passes_without_any_cut() {
-    let mut flow = adapted(&Config::default());
+    let mut flow = adapted(&UnoccConfig::default());
     let (e, paused) = (flow.control.marks.average(), flow.control.epoch);
     let rtt = flow.base_rtt() + QUEUED;
     assert_eq!(flow.stream(rtt - Duration::from_us(1), true), 0);
@@ -560,14 +560,14 @@ fn after_quick_adapt_one_round_trip_passes_without_any_cut() {
 
 #[test]
 fn additive_increase_goes_on_after_quick_adapt() {
-    let mut flow = adapted(&Config::default());
+    let mut flow = adapted(&UnoccConfig::default());
     let before = flow.control.cwnd;
     assert!(flow.ack(false) > before);
 }
 
 #[test]
 fn in_the_artifact_epochs_begin_again_after_one_window_was_sent() {
-    let config = Config { qa: artifact().qa, ..Config::default() };
+    let config = UnoccConfig { qa: artifact().qa, ..UnoccConfig::default() };
     let flow = adapted(&config);
     assert!(matches!(flow.control.epoch, Epoch::UntilSent(left) if left == flow.control.cwnd));
 }
@@ -584,10 +584,10 @@ fn loss_nacks_and_time_outs_cut_nothing() {
 
 #[test]
 fn the_window_is_paced_over_the_base_round_trip_with_headers_on_top() {
-    let rate = |config: &Config| {
+    let rate = |config: &UnoccConfig| {
         let rate = unocc(config, &start()).decision().pacing_rate.expect("paced");
         rate.as_bps() as f64 * 1e-9
     };
-    near(rate(&Config::default()), 101.5625, 1e-3);
+    near(rate(&UnoccConfig::default()), 101.5625, 1e-3);
     near(rate(&artifact()), 100.0, 1e-3);
 }

@@ -7,14 +7,14 @@ pub(super) const MAX_TIMEOUTS: u32 = 15;
 
 /// The state of a sent packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub(super) enum SentState {
     /// Acknowledged (or never sent: cells start so).
     Acked = 0,
     /// In flight for the first time.
     First = 1,
     /// In flight again.
     Retransmitted = 2,
-    /// Held for lost, and not sent again yet.
+    /// Marked lost, and not sent again yet.
     Lost = 3,
 }
 
@@ -28,18 +28,18 @@ impl Cell {
     const TIME: u64 = (1 << Self::TIME_BITS) - 1;
 
     #[inline]
-    pub(super) const fn new(state: State, timeouts: u32, sent_at: Time) -> Self {
+    pub(super) const fn new(state: SentState, timeouts: u32, sent_at: Time) -> Self {
         let timeouts = if timeouts < MAX_TIMEOUTS { timeouts } else { MAX_TIMEOUTS };
         Self((state as u64) << 62 | (timeouts as u64) << Self::TIME_BITS | sent_at.as_ps() & Self::TIME)
     }
 
     #[inline]
-    pub(super) const fn state(self) -> State {
+    pub(super) const fn state(self) -> SentState {
         match self.0 >> 62 {
-            0 => State::Acked,
-            1 => State::First,
-            2 => State::Retransmitted,
-            _ => State::Lost,
+            0 => SentState::Acked,
+            1 => SentState::First,
+            2 => SentState::Retransmitted,
+            _ => SentState::Lost,
         }
     }
 

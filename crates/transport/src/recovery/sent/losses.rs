@@ -1,7 +1,7 @@
 //! Packets given up: which are lost, in which order they leave again, and which transmission in flight is the oldest.
 
 use super::SentMap;
-use super::cell::{Cell, State};
+use super::cell::{Cell, SentState};
 use crate::balance::Entropy;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -116,7 +116,7 @@ impl SentMap {
     pub(crate) fn resend(&mut self, now: Time, entropy: Entropy) -> Option<(u32, u32)> {
         loop {
             let seq = self.pop_retransmit()?;
-            if seq >= self.base && self.cell(seq).state() == State::Lost {
+            if seq >= self.base && self.cell(seq).state() == SentState::Lost {
                 return Some((seq, self.resend_one(now, seq, entropy)));
             }
         }
@@ -125,7 +125,7 @@ impl SentMap {
     /// Packet `seq`, which is lost, leaves again; gives how often it timed out.
     pub(crate) fn resend_one(&mut self, now: Time, seq: u32, entropy: Entropy) -> u32 {
         let timeouts = self.cell(seq).timeouts();
-        self.record(seq, Cell::new(State::Retransmitted, timeouts, now), entropy);
+        self.record(seq, Cell::new(SentState::Retransmitted, timeouts, now), entropy);
         let losses = self.losses.get_or_insert_default();
         losses.packets -= 1;
         let level = timeouts as usize;
@@ -136,12 +136,12 @@ impl SentMap {
         timeouts
     }
 
-    /// Takes the first out of the line of lost packets; it may have been acknowledged since.
+    /// Takes the first out of the retransmit queue; it may have been acknowledged since.
     pub(crate) fn pop_retransmit(&mut self) -> Option<u32> {
         self.losses.as_mut()?.retransmit_queue.pop_front()
     }
 
-    /// Empties the retransmit_queue: none of the packets lost so far is to leave again for itself.
+    /// Empties the retransmit queue: none of the packets lost so far is to leave again for itself.
     pub(crate) fn clear_retransmits(&mut self) {
         if let Some(losses) = &mut self.losses {
             losses.retransmit_queue.clear();
@@ -151,7 +151,7 @@ impl SentMap {
     /// The lost packet among these that left before the others.
     pub(crate) fn oldest_lost(&self, now: Time, packets: Range<u32>) -> Option<u32> {
         let lost = packets
-            .filter(|&seq| seq >= self.base && seq < self.next && self.cell(seq).state() == State::Lost);
+            .filter(|&seq| seq >= self.base && seq < self.next && self.cell(seq).state() == SentState::Lost);
         lost.min_by_key(|&seq| (self.cell(seq).sent_at(now), seq))
     }
 
@@ -169,7 +169,7 @@ impl SentMap {
     fn oldest_first(&mut self, now: Time) -> Option<Flight> {
         while self.first < self.next {
             let cell = self.cell(self.first);
-            if cell.state() == State::First {
+            if cell.state() == SentState::First {
                 return Some(Flight { sent_at: cell.sent_at(now), seq: self.first });
             }
             self.first += 1;
@@ -194,7 +194,7 @@ impl SentMap {
             return false;
         }
         let cell = self.cell(seq);
-        matches!(cell.state(), State::First | State::Retransmitted) && cell.sent_at(now) == sent_at
+        matches!(cell.state(), SentState::First | SentState::Retransmitted) && cell.sent_at(now) == sent_at
     }
 
     /// How many queues of retransmissions there are.
@@ -279,7 +279,7 @@ impl SentMap {
     }
 
     fn give_up(&mut self, Flight { sent_at, seq }: Flight, timeouts: u32) -> LostPacket {
-        self.set(seq, Cell::new(State::Lost, timeouts, sent_at));
+        self.set(seq, Cell::new(SentState::Lost, timeouts, sent_at));
         let losses = self.losses.get_or_insert_default();
         losses.retransmit_queue.push_back(seq);
         losses.packets += 1;

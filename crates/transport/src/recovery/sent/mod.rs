@@ -17,7 +17,7 @@ mod losses;
 
 use crate::balance::Entropy;
 use alloc::boxed::Box;
-use cell::{Cell, State};
+use cell::{Cell, SentState};
 use farspan_units::Time;
 use losses::Losses;
 pub(crate) use losses::{LossCounters, LostPacket, RtoPolicy};
@@ -42,7 +42,7 @@ pub enum PacketState {
 
 /// The news that an ACK brings of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum AckOutcome {
     /// It was in flight.
     Arrived {
         /// Whether the acknowledged transmission was its last.
@@ -110,9 +110,9 @@ impl SentMap {
             return PacketState::Unsent;
         }
         match self.cell(seq).state() {
-            State::Acked => PacketState::Acked,
-            State::First | State::Retransmitted => PacketState::InFlight,
-            State::Lost => PacketState::Lost,
+            SentState::Acked => PacketState::Acked,
+            SentState::First | SentState::Retransmitted => PacketState::InFlight,
+            SentState::Lost => PacketState::Lost,
         }
     }
 
@@ -159,7 +159,7 @@ impl SentMap {
             self.fit();
         }
         let seq = self.next;
-        self.record(seq, Cell::new(State::First, 0, now), entropy);
+        self.record(seq, Cell::new(SentState::First, 0, now), entropy);
         self.next = seq + 1;
         seq
     }
@@ -219,34 +219,36 @@ impl SentMap {
     /// Packet `seq`, which was sent, is acknowledged by feedback on a transmission that left at `sent_at`. If it is the
     /// oldest one, [`Self::advance`] must follow.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> Outcome {
+    pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
         if seq < self.base {
-            return Outcome::Known;
+            return AckOutcome::Known;
         }
         debug_assert!(seq < self.next, "a packet that was never sent cannot be acknowledged");
         let cell = self.cell(seq);
         self.set(seq, Cell::default());
         match cell.state() {
-            State::Acked => Outcome::Known,
-            State::First | State::Retransmitted => Outcome::Arrived { is_last: cell.left_at(sent_at) },
-            State::Lost => {
+            SentState::Acked => AckOutcome::Known,
+            SentState::First | SentState::Retransmitted => {
+                AckOutcome::Arrived { is_last: cell.left_at(sent_at) }
+            }
+            SentState::Lost => {
                 if let Some(losses) = &mut self.losses {
                     losses.packets -= 1;
                 }
-                Outcome::WasLost
+                AckOutcome::WasLost
             }
         }
     }
 
     /// Whether packet `seq`, which was sent, is acknowledged.
     pub(crate) fn is_acknowledged(&self, seq: u32) -> bool {
-        seq < self.base || self.cell(seq).state() == State::Acked
+        seq < self.base || self.cell(seq).state() == SentState::Acked
     }
 
     /// Forgets the acknowledged packets at the front.
     #[inline]
     pub(crate) fn advance(&mut self) {
-        while self.base < self.next && self.cell(self.base).state() == State::Acked {
+        while self.base < self.next && self.cell(self.base).state() == SentState::Acked {
             self.base += 1;
         }
         self.first = self.first.max(self.base);

@@ -25,11 +25,11 @@ fn sent(packets: u32) -> SentMap {
     map
 }
 
-fn ack(map: &mut SentMap, seq: u32) -> Outcome {
+fn ack(map: &mut SentMap, seq: u32) -> AckOutcome {
     ack_of(map, seq, LATER)
 }
 
-fn ack_of(map: &mut SentMap, seq: u32, sent_at: Time) -> Outcome {
+fn ack_of(map: &mut SentMap, seq: u32, sent_at: Time) -> AckOutcome {
     let outcome = map.acknowledge(sent_at, seq);
     map.advance();
     outcome
@@ -42,13 +42,13 @@ fn timed_out(map: &mut SentMap, now: u64) -> Vec<u32> {
 #[test]
 fn acks_in_any_order_move_the_base_over_what_is_acknowledged() {
     let mut map = sent(4);
-    assert_eq!(ack_of(&mut map, 2, us(2)), Outcome::Arrived { is_last: true });
-    assert_eq!(ack_of(&mut map, 1, us(2)), Outcome::Arrived { is_last: false });
+    assert_eq!(ack_of(&mut map, 2, us(2)), AckOutcome::Arrived { is_last: true });
+    assert_eq!(ack_of(&mut map, 1, us(2)), AckOutcome::Arrived { is_last: false });
     assert_eq!(map.base(), 0);
-    assert_eq!(ack_of(&mut map, 0, us(0)), Outcome::Arrived { is_last: true });
+    assert_eq!(ack_of(&mut map, 0, us(0)), AckOutcome::Arrived { is_last: true });
     assert_eq!(map.base(), 3);
-    assert_eq!(ack(&mut map, 2), Outcome::Known);
-    assert_eq!(ack(&mut map, 1), Outcome::Known);
+    assert_eq!(ack(&mut map, 2), AckOutcome::Known);
+    assert_eq!(ack(&mut map, 1), AckOutcome::Known);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_late_packet_comes_with_its_last_send_time_and_entropy() {
 fn a_lost_packet_that_is_acknowledged_is_not_sent_again() {
     let mut map = sent(3);
     assert_eq!(timed_out(&mut map, 101), [0, 1]);
-    assert_eq!(ack(&mut map, 0), Outcome::WasLost);
+    assert_eq!(ack(&mut map, 0), AckOutcome::WasLost);
     assert_eq!(map.resend(us(102), 0), Some((1, 1)));
     assert_eq!(map.resend(us(102), 0), None);
     assert!(!map.has_lost());
@@ -167,7 +167,7 @@ fn send_times_are_exact_after_the_58_bits_wrap() {
     map.send_new(start + Duration::from_ps(1), 0);
     assert_eq!(map.deadline(start + RTO, RTO_POLICY), start + RTO);
     let [first, second] = [0, 1].map(|seq| map.acknowledge(start + Duration::from_ps(1), seq));
-    assert_eq!([first, second], [false, true].map(|is_last| Outcome::Arrived { is_last }));
+    assert_eq!([first, second], [false, true].map(|is_last| AckOutcome::Arrived { is_last }));
 }
 
 #[test]
@@ -175,11 +175,11 @@ fn the_ring_follows_the_window_down_and_forgets_nothing() {
     let mut map = sent(1000);
     assert_eq!(map.capacity(), 1024);
     for seq in 0..990 {
-        assert_eq!(ack_of(&mut map, seq, us(seq.into())), Outcome::Arrived { is_last: true });
+        assert_eq!(ack_of(&mut map, seq, us(seq.into())), AckOutcome::Arrived { is_last: true });
     }
     for seq in 1000..3000 {
         assert_eq!(map.send_new(us(seq), 7), seq as u32);
-        assert!(matches!(ack(&mut map, seq as u32 - 10), Outcome::Arrived { .. }));
+        assert!(matches!(ack(&mut map, seq as u32 - 10), AckOutcome::Arrived { .. }));
     }
     assert_eq!(map.capacity(), 32, "ten packets in flight, and one more at times");
     let lost: Vec<LostPacket> =
@@ -204,13 +204,13 @@ fn a_packet_of_the_window_takes_eight_bytes_and_two_more_for_its_entropy() {
 #[derive(Default)]
 struct Model {
     /// By packet: (state, time-outs, last send time).
-    packets: BTreeMap<u32, (State, u32, Time)>,
+    packets: BTreeMap<u32, (SentState, u32, Time)>,
 }
 
 impl Model {
     fn in_flight(&self) -> impl Iterator<Item = (u32, u32, Time)> {
-        let flying = |(&seq, &(state, timeouts, at)): (&u32, &(State, u32, Time))| {
-            matches!(state, State::First | State::Retransmitted).then_some((seq, timeouts, at))
+        let flying = |(&seq, &(state, timeouts, at)): (&u32, &(SentState, u32, Time))| {
+            matches!(state, SentState::First | SentState::Retransmitted).then_some((seq, timeouts, at))
         };
         self.packets.iter().filter_map(flying)
     }
@@ -231,41 +231,41 @@ proptest! {
             match step {
                 0 | 1 => {
                     let seq = map.send_new(now, 0);
-                    model.packets.insert(seq, (State::First, 0, now));
+                    model.packets.insert(seq, (SentState::First, 0, now));
                 }
                 2 if map.next() > 0 => {
                     let seq = u32::from(pick) % map.next();
                     let (state, _, at) = model.packets[&seq];
                     let expected = match state {
-                        State::Acked => Outcome::Known,
-                        State::Lost => Outcome::WasLost,
-                        State::First | State::Retransmitted => Outcome::Arrived { is_last: wait > 0 },
+                        SentState::Acked => AckOutcome::Known,
+                        SentState::Lost => AckOutcome::WasLost,
+                        SentState::First | SentState::Retransmitted => AckOutcome::Arrived { is_last: wait > 0 },
                     };
                     let told_of = if wait > 0 { at } else { at + Duration::from_ps(1) };
                     prop_assert_eq!(ack_of(&mut map, seq, told_of), expected);
-                    model.packets.entry(seq).and_modify(|packet| packet.0 = State::Acked);
+                    model.packets.entry(seq).and_modify(|packet| packet.0 = SentState::Acked);
                 }
                 5 if map.next() > 0 => {
                     let seq = u32::from(pick) % map.next();
                     let (state, timeouts, at) = model.packets[&seq];
                     // Now and then of another transmission than the last.
                     let echoed = if pick % 5 == 0 { Time::from_ps(at.as_ps() / 2) } else { at };
-                    let flies = matches!(state, State::First | State::Retransmitted) && echoed == at;
+                    let flies = matches!(state, SentState::First | SentState::Retransmitted) && echoed == at;
                     let taken = map.take_one(LATER, seq, echoed);
                     prop_assert_eq!(taken, flies.then_some(LostPacket { seq, sent_at: at, entropy: 0 }));
                     if flies {
-                        model.packets.insert(seq, (State::Lost, timeouts, at));
+                        model.packets.insert(seq, (SentState::Lost, timeouts, at));
                     }
                 }
                 3 => {
-                    let is_lost = model.packets.values().any(|packet| packet.0 == State::Lost);
+                    let is_lost = model.packets.values().any(|packet| packet.0 == SentState::Lost);
                     prop_assert_eq!(map.has_lost(), is_lost);
                     let sent = map.resend(now, 0);
                     prop_assert_eq!(sent.is_some(), is_lost);
                     if let Some((seq, timeouts)) = sent {
-                        prop_assert_eq!(model.packets[&seq].0, State::Lost);
+                        prop_assert_eq!(model.packets[&seq].0, SentState::Lost);
                         prop_assert_eq!(model.packets[&seq].1, timeouts);
-                        model.packets.insert(seq, (State::Retransmitted, timeouts, now));
+                        model.packets.insert(seq, (SentState::Retransmitted, timeouts, now));
                     }
                 }
                 _ => {
@@ -284,7 +284,7 @@ proptest! {
                     for seq in &taken {
                         let timeouts = model.packets[seq].1 + u32::from(!by_time);
                         let at = model.packets[seq].2;
-                        model.packets.insert(*seq, (State::Lost, timeouts.min(MAX_TIMEOUTS), at));
+                        model.packets.insert(*seq, (SentState::Lost, timeouts.min(MAX_TIMEOUTS), at));
                     }
                     taken.sort_unstable();
                     expected.sort_unstable();
@@ -292,7 +292,7 @@ proptest! {
                 }
             }
             prop_assert_eq!(map.deadline(LATER, RTO_POLICY), model.deadline().unwrap_or(Time::MAX));
-            let base = model.packets.iter().find(|(_, packet)| packet.0 != State::Acked).map(|(seq, _)| *seq);
+            let base = model.packets.iter().find(|(_, packet)| packet.0 != SentState::Acked).map(|(seq, _)| *seq);
             prop_assert_eq!(map.base(), base.unwrap_or(map.next()));
         }
     }

@@ -171,7 +171,7 @@ pub enum Problem {
     },
     /// Flows that wait for each other.
     #[error(
-        "the flow would never start: it waits for itself through the triggers of lines {}; break the circle",
+        "the flow would never start: it waits for itself through the triggers of lines {}; break the cycle",
         named(lines)
     )]
     Cycle {

@@ -83,8 +83,8 @@ fn activations(
 fn error(file: &str, parsed: &Parsed, stuck: Stuck) -> CmError {
     let connection = |flow: u32| &parsed.connections[flow as usize];
     match stuck {
-        Stuck::Cycle(circle) => {
-            let lines: Vec<_> = circle.iter().map(|flow| connection(*flow).line).collect();
+        Stuck::Cycle(cycle) => {
+            let lines: Vec<_> = cycle.iter().map(|flow| connection(*flow).line).collect();
             let line = lines[0];
             Problem::Cycle { lines }.at(file, Some(line))
         }

@@ -8,15 +8,15 @@ use farspan_units::Time;
 
 /// Keeps nothing of a flow.
 #[derive(Debug)]
-pub(crate) struct PerPacket;
+pub(crate) struct PerPacketRto;
 
-impl PerPacket {
+impl PerPacketRto {
     pub(super) const fn new(_now: Time) -> Self {
         Self
     }
 }
 
-impl Recover for PerPacket {}
+impl Recover for PerPacketRto {}
 
 #[cfg(test)]
 mod tests {
@@ -28,7 +28,7 @@ mod tests {
     #[test]
     fn a_packet_times_out_a_time_out_after_it_left_and_twice_as_late_after_each_time_out() {
         let rto_policy = RtoPolicy { rto: Duration::from_us(100), backs_off: true };
-        let (mut policy, mut sent) = (PerPacket::new(Time::ZERO), SentMap::new(false));
+        let (mut policy, mut sent) = (PerPacketRto::new(Time::ZERO), SentMap::new(false));
         let us = |us| Time::ZERO + Duration::from_us(us);
         sent.send_new(us(1), 0);
         sent.send_new(us(2), 0);
