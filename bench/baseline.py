@@ -125,7 +125,7 @@ def main():
         write(kept | found, commit(a.binary))
     elif unlisted:
         print(f"{len(unlisted)} runs are not in the list, {' '.join(unlisted[0]).strip()} the first of them; --write adds them")
-    sys.exit(3 if changed and not a.write else 0)
+    sys.exit(3 if (changed or unlisted) and not a.write else 0)
 
 
 main()

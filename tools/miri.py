@@ -26,15 +26,23 @@ WHOLE_RUNS = ["-p", "farspan-sim", "--test", "small"]
 
 
 def modules():
-    """By package: the modules whose tests reach `unsafe` code; the parent's where a file has no tests of its own."""
+    """By package: the modules whose tests reach `unsafe` code. A file without tests of its own is left to its parent's, and
+    where that has none to the whole runs."""
     found = collections.defaultdict(set)
     for path in sorted(ROOT.glob("crates/*/src/**/*.rs")):
         source = path.read_text()
         if re.search(r"\bunsafe (\{|fn|impl)", source):
             crate, parts = path.relative_to(ROOT).parts[1], list(path.relative_to(ROOT).with_suffix("").parts[3:])
-            module = parts[:-1] if parts[-1] == "mod" or not re.search(r"\bmod tests\b", source) else parts
+            module = parts[:-1] if parts[-1] == "mod" else parts
+            while module and not has_tests(path.parents[len(path.parts) - 1 - path.parts.index("src")] / "src", module):
+                module = module[:-1]
             found[f"farspan-{crate}"] |= {"::".join([*module, "tests::"])} if module else set()
     return found
+
+
+def has_tests(folder, module):
+    files = [folder.joinpath(*module, "mod.rs"), folder.joinpath(*module).with_suffix(".rs")]
+    return any(re.search(r"\bmod tests\b", file.read_text()) for file in files if file.exists())
 
 
 def has_miri():

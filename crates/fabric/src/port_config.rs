@@ -25,6 +25,7 @@ pub struct Phantom {
 
 /// One reason to mark a data packet; a port carries a list, and any of them marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Marker {
     /// RED on the real data queue.
     Queue(Red),
@@ -45,6 +46,7 @@ pub enum MarkingPoint {
 
 /// The handling of a data packet that the buffer of a port has no room for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub enum Overflow {
     /// The packet is dropped.
     #[default]

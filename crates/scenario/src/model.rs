@@ -12,7 +12,7 @@ use crate::value::{
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::{self, CodingConfig};
 use farspan_transport::congestion::{self, CongestionConfig};
-use farspan_transport::{Class, WindowCheck};
+use farspan_transport::{Class, WindowCheck, recovery};
 use farspan_units::{Bytes, Duration, Rate};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -400,9 +400,9 @@ fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
 
 fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
     part_schema(
-        crate::catalog::scheme::RECOVERIES,
+        recovery::NAMES,
         &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
-            "name": { "type": "string", "enum": crate::catalog::scheme::RECOVERIES },
+            "name": { "type": "string", "enum": recovery::NAMES },
             "rto": { "type": "string", "description": "As transport.rto, for this class only." },
             "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
             "backoff": { "type": "boolean", "description": "Whether a packet's time-out doubles with each of its time-outs." },

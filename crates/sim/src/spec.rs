@@ -70,6 +70,7 @@ pub enum InitialWindow {
 
 /// Which engine drives the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum EngineKind {
     /// Windows of time, one node at a time: the fast one.
     Windowed,

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{HEADER, MSS, control, flow, ports, scheme, spec};
+use farspan_fabric::switch::shared::{SharedConfig, pause};
 use farspan_fabric::topology::Dumbbell;
 use farspan_fabric::{Marker, Network, Overflow, Trim, Victim};
 use farspan_sim::{EngineKind, Spec};
@@ -43,4 +44,15 @@ fn trimmed_marked_and_whole_packets_come_out_the_same_under_every_engine() {
     assert!(outcome.flows.iter().all(|flow| flow.finish.is_some()));
     assert!(outcome.flows.iter().any(|flow| flow.receiver.trimmed_packets > 0));
     assert!(outcome.flows.iter().any(|flow| flow.receiver.marked_packets > 0));
+}
+
+#[test]
+fn paused_packets_come_out_the_same_under_every_engine() {
+    let mut spec = incast();
+    let free = common::run(&spec);
+    let pause_above = (MSS + HEADER) * 2;
+    spec.shared = SharedConfig::Pause(pause::PauseConfig { pause_above, resume_at: MSS + HEADER });
+    let paused = common::run(&spec);
+    assert!(paused.flows.iter().all(|flow| flow.finish.is_some()));
+    assert!(paused.end > free.end, "frames hold data up");
 }

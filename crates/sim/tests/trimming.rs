@@ -64,7 +64,7 @@ fn an_incast_over_ports_that_trim_drops_nothing_and_nobody_times_out() {
             assert_eq!(totals.trimmed_delivered.bytes, HEADER * totals.trimmed);
             for flow in &outcome.flows {
                 assert_eq!(flow.sender.timeouts, 0, "{control}: {flow:?}");
-                assert_eq!(flow.receiver.arrived_packets, flow.size.segments(MSS), "each piece once");
+                assert_eq!(flow.receiver.arrived_packets, flow.size.segments(MSS), "each segment once");
                 assert_eq!(flow.sender.sent_packets, flow.receiver.arrived_packets + flow.sender.nacks);
             }
         }

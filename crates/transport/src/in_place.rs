@@ -14,7 +14,7 @@ pub use crate::replies::Reply;
 pub use crate::sender::{DataPacket, Take};
 
 use crate::endpoint::Endpoint;
-use crate::message::Received;
+use crate::flow::message::Received;
 use crate::wire::{Coded, Data, Feedback};
 use farspan_units::{HostId, Time};
 

@@ -142,6 +142,7 @@ macro_rules! config_registry {
         #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
         // The JSON Schema of scenarios keeps the names that it has.
         #[cfg_attr(feature = "schemars", schemars(rename = "Config"))]
+        #[non_exhaustive]
         pub enum $registry {
             $(
                 #[doc = concat!($summary, " (", $source, ").")]

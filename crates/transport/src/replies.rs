@@ -1,7 +1,7 @@
 //! ACKs and NACKs that wait for the NIC: one queue, each reply with the time from which on it may leave.
 
 use crate::balance::Entropy;
-use crate::message::Transmit;
+use crate::flow::message::Transmit;
 use crate::queue::Queue;
 use crate::wire::{Feedback, Header};
 use alloc::collections::BTreeMap;

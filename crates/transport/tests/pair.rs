@@ -406,8 +406,8 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
         Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
-    let policy =
-        prop::sample::select(recovery::NAMES).prop_map(|name| RecoveryPolicy::by_name(name).unwrap());
+    let policy = prop::sample::select(recovery::ENTRIES)
+        .prop_map(|entry| RecoveryPolicy::by_name(entry.name).unwrap());
     let check = prop_oneof![Just(WindowCheck::Below), Just(WindowCheck::Fits)];
     let (controls, balancers) = (congestion::NAMES, balance::NAMES);
     let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());

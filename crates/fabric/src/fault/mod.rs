@@ -16,6 +16,7 @@ use farspan_units::{Duration, PortId, Rate, Time};
 
 /// The effect of a fault on a link.
 #[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// The port stops. What waits there, the packet in service included, is lost when the fault begins, and
     /// what comes to the port while it lasts is lost at once; what has left before arrives. A host's NIC

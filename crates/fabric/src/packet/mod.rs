@@ -4,7 +4,7 @@
 //! simulator packs a header into them; a driver with real bytes keeps those in a table of its own, by
 //! [`PacketId`]). Queues link records by number, so that moving a packet copies nothing.
 //!
-//! State that only few packets carry is kept beside the records, in [`Side`].
+//! State that only some packets carry is kept beside the records, in [`Side`].
 
 mod slab;
 

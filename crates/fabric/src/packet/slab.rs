@@ -1,7 +1,7 @@
-//! The slab that holds packet records, and the side state of the few packets that carry any.
+//! The slab that holds packet records, and the side state of packets that carry any.
 //!
-//! All `unsafe` code of the crate is in this module: a packet is looked up several times a hop, by a number
-//! that the slab itself gave out.
+//! A packet is looked up several times a hop, by a number that the slab itself gave out: without a check, in `unsafe`
+//! code.
 #![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
 
 use super::Packet;
@@ -40,7 +40,7 @@ impl PacketId {
     }
 }
 
-/// State that only few packets carry, kept beside the slab so that a record stays small. It travels with the
+/// State that only some packets carry (in the simulator those of coded messages), kept beside the slab so that a record stays small. It travels with the
 /// packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is removed with the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
@@ -61,7 +61,7 @@ pub struct MovedPacket {
 
 /// All packets of one simulation (or of one thread's part of it): a slab with a last-in, first-out free list, so that
 /// the footprint is the peak occupancy and the records in use stay in cache.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Packets {
     slab: Vec<Packet>,
     free: PacketId,

@@ -103,7 +103,7 @@ pub struct Port {
     /// When something is due: the last bit of the packet in service leaves, or the transmitter is free for the packet
     /// that waits; [`Time::MAX`]: nothing is.
     next_at: Time,
-    /// When the transmitter has sent the packet in service and all that [`Port::forward`] has let go.
+    /// When the transmitter has sent the packet in service and all that [`Port::forward`] and [`Port::bypass`] have let go.
     free_at: Time,
     /// Transmission times of all packets up to `free_at`: each is rounded, so that they do not follow from the bytes.
     busy: Duration,
@@ -158,22 +158,6 @@ impl Port {
             cold: model
                 .trim
                 .map(|_| Box::new(Cold { trimming: Some(Trimming::new(id, seed)), ..Cold::default() })),
-        }
-    }
-
-    /// A packet arrives whose departure nothing can change any more: gives when its last bit leaves, and the
-    /// port is done with it. `None` if it must be [queued](Self::enqueue): what comes later may go before it,
-    /// something waits, there is no room, or it would not leave before `horizon`, when the counters may
-    /// be read.
-    ///
-    /// At [FIFO](PortModel::is_fifo) ports that is so of every packet; at others of control packets that go first, once
-    /// everything due at or before `now` has been done.
-    #[inline(always)]
-    pub fn forward(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
-        if self.model.fifo {
-            self.forward_in_turn(now, packet, horizon)
-        } else {
-            self.bypass(now, packet, horizon)
         }
     }
 
@@ -237,7 +221,10 @@ impl Port {
         Admission::Queued
     }
 
-    /// [`Self::forward`] at a port that is not FIFO: a control packet goes before all that waits.
+    /// A packet arrives at a port that is not FIFO: a control packet goes before all that waits, so that nothing can change
+    /// when it departs. Gives when its last bit leaves, and the port is done with it. `None` if it must be
+    /// [queued](Self::enqueue): it is data, a control packet waits, or it would not leave before `horizon`, when the counters
+    /// may be read. Everything due at or before `now` must have been done.
     #[inline(always)]
     pub(crate) fn bypass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.next_at > now, "something is overdue");
@@ -408,7 +395,7 @@ impl Port {
         Some(self.serve(self.free_at, Serving::new(id, packet, in_data)))
     }
 
-    /// Rare in a switch that [forwards](Self::forward) most control packets.
+    /// Rare in a switch where most control packets [bypass](Self::bypass) the queue.
     fn serve_control(&mut self, until: Time, packets: &Packets) -> Option<Service> {
         let start = self.free_at;
         let mut service = self.serve_next(until, false, packets)?;

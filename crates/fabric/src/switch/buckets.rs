@@ -67,7 +67,7 @@ impl<A: Arrival> Buckets<A> {
             next[port] += 1;
             debug_assert!(place < packets.len(), "a bucket has room for all packets");
             // SAFETY: all buckets were empty, and each has room for all packets of the call. The index falls
-            // no further than to the one that comes before all.
+            // no further than to the bucket's start, which is after nothing (see `Arrival`).
             unsafe {
                 while packets.get_unchecked(place - 1).is_after(packet) {
                     *packets.get_unchecked_mut(place) = *packets.get_unchecked(place - 1);
@@ -106,7 +106,8 @@ mod tests {
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Numbered(u64, usize, u32);
 
-    impl Arrival for Numbered {
+    // SAFETY: numbers order them, and none is below 0.
+    unsafe impl Arrival for Numbered {
         fn at(self, start: Time) -> Time {
             Time::from_ps(start.as_ps() + self.0)
         }

@@ -79,7 +79,7 @@ impl<L> Egress<L> {
             self.advance(now, jitter, packets, sink);
             return self.enqueue(now, id, jitter, packets);
         }
-        match self.port.forward_in_turn(now, &mut packets[id], horizon) {
+        match self.port.forward(now, &mut packets[id], horizon) {
             Some(ends) => sink.send(&self.link, ends + self.port.model().delay(), id),
             None => self.wait(now, id, horizon, packets, sink),
         }

@@ -2,8 +2,8 @@
 //!
 //! Two modes. **Ordered**: everything happens in order of (time, port) over all ports. State across ports
 //! (see [`shared`]), faults and tracers need it, and drivers with real packets have nothing else.
-//! **Independent**: ports that share nothing are served one by one, which a simulator of long windows does
-//! several times faster. In each, packets come by [`Switch::arrive`] and time passes by [`Switch::advance`];
+//! **Independent**: ports that share nothing are served one by one, which takes a simulator of long windows a
+//! third to a half fewer instructions. In each, packets come by [`Switch::arrive`] and time passes by [`Switch::advance`];
 //! [`Switch::run`] does both for all packets of a window.
 
 mod agenda;
@@ -31,7 +31,12 @@ use ordered::Ordered;
 use shared::Frame;
 
 /// A packet that arrives in a window, as the driver keeps it.
-pub trait Arrival: Copy {
+///
+/// # Safety
+/// [`Self::is_after`] orders packets by time, then link, and nothing is before [`Self::before_all`]: for all `a` and `b`,
+/// `a.before_all().is_after(b)` is false. Buckets rely on it for the bounds of their memory.
+#[allow(unsafe_code, reason = "the order of packets bounds accesses to the memory of buckets")]
+pub unsafe trait Arrival: Copy {
     /// When it arrives, in a window that begins at `start`.
     fn at(self, start: Time) -> Time;
 
@@ -338,5 +343,5 @@ impl<L> Switch<L> {
     }
 }
 
-#[cfg(all(test, feature = "testing"))]
+#[cfg(test)]
 mod tests;

@@ -298,12 +298,15 @@ impl Ordered {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        let Some(shared) = &mut self.shared else { return };
+        let Self { agenda, faults, shared: Some(shared), .. } = self else { return };
         for effect in shared.effects.take() {
             // The port that leads back to where the link comes from.
-            let place = core.lookup.place(shared.reverse[effect.ingress().index()]);
+            let port = shared.reverse[effect.ingress().index()];
+            let place = core.lookup.place(port);
             let egress = &mut core.ports[place];
             match effect {
+                // A link that is down takes no frames either.
+                Effect::Send { .. } if faults.as_ref().is_some_and(|faults| faults.is_down(port, now)) => {}
                 Effect::Send { frame, .. } => {
                     sink.send_frame(&egress.link, now + egress.port.model().delay(), frame);
                 }
@@ -313,7 +316,7 @@ impl Ordered {
                         && let Some(service) = egress.port.resume(now, packets)
                     {
                         egress.begin(service, core.jitter);
-                        schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
+                        schedule(agenda, place, service.ends, &egress.link, sink);
                     }
                 }
             }

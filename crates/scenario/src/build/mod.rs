@@ -19,7 +19,7 @@ use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::congestion::{self, CongestionConfig};
-use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{OfferedLoad, Sites, Workload};
@@ -316,7 +316,9 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
     };
-    let rack = part.and_then(Part::name) == Some("rack");
+    let name = part.and_then(Part::name).unwrap_or(recovery::NAMES[0]);
+    let policy = RecoveryPolicy::by_name(name)
+        .ok_or_else(|| ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))?;
     let backoff = match part.and_then(|part| part.0.get("backoff")) {
         None => true,
         Some(toml::Value::Boolean(backoff)) => *backoff,
@@ -329,11 +331,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             ));
         }
     };
-    Ok(RecoveryConfig {
-        rto,
-        backoff,
-        policy: if rack { RecoveryPolicy::Rack } else { RecoveryPolicy::PerPacketRto },
-    })
+    Ok(RecoveryConfig { rto, backoff, policy })
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {

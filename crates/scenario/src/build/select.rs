@@ -46,16 +46,17 @@ impl World {
     pub fn trace(&mut self, flows: &[String], ports: &[String]) -> Result<(), ScenarioError> {
         let (network, workload) = (&self.spec.network, &self.workload);
         let at = |option: &str, word: &str| Place::Argument(format!("{option} {word}"));
-        let (mut traced, mut tapped) = (BTreeSet::new(), BTreeSet::new());
+        let (mut traced, mut captured) = (BTreeSet::new(), BTreeSet::new());
         for word in flows {
             let found = self::flows("", std::slice::from_ref(word), network, workload);
             traced.extend(found.map_err(|error| error.at(at("--trace", word)))?);
         }
         for word in ports {
             let found = self::ports("", std::slice::from_ref(word), network);
-            tapped.extend(found.map_err(|error| error.at(at("--pcap", word)))?);
+            captured.extend(found.map_err(|error| error.at(at("--pcap", word)))?);
         }
-        self.spec.trace = Trace { flows: traced.into_iter().collect(), ports: tapped.into_iter().collect() };
+        self.spec.trace =
+            Trace { flows: traced.into_iter().collect(), ports: captured.into_iter().collect() };
         Ok(())
     }
 }

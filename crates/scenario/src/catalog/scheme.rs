@@ -4,9 +4,6 @@ use crate::names::{self, UnknownName};
 use farspan_transport::coding::Shape;
 use farspan_transport::{balance, coding, congestion};
 
-/// The names of loss recoveries.
-pub const RECOVERIES: &[&str] = &["per_packet_rto", "rack"];
-
 /// Controls that later releases bring.
 const PLANNED_CONTROLS: &[&str] = &[
     "swift",

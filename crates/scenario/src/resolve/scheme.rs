@@ -1,7 +1,7 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
 use super::Context;
-use crate::catalog::scheme::{self, RECOVERIES, Stack};
+use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
 use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
 use crate::names::UnknownName;
@@ -9,11 +9,10 @@ use crate::table::overlay;
 use crate::text::schema::Keys;
 use crate::text::typed;
 use crate::value::{Marking, Overflow, Part, PortTier, Profile};
-use farspan_transport::ConfigError;
-use farspan_transport::WindowCheck;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
+use farspan_transport::{ConfigError, WindowCheck, recovery};
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
@@ -50,7 +49,7 @@ impl Context<'_> {
         let congestion: CongestionConfig = checked(&control_path, &congestion)?;
         in_range(&control_path, congestion.check())?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
-        let recovery = part(&constants, "recovery", RECOVERIES[0], written.recovery);
+        let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
         let window = constants.get("window_check").cloned().and_then(|value| value.try_into().ok());
         Ok(SchemeClass {
             congestion: Some(to_part(&congestion)),
@@ -172,10 +171,10 @@ fn to_part<T: Serialize>(component: &T) -> Part {
 fn known_recovery(path: &str, table: Table) -> Result<Part, ValueError> {
     let part = Part(table);
     let name = part.name().unwrap_or_default();
-    if RECOVERIES.contains(&name) {
+    if recovery::NAMES.contains(&name) {
         return Ok(part);
     }
-    Err(ValueError::unknown(path, "loss recovery", name, RECOVERIES, &[]))
+    Err(ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))
 }
 
 fn union(ours: Option<Vec<PortTier>>, theirs: Option<Vec<PortTier>>) -> Vec<PortTier> {

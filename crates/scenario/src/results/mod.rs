@@ -215,8 +215,15 @@ fn summary(
             world.inter.map_or(intra_bdp, |path| path.bdp),
         ),
         collectives: Vec::new(),
-        warnings: world.warnings.clone(),
+        warnings: warnings(world, outcome),
     }
+}
+
+/// Those of the scenario, and whether pause frames have brought the network to a halt.
+fn warnings(world: &World, outcome: &Outcome) -> Vec<String> {
+    let held =
+        "the run ended in a deadlock: packets wait at paused ports, and nothing is left to resume them";
+    world.warnings.iter().cloned().chain(outcome.is_held.then(|| held.to_owned())).collect()
 }
 
 /// The offered load as the document names it: `wan_0_to_1`.

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sides_take_turns_of_twice_the_lookahead() {
+    fn two_groups_alternate_windows_of_twice_the_lookahead() {
         let alternation = Alternation::longest(4, &both(&[(0, 1, US), (1, 2, US), (2, 3, US * 3)]), None);
         assert_eq!((alternation.step, alternation.groups), (US, 2));
         assert!(

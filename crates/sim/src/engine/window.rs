@@ -214,7 +214,7 @@ impl<M: Message> Outbox<M> for Window<'_, M> {
     }
 
     fn notify(&mut self, node: u32, key: Key) {
-        assert!(key.at() >= self.bounds.whole[0], "word comes in a later window of any node");
+        assert!(key.at() >= self.bounds.whole[0], "a notification arrives in a later window of any node");
         self.remote.notified.push((node, key));
     }
 }

@@ -45,22 +45,23 @@ impl Executor {
         let nodes = spec.network.nodes.len();
         // The lookahead: no message arrives sooner than the shortest link lets it, and no notification sooner
         // than its delay.
-        let words = Triggers::shortest_delay(&spec.triggers, &spec.flows);
-        let lookahead = links.iter().map(|link| link.delay).chain(words).min().unwrap_or(MAX_WINDOW);
+        let notification_delay = Triggers::shortest_delay(&spec.triggers, &spec.flows);
+        let lookahead =
+            links.iter().map(|link| link.delay).chain(notification_delay).min().unwrap_or(MAX_WINDOW);
         let degree = (0..nodes as u32).map(|node| spec.network.ports_of(NodeId(node)).len()).max();
         let oracle = kind == EngineKind::Oracle || lookahead < MIN_WINDOW || degree > Some(MAX_LINKS);
         let threads = match kind {
             EngineKind::Threads(threads) if !oracle => threads,
             _ => 1,
         };
-        let epoch = |cut: &parts::Cut| cut.epoch.min(words.unwrap_or(Duration::MAX));
+        let epoch = |cut: &parts::Cut| cut.epoch.min(notification_delay.unwrap_or(Duration::MAX));
         let mut cut = parts::cut(&spec.network, threads);
         if epoch(&cut) < MIN_EPOCH {
             cut = parts::cut(&spec.network, 1);
         }
         let alternation = if cut.is_one() || epoch(&cut) >= lookahead * MIN_LOOKAHEADS {
-            let ways: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0, link.delay)).collect();
-            Alternation::longest(nodes, &ways, words)
+            let directed: Vec<_> = links.iter().map(|link| (link.from.0, link.to.0, link.delay)).collect();
+            Alternation::longest(nodes, &directed, notification_delay)
         } else {
             Alternation::together(nodes, lookahead)
         };

@@ -347,17 +347,17 @@ impl Host {
         self.nic.gate == Gate::Closed && self.endpoint.next_data() != Time::MAX
     }
 
-    /// The NIC, which is free, takes the endpoint's next packet; returns whether there was one. `WATCHED`:
+    /// The NIC, which is free, takes the endpoint's next packet; returns whether there was one. `INSTRUMENTED`:
     /// whether the host may be instrumented.
     #[inline(always)]
-    fn transmit<const WATCHED: bool>(
+    fn transmit<const INSTRUMENTED: bool>(
         &mut self,
         now: Time,
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) -> bool {
-        if WATCHED && self.instruments.is_some() {
-            return self.transmit_watched(now, packets, out);
+        if INSTRUMENTED && self.instruments.is_some() {
+            return self.transmit_instrumented(now, packets, out);
         }
         self.send_next(now, packets, out)
     }
@@ -378,13 +378,13 @@ impl Host {
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.
     #[cold]
-    fn transmit_watched(
+    fn transmit_instrumented(
         &mut self,
         now: Time,
         packets: &mut Packets,
         out: &mut impl Outbox<PacketId>,
     ) -> bool {
-        let mut instruments = self.instruments.take().expect("a watched host");
+        let mut instruments = self.instruments.take().expect("an instrumented host");
         if let Some(faults) = &instruments.faults {
             let port = PortId(self.nic.channel.id);
             let own = self.plan.network.links[port.index()].rate;

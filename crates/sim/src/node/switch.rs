@@ -82,7 +82,9 @@ impl<O: Outbox<PacketId>, const COMPLETIONS: bool> Sink<Channel> for ToEngine<'_
     }
 }
 
-impl Arrival for Arriving<PacketId> {
+// SAFETY: packed keys are integers, compared above the packet's number, and the one before all is 0 there.
+#[allow(unsafe_code, reason = "the order of packed keys is that of packets")]
+unsafe impl Arrival for Arriving<PacketId> {
     #[inline(always)]
     fn at(self, start: Time) -> Time {
         self.at(start)

@@ -524,10 +524,10 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
             (config.pacing, config.cut) = (pacing, draw.pick(&[0.15, 0.5]));
         }
         CongestionConfig::Bbr(config) => bbr(draw, config, base),
-        CongestionConfig::Custom(_) => unreachable!("a built-in name gives a built-in control"),
         CongestionConfig::FixedWindow(config) => {
             config.pacing_rate = draw.one_in(3).then(|| draw.rate().mul_f64(0.3));
         }
+        other => unreachable!("the worlds have draws for every built-in control, and none for {other:?}"),
     }
     let mut balance = BalanceConfig::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
     if let BalanceConfig::Unolb(config) = &mut balance {
@@ -713,9 +713,9 @@ pub const FEATURES: &[&str] = &[
     "two threads, cut between sites",
     "two threads, cut between pods",
     "all nodes run together",
-    "two sides run by turns",
-    "two sides on two threads",
-    "at rest before a look for the end",
+    "alternating windows",
+    "alternating windows on two threads",
+    "at rest before the end was looked for",
     "flows that waited for all of some others",
     "flows that waited in a queue",
     "flows that waited for a pause",
@@ -726,7 +726,7 @@ pub const FEATURES: &[&str] = &[
     "marked where departures are known on arrival",
     "coded flows that ended",
     "a last block with less data",
-    "blocks decoded in the place of a lost piece",
+    "blocks decoded in the place of a lost segment",
     "blocks that lost too much",
     "blocks asked for by a NACK",
     "trimmed packets of a coded flow",
@@ -786,7 +786,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     };
     let trim = |port: &PortConfig| match port.overflow {
         Overflow::Trim(trim) => Some(trim.victim),
-        Overflow::Drop => None,
+        _ => None,
     };
     let trimming = crossed.clone().filter(|(_, port)| port.trimmed_packets > 0);
     let trimmed_by = |victim| trimming.clone().any(|(link, _)| trim(config(link)) == Some(victim));
@@ -794,7 +794,7 @@ pub fn features(spec: &Spec, outcome: &Outcome) -> Vec<&'static str> {
     let coded = || flows.iter().filter(|flow| flow.sender.blocks > 0);
     let shape = |flow: &FlowOutcome| match &spec.scheme(flow.class).coding {
         CodingConfig::Mds(mds) => mds.shape().expect("the ranges hold"),
-        CodingConfig::None(_) => unreachable!("a flow with blocks is coded"),
+        other => unreachable!("a flow with blocks is coded, and not by {other:?}"),
     };
     // Parity of a lone last segment is shorter: by less than one packet's worth of each.
     let all_parity =

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::endpoint::{Endpoint, EndpointConfig};
-use crate::message::{Incoming, Poll};
+use crate::flow::message::{Incoming, Poll};
 use crate::wire::{Data, Fate, Feedback, Header};
 use crate::{FlowProfile, Profiles};
 use alloc::collections::BTreeSet;

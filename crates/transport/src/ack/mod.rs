@@ -35,6 +35,7 @@ pub struct Arrival {
 
 /// When the ACK of a packet leaves. The ACK before, if it is still held, never does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Release {
     /// As soon as the NIC takes it.
     Now,

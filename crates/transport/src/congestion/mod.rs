@@ -44,7 +44,7 @@ pub use pace::Pacing;
 pub use signals::{Threshold, ThresholdRule};
 pub use window::Cap;
 
-use crate::path::Path;
+use crate::flow::path::Path;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;

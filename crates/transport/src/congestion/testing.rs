@@ -1,7 +1,7 @@
 //! Helpers that the tests of all controls share: Uno's two paths and plain events.
 
 use super::{Ack, CongestionConfig, Start, Timeout, bbr, gemini, mprdma, unocc};
-use crate::path::{Class, Path};
+use crate::flow::path::{Class, Path};
 use crate::registry::ConfigError;
 use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
 

@@ -1,12 +1,12 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
+use super::timers::{Due, TimerKind};
 use super::{Endpoint, Event};
 use crate::coding::{Layout, Payload};
-use crate::message::Received;
+use crate::flow::message::Received;
 use crate::receiver::{self, Acks, Receiver};
 use crate::replies::Reply;
 use crate::table::Key;
-use crate::timers::{Due, TimerKind};
 use crate::wire;
 use alloc::boxed::Box;
 use farspan_units::{Bytes, FlowId, HostId, Time};

@@ -1,9 +1,9 @@
 //! A live sender in its endpoint: its timers, and its turn at the NIC.
 
-use crate::schedule::Schedule;
+use super::schedule::Schedule;
+use super::timers::{Armed, TimerKind, Timers};
 use crate::sender::Sender;
 use crate::table::{Key, OfFlow};
-use crate::timers::{Armed, TimerKind, Timers};
 use farspan_units::{FlowId, Time};
 
 /// A live sender and where it stands.

@@ -12,24 +12,27 @@
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
 mod arrivals;
+mod delivered;
 mod live;
+mod schedule;
+mod timers;
 
 use crate::coding::Decoded;
-use crate::delivered::Delivered;
-use crate::message::{Incoming, Message, Poll, Received};
-use crate::profile::Profiles;
+use crate::flow::message::{Incoming, Message, Poll, Received};
+use crate::flow::profile::Profiles;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
 use crate::replies::{Replies, Reply};
-use crate::schedule::Schedule;
 use crate::sender::{Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
-use crate::timers::{Due, TimerKind, Timers, UNARMED};
 use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use delivered::Delivered;
 use farspan_units::{Bytes, FlowId, HostId, Time};
 use live::Live;
+use schedule::Schedule;
+use timers::{Due, TimerKind, Timers, UNARMED};
 
 /// The inputs from which an endpoint is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,7 @@ use crate::balance::BalanceConfig;
 use crate::coding::Payload;
 use crate::coding::{self, CodingConfig};
 use crate::congestion::{CongestionConfig, testing};
-use crate::message::Transmit;
+use crate::flow::message::Transmit;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
 use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};

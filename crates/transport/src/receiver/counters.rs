@@ -1,7 +1,7 @@
 //! A receiver's counters, and its replies.
 
 use crate::balance::Entropy;
-use crate::counters::ReceiverCounters;
+use crate::flow::counters::ReceiverCounters;
 use crate::wire::{self, Echo, Fate, Feedback};
 use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Time};
 

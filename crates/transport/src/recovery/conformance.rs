@@ -6,7 +6,7 @@ use crate::coding::CodingConfig;
 use crate::congestion::CongestionConfig;
 use crate::congestion::fixed_window;
 use crate::congestion::testing::path;
-use crate::message::Message;
+use crate::flow::message::Message;
 use crate::sender::Sender;
 use crate::wire::{Echo, Fate, Feedback};
 use crate::{FlowProfile, Route, Scheme, WindowCheck};
@@ -145,7 +145,7 @@ impl Flow {
 }
 
 fn policies() -> impl Iterator<Item = RecoveryPolicy> {
-    NAMES.iter().map(|name| RecoveryPolicy::by_name(name).expect("a name of the registry"))
+    ALL.iter().map(|name| RecoveryPolicy::by_name(name).expect("a name of the registry"))
 }
 
 fn any_rto() -> impl Strategy<Value = Rto> {
@@ -168,8 +168,8 @@ fn any_channel() -> impl Strategy<Value = Channel> {
 
 #[test]
 fn every_name_is_that_of_its_policy() {
-    assert!(policies().map(RecoveryPolicy::name).eq(NAMES.iter().copied()));
-    assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
+    assert!(policies().map(RecoveryPolicy::name).eq(ALL.iter().copied()));
+    assert!(ENTRIES.iter().map(|entry| entry.name).eq(ALL.iter().copied()));
     assert_eq!(RecoveryPolicy::by_name("no such"), None);
 }
 

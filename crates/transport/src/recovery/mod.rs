@@ -30,6 +30,7 @@ use farspan_units::{Duration, Time};
 
 /// How the retransmission time-out is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Rto {
     /// Base RTT plus the largest wait in full buffers along the path.
     Path,
@@ -154,10 +155,13 @@ macro_rules! policies {
             )*
         }
 
-        /// The name of every policy, in the order of the registry.
-        pub const NAMES: &[&str] = &[$($(#[$meta])* $name),*];
+        /// The names of all policies, those that only tests use last.
+        const ALL: &[&str] = &[$($(#[$meta])* $name),*];
 
-        /// Every policy with a line about it.
+        /// The name of every policy that a scheme can have, in the order of the registry.
+        pub const NAMES: &[&str] = ALL.split_at(ALL.len() - ONLY_IN_TESTS).0;
+
+        /// Every policy with a line about it, those that only tests use last.
         pub const ENTRIES: &[Entry] =
             &[$($(#[$meta])* Entry { name: $name, summary: $summary, source: $source }),*];
 
@@ -234,6 +238,9 @@ macro_rules! policies {
         }
     };
 }
+
+/// How many of the registry's last policies only tests use.
+const ONLY_IN_TESTS: usize = cfg!(any(test, feature = "testing")) as usize;
 
 // The registry: variant, module, name, summary, source.
 policies! {

@@ -3,7 +3,7 @@
 use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
 use crate::congestion::{Congestion, Control};
-use crate::message::Transmit;
+use crate::flow::message::Transmit;
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId};
 

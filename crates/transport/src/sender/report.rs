@@ -2,7 +2,7 @@
 
 use super::{Sender, UNPACED};
 use crate::congestion::Congestion as _;
-use crate::counters::SenderCounters;
+use crate::flow::counters::SenderCounters;
 use crate::recovery::{LossCounters, PacketState};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 

@@ -31,7 +31,7 @@ impl Port {
     }
 
     /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what that was. Everything
-    /// due at or before `now` must have been done, and nothing may have been [forwarded](Self::forward). For ports of a
+    /// due at or before `now` must have been done, and nothing may have been forwarded. For ports of a
     /// [`PortModel::changeable`](super::PortModel::changeable).
     pub fn flush(
         &mut self,

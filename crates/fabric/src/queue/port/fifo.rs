@@ -5,13 +5,15 @@ use crate::packet::Packet;
 use farspan_units::{Duration, Time};
 
 impl Port {
-    /// [`Port::forward`] at a [FIFO](super::PortModel::is_fifo) port.
-    pub(crate) fn forward_in_turn(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
+    /// A packet arrives at a [FIFO](super::PortModel::is_fifo) port, where nothing overtakes: gives when its last bit leaves,
+    /// and the port is done with it. `None` if it must be [queued](Self::enqueue): something waits, there is no room, or it
+    /// would not leave before `horizon`, when the counters may be read.
+    pub(crate) fn forward(&mut self, now: Time, packet: &mut Packet, horizon: Time) -> Option<Time> {
         let at = self.forward_unmarked(now, packet, horizon);
         at.or_else(|| self.forward_slowly(now, packet, horizon))
     }
 
-    /// The fast path of [`Port::forward`] at a FIFO port: nothing marks the packet, and the queue was longer before. `None`:
+    /// The fast path of [`Self::forward`]: nothing marks the packet, and the queue was longer before. `None`:
     /// nothing has happened, and the [slow path](Self::forward_slowly) is wanted.
     #[inline(always)]
     pub(crate) fn forward_unmarked(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {

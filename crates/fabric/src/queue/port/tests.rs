@@ -233,7 +233,7 @@ proptest! {
                 let size = if control { 64 } else { 4160 };
                 let packet = Packet::new(FlowId(number), HostId(0), Bytes::new(size), 0, control, 0);
                 let id = packets.insert(packet);
-                match passes.then(|| port.forward(now, &mut packets[id], horizon)).flatten() {
+                match passes.then(|| port.bypass(now, &packets[id], horizon)).flatten() {
                     Some(at) => left.push((at, id)),
                     None if port.enqueue(now, id, &mut packets, Gate::Open) == Admission::Dropped => drop(packets.remove(id)),
                     None => {}

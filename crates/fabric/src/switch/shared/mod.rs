@@ -2,9 +2,9 @@
 //!
 //! Adding one: its file, and a line in the registry at the end of this module.
 
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod pause;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod pool;
 
 use crate::queue::port::Gate;
@@ -135,6 +135,6 @@ macro_rules! shared {
 
 // The registry: variant, configuration, name.
 shared! {
-    #[cfg(feature = "testing")] Pool, pool::PoolConfig, "pool";
-    #[cfg(feature = "testing")] Pause, pause::PauseConfig, "pause";
+    #[cfg(any(test, feature = "testing"))] Pool, pool::PoolConfig, "pool";
+    #[cfg(any(test, feature = "testing"))] Pause, pause::PauseConfig, "pause";
 }

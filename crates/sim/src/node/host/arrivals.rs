@@ -13,14 +13,14 @@ impl Host {
     #[inline(always)]
     pub(super) fn receive(&mut self, now: Time, id: PacketId, common: &mut Common) {
         if self.instruments.is_some() {
-            return self.receive_watched(now, id, common);
+            return self.receive_instrumented(now, id, common);
         }
         self.receive_one(now, id, common);
     }
 
     #[cold]
     #[inline(never)]
-    fn receive_watched(&mut self, now: Time, id: PacketId, common: &mut Common) {
+    fn receive_instrumented(&mut self, now: Time, id: PacketId, common: &mut Common) {
         let packet = common.packets[id];
         self.receive_one(now, id, common);
         if let Some((flows, endpoint)) = self.tracer() {

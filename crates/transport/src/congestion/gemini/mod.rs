@@ -14,7 +14,7 @@ use super::pace::{Pace, PaceParams};
 use super::signals::{DataWindow, Marks, Threshold};
 use super::window::{Bounds, LARGEST_CUT, Window, tcp_losses};
 use super::{Ack, Cap, Congestion, Decision, Pacing, Start};
-use crate::path::{Class, Path};
+use crate::flow::path::{Class, Path};
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, Duration, Time};

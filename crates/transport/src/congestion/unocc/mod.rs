@@ -20,7 +20,7 @@ use super::pace::{Pace, PaceParams};
 use super::signals::Marks;
 use super::window::{LARGEST_CUT, to_f64};
 use super::{Ack, Congestion, Decision, Nack, Sent, Start, Timeout};
-use crate::path::{Class, Path};
+use crate::flow::path::{Class, Path};
 use alloc::sync::Arc;
 use core::num::NonZeroU64;
 use farspan_units::{Bytes, Duration, Time};

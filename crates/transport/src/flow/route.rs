@@ -3,7 +3,7 @@
 use crate::balance::BalanceConfig;
 use crate::coding::{CodingConfig, Layout, Shape};
 use crate::congestion::CongestionParams;
-use crate::profile::FlowProfile;
+use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 use crate::{Path, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration};

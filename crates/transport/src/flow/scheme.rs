@@ -3,7 +3,7 @@
 use crate::balance::BalanceConfig;
 use crate::coding::CodingConfig;
 use crate::congestion::CongestionConfig;
-use crate::profile::FlowProfile;
+use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 
 /// When the window lets a packet go.
