@@ -46,7 +46,7 @@ pub use farspan_sim::{EngineKind, Progress};
 pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;
-pub use resolve::Resolved;
+pub use resolve::{Resolved, file_digest};
 pub use results::{Results, SaveError, Traces, clear, run, write};
 pub use text::schema::schema;
 

@@ -14,6 +14,8 @@ use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
 
+pub use files::digest as file_digest;
+
 /// A scenario in which every key that applies has a value.
 #[derive(Clone, Debug)]
 pub struct Resolved {

@@ -1,0 +1,15 @@
+//! Many runs: grids, lists and random draws, a store that knows what is done, one data set over all.
+//!
+//! Stages of a sweep: [`Sweep`] (a file, expanded into [`Point`]s, each resolved) -> [`execute`] (what the [`Store`] does
+//! not hold is run, each point in a process of its own) -> [`write_data_set`] (`runs.parquet`, a row a run).
+#![forbid(unsafe_code)]
+
+mod execute;
+mod point;
+mod program;
+mod store;
+
+pub use execute::{Finished, Options, Progress, SweepError, Watch, execute};
+pub use point::Point;
+pub use program::{Program, ProgramError, arguments};
+pub use store::{Store, StoreError};
