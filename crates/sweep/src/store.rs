@@ -120,7 +120,12 @@ impl Store {
     /// The document of a run that is there whole.
     #[must_use]
     pub fn finished(&self, resolved: &Resolved) -> Option<Value> {
-        document(&self.folder_of(resolved))
+        self.read(&self.name_of(resolved))
+    }
+
+    /// The document of the run of this name, if it is there whole.
+    pub(crate) fn read(&self, name: &str) -> Option<Value> {
+        document(&self.root.join(name))
     }
 
     /// A new folder for a run under way.
@@ -135,9 +140,25 @@ impl Store {
     pub(crate) fn keep(&self, under_way: &Path, name: &str) -> Result<Option<Value>, StoreError> {
         let Some(document) = document(under_way) else { return Ok(None) };
         let folder = self.root.join(name);
-        let kept = remove(&folder).and_then(|()| fs::rename(under_way, &folder));
+        let old = self.root.join(UNDER_WAY).join(format!("{name}.old"));
+        let aside = match fs::rename(&folder, &old) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        };
+        let kept = aside.and_then(|()| fs::rename(under_way, &folder)).and_then(|()| remove(&old));
         kept.map_err(|source| StoreError::Io { path: folder, source })?;
         Ok(Some(document))
+    }
+
+    /// Removes what a failed run has written.
+    ///
+    /// # Errors
+    /// If there is no room for another run either.
+    pub(crate) fn discard(&self, under_way: &Path) -> Result<(), StoreError> {
+        let probe = self.root.join(UNDER_WAY).join("room");
+        let room = fs::write(&probe, [1; ROOM]).and_then(|()| fs::remove_file(&probe));
+        let removed = remove(under_way);
+        room.and(removed).map_err(|source| StoreError::Io { path: self.root.clone(), source })
     }
 
     /// Removes what runs under way have written.
@@ -146,6 +167,9 @@ impl Store {
         remove(&folder).map_err(|source| StoreError::Io { path: folder, source })
     }
 }
+
+/// Bytes without which no run can be written.
+const ROOM: usize = 1 << 16;
 
 /// How often a folder is removed anew: a worker that has just lost its parent may put one more file into it.
 const ATTEMPTS: u32 = 100;
@@ -180,4 +204,92 @@ const LONGEST: usize = 60;
 fn plain(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._+".contains(c) { c } else { '-' };
     name.chars().take(LONGEST).map(plain).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_scenario::Request;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("farspan-store-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn program(id: &str) -> Program {
+        Program { words: vec!["farspan".into()], id: id.to_owned() }
+    }
+
+    fn resolved(request: &Request) -> Resolved {
+        request.resolve().unwrap()
+    }
+
+    fn incast() -> Request {
+        Request { seed: Some(3), ..Request::new("uno/incast-mixed") }
+    }
+
+    #[test]
+    fn a_folder_of_someone_else_is_left_alone() {
+        let folder = Folder::new("foreign");
+        fs::write(folder.0.join("thesis.tex"), "").unwrap();
+        let error = Store::open(&folder.0, &program("a")).unwrap_err();
+        assert!(error.is_bad_input() && error.to_string().contains("thesis.tex"), "{error}");
+        assert_eq!(fs::read_dir(&folder.0).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn one_command_at_a_time_writes() {
+        let folder = Folder::new("locked");
+        let first = Store::open(&folder.0, &program("a")).unwrap();
+        let error = Store::open(&folder.0, &program("a")).unwrap_err();
+        assert!(matches!(error, StoreError::Locked { .. }) && !error.is_bad_input());
+        drop(first);
+        Store::open(&folder.0, &program("a")).unwrap();
+    }
+
+    #[test]
+    fn a_name_is_what_the_run_is() {
+        let folder = Folder::new("name");
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        let name = store.name_of(&resolved(&incast()));
+        assert!(name.starts_with("uno-incast-mixed-uno-paper-s3-"), "{name}");
+        assert_eq!(name, store.name_of(&resolved(&incast())));
+        let set = vec!["topology.k=4".to_owned()];
+        assert_ne!(name, store.name_of(&resolved(&Request { set, ..incast() })));
+        let scheme = Some("unocc+plb+mds(8,2)".to_owned());
+        let odd = store.name_of(&resolved(&Request { scheme, ..incast() }));
+        assert!(odd.contains("-unocc+plb+mds-8-2--paper-s3-"), "{odd}");
+        drop(store);
+        assert_ne!(name, Store::open(&folder.0, &program("b")).unwrap().name_of(&resolved(&incast())));
+    }
+
+    #[test]
+    fn only_a_whole_run_is_finished() {
+        let folder = Folder::new("whole");
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        let run = resolved(&incast());
+        let name = store.name_of(&run);
+        for (summary, whole) in [("{\"partial\": true}", false), ("{", false), ("{\"partial\": false}", true)] {
+            let under_way = store.begin(&name).unwrap();
+            fs::write(under_way.join("summary.json"), summary).unwrap();
+            assert!(store.finished(&run).is_none());
+            assert_eq!(store.keep(&under_way, &name).unwrap().is_some(), whole);
+        }
+        assert!(store.finished(&run).is_some());
+        store.begin("another").unwrap();
+        drop(store);
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        assert!(store.finished(&run).is_some() && !folder.0.join(UNDER_WAY).exists());
+    }
 }
