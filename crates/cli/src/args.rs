@@ -1,6 +1,7 @@
 //! The arguments.
 
 use crate::runner::engine;
+use crate::reproduce::ReproduceArgs;
 use crate::sweep::SweepArgs;
 use clap::{Args, Parser, Subcommand};
 use farspan_scenario::import::cm::TimeUnit;
@@ -36,6 +37,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Make an HTML page of results
     Report(ReportArgs),
+    /// Run what figures of papers need, and say of each claim whether it holds
+    Reproduce(ReproduceArgs),
     /// Run a grid of scenarios, schemes, profiles and seeds; what is there is not run again
     Sweep(SweepArgs),
     /// Turn another tool's workload into a flow list, or its topology into a topology file
@@ -48,12 +51,12 @@ pub enum Command {
 }
 
 /// Commands that later releases bring.
-const PLANNED: &[&str] = &["reproduce", "keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
+const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
     let available =
-        ["demo", "run", "list", "check", "new", "schema", "compare", "report", "sweep", "import", "bench"];
+        ["demo", "run", "list", "check", "new", "schema", "compare", "report", "reproduce", "sweep", "import", "bench"];
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 

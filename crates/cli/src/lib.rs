@@ -38,6 +38,7 @@ mod new;
 mod output;
 mod progress;
 mod report;
+mod reproduce;
 mod run;
 pub mod runner;
 mod schema;
@@ -45,6 +46,7 @@ mod sweep;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
+pub use list::items;
 use farspan_scenario::ScenarioError;
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -57,6 +59,8 @@ enum Failure {
     BadInput(String),
     /// Failed while running: 1.
     Failed(String),
+    /// A claim that the ledger holds no longer does: 3.
+    Unheld(String),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
     /// An invariant does not hold: 101, the code of panics.
@@ -109,6 +113,7 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<
         Ok(()) => return 0,
         Err(Failure::Failed(message)) => (message, 1),
         Err(Failure::BadInput(message)) => (message, 2),
+        Err(Failure::Unheld(message)) => (message, 3),
         Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
         Err(Failure::Bug(bug)) => (bug.to_string(), 101),
     };
@@ -132,6 +137,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         },
         Command::Compare(compare) => compare::compare(&compare),
         Command::Report(report) => report::report(&report),
+        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
         Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
         Command::Import(import) => import::import(&import),
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),

@@ -51,7 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             output::text(&table(summary));
         }
     }
-    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty()) {
+    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty() && !args.end_with_stdin) {
         report::beside(out)?;
     }
     let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
