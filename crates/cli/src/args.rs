@@ -1,7 +1,7 @@
 //! The arguments.
 
-use crate::runner::engine;
 use crate::reproduce::ReproduceArgs;
+use crate::runner::engine;
 use crate::sweep::SweepArgs;
 use clap::{Args, Parser, Subcommand};
 use farspan_scenario::import::cm::TimeUnit;
@@ -55,8 +55,20 @@ const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "emu", "kernel", "
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
-    let available =
-        ["demo", "run", "list", "check", "new", "schema", "compare", "report", "reproduce", "sweep", "import", "bench"];
+    let available = [
+        "demo",
+        "run",
+        "list",
+        "check",
+        "new",
+        "schema",
+        "compare",
+        "report",
+        "reproduce",
+        "sweep",
+        "import",
+        "bench",
+    ];
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 

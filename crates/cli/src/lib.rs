@@ -46,8 +46,8 @@ mod sweep;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
-pub use list::items;
 use farspan_scenario::ScenarioError;
+pub use list::items;
 use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
@@ -65,6 +65,18 @@ enum Failure {
     Interrupted,
     /// An invariant does not hold: 101, the code of panics.
     Bug(bug::Bug),
+}
+
+impl Failure {
+    fn message_and_code(self) -> (String, u8) {
+        match self {
+            Self::Failed(message) => (message, 1),
+            Self::BadInput(message) => (message, 2),
+            Self::Unheld(message) => (message, 3),
+            Self::Interrupted => ("interrupted; what was written is marked partial".to_owned(), 130),
+            Self::Bug(bug) => (bug.to_string(), 101),
+        }
+    }
 }
 
 impl From<ScenarioError> for Failure {
@@ -111,11 +123,7 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<
     };
     let (message, code) = match result {
         Ok(()) => return 0,
-        Err(Failure::Failed(message)) => (message, 1),
-        Err(Failure::BadInput(message)) => (message, 2),
-        Err(Failure::Unheld(message)) => (message, 3),
-        Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
-        Err(Failure::Bug(bug)) => (bug.to_string(), 101),
+        Err(failure) => failure.message_and_code(),
     };
     // The exit code is returned even if the message cannot be written.
     let _ = writeln!(std::io::stderr(), "farspan: {message}");

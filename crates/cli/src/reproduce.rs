@@ -50,7 +50,10 @@ pub struct ReproduceArgs {
 
 fn size(text: &str) -> Result<Size, String> {
     let names = Size::ALL.map(Size::name);
-    Size::ALL.into_iter().find(|size| size.name() == text).ok_or_else(|| unknown_name("size", text, &names, &[]))
+    Size::ALL
+        .into_iter()
+        .find(|size| size.name() == text)
+        .ok_or_else(|| unknown_name("size", text, &names, &[]))
 }
 
 impl From<SelectionError> for Failure {
@@ -69,11 +72,15 @@ impl From<FigureError> for Failure {
 pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     if let Some(docs) = &args.pages {
         let checkout = Checkout::open(docs)?;
-        output::json(&Value::Object(checkout.pages(&figures()?).map(|(path, text)| (path, text.into())).collect()));
+        output::json(&Value::Object(
+            checkout.pages(&figures()?).map(|(path, text)| (path, text.into())).collect(),
+        ));
         return Ok(());
     }
     if args.accept.is_some() && args.size == Size::Smoke {
-        return Err(Failure::BadInput("--accept: smoke size has no verdicts: give --size small or full".to_owned()));
+        return Err(Failure::BadInput(
+            "--accept: smoke size has no verdicts: give --size small or full".to_owned(),
+        ));
     }
     let checkout = args.accept.as_deref().map(Checkout::open).transpose()?;
     let chosen = args.figure.as_deref().map_or_else(|| Ok(figures()?), select)?;
@@ -85,16 +92,18 @@ pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failur
     show(args, &finished, seconds);
     if let Some(error) = finished.iter().find_map(|done| done.error.as_ref()) {
         let failed: usize = finished.iter().map(|done| done.failed).sum();
-        return Err(Failure::Failed(format!("{failed} runs failed, and count for nothing; the first one: {error}")));
+        return Err(Failure::Failed(format!(
+            "{failed} runs failed, and count for nothing; the first one: {error}"
+        )));
     }
     match checkout {
         Some(checkout) => checkout.accept(records),
-        None => hold(&records),
+        None => hold(&Ledger::committed(), &records),
     }
 }
 
-/// What came of a figure.
-struct Done {
+/// The results of a figure.
+struct Reproduced {
     record: Record,
     wall_time_s: f64,
     failed: usize,
@@ -102,11 +111,17 @@ struct Done {
 }
 
 /// Runs all figures as one sweep: what several need runs once.
-fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<Vec<Done>, Failure> {
+fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<Vec<Reproduced>, Failure> {
     let plans: Vec<Vec<Run>> = chosen.iter().map(|figure| figure.plan(args.size)).collect();
     let mut points = Vec::new();
-    for (figure, run) in chosen.iter().zip(&plans).flat_map(|(figure, runs)| runs.iter().map(move |run| (figure, run))) {
-        let parameters = [("figure", &figure.name), ("case", &figure.cases[run.case].name), ("arm", &figure.arms[run.arm].name)];
+    for (figure, run) in
+        chosen.iter().zip(&plans).flat_map(|(figure, runs)| runs.iter().map(move |run| (figure, run)))
+    {
+        let parameters = [
+            ("figure", &figure.name),
+            ("case", &figure.cases[run.case].name),
+            ("arm", &figure.arms[run.arm].name),
+        ];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.clone().into())).to_vec();
         points.push(Point::new(run.request.clone(), parameters)?);
     }
@@ -131,13 +146,13 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
 }
 
 /// Evaluates a figure, whose runs are the points from `first` on.
-fn done(figure: &Figure, size: Size, plan: &[Run], first: usize, finished: &[Finished]) -> Done {
+fn done(figure: &Figure, size: Size, plan: &[Run], first: usize, finished: &[Finished]) -> Reproduced {
     let own = || finished.iter().filter_map(|f| Some((plan.get(f.point.checked_sub(first)?)?, &f.result)));
     let documents: Vec<(&Run, &Value)> =
         own().filter_map(|(run, result)| Some((run, result.as_ref().ok()?))).collect();
     let wall_time = |document: &Value| document["wall_time_s"].as_f64().unwrap_or_default();
     let errors = || own().filter_map(|(_, result)| result.as_ref().err());
-    Done {
+    Reproduced {
         record: figure.evaluate(size, &documents),
         wall_time_s: documents.iter().map(|(_, document)| wall_time(document)).sum(),
         failed: errors().count(),
@@ -156,7 +171,7 @@ fn keep_pages(out: &Path, chosen: &[Figure], records: &[Record]) -> Result<(), F
     Ok(())
 }
 
-fn show(args: &ReproduceArgs, finished: &[Done], seconds: f64) {
+fn show(args: &ReproduceArgs, finished: &[Reproduced], seconds: f64) {
     if args.json {
         let mut documents: Vec<Value> = finished.iter().map(document).collect();
         match documents.len() {
@@ -170,10 +185,15 @@ fn show(args: &ReproduceArgs, finished: &[Done], seconds: f64) {
     let count = |verdict: Verdict| all.clone().filter(|claim| claim.verdict == verdict).count();
     let counts: Vec<String> =
         Verdict::ALL.into_iter().map(|verdict| format!("{} {}", count(verdict), verdict.name())).collect();
-    output::text(&format!("{}\n{}; pages and plots in {}\n", tables.join("\n"), counts.join(", "), args.out.display()));
+    output::text(&format!(
+        "{}\n{}; pages and plots in {}\n",
+        tables.join("\n"),
+        counts.join(", "),
+        args.out.display()
+    ));
 }
 
-fn document(done: &Done) -> Value {
+fn document(done: &Reproduced) -> Value {
     let mut document = json!(done.record);
     // The time that its runs took, one after another.
     document["wall_time_s"] = done.wall_time_s.into();
@@ -186,14 +206,19 @@ fn table(record: &Record) -> String {
     for claim in &record.claims {
         let paper = claim.paper_plot.or(claim.paper_text);
         let interval = format!("{} to {}", number(claim.ci_low), number(claim.ci_high));
-        table.row([claim.id.as_str(), &number(paper), &number(claim.measured), &interval, claim.verdict.name()]);
+        table.row([
+            claim.id.as_str(),
+            &number(paper),
+            &number(claim.measured),
+            &interval,
+            claim.verdict.name(),
+        ]);
     }
     format!("{}, size {}\n\n{}", record.figure, record.size.name(), table.render(&[]))
 }
 
-/// Whether what the committed ledger holds still does.
-fn hold(records: &[Record]) -> Result<(), Failure> {
-    let ledger = Ledger::committed();
+/// Whether what the ledger holds still does.
+fn hold(ledger: &Ledger, records: &[Record]) -> Result<(), Failure> {
     let lost: Vec<String> =
         records.iter().flat_map(|record| ledger.regressions(record)).map(|lost| lost.to_string()).collect();
     if lost.is_empty() {
@@ -245,12 +270,55 @@ impl Checkout {
         }
         let ledger = ("docs/ledger.json".to_owned(), self.ledger.to_json());
         for (path, text) in self.pages(&figures).chain([ledger]) {
-            let path = path.strip_prefix("docs/").map_or_else(|| self.docs.join("..").join(&path), |name| self.docs.join(name));
+            let path = path
+                .strip_prefix("docs/")
+                .map_or_else(|| self.docs.join("..").join(&path), |name| self.docs.join(name));
             if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder).map_err(|error| Failure::Failed(format!("{}: {error}", folder.display())))?;
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| Failure::Failed(format!("{}: {error}", folder.display())))?;
             }
             write(&path, &text)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A figure with one claim, and its record from documents in which the rival takes so many times as long.
+    fn record(factor: f64) -> Record {
+        let text = r#"
+            title = "A figure"
+            place = "Section 1"
+            scenario = "uno/incast-mixed"
+            size = { smoke = { seeds = "1" }, small = { seeds = "1..6" }, full = { seeds = "1..6" } }
+            arm = [{ name = "uno" }, { name = "gemini" }]
+            measure = [{ name = "mean", path = "fct.all.mean_us" }]
+            [[claim]]
+            id = "mean"
+            text = "mean"
+            measure = "mean"
+            of = ["gemini"]
+            over = "uno"
+            rule = "order"
+        "#;
+        let figure = Figure::parse("x/fig1", text, "").unwrap();
+        let plan = figure.plan(Size::Small);
+        let mean = |arm: usize| if arm == 0 { 1.0 } else { factor };
+        let documents: Vec<Value> =
+            plan.iter().map(|run| json!({"fct": {"all": {"mean_us": mean(run.arm)}}})).collect();
+        figure.evaluate(Size::Small, &plan.iter().zip(&documents).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_claim_that_holds_no_longer_ends_with_3() {
+        let mut ledger = Ledger::default();
+        ledger.accept(record(2.0), &["x/fig1"]);
+        assert!(hold(&ledger, &[record(3.0)]).is_ok());
+        let failure = hold(&ledger, &[record(0.5)]).unwrap_err();
+        let (message, code) = failure.message_and_code();
+        assert!(code == 3 && message.contains("x-fig1-mean: differs, and holds in the ledger"), "{message}");
     }
 }

@@ -12,9 +12,9 @@ pub struct FigureError {
     pub line: usize,
     /// Column, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// The mistake.
     pub problem: String,
-    /// What to do.
+    /// Its cure.
     pub cure: String,
 }
 

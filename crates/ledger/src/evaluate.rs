@@ -29,7 +29,7 @@ impl Reading {
 type Readings = BTreeMap<u64, Reading>;
 
 impl Unit {
-    /// What a number of the document is multiplied by: it has microseconds, bytes and shares.
+    /// The factor from the document's microseconds, bytes and shares.
     pub(crate) const fn scale(self) -> f64 {
         match self {
             Self::Number | Self::Us => 1.0,

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod check;
 mod error;
 mod evaluate;
 mod figure;

@@ -1,4 +1,4 @@
-//! What `farspan reproduce` says of a figure, and the ledger of all of them.
+//! The results of a figure as `farspan reproduce` gives them, and the ledger of all figures.
 
 use crate::figure::{Figure, Size};
 use crate::verdict::Verdict;
@@ -52,7 +52,7 @@ pub struct Outcome {
     pub high: Option<f64>,
     /// The verdict.
     pub verdict: Verdict,
-    /// What a reader should know.
+    /// A note for the reader.
     pub note: String,
 }
 

@@ -50,7 +50,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// What a claim says of a number.
+/// The rule by which a claim is judged.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Rule {
     /// A ratio of this printed factor, other than 1.

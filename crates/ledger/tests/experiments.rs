@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use farspan_ledger::{Figure, Interval, Ledger, Rule, SEEDS_FOR_A_VERDICT, Size, Verdict, figures};
+use farspan_scenario::{EngineKind, World};
 use std::collections::BTreeSet;
 
 #[test]
@@ -15,6 +16,25 @@ fn every_run_of_every_size_is_a_scenario() {
                 let one = farspan_scenario::Request { seed: Some(1), ..run.request.clone() };
                 if known.insert(format!("{one:?}")) {
                     one.resolve().unwrap_or_else(|error| panic!("{} {}: {error}", figure.name, size.name()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_measure_stands_in_the_documents_of_its_figure() {
+    for figure in figures().unwrap() {
+        let plan = figure.plan(Size::Smoke);
+        let mut cases = BTreeSet::new();
+        for run in plan.iter().filter(|run| cases.insert(run.case)) {
+            let resolved = run.request.resolve().unwrap();
+            let world = World::build(&resolved).unwrap();
+            let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+            let document = serde_json::to_value(&results.summary).unwrap();
+            for measure in &figure.measures {
+                for path in std::iter::once(&measure.path).chain(&measure.per) {
+                    assert!(document.pointer(path).is_some(), "{}: {path}", figure.name);
                 }
             }
         }
