@@ -344,7 +344,9 @@ mod tests {
         for (seeds, count) in [("\"1,2,5\"", 3), ("[1, 2, 5]", 3), ("7", 1)] {
             assert_eq!(sweep(&format!("{HEAD}seeds = {seeds}\n")).unwrap().points.len(), count, "{seeds}");
         }
-        assert!(said(&format!("{HEAD}seeds = \"1..x\"\n")).starts_with("s.toml:2:9: seeds: \"x\" is not a whole"));
+        assert!(
+            said(&format!("{HEAD}seeds = \"1..x\"\n")).starts_with("s.toml:2:9: seeds: \"x\" is not a whole")
+        );
     }
 
     #[test]
@@ -383,20 +385,48 @@ mod tests {
             ("schemes = 'uno'\n", "s.toml:2:1: schemes: unknown key", "did you mean \"scheme\"?"),
             ("scheme = ['uno', 'unoo']\n", "s.toml:2:18: ", "did you mean \"uno\"?"),
             ("scheme = 3\n", "s.toml:2:10: scheme: 3 does not fit here", "a name in quotes"),
-            ("[grid]\n\"topology.kk\" = [4]\n", "s.toml:3:18: topology.kk: unknown key", "did you mean \"k\"?"),
+            (
+                "[grid]\n\"topology.kk\" = [4]\n",
+                "s.toml:3:18: topology.kk: unknown key",
+                "did you mean \"k\"?",
+            ),
             ("[grid]\n\"topology.k\" = [4, 7]\n", "s.toml:3:19: topology.k: ", "even"),
-            ("[grid]\n\"topology.k\" = [4, 4]\n", "s.toml:3:19: grid.topology.k[1]: 4 is given twice", "once"),
-            ("[grid]\n\"topology.k\" = []\n", "s.toml:3:16: grid.topology.k: an axis without values", "at least one"),
+            (
+                "[grid]\n\"topology.k\" = [4, 4]\n",
+                "s.toml:3:19: grid.topology.k[1]: 4 is given twice",
+                "once",
+            ),
+            (
+                "[grid]\n\"topology.k\" = []\n",
+                "s.toml:3:16: grid.topology.k: an axis without values",
+                "at least one",
+            ),
             ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
             ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:2: draw: missing", "count = 100"),
             ("[draw]\ncount = -1\n", "s.toml:3:9: draw.count: -1", "not negative"),
             ("[draw]\ncount = 1\n\"topology.k\" = 4\n", "s.toml:4:16: draw.topology.k: 4", "a range"),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 1 }\n", "s.toml:4:9: draw.a.b: missing", "to ="),
-            ("[draw]\ncount = 1\n\"a.b\" = { from = 2, to = 1 }\n", "s.toml:4:9: draw.a.b: nothing lies", "smaller"),
-            ("[draw]\ncount = 1\n\"a.b\" = { from = '1ms', to = '1MiB' }\n", "s.toml:4:9: draw.a.b: from", "one kind"),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = 2, to = 1 }\n",
+                "s.toml:4:9: draw.a.b: nothing lies",
+                "smaller",
+            ),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = '1ms', to = '1MiB' }\n",
+                "s.toml:4:9: draw.a.b: from",
+                "one kind",
+            ),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 0, to = 1, log = true }\n", "s.toml:4:9: ", "above zero"),
-            ("[draw]\ncount = 1\n\"a.b\" = { from = 1, too = 2 }\n", "s.toml:4:9: draw.a.b: unknown key", "\"to\""),
-            ("[draw]\ncount = 1000000\n\"stop.time\" = { from = '1s', to = '2s' }\n", "s.toml:1:1: more than", "several"),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = 1, too = 2 }\n",
+                "s.toml:4:9: draw.a.b: unknown key",
+                "\"to\"",
+            ),
+            (
+                "[draw]\ncount = 1000000\n\"stop.time\" = { from = '1s', to = '2s' }\n",
+                "s.toml:1:1: more than",
+                "several",
+            ),
         ] {
             let error = said(&format!("{HEAD}{text}"));
             assert!(error.starts_with(place) && error.contains(cure), "{text}: {error}");

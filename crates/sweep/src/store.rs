@@ -280,7 +280,8 @@ mod tests {
         let store = Store::open(&folder.0, &program("a")).unwrap();
         let run = resolved(&incast());
         let name = store.name_of(&run);
-        for (summary, whole) in [("{\"partial\": true}", false), ("{", false), ("{\"partial\": false}", true)] {
+        for (summary, whole) in [("{\"partial\": true}", false), ("{", false), ("{\"partial\": false}", true)]
+        {
             let under_way = store.begin(&name).unwrap();
             fs::write(under_way.join("summary.json"), summary).unwrap();
             assert!(store.finished(&run).is_none());
