@@ -64,7 +64,7 @@ pub fn rows(points: &[Point], store: &Store, finished: &[Finished]) -> Vec<Row> 
 
 fn row(point: &Point, store: &Store, result: Option<&Result<Value, String>>) -> Row {
     let resolved = &point.resolved;
-    let run = store.name_of(resolved);
+    let run = store.name_of_point(point);
     let (status, error, document) = match result {
         None => (Status::NotRun, None, None),
         Some(Err(error)) => (Status::Failed, Some(error.as_str()), None),

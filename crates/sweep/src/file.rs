@@ -55,15 +55,28 @@ impl Sweep {
         }
         let (mut points, mut repeated) = (Vec::new(), 0);
         let mut known = BTreeSet::new();
+        let mut last: Option<Point> = None;
         for index in 0..count.unwrap_or(0) {
-            let point = file.point(&chosen(&axes, index))?;
-            match known.insert(point.resolved.to_toml()) {
-                true => points.push(point),
+            let settings = chosen(&axes, index);
+            let point = match last.as_ref().and_then(|last| another_seed(last, &axes, &settings, index)) {
+                Some(point) => point,
+                None => file.point(&settings)?,
+            };
+            match known.insert(point.identity()) {
+                true => points.push(point.clone()),
                 false => repeated += 1,
             }
+            last = Some(point);
         }
         Ok(Self { points, repeated, text: text.to_owned() })
     }
+}
+
+/// The point `index`, if it differs from the one before in the seed alone: seeds vary fastest.
+fn another_seed(last: &Point, axes: &[Axis], settings: &[&Setting], index: usize) -> Option<Point> {
+    let seeds = axes.last()?.values.len();
+    let setting = settings.last().filter(|setting| setting.target == Target::Seed && index % seeds > 0)?;
+    Some(last.with_seed(u64::try_from(setting.value.as_integer()?).ok()?))
 }
 
 /// The values of point `index`: the last axis varies fastest.
@@ -386,11 +399,15 @@ mod tests {
             ("scheme = ['uno', 'unoo']\n", "s.toml:2:18: ", "did you mean \"uno\"?"),
             ("scheme = 3\n", "s.toml:2:10: scheme: 3 does not fit here", "a name in quotes"),
             (
-                "[grid]\n\"topology.kk\" = [4]\n",
-                "s.toml:3:18: topology.kk: unknown key",
-                "did you mean \"k\"?",
+                "[grid]\n\"topology.bufer\" = [4]\n",
+                "s.toml:3:21: topology.bufer: unknown key",
+                "did you mean \"buffer\"?",
             ),
-            ("[grid]\n\"topology.k\" = [4, 7]\n", "s.toml:3:19: topology.k: ", "even"),
+            (
+                "[grid]\n\"topology.link_rate\" = ['1Gbps', '5 parsecs']\n",
+                "s.toml:3:34: topology.link_rate: ",
+                "Gbps",
+            ),
             (
                 "[grid]\n\"topology.k\" = [4, 4]\n",
                 "s.toml:3:19: grid.topology.k[1]: 4 is given twice",
