@@ -64,7 +64,7 @@ pub fn rows(points: &[Point], store: &Store, finished: &[Finished]) -> Vec<Row> 
 
 fn row(point: &Point, store: &Store, result: Option<&Result<Value, String>>) -> Row {
     let resolved = &point.resolved;
-    let run = store.name_of(resolved);
+    let run = store.name_of_point(point);
     let (status, error, document) = match result {
         None => (Status::NotRun, None, None),
         Some(Err(error)) => (Status::Failed, Some(error.as_str()), None),
@@ -214,8 +214,14 @@ mod tests {
         });
         document.as_object().unwrap().iter().for_each(|(name, value)| flatten(name, value, &mut columns));
         let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-        let expected =
-            ["collectives_0_mean_us", "digest", "fct_all_p999_us", "fct_all_p99_us", "fct_intra", "transient"];
+        let expected = [
+            "collectives_0_mean_us",
+            "digest",
+            "fct_all_p999_us",
+            "fct_all_p99_us",
+            "fct_intra",
+            "transient",
+        ];
         assert_eq!(names, expected);
     }
 
@@ -226,13 +232,18 @@ mod tests {
             row(json!({"n": null, "x": 0.5, "t": 3, "fct_intra_p50": null})),
         ];
         let columns = columns(&rows);
-        let of = |name: &str| columns.iter().find(|column| column.name == name).map(|column| column.values.clone());
+        let of = |name: &str| {
+            columns.iter().find(|column| column.name == name).map(|column| column.values.clone())
+        };
         assert_eq!(of("n"), Some(DynamicValues::Whole(vec![Some(1), None])));
         assert_eq!(of("x"), Some(DynamicValues::Real(vec![Some(1.0), Some(0.5)])));
         assert_eq!(of("t"), Some(DynamicValues::Text(vec![Some("a".to_owned()), Some("3".to_owned())])));
         assert_eq!(of("f"), Some(DynamicValues::Flag(vec![Some(true), None])));
         assert_eq!(of("error"), Some(DynamicValues::Text(vec![None, None])));
-        assert_eq!((of("fct_intra"), of("fct_intra_p50")), (None, Some(DynamicValues::Real(vec![None, None]))));
+        assert_eq!(
+            (of("fct_intra"), of("fct_intra_p50")),
+            (None, Some(DynamicValues::Real(vec![None, None])))
+        );
     }
 
     #[test]

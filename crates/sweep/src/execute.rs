@@ -3,8 +3,7 @@
 use crate::point::Point;
 use crate::pool::Pool;
 use crate::store::{Store, StoreError};
-use farspan_scenario::model::Scheme;
-use farspan_scenario::{Resolved, World};
+use farspan_scenario::{Request, World};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -151,7 +150,7 @@ fn tasks_of<'a>(points: &'a [Point], store: &Store) -> Vec<Task<'a>> {
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut tasks: Vec<Task<'a>> = Vec::new();
     for (index, point) in points.iter().enumerate() {
-        let name = store.name_of(&point.resolved);
+        let name = store.name_of_point(point);
         let place = *places.entry(name.clone()).or_insert(tasks.len());
         match tasks.get_mut(place) {
             Some(task) => task.points.push(index),
@@ -164,7 +163,7 @@ fn tasks_of<'a>(points: &'a [Point], store: &Store) -> Vec<Task<'a>> {
 /// Estimates each run, and puts the longest first. A point that cannot be built costs nothing: its run says why.
 fn estimate(tasks: &mut [Task<'_>], pool: &Pool, watch: &dyn Watch) {
     let mut kinds: BTreeMap<String, (usize, u64)> = BTreeMap::new();
-    let keys: Vec<String> = tasks.iter().map(|task| apart_from_draws(&task.point.resolved)).collect();
+    let keys: Vec<String> = tasks.iter().map(|task| apart_from_draws(&task.point.request)).collect();
     for (index, key) in keys.iter().enumerate() {
         kinds.entry(key.clone()).or_insert((index, 0));
     }
@@ -185,11 +184,9 @@ fn estimate(tasks: &mut [Task<'_>], pool: &Pool, watch: &dyn Watch) {
     tasks.sort_by_key(|task| Reverse(task.hops));
 }
 
-/// A scenario without its seed and scheme, on which the estimate hardly depends.
-fn apart_from_draws(resolved: &Resolved) -> String {
-    let mut scenario = resolved.scenario().clone();
-    (scenario.seed, scenario.scheme) = (None, Scheme::default());
-    toml::to_string(&scenario).unwrap_or_default()
+/// A request without its seed and scheme, on which the estimate hardly depends.
+fn apart_from_draws(request: &Request) -> String {
+    format!("{:?}", (&request.scenario, &request.profile, &request.set))
 }
 
 /// How a run ended.

@@ -55,15 +55,28 @@ impl Sweep {
         }
         let (mut points, mut repeated) = (Vec::new(), 0);
         let mut known = BTreeSet::new();
+        let mut last: Option<Point> = None;
         for index in 0..count.unwrap_or(0) {
-            let point = file.point(&chosen(&axes, index))?;
-            match known.insert(point.resolved.to_toml()) {
-                true => points.push(point),
+            let settings = chosen(&axes, index);
+            let point = match last.as_ref().and_then(|last| another_seed(last, &axes, &settings, index)) {
+                Some(point) => point,
+                None => file.point(&settings)?,
+            };
+            match known.insert(point.identity()) {
+                true => points.push(point.clone()),
                 false => repeated += 1,
             }
+            last = Some(point);
         }
         Ok(Self { points, repeated, text: text.to_owned() })
     }
+}
+
+/// The point `index`, if it differs from the one before in the seed alone: seeds vary fastest.
+fn another_seed(last: &Point, axes: &[Axis], settings: &[&Setting], index: usize) -> Option<Point> {
+    let seeds = axes.last()?.values.len();
+    let setting = settings.last().filter(|setting| setting.target == Target::Seed && index % seeds > 0)?;
+    Some(last.with_seed(u64::try_from(setting.value.as_integer()?).ok()?))
 }
 
 /// The values of point `index`: the last axis varies fastest.
@@ -344,7 +357,9 @@ mod tests {
         for (seeds, count) in [("\"1,2,5\"", 3), ("[1, 2, 5]", 3), ("7", 1)] {
             assert_eq!(sweep(&format!("{HEAD}seeds = {seeds}\n")).unwrap().points.len(), count, "{seeds}");
         }
-        assert!(said(&format!("{HEAD}seeds = \"1..x\"\n")).starts_with("s.toml:2:9: seeds: \"x\" is not a whole"));
+        assert!(
+            said(&format!("{HEAD}seeds = \"1..x\"\n")).starts_with("s.toml:2:9: seeds: \"x\" is not a whole")
+        );
     }
 
     #[test]
@@ -383,20 +398,52 @@ mod tests {
             ("schemes = 'uno'\n", "s.toml:2:1: schemes: unknown key", "did you mean \"scheme\"?"),
             ("scheme = ['uno', 'unoo']\n", "s.toml:2:18: ", "did you mean \"uno\"?"),
             ("scheme = 3\n", "s.toml:2:10: scheme: 3 does not fit here", "a name in quotes"),
-            ("[grid]\n\"topology.kk\" = [4]\n", "s.toml:3:18: topology.kk: unknown key", "did you mean \"k\"?"),
-            ("[grid]\n\"topology.k\" = [4, 7]\n", "s.toml:3:19: topology.k: ", "even"),
-            ("[grid]\n\"topology.k\" = [4, 4]\n", "s.toml:3:19: grid.topology.k[1]: 4 is given twice", "once"),
-            ("[grid]\n\"topology.k\" = []\n", "s.toml:3:16: grid.topology.k: an axis without values", "at least one"),
+            (
+                "[grid]\n\"topology.bufer\" = [4]\n",
+                "s.toml:3:21: topology.bufer: unknown key",
+                "did you mean \"buffer\"?",
+            ),
+            (
+                "[grid]\n\"topology.link_rate\" = ['1Gbps', '5 parsecs']\n",
+                "s.toml:3:34: topology.link_rate: ",
+                "Gbps",
+            ),
+            (
+                "[grid]\n\"topology.k\" = [4, 4]\n",
+                "s.toml:3:19: grid.topology.k[1]: 4 is given twice",
+                "once",
+            ),
+            (
+                "[grid]\n\"topology.k\" = []\n",
+                "s.toml:3:16: grid.topology.k: an axis without values",
+                "at least one",
+            ),
             ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
             ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:2: draw: missing", "count = 100"),
             ("[draw]\ncount = -1\n", "s.toml:3:9: draw.count: -1", "not negative"),
             ("[draw]\ncount = 1\n\"topology.k\" = 4\n", "s.toml:4:16: draw.topology.k: 4", "a range"),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 1 }\n", "s.toml:4:9: draw.a.b: missing", "to ="),
-            ("[draw]\ncount = 1\n\"a.b\" = { from = 2, to = 1 }\n", "s.toml:4:9: draw.a.b: nothing lies", "smaller"),
-            ("[draw]\ncount = 1\n\"a.b\" = { from = '1ms', to = '1MiB' }\n", "s.toml:4:9: draw.a.b: from", "one kind"),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = 2, to = 1 }\n",
+                "s.toml:4:9: draw.a.b: nothing lies",
+                "smaller",
+            ),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = '1ms', to = '1MiB' }\n",
+                "s.toml:4:9: draw.a.b: from",
+                "one kind",
+            ),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 0, to = 1, log = true }\n", "s.toml:4:9: ", "above zero"),
-            ("[draw]\ncount = 1\n\"a.b\" = { from = 1, too = 2 }\n", "s.toml:4:9: draw.a.b: unknown key", "\"to\""),
-            ("[draw]\ncount = 1000000\n\"stop.time\" = { from = '1s', to = '2s' }\n", "s.toml:1:1: more than", "several"),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = 1, too = 2 }\n",
+                "s.toml:4:9: draw.a.b: unknown key",
+                "\"to\"",
+            ),
+            (
+                "[draw]\ncount = 1000000\n\"stop.time\" = { from = '1s', to = '2s' }\n",
+                "s.toml:1:1: more than",
+                "several",
+            ),
         ] {
             let error = said(&format!("{HEAD}{text}"));
             assert!(error.starts_with(place) && error.contains(cure), "{text}: {error}");

@@ -1,5 +1,6 @@
 //! A folder of runs, each in a folder named by what it is.
 
+use crate::point::{Point, identity};
 use crate::program::Program;
 use farspan_scenario::Resolved;
 use farspan_units::random;
@@ -106,7 +107,16 @@ impl Store {
     /// The name of a run: `NAME-SCHEME-PROFILE-sSEED-HASH`, the hash over the resolved scenario and the program.
     #[must_use]
     pub fn name_of(&self, resolved: &Resolved) -> String {
-        let hash = random::entity(&format!("{}\n{}", self.program.id, resolved.to_toml()));
+        self.name(resolved, identity(resolved))
+    }
+
+    /// The name of a point's run.
+    pub(crate) fn name_of_point(&self, point: &Point) -> String {
+        self.name(&point.resolved, point.identity())
+    }
+
+    fn name(&self, resolved: &Resolved, identity: u64) -> String {
+        let hash = random::entity(&format!("{} {identity:016x}", self.program.id));
         let name = [resolved.name(), resolved.scheme(), resolved.profile().name()].map(plain).join("-");
         format!("{name}-s{}-{hash:016x}", resolved.seed())
     }
@@ -280,7 +290,8 @@ mod tests {
         let store = Store::open(&folder.0, &program("a")).unwrap();
         let run = resolved(&incast());
         let name = store.name_of(&run);
-        for (summary, whole) in [("{\"partial\": true}", false), ("{", false), ("{\"partial\": false}", true)] {
+        for (summary, whole) in [("{\"partial\": true}", false), ("{", false), ("{\"partial\": false}", true)]
+        {
             let under_way = store.begin(&name).unwrap();
             fs::write(under_way.join("summary.json"), summary).unwrap();
             assert!(store.finished(&run).is_none());

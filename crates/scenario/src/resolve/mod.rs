@@ -13,6 +13,7 @@ use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
 use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
+use std::sync::Arc;
 
 pub use files::digest as file_digest;
 
@@ -20,7 +21,7 @@ pub use files::digest as file_digest;
 #[derive(Clone, Debug)]
 pub struct Resolved {
     scenario: Scenario,
-    source: Source,
+    source: Arc<Source>,
 }
 
 impl Resolved {
@@ -36,7 +37,7 @@ impl Resolved {
             let place = source.place(&error.path);
             error.at(place)
         })?;
-        Ok(Self { scenario, source })
+        Ok(Self { scenario, source: Arc::new(source) })
     }
 
     /// The values.
