@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// Resamples of the bootstrap of statistics other than the median.
 const RESAMPLES: usize = 2_000;
 
+/// The normal quantile of a 95% interval.
+const Z: f64 = 1.959_964;
+
 /// A number of one run: over what, if `per` says so. Infinite where flows never ended.
 #[derive(Clone, Copy, PartialEq, Debug)]
 struct Reading {
@@ -167,7 +170,10 @@ fn interval(measure: &Measure, of: &Readings, over: Option<&Readings>) -> (Optio
                 Spread::of(&values, &Bootstrap::new(values.len()))
                     .map(|spread| or_infinite(spread.median, spread.ci_low, spread.ci_high))
             }
-            other => bootstrap(readings.len(), |drawn| statistic(other, drawn.iter().map(|i| readings[*i]))),
+            OverSeeds::Sum => share(&readings, measure.unit.scale()),
+            OverSeeds::P99 => bootstrap(readings.len(), |drawn| {
+                statistic(OverSeeds::P99, drawn.iter().map(|i| readings[*i]))
+            }),
         };
         return (found, readings.len());
     };
@@ -202,6 +208,20 @@ fn statistic(kind: OverSeeds, readings: impl Iterator<Item = Reading>) -> f64 {
     let mut values: Vec<f64> = readings.map(Reading::value).collect();
     values.sort_unstable_by(f64::total_cmp);
     nearest_rank(&values, values.len() as u64, Quantile::P99).unwrap_or(f64::NAN)
+}
+
+/// A share of counts over all seeds, with its Wilson interval: a bootstrap of none among few would be none for certain.
+fn share(readings: &[Reading], unit: f64) -> Option<Interval> {
+    let (above, n) =
+        readings.iter().fold((0.0, 0.0), |(a, n), reading| (a + reading.above / unit, n + reading.below));
+    if n <= 0.0 {
+        return None;
+    }
+    let (p, z2) = (above / n, Z * Z);
+    let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).max(0.0).sqrt();
+    let [point, low, high] = [p, (middle - half).max(0.0), middle + half].map(|share| share * unit);
+    Some(Interval { point, low, high })
 }
 
 /// The percentile bootstrap of a statistic of `n` seeds, given the indices that were drawn. Resamples without a value (0/0,

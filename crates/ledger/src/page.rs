@@ -100,9 +100,9 @@ const RULES: &str = "\
 | differs | the other side |
 | not run | fewer than six seeds with a value, or not part of the size that ran |
 
-What never ends counts as infinite. A 99% quantile needs 1,000 flows. Intervals are bootstraps of the median over seeds. Nothing
-here is typed in: `farspan reproduce --accept` writes this page, the figures' and `docs/ledger.json`, and a claim that holds there
-and no longer does ends `farspan reproduce` with 3.
+What never ends counts as infinite. A 99% quantile needs 1,000 flows. Intervals are bootstraps over seeds, of shares of counts
+Wilson's. Nothing here is typed in: `farspan reproduce --accept` writes this page, the figures' and `docs/ledger.json`, and a
+claim that holds there and no longer does ends `farspan reproduce` with 3.
 ";
 
 fn ledger_page(records: &[(&Figure, Record)]) -> String {
@@ -222,7 +222,7 @@ fn number(cell: Option<&Cell>, runs: usize, printed: Option<f64>) -> String {
         },
     );
     if let Some(printed) = printed {
-        write!(text, "; {}", show(Some(printed))).expect("text can be written to");
+        write!(text, "; paper {}", show(Some(printed))).expect("text can be written to");
     }
     text
 }

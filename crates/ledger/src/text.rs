@@ -131,7 +131,7 @@ pub enum OverSeeds {
     Median,
     /// The 99% quantile, nearest rank.
     P99,
-    /// The sum; with `per`, over the sum of that.
+    /// The sum over the sum of `per`: a share of counts.
     Sum,
 }
 

@@ -101,7 +101,12 @@ fn ratios_are_paired_by_seed_and_absolutes_in_their_unit() {
     assert_eq!((mean.verdict, mean.text.as_str()), (Verdict::Holds, "mean of gemini"));
     let again = claim(&record, "again");
     assert_eq!(again.measured, Some(50.0));
-    assert_eq!(again.verdict, Verdict::Inconclusive, "{again:?}");
+    // Wilson's interval of 10 of 20.
+    assert!(
+        (again.ci_low.unwrap() - 29.93).abs() < 0.01 && (again.ci_high.unwrap() - 70.07).abs() < 0.01,
+        "{again:?}"
+    );
+    assert_eq!(again.verdict, Verdict::Inconclusive);
     let cell = record.rows[1].values["mean"];
     assert_eq!((cell.median, cell.min, cell.max, cell.seeds), (Some(11.0), Some(2.0), Some(20.0), 10));
     assert_eq!(record.rows[0].values["worst"].median, Some(10_000.0));
@@ -109,6 +114,19 @@ fn ratios_are_paired_by_seed_and_absolutes_in_their_unit() {
         (claim(&record, "worst").measured, claim(&record, "worst").verdict),
         (Some(2.0), Verdict::Holds)
     );
+}
+
+#[test]
+fn none_among_few_is_not_none_for_certain() {
+    let none = |scheme: &str, seed: u64| {
+        let mut document = doubled(scheme, seed)?;
+        document["recovery"]["retransmitted"] = 0.into();
+        Some(document)
+    };
+    let record = record(Size::Small, none);
+    let again = claim(&record, "again");
+    assert_eq!((again.measured, again.ci_low), (Some(0.0), Some(0.0)));
+    assert!((again.ci_high.unwrap() - 16.11).abs() < 0.01, "{again:?}");
 }
 
 #[test]
@@ -198,7 +216,7 @@ fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
     assert!(place("x-fig1.svg") < place("| scheme |") && place("| scheme |") < place("## Verdicts"));
     assert!(place("## Verdicts") < place("Because."));
-    assert!(page.contains("11.0 (2 to 20); 2"), "{page}");
+    assert!(page.contains("11 (2 to 20); paper 2"), "{page}");
     let readme = of("README.md");
     assert!(readme.starts_with("Before") && readme.ends_with("After\n") && !readme.contains("old"));
     assert!(readme.contains("Of 4 claims in 1 figures, 3 hold"), "{readme}");
