@@ -410,7 +410,7 @@ mod tests {
             ),
             (
                 "[grid]\n\"topology.k\" = [4, 4]\n",
-                "s.toml:3:19: grid.topology.k[1]: 4 is given twice",
+                "s.toml:3:20: grid.topology.k[1]: 4 is given twice",
                 "once",
             ),
             (
