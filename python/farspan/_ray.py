@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -44,7 +43,9 @@ def _gather(
     progress: Callable[[float, int], object] | None,
 ) -> dict[int, str]:
     task = ray.remote(num_cpus=1)(run_one)
-    waiting, under_way, errors = list(pending), {}, {}
+    waiting = list(pending)
+    under_way: dict[Any, int] = {}
+    errors: dict[int, str] = {}
     try:
         while waiting or under_way:
             while waiting and (jobs is None or len(under_way) < jobs):
@@ -74,7 +75,17 @@ def run_one(out: str, name: str, arguments: list[str], cwd: str) -> str | None:
     """
     folder = Path(out, UNDER_WAY, f"{name}-{uuid.uuid4().hex}")
     folder.mkdir(parents=True)
-    command = [sys.executable, "-m", "farspan", *arguments, "--out", str(folder), "--quiet", "--json", "--end-with-stdin"]
+    command = [
+        sys.executable,
+        "-m",
+        "farspan",
+        *arguments,
+        "--out",
+        str(folder),
+        "--quiet",
+        "--json",
+        "--end-with-stdin",
+    ]
     # The run ends with the worker: it holds the other end of this pipe.
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, cwd=cwd
@@ -89,7 +100,7 @@ def run_one(out: str, name: str, arguments: list[str], cwd: str) -> str | None:
             return "it ended well, but left no whole result"
         whole = Path(out, name)
         if not whole.exists():
-            os.replace(folder, whole)
+            folder.replace(whole)
         return None
     finally:
         shutil.rmtree(folder, ignore_errors=True)

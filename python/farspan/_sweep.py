@@ -170,7 +170,7 @@ def _plan(
         out=Path(out) if out is not None else Path(name).with_suffix(""),
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
         itself=[sys.executable, "-m", "farspan"],
-        code=_farspan.__file__,
+        code=str(_farspan.__file__),
     )
 
 
