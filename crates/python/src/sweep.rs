@@ -61,7 +61,7 @@ impl Sweep {
     #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
     fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<String> {
         let ran = error::guarded(py, || -> Result<(Vec<Row>, Option<PyErr>), String> {
-            let monitor = Monitor { progress, latest: Cell::default(), raised: RefCell::new(None) };
+            let monitor = Listener { progress, latest: Cell::default(), raised: RefCell::new(None) };
             let options = Options { jobs: self.jobs, resume: true };
             let rows = self.with_store(|store| {
                 let finished = execute(&self.points, store, &options, &monitor);
@@ -140,13 +140,13 @@ fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {
 }
 
 /// Lets Python's signal handlers and the callback speak.
-struct Monitor {
+struct Listener {
     progress: Option<Py<PyAny>>,
     latest: Cell<Progress>,
     raised: RefCell<Option<PyErr>>,
 }
 
-impl Watch for Monitor {
+impl Watch for Listener {
     fn update(&self, progress: &Progress) {
         self.latest.set(*progress);
     }

@@ -102,7 +102,7 @@ struct Setting {
     path: String,
 }
 
-/// What a value sets.
+/// The part of a request that a value sets.
 #[derive(Clone, PartialEq, Eq)]
 enum Target {
     Scenario,
