@@ -57,19 +57,32 @@ def orphans(leader):
     return left
 
 
-def interrupt(command, choose, longest_s):
-    """Starts the command, and kills it or first a worker of it; gives what happened, and workers left over."""
+def there(out):
+    """Runs that are whole."""
+    try:
+        return sum(1 for entry in os.scandir(out) if entry.is_dir() and not entry.name.startswith("."))
+    except FileNotFoundError:
+        return 0
+
+
+def interrupt(command, out, choose, most):
+    """Starts the command, and kills it, or first a worker, once some more runs are there; gives what was killed, and workers left over.
+
+    The moment is a random one: up to `most` runs after the start, then up to a tenth of a second.
+    """
+    until = there(out) + choose.randint(0, most)
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(choose.uniform(0, longest_s))
+    while there(out) < until and started.poll() is None:
+        time.sleep(0.005)
+    time.sleep(choose.uniform(0, 0.1))
     what = "parent"
     if choose.random() < 0.5 and (workers := session(started.pid)):
         kill(choose.choice(workers))
-        time.sleep(choose.uniform(0, longest_s / 4))
         what = "worker, then parent"
-    if started.poll() is None:
-        started.send_signal(signal.SIGKILL)
-    else:
-        what += " (at its end)"
+        time.sleep(choose.uniform(0, 0.2))
+    if started.poll() is not None:
+        what = None
+    started.kill()
     started.wait()
     return what, orphans(started.pid)
 
@@ -102,9 +115,12 @@ def main():
         print(f"unbroken: {len(unbroken['rows'])} rows in {took:.1f} s")
         out = pathlib.Path(folder, "broken")
         for i in range(a.kills):
-            what, left = interrupt([*command, str(out)], choose, 1.5 * took / a.kills)
-            there = sum(1 for run in out.glob("*/summary.json")) if out.is_dir() else 0
-            print(f"kill {i + 1}: {what}; {there} runs are there")
+            # Room is left for the kills to come, so that each of them finds work under way.
+            most = (a.runs - there(out)) // (a.kills - i + 1)
+            what, left = interrupt([*command, str(out)], out, choose, most)
+            print(f"kill {i + 1}: {what}; {there(out)} runs are there")
+            if what is None:
+                wrong.append(f"kill {i + 1} came when the sweep had ended: nothing was tested")
             if left:
                 wrong.append(f"kill {i + 1}: processes {left} outlived their sweep")
                 for pid in left:

@@ -4,6 +4,7 @@
 mod error;
 mod look;
 mod run;
+mod sweep;
 mod table;
 
 use farspan_cli::Itself;
@@ -20,6 +21,8 @@ mod _farspan {
     use super::main;
     #[pymodule_export]
     use super::run::run;
+    #[pymodule_export]
+    use super::sweep::Sweep;
     #[pymodule_export]
     use super::table::Table;
 

@@ -130,6 +130,17 @@ pub fn execute(
     }
 }
 
+/// The points whose runs are not there, one for each run, the longest first: for who runs them elsewhere.
+#[must_use]
+pub fn longest_first(points: &[Point], store: &Store, jobs: usize) -> Vec<usize> {
+    struct Unwatched;
+    impl Watch for Unwatched {}
+    let mut tasks: Vec<_> =
+        tasks_of(points, store).into_iter().filter(|task| store.read(&task.name).is_none()).collect();
+    estimate(&mut tasks, &Pool::new(jobs), &Unwatched);
+    tasks.iter().map(|task| task.points[0]).collect()
+}
+
 /// A run to be done: points that resolve to one scenario are one run.
 struct Task<'a> {
     name: String,

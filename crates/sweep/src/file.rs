@@ -75,7 +75,8 @@ impl Sweep {
 /// The point `index`, if it differs from the one before in the seed alone: seeds vary fastest.
 fn another_seed(last: &Point, axes: &[Axis], settings: &[&Setting], index: usize) -> Option<Point> {
     let seeds = axes.last()?.values.len();
-    let setting = settings.last().filter(|setting| setting.target == Target::Seed && index % seeds > 0)?;
+    let setting =
+        settings.last().filter(|setting| setting.target == Target::Seed && !index.is_multiple_of(seeds))?;
     Some(last.with_seed(u64::try_from(setting.value.as_integer()?).ok()?))
 }
 
@@ -102,7 +103,7 @@ struct Setting {
     path: String,
 }
 
-/// What a value sets.
+/// The part of a request that a value sets.
 #[derive(Clone, PartialEq, Eq)]
 enum Target {
     Scenario,
@@ -136,27 +137,27 @@ impl File {
             return Err(ScenarioError { place, path: key.clone(), problem: Box::new(problem) });
         }
         let mut axes = Vec::new();
-        match self.names("scenario", Target::Scenario)? {
+        match self.names("scenario", &Target::Scenario)? {
             Some(axis) => axes.push(axis),
             None => {
                 let example = "scenario = \"uno/incast-mixed\", or the name of a file".to_owned();
                 return Err(self.error("scenario", Problem::Missing { example }));
             }
         }
-        axes.extend(self.names("profile", Target::Profile)?);
+        axes.extend(self.names("profile", &Target::Profile)?);
         for (key, path, value) in self.leaves("grid")? {
             axes.push(self.axis(&Target::Key(key), &path, value)?);
         }
         axes.extend(self.draws()?);
-        axes.extend(self.names("scheme", Target::Scheme)?);
+        axes.extend(self.names("scheme", &Target::Scheme)?);
         axes.extend(self.seeds()?);
         Ok(axes)
     }
 
     /// An axis of names.
-    fn names(&self, key: &str, target: Target) -> Result<Option<Axis>, ScenarioError> {
+    fn names(&self, key: &str, target: &Target) -> Result<Option<Axis>, ScenarioError> {
         let Some(value) = self.document.table.get(key) else { return Ok(None) };
-        let axis = self.axis(&target, key, value)?;
+        let axis = self.axis(target, key, value)?;
         match axis.values.iter().flatten().find(|setting| !setting.value.is_str()) {
             Some(Setting { path, value, .. }) => {
                 Err(self.wrong(path, value, "a name in quotes, or a list of names"))
@@ -410,7 +411,7 @@ mod tests {
             ),
             (
                 "[grid]\n\"topology.k\" = [4, 4]\n",
-                "s.toml:3:19: grid.topology.k[1]: 4 is given twice",
+                "s.toml:3:20: grid.topology.k[1]: 4 is given twice",
                 "once",
             ),
             (
@@ -419,7 +420,7 @@ mod tests {
                 "at least one",
             ),
             ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
-            ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:2: draw: missing", "count = 100"),
+            ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:1: draw: missing", "count = 100"),
             ("[draw]\ncount = -1\n", "s.toml:3:9: draw.count: -1", "not negative"),
             ("[draw]\ncount = 1\n\"topology.k\" = 4\n", "s.toml:4:16: draw.topology.k: 4", "a range"),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 1 }\n", "s.toml:4:9: draw.a.b: missing", "to ="),

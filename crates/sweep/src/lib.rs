@@ -15,7 +15,7 @@ mod seeds;
 mod store;
 
 pub use data_set::{DataSetError, Row, Status, rows, write_data_set};
-pub use execute::{Finished, Options, Progress, SweepError, Watch, execute};
+pub use execute::{Finished, Options, Progress, SweepError, Watch, execute, longest_first};
 pub use file::Sweep;
 pub use point::Point;
 pub use program::{Program, ProgramError, arguments};
