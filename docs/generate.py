@@ -1,5 +1,5 @@
 """Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
-runs, and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
+runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
 selector or coding) or `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it).
 The text itself stands in the page, so that a forge shows it too.
 
@@ -148,6 +148,12 @@ def pages(binary):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
 
 
+def ledger(binary):
+    """What follows from docs/ledger.json: its page, pages and plots of figures, and parts of the contents and the README."""
+    for name, text in json.loads(farspan(binary, "reproduce", f"--pages={ROOT / 'docs'}")).items():
+        yield f"../../{name}", text
+
+
 def anchors(path):
     """What links into a page can name: its headings, and anchors written out."""
     text = re.sub(r"```.*?```", "", path.read_text(), flags=re.S)
@@ -177,7 +183,7 @@ def lost():
 
 def main(binary, *options):
     stale = []
-    made = itertools.chain(pages(binary), [] if "--check" in options else runs(binary))
+    made = itertools.chain(pages(binary), ledger(binary), [] if "--check" in options else runs(binary))
     for name, text in made:
         path = BOOK / name
         if "--check" in options:

@@ -15,6 +15,7 @@ from farspan._look import Check, Path, catalog, check, scenarios, schemes
 from farspan._progress import Progress
 from farspan._result import Result, Runs
 from farspan._run import run
+from farspan._sweep import Sweep, sweep
 
 __all__ = [
     "Check",
@@ -24,6 +25,7 @@ __all__ = [
     "RunError",
     "Runs",
     "ScenarioError",
+    "Sweep",
     "Table",
     "__version__",
     "catalog",
@@ -36,4 +38,5 @@ __all__ = [
     "run",
     "scenarios",
     "schemes",
+    "sweep",
 ]

@@ -9,15 +9,19 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "src" / "python.md"
+BOOK = Path(__file__).parents[2] / "docs" / "src"
 
 
-def test_the_examples_of_the_docs_give_what_stands_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["python.md", "sweep.md"])
+def test_the_examples_of_the_docs_give_what_stands_there(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = BOOK / name
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```python\n(.*?)^```$", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     text = "\n".join(blocks)
     assert all(block.startswith(">>> ") for block in blocks)
-    test = doctest.DocTestParser().get_doctest(text, {}, PAGE.name, os.fspath(PAGE), 0)
+    test = doctest.DocTestParser().get_doctest(text, {}, page.name, os.fspath(page), 0)
     report: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=report.append)
     assert not report, "".join(report)

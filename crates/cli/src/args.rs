@@ -1,9 +1,12 @@
 //! The arguments.
 
+use crate::reproduce::ReproduceArgs;
 use crate::runner::engine;
+use crate::sweep::SweepArgs;
 use clap::{Args, Parser, Subcommand};
 use farspan_scenario::import::cm::TimeUnit;
 use farspan_scenario::{EngineKind, Request, unknown_name};
+use farspan_sweep::SeedsError;
 use std::path::PathBuf;
 
 /// Simulates traffic inside and across datacenters.
@@ -34,6 +37,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Make an HTML page of results
     Report(ReportArgs),
+    /// Run what figures of papers need, and say of each claim whether it holds
+    Reproduce(ReproduceArgs),
+    /// Run a grid of scenarios, schemes, profiles and seeds; what is there is not run again
+    Sweep(SweepArgs),
     /// Turn another tool's workload into a flow list, or its topology into a topology file
     Import(ImportArgs),
     /// Measure how fast this machine runs a part of farspan
@@ -44,12 +51,24 @@ pub enum Command {
 }
 
 /// Commands that later releases bring.
-const PLANNED: &[&str] =
-    &["reproduce", "sweep", "keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
+const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "emu", "kernel", "doctor"];
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
-    let available = ["demo", "run", "list", "check", "new", "schema", "compare", "report", "import", "bench"];
+    let available = [
+        "demo",
+        "run",
+        "list",
+        "check",
+        "new",
+        "schema",
+        "compare",
+        "report",
+        "reproduce",
+        "sweep",
+        "import",
+        "bench",
+    ];
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 
@@ -91,7 +110,7 @@ pub struct RunArgs {
     /// Seed of all draws
     #[arg(long, conflicts_with = "seeds", allow_negative_numbers = true, value_parser = seed)]
     pub seed: Option<u64>,
-    /// Several seeds, both ends included
+    /// Several seeds: A..B (both ends included) or a list, such as 1,2,5
     #[arg(long, value_name = "A..B", value_parser = seeds)]
     pub seeds: Option<Seeds>,
     /// Most threads of the windowed engine; it takes no more than there are sites or pods. The result is the same
@@ -117,40 +136,22 @@ pub struct RunArgs {
     /// No progress
     #[arg(long)]
     pub quiet: bool,
+    /// End when standard input does: what started this run has ended
+    #[arg(long, hide = true)]
+    pub end_with_stdin: bool,
 }
 
-/// Seeds from the first to the last.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Seeds {
-    /// The first.
-    pub first: u64,
-    /// The last.
-    pub last: u64,
-}
-
-/// The most seeds of one command.
-const MOST_SEEDS: u64 = 100_000;
+/// Several seeds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seeds(pub Vec<u64>);
 
 fn seed(text: &str) -> Result<u64, String> {
     let seed = text.parse().ok().filter(|seed| i64::try_from(*seed).is_ok());
     seed.ok_or_else(|| format!("write a whole number from 0 to {}, such as 7", i64::MAX))
 }
 
-fn seeds(text: &str) -> Result<Seeds, String> {
-    let (first, last) = text.split_once("..").ok_or("write A..B, such as 1..5 (both ends included)")?;
-    let number =
-        |text: &str| text.trim().parse::<u64>().map_err(|_| format!("{text:?} is not a whole number"));
-    let seeds = Seeds { first: number(first)?, last: number(last)? };
-    if seeds.first > seeds.last {
-        return Err(format!(
-            "no seed lies between {} and {}: write the smaller one first",
-            seeds.first, seeds.last
-        ));
-    }
-    if seeds.last - seeds.first >= MOST_SEEDS || i64::try_from(seeds.last).is_err() {
-        return Err(format!("too many or too large: give at most {MOST_SEEDS} seeds"));
-    }
-    Ok(seeds)
+fn seeds(text: &str) -> Result<Seeds, SeedsError> {
+    farspan_sweep::seeds(text).map(Seeds)
 }
 
 /// Arguments of `demo`.
@@ -370,15 +371,6 @@ fn time_unit(text: &str) -> Result<TimeUnit, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn both_ends_of_seeds_count() {
-        assert_eq!(seeds("1..3"), Ok(Seeds { first: 1, last: 3 }));
-        assert_eq!(seeds("7..7"), Ok(Seeds { first: 7, last: 7 }));
-        for wrong in ["", "3", "3..1", "a..b", "-1..2", "0..18446744073709551615"] {
-            assert!(seeds(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn the_arguments_are_consistent() {

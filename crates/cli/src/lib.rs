@@ -38,15 +38,19 @@ mod new;
 mod output;
 mod progress;
 mod report;
+mod reproduce;
 mod run;
 pub mod runner;
 mod schema;
+mod sweep;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
 use farspan_scenario::ScenarioError;
+pub use list::items;
 use std::ffi::OsString;
 use std::io::Write as _;
+use std::path::Path;
 
 /// Why a command did not end well, and with it the exit code.
 #[derive(Debug)]
@@ -55,10 +59,24 @@ enum Failure {
     BadInput(String),
     /// Failed while running: 1.
     Failed(String),
+    /// A claim that the ledger holds no longer does: 3.
+    Unheld(String),
     /// Interrupted; what was written stays readable: 130.
     Interrupted,
     /// An invariant does not hold: 101, the code of panics.
     Bug(bug::Bug),
+}
+
+impl Failure {
+    fn message_and_code(self) -> (String, u8) {
+        match self {
+            Self::Failed(message) => (message, 1),
+            Self::BadInput(message) => (message, 2),
+            Self::Unheld(message) => (message, 3),
+            Self::Interrupted => ("interrupted; what was written is marked partial".to_owned(), 130),
+            Self::Bug(bug) => (bug.to_string(), 101),
+        }
+    }
 }
 
 impl From<ScenarioError> for Failure {
@@ -82,11 +100,19 @@ impl From<farspan_scenario::SaveError> for Failure {
     }
 }
 
+/// This command, to be started anew: benchmarks and the runs of sweeps have processes of their own.
+#[derive(Clone, Copy, Debug)]
+pub struct Itself<'a> {
+    /// The words that start it.
+    pub words: &'a [OsString],
+    /// The file of its code, whose digest is its build: results of another build are not taken for its own.
+    pub code: &'a Path,
+}
+
 /// Runs the command; gives the exit code.
 ///
-/// `args` begins with the name of the program. `itself` is the words that start this command anew: benchmarks run in
-/// processes of their own. Ctrl-C is caught for the whole process, which should have nothing else to do.
-pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsString]) -> u8 {
+/// `args` begins with the name of the program. Ctrl-C is caught for the whole process, which should have nothing else to do.
+pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<'_>) -> u8 {
     let result = match Cli::try_parse_from(args) {
         Ok(cli) => bug::guard(|| dispatch(cli.command, itself)).unwrap_or_else(|bug| Err(Failure::Bug(bug))),
         Err(error) => {
@@ -97,17 +123,14 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsStri
     };
     let (message, code) = match result {
         Ok(()) => return 0,
-        Err(Failure::Failed(message)) => (message, 1),
-        Err(Failure::BadInput(message)) => (message, 2),
-        Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
-        Err(Failure::Bug(bug)) => (bug.to_string(), 101),
+        Err(failure) => failure.message_and_code(),
     };
     // The exit code is returned even if the message cannot be written.
     let _ = writeln!(std::io::stderr(), "farspan: {message}");
     code
 }
 
-fn dispatch(command: Command, itself: &[OsString]) -> Result<(), Failure> {
+fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
     match command {
         Command::Demo(demo) => demo::demo(&demo),
         Command::Run(run) => run::run(&run),
@@ -116,12 +139,14 @@ fn dispatch(command: Command, itself: &[OsString]) -> Result<(), Failure> {
         Command::New(new) => new::new(&new),
         Command::Schema(schema) => schema::schema(&schema),
         Command::Bench(bench) => match bench.part {
-            BenchPart::Sim(sim) => bench::sim(&sim, itself),
+            BenchPart::Sim(sim) => bench::sim(&sim, itself.words),
             BenchPart::Coding(coding) => bench::coding(&coding),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
         },
         Command::Compare(compare) => compare::compare(&compare),
         Command::Report(report) => report::report(&report),
+        Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
+        Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
         Command::Import(import) => import::import(&import),
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
     }

@@ -4,6 +4,7 @@ use crate::clock::now;
 use crate::format::{seconds, with_prefix};
 use crate::runner::Watch;
 use farspan_scenario::Progress;
+use farspan_sweep as sweep;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,6 +29,15 @@ pub fn catch_interrupts() {
 /// Whether Ctrl-C was pressed.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// From now on the process ends when its standard input does.
+#[expect(clippy::disallowed_methods, reason = "the thread outlives every scope: it ends the process")]
+pub fn end_with_stdin() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
+        std::process::exit(130);
+    });
 }
 
 /// How often a line is printed where there is no terminal.
@@ -100,6 +110,61 @@ impl Watch for Display {
 }
 
 impl Drop for Display {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// How far a sweep has come.
+pub struct SweepDisplay {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    began: Instant,
+    last_line: Mutex<Instant>,
+}
+
+impl SweepDisplay {
+    /// On standard error, unless quiet.
+    pub fn new(quiet: bool) -> Self {
+        let bar = (!quiet && std::io::stderr().is_terminal()).then(|| {
+            let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs  {msg}");
+            ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { bar, quiet, began: now(), last_line: Mutex::new(now()) }
+    }
+
+    /// From the estimated packet-hops of the runs that are done: the longest come first.
+    fn message(&self, progress: &sweep::Progress) -> String {
+        let share = progress.hops_done as f64 / progress.hops.max(1) as f64;
+        let left = self.began.elapsed().as_secs_f64() * (1.0 - share) / share.max(1e-6);
+        let failed =
+            if progress.failed > 0 { format!("{} failed  ", progress.failed) } else { String::new() };
+        if share > 0.0 { format!("{failed}{} left", seconds(left)) } else { failed }
+    }
+}
+
+impl sweep::Watch for SweepDisplay {
+    fn update(&self, progress: &sweep::Progress) {
+        let message = self.message(progress);
+        let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bar) = &self.bar {
+            bar.set_length(progress.points as u64);
+            bar.set_position(progress.done as u64);
+            bar.set_message(message);
+        } else if !self.quiet && last_line.elapsed() >= LINE_EVERY {
+            *last_line = now();
+            eprintln!("farspan: {} of {} runs  {message}", progress.done, progress.points);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        interrupted()
+    }
+}
+
+impl Drop for SweepDisplay {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

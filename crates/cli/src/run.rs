@@ -1,9 +1,9 @@
 //! `farspan run`.
 
-use crate::args::RunArgs;
+use crate::args::{RunArgs, Seeds};
 use crate::format::{INFINITE, NONE, Table, bytes, number, or_infinite, percent, seconds, time, with_prefix};
 use crate::jobs::{Job, run_all};
-use crate::progress::{catch_interrupts, interrupted};
+use crate::progress::{catch_interrupts, end_with_stdin, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
 use crate::{Failure, output, report};
 use farspan_metrics::{Collective, Fct, Summary, measures};
@@ -13,10 +13,16 @@ use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    if args.end_with_stdin {
+        end_with_stdin();
+    }
     let resolved = args.scenario.request(args.seed).resolve()?;
     let job =
         Job { trace: args.trace.clone(), pcap: args.pcap.clone(), ..Job::new(resolved, args.out.clone()) };
-    let jobs = args.seeds.map_or_else(|| vec![job.clone()], |seeds| job.with_seeds(seeds.first..=seeds.last));
+    let jobs = match &args.seeds {
+        Some(Seeds(seeds)) => job.with_seeds(seeds.iter().copied()),
+        None => vec![job.clone()],
+    };
     // Bad input must show before anything is written.
     let world = job.world()?;
     let threads = world.threads(threaded(args.engine, args.threads));
@@ -45,7 +51,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
             output::text(&table(summary));
         }
     }
-    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty()) {
+    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty() && !args.end_with_stdin) {
         report::beside(out)?;
     }
     let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);

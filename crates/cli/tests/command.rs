@@ -308,15 +308,47 @@ fn a_starter_is_written_once() {
 
 #[test]
 fn lists_and_the_schema_are_documents() {
-    for kind in
-        ["schemes", "congestion", "balance", "coding", "queues", "topologies", "workloads", "scenarios"]
-    {
+    for kind in [
+        "schemes",
+        "congestion",
+        "balance",
+        "coding",
+        "queues",
+        "topologies",
+        "workloads",
+        "scenarios",
+        "figures",
+    ] {
         let items = document(&["list", kind, "--json"]);
         assert!(items.as_array().is_some_and(|items| !items.is_empty()), "{kind}");
     }
-    assert_eq!(document(&["list", "figures", "--json"]), Value::Array(Vec::new()));
     assert!(stdout(&farspan(&["list", "scenarios"])).contains("uno/steady"));
     assert_eq!(document(&["schema"])["type"], "object");
+}
+
+#[test]
+fn reproduce_gives_a_document_and_pages_and_refuses_bad_input() {
+    let folder = Folder::new("reproduce");
+    let out = folder.path("runs");
+    let quick = ["--size", "smoke", "--out", &out, "--quiet", "--json"];
+    let one = document(&[&["reproduce", "uno/fig13b"][..], &quick].concat());
+    assert_eq!((&one["figure"], &one["size"]), (&Value::from("uno/fig13b"), &Value::from("smoke")));
+    let claims = one["claims"].as_array().unwrap();
+    assert!(!claims.is_empty() && claims.iter().all(|claim| claim["verdict"] == "not_run"));
+    assert!(folder.0.join("runs/uno-fig13b.md").is_file() && folder.0.join("runs/uno-fig13b.svg").is_file());
+    let cases: &[(&[&str], &str)] = &[
+        (&["reproduce"], "--all"),
+        (&["reproduce", "uno/fig13"], "did you mean \"uno/fig13"),
+        (&["reproduce", "uno/fig13b", "--size", "tiny"], "smoke"),
+        (&["reproduce", "uno/fig13b", "--size", "smoke", "--accept"], "no verdicts"),
+        (&["reproduce", "uno/fig13b", "--accept=/nowhere"], "checkout"),
+        (&["reproduce", "--pages=/nowhere"], "checkout"),
+    ];
+    for (arguments, cure) in cases {
+        let output = farspan(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(cure), "{arguments:?}: {}", stderr(&output));
+    }
 }
 
 #[cfg(unix)]

@@ -23,6 +23,7 @@
 mod collective;
 mod column;
 mod compare;
+mod dynamic;
 mod fairness;
 mod fct;
 mod quantile;
@@ -35,6 +36,7 @@ mod table;
 pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use column::{Column, Record};
 pub use compare::{Measure, Unit, compare, measures};
+pub use dynamic::{DynamicColumn, DynamicValues, save_columns};
 pub use fairness::{Fairness, Member, jain};
 pub use farspan_trace::{Class, FlowOutcome};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};

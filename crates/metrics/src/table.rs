@@ -5,6 +5,8 @@
 
 use crate::column::{Column, Record};
 use crate::{FlowRecord, IterationRecord, PortRecord, SeriesRecord};
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
@@ -51,10 +53,7 @@ pub type IterationTable = Table<IterationRecord>;
 /// A Parquet file being written, in row groups, compressed with zstd. Dropped before [`Table::finish`], it leaves
 /// nothing behind.
 pub struct Table<R> {
-    path: PathBuf,
-    temporary: PathBuf,
-    /// `None` once finished.
-    writer: Option<ArrowWriter<File>>,
+    writer: Writer,
     rows: PhantomData<R>,
 }
 
@@ -64,17 +63,7 @@ impl<R: Record> Table<R> {
     /// # Errors
     /// If the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, TableError> {
-        let mut name = path.as_os_str().to_owned();
-        name.push(".partial");
-        let temporary = PathBuf::from(name);
-        let file = File::create(&temporary).map_err(|e| io(&temporary, e))?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_max_row_group_row_count(Some(ROW_GROUP))
-            .build();
-        let writer =
-            ArrowWriter::try_new(file, R::schema(), Some(properties)).map_err(|e| encode(path, e))?;
-        Ok(Self { path: path.to_owned(), temporary, writer: Some(writer), rows: PhantomData })
+        Ok(Self { writer: Writer::create(path, R::schema())?, rows: PhantomData })
     }
 
     /// Appends rows.
@@ -82,28 +71,15 @@ impl<R: Record> Table<R> {
     /// # Errors
     /// If the file cannot be written.
     pub fn write(&mut self, records: &[R]) -> Result<(), TableError> {
-        let Some(writer) = &mut self.writer else { return Ok(()) };
-        for rows in records.chunks(BATCH) {
-            writer.write(&R::batch(rows)).map_err(|e| encode(&self.path, e))?;
-        }
-        Ok(())
+        records.chunks(BATCH).try_for_each(|rows| self.writer.write(&R::batch(rows)))
     }
 
     /// Completes the table and gives it its name.
     ///
     /// # Errors
     /// If the file cannot be written or renamed.
-    pub fn finish(mut self) -> Result<(), TableError> {
-        if let Some(writer) = self.writer.take() {
-            let closed = writer.close().map_err(|e| encode(&self.path, e)).map(drop);
-            let renamed = closed
-                .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(|e| io(&self.path, e)));
-            if renamed.is_err() {
-                remove(&self.temporary);
-            }
-            return renamed;
-        }
-        Ok(())
+    pub fn finish(self) -> Result<(), TableError> {
+        self.writer.finish()
     }
 
     /// Writes a whole table at once.
@@ -117,7 +93,48 @@ impl<R: Record> Table<R> {
     }
 }
 
-impl<R> Drop for Table<R> {
+/// A Parquet file of any columns being written. Dropped before [`Writer::finish`], it leaves nothing behind.
+pub(crate) struct Writer {
+    path: PathBuf,
+    temporary: PathBuf,
+    /// `None` once finished.
+    writer: Option<ArrowWriter<File>>,
+}
+
+impl Writer {
+    pub(crate) fn create(path: &Path, schema: SchemaRef) -> Result<Self, TableError> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".partial");
+        let temporary = PathBuf::from(name);
+        let file = File::create(&temporary).map_err(|e| io(&temporary, e))?;
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_max_row_group_row_count(Some(ROW_GROUP))
+            .build();
+        let writer = ArrowWriter::try_new(file, schema, Some(properties)).map_err(|e| encode(path, e))?;
+        Ok(Self { path: path.to_owned(), temporary, writer: Some(writer) })
+    }
+
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> Result<(), TableError> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.write(batch).map_err(|e| encode(&self.path, e))
+    }
+
+    pub(crate) fn finish(mut self) -> Result<(), TableError> {
+        if let Some(writer) = self.writer.take() {
+            let closed = writer.close().map_err(|e| encode(&self.path, e)).map(drop);
+            let renamed = closed
+                .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(|e| io(&self.path, e)));
+            if renamed.is_err() {
+                remove(&self.temporary);
+            }
+            return renamed;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
     fn drop(&mut self) {
         if self.writer.take().is_some() {
             remove(&self.temporary);
@@ -215,7 +232,7 @@ mod tests {
     use crate::{Class, Probe, SeriesId};
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, Int64Type, UInt32Type, UInt64Type};
-    use arrow_array::{Array, ArrayRef, RecordBatch};
+    use arrow_array::{Array, ArrayRef};
     use arrow_schema::Schema;
     use arrow_select::concat::concat_batches;
     use farspan_units::{FlowId, HostId, Time};

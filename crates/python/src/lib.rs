@@ -4,11 +4,14 @@
 mod error;
 mod look;
 mod run;
+mod sweep;
 mod table;
 
+use farspan_cli::Itself;
 use farspan_memory as _;
 use pyo3::prelude::*;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 #[pymodule]
 mod _farspan {
@@ -19,6 +22,8 @@ mod _farspan {
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
+    use super::sweep::Sweep;
+    #[pymodule_export]
     use super::table::Table;
 
     #[pymodule_export]
@@ -26,9 +31,10 @@ mod _farspan {
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }
 
-/// Runs the `farspan` command; gives the exit code. `itself` is the words that start the command anew.
+/// Runs the `farspan` command; gives the exit code. `itself` is the words that start the command anew, `code` the file of
+/// this module.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
-fn main(py: Python<'_>, args: Vec<OsString>, itself: Vec<OsString>) -> u8 {
-    py.detach(|| farspan_cli::main_with_args(args, &itself))
+fn main(py: Python<'_>, args: Vec<OsString>, itself: Vec<OsString>, code: PathBuf) -> u8 {
+    py.detach(|| farspan_cli::main_with_args(args, &Itself { words: &itself, code: &code }))
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Everything of a kind, as JSON: `farspan list KIND --json`.
 #[pyfunction]
 pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
-    let items = farspan_scenario::catalog::catalog(kind)
+    let items = farspan_cli::items(kind)
         .map_err(|problem| error::wrong_argument(py, &format!("kind={kind:?}"), &problem))?;
     Ok(json!(items).to_string())
 }

@@ -115,7 +115,7 @@ fn given_once(runs: &[Run]) -> Result<(), ReportError> {
 fn side_by_side(runs: Vec<Run>) -> Vec<Group> {
     let roots = runs.iter().map(|run| run.root).max().map_or(0, |last| last + 1);
     let lone = (0..roots).all(|root| {
-        let mut names = runs.iter().filter(|run| run.root == root).map(|run| run.text("scenario"));
+        let mut names = runs.iter().filter(|run| run.root == root).map(Run::title);
         let first = names.next();
         names.all(|name| Some(name) == first)
     });
@@ -124,7 +124,7 @@ fn side_by_side(runs: Vec<Run>) -> Vec<Group> {
     }
     let mut names: Vec<String> = Vec::new();
     for run in &runs {
-        let name = run.text("scenario").to_owned();
+        let name = run.title();
         if !names.contains(&name) {
             names.push(name);
         }

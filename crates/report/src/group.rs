@@ -1,6 +1,7 @@
 //! Which runs stand side by side: those of a scenario; and which are seeds of one arm: those that differ in nothing else.
 
 use crate::load::Run;
+use std::collections::BTreeSet;
 use toml::{Table, Value};
 
 /// Runs of one scenario.
@@ -49,7 +50,7 @@ impl Arm {
 pub fn groups(runs: Vec<Run>) -> Vec<Group> {
     let mut groups: Vec<(String, Vec<Run>)> = Vec::new();
     for run in runs {
-        let name = run.text("scenario").to_owned();
+        let name = run.title();
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, runs)) => runs.push(run),
             None => groups.push((name, vec![run])),
@@ -143,6 +144,40 @@ pub(crate) fn differences(here: &Run, there: &Run) -> Vec<(String, String, Strin
     found
 }
 
+/// Names the axes of a sweep's runs, where they differ in more than scheme and seed: runs of other values are no arms of one
+/// comparison.
+pub(crate) fn name_axes(runs: &mut [Run]) {
+    let bare = |run: &Run| {
+        let mut table = apart_from_seed(run);
+        table.remove("scheme");
+        Value::Table(table)
+    };
+    let scenarios: BTreeSet<String> = runs.iter().map(|run| run.text("scenario").to_owned()).collect();
+    for scenario in scenarios {
+        let mut of: Vec<&mut Run> = runs.iter_mut().filter(|run| run.text("scenario") == scenario).collect();
+        let first = bare(of[0]);
+        let mut found = Vec::new();
+        for run in &of {
+            let mut here = Vec::new();
+            differ("", Some(&first), Some(&bare(run)), &mut here);
+            found.push(here);
+        }
+        let mut keys: Vec<(String, String)> = Vec::new();
+        for (key, value, _) in found.iter().flatten() {
+            if !keys.iter().any(|(known, _)| known == key) {
+                keys.push((key.clone(), value.clone()));
+            }
+        }
+        for (run, here) in of.iter_mut().zip(&found) {
+            let value = |(key, first): &(String, String)| {
+                let own = here.iter().find(|(known, ..)| known == key).map_or(first, |(_, _, value)| value);
+                format!("{key} {}", own.trim_matches('"'))
+            };
+            run.axes = keys.iter().map(value).collect::<Vec<_>>().join(", ");
+        }
+    }
+}
+
 fn differ(
     path: &str,
     here: Option<&Value>,
@@ -184,6 +219,7 @@ pub(crate) mod testing {
         Run {
             folder: format!("/no/such/{scheme}-{commit}/seed-{seed}").into(),
             root: 0,
+            axes: String::new(),
             summary,
             scenario: format!("name = '{scheme}'\n{scenario}").parse().unwrap(),
             flows: Vec::new(),
@@ -216,5 +252,21 @@ mod tests {
         assert_eq!(found, [("scheme.k".to_owned(), "3".to_owned(), "4".to_owned())]);
         let other = differences(&here, &run("gemini", 1, "a", false, four));
         assert_eq!(other.iter().map(|(key, ..)| key.as_str()).collect::<Vec<_>>(), ["name"]);
+    }
+
+    #[test]
+    fn runs_of_a_sweep_are_grouped_by_their_axes() {
+        let of = |scheme: &str, k: u32, seed| {
+            run(scheme, seed, "a", false, &format!("[topology]\nk = {k}\nsize = '{k}B'"))
+        };
+        let mut runs = vec![of("uno", 4, 1), of("uno", 4, 2), of("uno", 8, 1), of("gemini", 8, 1)];
+        runs.iter_mut().for_each(|run| drop(run.scenario.remove("name")));
+        name_axes(&mut runs);
+        let groups = groups(runs);
+        let names: Vec<_> = groups.iter().map(|group| (group.name.as_str(), group.arms.len())).collect();
+        assert_eq!(
+            names,
+            [("s, topology.k 4, topology.size 4B", 1), ("s, topology.k 8, topology.size 8B", 2)]
+        );
     }
 }

@@ -1,11 +1,15 @@
 //! Finds runs below a folder and reads them.
 
+use crate::group::name_axes;
 use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Depth below a folder to which runs are searched: scenario, scheme, seed, and one more.
 const DEPTH: usize = 4;
+
+/// The file that marks the folder of a sweep.
+const SWEEP: &str = ".farspan-store";
 
 /// Why results cannot be read or shown.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +66,8 @@ pub struct Run {
     pub folder: PathBuf,
     /// Which of the folders that were asked for it lies in, from 0.
     pub root: usize,
+    /// The axes of the sweep that it is of, with its values; empty if there are none.
+    pub axes: String,
     /// `summary.json`.
     pub summary: Value,
     /// `scenario.toml`.
@@ -77,6 +83,13 @@ impl Run {
     #[must_use]
     pub fn text(&self, key: &str) -> &str {
         self.summary.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The scenario's name, with the axes of its sweep.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let name = self.text("scenario");
+        if self.axes.is_empty() { name.to_owned() } else { format!("{name}, {}", self.axes) }
     }
 
     /// The seed.
@@ -143,6 +156,9 @@ pub fn load(folders: &[PathBuf]) -> Result<Vec<Run>, ReportError> {
         if runs.len() == before {
             return Err(ReportError::NoRun { path: folder.clone() });
         }
+        if folder.join(SWEEP).is_file() {
+            name_axes(&mut runs[before..]);
+        }
     }
     Ok(runs)
 }
@@ -172,8 +188,9 @@ fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result
     let mut below = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
-        // Links are not followed: they could form a cycle.
-        if entry.file_type().map_err(unreadable)?.is_dir() {
+        // Links are not followed: they could form a cycle. A sweep keeps runs under way in a hidden folder.
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if !hidden && entry.file_type().map_err(unreadable)?.is_dir() {
             below.push(entry.path());
         }
     }
@@ -200,7 +217,7 @@ fn read(folder: &Path, root: usize, path: &Path, summary: Value) -> Result<Run, 
     })?;
     let flows = read_flows(&folder.join("flows.parquet"))?;
     let ports = read_ports(&folder.join("ports.parquet"))?;
-    Ok(Run { folder: folder.to_owned(), root, summary, scenario, flows, ports })
+    Ok(Run { folder: folder.to_owned(), root, axes: String::new(), summary, scenario, flows, ports })
 }
 
 fn parse<T>(path: &Path, parse: impl Fn(&str) -> Result<T, String>) -> Result<T, ReportError> {

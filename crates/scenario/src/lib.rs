@@ -46,8 +46,9 @@ pub use farspan_sim::{EngineKind, Progress};
 pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;
-pub use resolve::Resolved;
+pub use resolve::{Resolved, file_digest};
 pub use results::{Results, SaveError, Traces, clear, run, write};
+pub use text::document::Document;
 pub use text::schema::schema;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.

@@ -36,6 +36,8 @@ pub enum Purpose {
     Control = 13,
     /// Test inputs.
     Test = 14,
+    /// Random points of a sweep; entity: the key that is drawn.
+    Sweep = 15,
 }
 
 /// One round of a 64-bit finaliser (David Stafford's variant 13 of MurmurHash3's, as in SplitMix64).

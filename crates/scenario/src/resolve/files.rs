@@ -9,6 +9,7 @@ use farspan_units::random;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
+use std::path::Path;
 
 /// The digest of every file, by its path. What is no file or cannot be read has none: whoever reads it says so.
 ///
@@ -24,7 +25,7 @@ pub(super) fn digests(
     let files: BTreeSet<&str> = network.into_iter().chain(of_parts).collect();
     let mut digests = BTreeMap::new();
     for file in files {
-        let Ok(digest) = digest(file) else { continue };
+        let Ok(digest) = digest(Path::new(file)) else { continue };
         if let Some(before) = written.get(file).filter(|before| **before != digest) {
             let problem = format!("the file has changed: its digest is {digest}, and was {before}");
             let cure = "remove this line (or --set files={}) to take the file as it is now, or bring back the one that it was";
@@ -47,7 +48,10 @@ fn sizes(part: &Workload) -> impl Iterator<Item = &str> {
 
 /// 64 bits over the bytes of a file, in hex: FNV-1a over its words of 8 bytes (the last one filled up with zeros) and its
 /// length, then mixed. It finds edits; it does not withstand deliberate collisions.
-fn digest(file: &str) -> io::Result<String> {
+///
+/// # Errors
+/// If it is not a file that can be read.
+pub fn digest(file: &Path) -> io::Result<String> {
     // A pipe can be read only once.
     if !std::fs::metadata(file)?.is_file() {
         return Err(io::ErrorKind::Unsupported.into());

@@ -13,12 +13,15 @@ use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
 use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
+use std::sync::Arc;
+
+pub use files::digest as file_digest;
 
 /// A scenario in which every key that applies has a value.
 #[derive(Clone, Debug)]
 pub struct Resolved {
     scenario: Scenario,
-    source: Source,
+    source: Arc<Source>,
 }
 
 impl Resolved {
@@ -34,7 +37,7 @@ impl Resolved {
             let place = source.place(&error.path);
             error.at(place)
         })?;
-        Ok(Self { scenario, source })
+        Ok(Self { scenario, source: Arc::new(source) })
     }
 
     /// The values.

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 
-/// The parsed text of a scenario: values, and where each stands.
+/// A parsed text of TOML, such as a scenario: values, and where each stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub struct Document {
     /// The file, or the name of a built-in scenario.
     pub name: String,
     /// The text.
@@ -58,16 +58,19 @@ impl Document {
     }
 
     /// Where the value of `path` stands.
+    #[must_use]
     pub fn value_place(&self, path: &str) -> Option<Place> {
         self.spans.get(path).map(|(_, value)| self.place(value.start))
     }
 
     /// Where the key of `path` stands.
+    #[must_use]
     pub fn key_place(&self, path: &str) -> Option<Place> {
         self.spans.get(path).map(|(key, _)| self.place(key.start))
     }
 
     /// Where the value of `path`, or what contains it, stands; the begin of the text if nothing does.
+    #[must_use]
     pub fn nearest_place(&self, path: &str) -> Place {
         let mut outer = path;
         loop {
@@ -85,7 +88,7 @@ impl Document {
     ///
     /// # Errors
     /// The first key that is not known, with its place.
-    pub fn check_keys(&self, keys: &Keys) -> Result<(), ScenarioError> {
+    pub(crate) fn check_keys(&self, keys: &Keys) -> Result<(), ScenarioError> {
         keys.check(&self.table).map_err(|error| {
             let place = self.key_place(&error.path).unwrap_or_else(|| self.place(0));
             error.at(place)
@@ -96,7 +99,7 @@ impl Document {
     ///
     /// # Errors
     /// The first value of the wrong type, with its place.
-    pub fn typed<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
+    pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
         toml::from_str(&self.text).map_err(|error| {
             let offset = error.span().map_or(0, |span| span.start);
             typed::error(self.path_at(offset), error.message()).at(self.place(offset))
@@ -104,7 +107,7 @@ impl Document {
     }
 
     /// The innermost path whose value covers a byte of the text.
-    pub fn path_at(&self, offset: usize) -> &str {
+    pub(crate) fn path_at(&self, offset: usize) -> &str {
         self.spans
             .iter()
             .filter(|(_, (key, value))| value.contains(&offset) || key.contains(&offset))
@@ -113,7 +116,7 @@ impl Document {
     }
 
     /// The place of a byte of the text.
-    pub fn place(&self, offset: usize) -> Place {
+    pub(crate) fn place(&self, offset: usize) -> Place {
         let (line, column) = line_and_column(&self.text, offset);
         Place::Text { name: self.name.clone(), line, column }
     }

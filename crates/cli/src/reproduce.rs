@@ -1,0 +1,324 @@
+//! `farspan reproduce`.
+
+use crate::clock::now;
+use crate::format::Table;
+use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
+use crate::{Failure, Itself, output};
+use clap::Args;
+use farspan_ledger::{
+    Figure, FigureError, Ledger, Record, Run, SelectionError, Size, Verdict, figures, pages, select,
+};
+use farspan_scenario::{unknown_name, write};
+use farspan_sweep::{Finished, Options, Point, Program, Store, execute};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `reproduce`.
+#[derive(Args, Debug)]
+pub struct ReproduceArgs {
+    /// A figure (`farspan list figures`), or a paper for all of its figures
+    #[arg(value_name = "PAPER/FIGURE", required_unless_present_any = ["all", "pages"])]
+    pub figure: Option<String>,
+    /// Every figure
+    #[arg(long, conflicts_with = "figure")]
+    pub all: bool,
+    /// How much to run: smoke (seconds, no verdicts), small (minutes) or full (as the papers)
+    #[arg(long, value_name = "SIZE", default_value = "small", value_parser = size)]
+    pub size: Size,
+    /// Folder for the runs, a page and a plot a figure
+    #[arg(long, value_name = "DIR", default_value = "out/reproduce")]
+    pub out: PathBuf,
+    /// Do not run again what is there whole
+    #[arg(long)]
+    pub resume: bool,
+    /// Write the verdicts into ledger.json of this folder of a checkout, and the pages that follow [default: docs]
+    #[arg(long, value_name = "DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "docs")]
+    pub accept: Option<PathBuf>,
+    /// Run nothing: print the pages that follow from ledger.json of this folder of a checkout, by path [default: docs]
+    #[arg(long, value_name = "DOCS", num_args = 0..=1, require_equals = true, default_missing_value = "docs", conflicts_with_all = ["all", "figure", "accept"])]
+    pub pages: Option<PathBuf>,
+    /// Runs at a time [default: cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub jobs: Option<u16>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// No progress
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+fn size(text: &str) -> Result<Size, String> {
+    let names = Size::ALL.map(Size::name);
+    Size::ALL
+        .into_iter()
+        .find(|size| size.name() == text)
+        .ok_or_else(|| unknown_name("size", text, &names, &[]))
+}
+
+impl From<SelectionError> for Failure {
+    fn from(error: SelectionError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+impl From<FigureError> for Failure {
+    fn from(error: FigureError) -> Self {
+        Self::BadInput(error.to_string())
+    }
+}
+
+/// Runs what figures need, and says of each claim whether it holds.
+pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failure> {
+    if let Some(docs) = &args.pages {
+        let checkout = Checkout::open(docs)?;
+        output::json(&Value::Object(
+            checkout.pages(&figures()?).map(|(path, text)| (path, text.into())).collect(),
+        ));
+        return Ok(());
+    }
+    if args.accept.is_some() && args.size == Size::Smoke {
+        return Err(Failure::BadInput(
+            "--accept: smoke size has no verdicts: give --size small or full".to_owned(),
+        ));
+    }
+    let checkout = args.accept.as_deref().map(Checkout::open).transpose()?;
+    let chosen = args.figure.as_deref().map_or_else(|| Ok(figures()?), select)?;
+    let began = now();
+    let finished = run(args, itself, &chosen)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let records: Vec<Record> = finished.iter().map(|done| done.record.clone()).collect();
+    keep_pages(&args.out, &chosen, &records)?;
+    show(args, &finished, seconds);
+    if let Some(error) = finished.iter().find_map(|done| done.error.as_ref()) {
+        let failed: usize = finished.iter().map(|done| done.failed).sum();
+        return Err(Failure::Failed(format!(
+            "{failed} runs failed, and count for nothing; the first one: {error}"
+        )));
+    }
+    match checkout {
+        Some(checkout) => checkout.accept(records),
+        None => hold(&Ledger::committed(), &records),
+    }
+}
+
+/// The results of a figure.
+struct Reproduced {
+    record: Record,
+    wall_time_s: f64,
+    failed: usize,
+    error: Option<String>,
+}
+
+/// Runs all figures as one sweep: what several need runs once.
+fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<Vec<Reproduced>, Failure> {
+    let plans: Vec<Vec<Run>> = chosen.iter().map(|figure| figure.plan(args.size)).collect();
+    let mut points = Vec::new();
+    for (figure, run) in
+        chosen.iter().zip(&plans).flat_map(|(figure, runs)| runs.iter().map(move |run| (figure, run)))
+    {
+        let parameters = [
+            ("figure", &figure.name),
+            ("case", &figure.cases[run.case].name),
+            ("arm", &figure.arms[run.arm].name),
+        ];
+        let parameters = parameters.map(|(name, value)| (name.to_owned(), value.clone().into())).to_vec();
+        points.push(Point::new(run.request.clone(), parameters)?);
+    }
+    let program = Program::new(itself.words.to_vec(), itself.code)?;
+    let store = Store::open(&args.out, &program)?;
+    catch_interrupts();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = Options { jobs: args.jobs.map_or(cores, usize::from), resume: args.resume };
+    let display = SweepDisplay::new(args.quiet);
+    let finished = execute(&points, &store, &options, &display)?;
+    drop(display);
+    if interrupted() && finished.len() < points.len() {
+        return Err(Failure::Interrupted);
+    }
+    let mut first = 0;
+    let evaluate = |(figure, plan): (&Figure, &Vec<Run>)| {
+        let done = done(figure, args.size, plan, first, &finished);
+        first += plan.len();
+        done
+    };
+    Ok(chosen.iter().zip(&plans).map(evaluate).collect())
+}
+
+/// Evaluates a figure, whose runs are the points from `first` on.
+fn done(figure: &Figure, size: Size, plan: &[Run], first: usize, finished: &[Finished]) -> Reproduced {
+    let own = || finished.iter().filter_map(|f| Some((plan.get(f.point.checked_sub(first)?)?, &f.result)));
+    let documents: Vec<(&Run, &Value)> =
+        own().filter_map(|(run, result)| Some((run, result.as_ref().ok()?))).collect();
+    let wall_time = |document: &Value| document["wall_time_s"].as_f64().unwrap_or_default();
+    let errors = || own().filter_map(|(_, result)| result.as_ref().err());
+    Reproduced {
+        record: figure.evaluate(size, &documents),
+        wall_time_s: documents.iter().map(|(_, document)| wall_time(document)).sum(),
+        failed: errors().count(),
+        error: errors().next().cloned(),
+    }
+}
+
+/// A page and a plot a figure, beside the runs.
+fn keep_pages(out: &Path, chosen: &[Figure], records: &[Record]) -> Result<(), Failure> {
+    let ledger = Ledger { figures: records.to_vec() };
+    for (path, text) in pages(chosen, &ledger, "", "") {
+        if let Some(name) = path.strip_prefix("docs/src/figures/") {
+            write(&out.join(name), &text)?;
+        }
+    }
+    Ok(())
+}
+
+fn show(args: &ReproduceArgs, finished: &[Reproduced], seconds: f64) {
+    if args.json {
+        let mut documents: Vec<Value> = finished.iter().map(document).collect();
+        match documents.len() {
+            1 => output::json(&documents.remove(0)),
+            _ => output::json(&json!({ "wall_time_s": seconds, "figures": documents })),
+        }
+        return;
+    }
+    let tables: Vec<String> = finished.iter().map(|done| table(&done.record)).collect();
+    let all = finished.iter().flat_map(|done| &done.record.claims);
+    let count = |verdict: Verdict| all.clone().filter(|claim| claim.verdict == verdict).count();
+    let counts: Vec<String> =
+        Verdict::ALL.into_iter().map(|verdict| format!("{} {}", count(verdict), verdict.name())).collect();
+    output::text(&format!(
+        "{}\n{}; pages and plots in {}\n",
+        tables.join("\n"),
+        counts.join(", "),
+        args.out.display()
+    ));
+}
+
+fn document(done: &Reproduced) -> Value {
+    let mut document = json!(done.record);
+    // The time that its runs took, one after another.
+    document["wall_time_s"] = done.wall_time_s.into();
+    document
+}
+
+fn table(record: &Record) -> String {
+    let number = |number: Option<f64>| crate::format::number(number);
+    let mut table = Table::new(["claim", "paper", "measured", "95% interval", "verdict"]);
+    for claim in &record.claims {
+        let paper = claim.paper_plot.or(claim.paper_text);
+        let interval = format!("{} to {}", number(claim.ci_low), number(claim.ci_high));
+        table.row([
+            claim.id.as_str(),
+            &number(paper),
+            &number(claim.measured),
+            &interval,
+            claim.verdict.name(),
+        ]);
+    }
+    format!("{}, size {}\n\n{}", record.figure, record.size.name(), table.render(&[]))
+}
+
+/// Whether what the ledger holds still does.
+fn hold(ledger: &Ledger, records: &[Record]) -> Result<(), Failure> {
+    let lost: Vec<String> =
+        records.iter().flat_map(|record| ledger.regressions(record)).map(|lost| lost.to_string()).collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Unheld(format!(
+        "{} of the ledger's claims no longer hold; --accept rewrites docs/ledger.json, and the changelog says why:\n  {}",
+        lost.len(),
+        lost.join("\n  ")
+    )))
+}
+
+/// The folder of documents in a checkout.
+struct Checkout {
+    docs: PathBuf,
+    ledger: Ledger,
+    readme: String,
+    contents: String,
+}
+
+impl Checkout {
+    fn open(docs: &Path) -> Result<Self, Failure> {
+        let read = |path: PathBuf| {
+            std::fs::read_to_string(&path).map_err(|error| {
+                let cure = "run this in a checkout of farspan, or give its docs, as --accept=DIR/docs";
+                Failure::BadInput(format!("{}: {error}: {cure}", path.display()))
+            })
+        };
+        let text = read(docs.join("ledger.json"))?;
+        let ledger = serde_json::from_str(&text).map_err(|error| {
+            Failure::BadInput(format!("{}: {error}: restore it", docs.join("ledger.json").display()))
+        })?;
+        let (readme, contents) = (read(docs.join("../README.md"))?, read(docs.join("src/SUMMARY.md"))?);
+        Ok(Self { docs: docs.to_owned(), ledger, readme, contents })
+    }
+
+    fn pages(&self, figures: &[Figure]) -> impl Iterator<Item = (String, String)> {
+        pages(figures, &self.ledger, &self.readme, &self.contents).into_iter()
+    }
+
+    fn accept(mut self, records: Vec<Record>) -> Result<(), Failure> {
+        let figures = figures()?;
+        let order: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        for record in records {
+            for lost in self.ledger.regressions(&record) {
+                eprintln!("farspan: note: {lost}: the changelog should say why");
+            }
+            self.ledger.accept(record, &order);
+        }
+        let ledger = ("docs/ledger.json".to_owned(), self.ledger.to_json());
+        for (path, text) in self.pages(&figures).chain([ledger]) {
+            let path = path
+                .strip_prefix("docs/")
+                .map_or_else(|| self.docs.join("..").join(&path), |name| self.docs.join(name));
+            if let Some(folder) = path.parent() {
+                std::fs::create_dir_all(folder)
+                    .map_err(|error| Failure::Failed(format!("{}: {error}", folder.display())))?;
+            }
+            write(&path, &text)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A figure with one claim, and its record from documents in which the rival takes so many times as long.
+    fn record(factor: f64) -> Record {
+        let text = r#"
+            title = "A figure"
+            place = "Section 1"
+            scenario = "uno/incast-mixed"
+            size = { smoke = { seeds = "1" }, small = { seeds = "1..6" }, full = { seeds = "1..6" } }
+            arm = [{ name = "uno" }, { name = "gemini" }]
+            measure = [{ name = "mean", path = "fct.all.mean_us" }]
+            [[claim]]
+            id = "mean"
+            text = "mean"
+            measure = "mean"
+            of = ["gemini"]
+            over = "uno"
+            rule = "order"
+        "#;
+        let figure = Figure::parse("x/fig1", text, "").unwrap();
+        let plan = figure.plan(Size::Small);
+        let mean = |arm: usize| if arm == 0 { 1.0 } else { factor };
+        let documents: Vec<Value> =
+            plan.iter().map(|run| json!({"fct": {"all": {"mean_us": mean(run.arm)}}})).collect();
+        figure.evaluate(Size::Small, &plan.iter().zip(&documents).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_claim_that_holds_no_longer_ends_with_3() {
+        let mut ledger = Ledger::default();
+        ledger.accept(record(2.0), &["x/fig1"]);
+        assert!(hold(&ledger, &[record(3.0)]).is_ok());
+        let failure = hold(&ledger, &[record(0.5)]).unwrap_err();
+        let (message, code) = failure.message_and_code();
+        assert!(code == 3 && message.contains("x-fig1-mean: differs, and holds in the ledger"), "{message}");
+    }
+}

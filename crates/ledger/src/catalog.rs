@@ -1,0 +1,107 @@
+//! The figures that come with the program.
+
+use crate::error::FigureError;
+use crate::figure::Figure;
+use farspan_scenario::unknown_name;
+
+/// The files of an experiment.
+struct Source {
+    name: &'static str,
+    claims: &'static str,
+    why: &'static str,
+}
+
+const EMBEDDED: &[Source] = include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+
+/// Why there is nothing to reproduce.
+#[derive(Debug, thiserror::Error)]
+pub enum SelectionError {
+    /// No figure, and no paper, has this name.
+    #[error("{0}; see `farspan list figures`")]
+    Unknown(String),
+    /// An experiment has a mistake.
+    #[error(transparent)]
+    Figure(#[from] FigureError),
+}
+
+/// Every figure, by paper and number.
+///
+/// # Errors
+/// If an experiment has a mistake.
+pub fn figures() -> Result<Vec<Figure>, FigureError> {
+    let mut sources: Vec<&Source> = EMBEDDED.iter().collect();
+    sources.sort_by_key(|source| natural(source.name));
+    sources.into_iter().map(|source| Figure::parse(source.name, source.claims, source.why)).collect()
+}
+
+/// The figures of a name: `PAPER/FIGURE`, or `PAPER` for all of it.
+///
+/// # Errors
+/// If there is no such figure or paper: the message names the nearest.
+pub fn select(name: &str) -> Result<Vec<Figure>, SelectionError> {
+    let mut all = figures()?;
+    let names: Vec<String> = all.iter().map(|figure| figure.name.clone()).collect();
+    let paper = format!("{name}/");
+    all.retain(|figure| figure.name == name || figure.name.starts_with(&paper));
+    if all.is_empty() {
+        let mut known: Vec<&str> = names.iter().map(String::as_str).collect();
+        known.extend(names.iter().filter_map(|name| name.split('/').next()));
+        known.dedup();
+        return Err(SelectionError::Unknown(unknown_name("figure", name, &known, &[])));
+    }
+    Ok(all)
+}
+
+/// A key by which fig9 comes before fig10.
+fn natural(name: &str) -> Vec<(String, u64)> {
+    let mut parts: Vec<(String, u64)> = vec![(String::new(), 0)];
+    for c in name.chars() {
+        let (text, number) = parts.last_mut().expect("there is a part");
+        match c.to_digit(10) {
+            Some(digit) => {
+                *number = number.saturating_mul(10).saturating_add(u64::from(digit));
+            }
+            None if *number == 0 => text.push(c),
+            None => parts.push((c.to_string(), 0)),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_come_in_the_order_of_their_numbers() {
+        let mut names = [
+            "uno/fig10-paper-mix",
+            "uno/fig13b",
+            "uno/steady",
+            "uno/fig9",
+            "uno/fig10",
+            "uno/fig13a",
+            "gemini/fig4",
+        ];
+        names.sort_by_key(|name| natural(name));
+        assert_eq!(
+            names,
+            [
+                "gemini/fig4",
+                "uno/fig9",
+                "uno/fig10",
+                "uno/fig10-paper-mix",
+                "uno/fig13a",
+                "uno/fig13b",
+                "uno/steady"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_paper_s_name_selects_its_figures_and_an_unknown_one_the_nearest() {
+        assert!(select("uno").unwrap().len() > select("uno/fig10").unwrap().len());
+        let error = select("uno/fig100").unwrap_err().to_string();
+        assert!(error.contains("uno/fig10") && error.contains("farspan list figures"), "{error}");
+    }
+}

@@ -1,0 +1,42 @@
+//! Mistakes in `claims.toml`.
+
+use std::ops::Range;
+
+/// A mistake in an experiment, with its place and cure.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("experiments/{figure}/claims.toml:{line}:{column}: {problem}: {cure}")]
+pub struct FigureError {
+    /// The figure.
+    pub figure: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+    /// The mistake.
+    pub problem: String,
+    /// Its cure.
+    pub cure: String,
+}
+
+impl FigureError {
+    pub(crate) fn at(figure: &str, text: &str, span: Option<Range<usize>>, fault: Fault) -> Self {
+        let offset = span.map_or(0, |span| span.start).min(text.len());
+        let before = text.get(..offset).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        Self { figure: figure.to_owned(), line, column, problem: fault.problem, cure: fault.cure }
+    }
+}
+
+/// A mistake before its place is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Fault {
+    pub(crate) problem: String,
+    pub(crate) cure: String,
+}
+
+impl Fault {
+    pub(crate) fn new(problem: impl Into<String>, cure: impl Into<String>) -> Self {
+        Self { problem: problem.into(), cure: cure.into() }
+    }
+}

@@ -1,0 +1,242 @@
+//! From the documents of runs to claims with verdicts, and rows of tables.
+
+use crate::figure::{Claim, Figure, Measure, OverSeeds, Size, Unit};
+use crate::plan::Run;
+use crate::record::{Cell, Outcome, Record, Row, finite, rounded};
+use crate::verdict::{Interval, SEEDS_FOR_A_VERDICT, Verdict};
+use farspan_metrics::{Bootstrap, Quantile, Spread, nearest_rank, paired_ratios};
+use farspan_units::{Purpose, Random};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Resamples of the bootstrap of statistics other than the median.
+const RESAMPLES: usize = 2_000;
+
+/// The normal quantile of a 95% interval.
+const Z: f64 = 1.959_964;
+
+/// A number of one run: over what, if `per` says so. Infinite where flows never ended.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Reading {
+    above: f64,
+    below: f64,
+}
+
+impl Reading {
+    fn value(self) -> f64 {
+        self.above / self.below
+    }
+}
+
+/// The numbers of an arm, by seed.
+type Readings = BTreeMap<u64, Reading>;
+
+impl Unit {
+    /// The factor from the document's microseconds, bytes and shares.
+    pub(crate) const fn scale(self) -> f64 {
+        match self {
+            Self::Number | Self::Us => 1.0,
+            Self::Ms | Self::Kb => 1e-3,
+            Self::S => 1e-6,
+            Self::Percent => 100.0,
+        }
+    }
+}
+
+impl Measure {
+    /// The number of a run; `None` where its class has no flows, or too few.
+    fn reading(&self, document: &Value, case: usize) -> Option<Reading> {
+        let field = document.pointer(&self.path)?;
+        let class = self.path.rsplit_once('/').map_or("", |(class, _)| class);
+        let flows = document.pointer(&format!("{class}/count")).and_then(Value::as_u64);
+        if flows.is_some_and(|flows| flows < self.least_flows) {
+            return None;
+        }
+        let number = if field.is_null() { f64::INFINITY } else { field.as_f64()? };
+        let per = self.per.as_ref().map_or(Some(1.0), |per| document.pointer(per)?.as_f64())?;
+        let ideal = self.ideal.as_ref().map_or(1.0, |ideal| ideal[case]);
+        Some(Reading { above: number * self.unit.scale(), below: per * ideal })
+    }
+}
+
+impl Figure {
+    /// The claims with their verdicts, and the rows of the table. `documents` holds what the runs of [`Figure::plan`] gave;
+    /// a run that failed is left out.
+    #[must_use]
+    pub fn evaluate(&self, size: Size, documents: &[(&Run, &Value)]) -> Record {
+        let of = |measure: usize, case: usize, arm: usize| -> Readings {
+            let runs = documents.iter().filter(|(run, _)| (run.case, run.arm) == (case, arm));
+            let measure = &self.measures[measure];
+            runs.filter_map(|(run, document)| Some((run.seed, measure.reading(document, case)?))).collect()
+        };
+        let claims = self.claims.iter().map(|claim| {
+            let readings = of(claim.measure, claim.case, claim.of);
+            let over = claim.over.map(|over| of(claim.measure, claim.case, over));
+            self.outcome(size, claim, &readings, over.as_ref())
+        });
+        let mut rows = Vec::new();
+        for &case in &self.runs(size).cases {
+            for &arm in &self.cases[case].arms {
+                let runs = documents.iter().filter(|(run, _)| (run.case, run.arm) == (case, arm)).count();
+                let cell = |m: usize| {
+                    Some((self.measures[m].name.clone(), cell(&self.measures[m], &of(m, case, arm))?))
+                };
+                rows.push(Row {
+                    case: self.cases[case].name.clone(),
+                    arm: self.arms[arm].name.clone(),
+                    runs,
+                    values: (0..self.measures.len()).filter_map(cell).collect(),
+                });
+            }
+        }
+        Record { figure: self.name.clone(), size, claims: claims.collect(), rows }
+    }
+
+    fn outcome(&self, size: Size, claim: &Claim, of: &Readings, over: Option<&Readings>) -> Outcome {
+        let measure = &self.measures[claim.measure];
+        let (found, seeds) = interval(measure, of, over);
+        let found =
+            found.map(|i| Interval { point: rounded(i.point), low: rounded(i.low), high: rounded(i.high) });
+        let planned = self.cases[claim.case].seeds.as_ref().unwrap_or(&self.runs(size).seeds).len();
+        let mut notes = vec![claim.note.clone()];
+        let verdict = match found {
+            _ if size == Size::Smoke => Verdict::NotRun,
+            _ if !self.runs(size).cases.contains(&claim.case) => {
+                notes.push(format!("not part of size {}", size.name()));
+                Verdict::NotRun
+            }
+            Some(found) if seeds >= SEEDS_FOR_A_VERDICT => claim.rule.verdict(found),
+            _ => {
+                notes.push(format!("{seeds} of {planned} seeds have a value, and a verdict needs six"));
+                Verdict::NotRun
+            }
+        };
+        if found.is_some_and(|found| found.point == f64::INFINITY) {
+            notes.push("infinite: flows did not end, or rates never converged".to_owned());
+        }
+        notes.retain(|note| !note.is_empty());
+        let (low, high) = claim.rule.band();
+        Outcome {
+            id: claim.id.clone(),
+            text: claim.text.clone(),
+            place: claim.place.clone(),
+            paper_text: claim.paper_text,
+            paper_plot: claim.paper_plot.map(rounded),
+            artifact_rerun: claim.artifact_rerun,
+            profile: claim.profile.clone(),
+            seeds: seeds as u64,
+            measured: found.and_then(|found| finite(found.point)),
+            ci_low: found.and_then(|found| finite(found.low)),
+            ci_high: found.and_then(|found| finite(found.high)),
+            low: low.map(rounded),
+            high: high.map(rounded),
+            verdict,
+            note: notes.join("; "),
+        }
+    }
+}
+
+/// The spread of an arm's numbers; `None` if it has none.
+fn cell(measure: &Measure, readings: &Readings) -> Option<Cell> {
+    if measure.over_seeds == OverSeeds::Sum {
+        let total = statistic(OverSeeds::Sum, readings.values().copied());
+        let only = finite(rounded(total));
+        return (!total.is_nan()).then_some(Cell {
+            median: only,
+            min: only,
+            max: only,
+            seeds: readings.len() as u64,
+        });
+    }
+    let mut values: Vec<f64> = readings.values().map(|reading| rounded(reading.value())).collect();
+    values.retain(|value| !value.is_nan());
+    values.sort_unstable_by(f64::total_cmp);
+    let (min, max) = (finite(*values.first()?), finite(*values.last()?));
+    let middle = match measure.over_seeds {
+        OverSeeds::P99 => nearest_rank(&values, values.len() as u64, Quantile::P99)?,
+        _ => farspan_metrics::median(&values),
+    };
+    Some(Cell { median: finite(rounded(middle)), min, max, seeds: values.len() as u64 })
+}
+
+/// The claim's number with its 95% interval, and the seeds that it is of.
+fn interval(measure: &Measure, of: &Readings, over: Option<&Readings>) -> (Option<Interval>, usize) {
+    let Some(over) = over else {
+        let readings: Vec<Reading> = of.values().copied().collect();
+        let found = match measure.over_seeds {
+            OverSeeds::Median => {
+                let values: Vec<Option<f64>> =
+                    readings.iter().map(|reading| finite(reading.value())).collect();
+                Spread::of(&values, &Bootstrap::new(values.len()))
+                    .map(|spread| or_infinite(spread.median, spread.ci_low, spread.ci_high))
+            }
+            OverSeeds::Sum => share(&readings, measure.unit.scale()),
+            OverSeeds::P99 => bootstrap(readings.len(), |drawn| {
+                statistic(OverSeeds::P99, drawn.iter().map(|i| readings[*i]))
+            }),
+        };
+        return (found, readings.len());
+    };
+    let pairs: Vec<(u64, Reading, Reading)> =
+        of.iter().filter_map(|(seed, a)| over.get(seed).map(|b| (*seed, *a, *b))).collect();
+    if measure.over_seeds == OverSeeds::Median {
+        let values = |pick: fn(&(u64, Reading, Reading)) -> Reading| -> Vec<(u64, Option<f64>)> {
+            pairs.iter().map(|pair| (pair.0, finite(pick(pair).value()))).collect()
+        };
+        let paired = paired_ratios(&values(|pair| pair.1), &values(|pair| pair.2));
+        let found = or_infinite(paired.median, paired.ci_low, paired.ci_high);
+        return ((!paired.ratios.is_empty()).then_some(found), paired.ratios.len());
+    }
+    let ratio = |drawn: &[usize]| {
+        statistic(measure.over_seeds, drawn.iter().map(|i| pairs[*i].1))
+            / statistic(measure.over_seeds, drawn.iter().map(|i| pairs[*i].2))
+    };
+    (bootstrap(pairs.len(), ratio), pairs.len())
+}
+
+fn or_infinite(point: Option<f64>, low: Option<f64>, high: Option<f64>) -> Interval {
+    let [point, low, high] = [point, low, high].map(|x| x.unwrap_or(f64::INFINITY));
+    Interval { point, low, high }
+}
+
+fn statistic(kind: OverSeeds, readings: impl Iterator<Item = Reading>) -> f64 {
+    if kind == OverSeeds::Sum {
+        let (above, below) =
+            readings.fold((0.0, 0.0), |(a, b), reading| (a + reading.above, b + reading.below));
+        return above / below;
+    }
+    let mut values: Vec<f64> = readings.map(Reading::value).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    nearest_rank(&values, values.len() as u64, Quantile::P99).unwrap_or(f64::NAN)
+}
+
+/// A share of counts over all seeds, with its Wilson interval: a bootstrap of none among few would be none for certain.
+fn share(readings: &[Reading], unit: f64) -> Option<Interval> {
+    let (above, n) =
+        readings.iter().fold((0.0, 0.0), |(a, n), reading| (a + reading.above / unit, n + reading.below));
+    if n <= 0.0 {
+        return None;
+    }
+    let (p, z2) = (above / n, Z * Z);
+    let middle = (p + z2 / (2.0 * n)) / (1.0 + z2 / n);
+    let half = Z / (1.0 + z2 / n) * (p * (1.0 - p) / n + z2 / (4.0 * n * n)).max(0.0).sqrt();
+    let [point, low, high] = [p, (middle - half).max(0.0), middle + half].map(|share| share * unit);
+    Some(Interval { point, low, high })
+}
+
+/// The percentile bootstrap of a statistic of `n` seeds, given the indices that were drawn. Resamples without a value (0/0,
+/// infinite over infinite) are left out.
+fn bootstrap(n: usize, statistic: impl Fn(&[usize]) -> f64) -> Option<Interval> {
+    let point = statistic(&(0..n).collect::<Vec<_>>());
+    if n == 0 || point.is_nan() {
+        return None;
+    }
+    let mut random = Random::new(0, Purpose::Bootstrap, n as u64);
+    let mut values: Vec<f64> = (0..RESAMPLES)
+        .map(|_| statistic(&(0..n).map(|_| random.below(n as u64) as usize).collect::<Vec<_>>()))
+        .filter(|value| !value.is_nan())
+        .collect();
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |q| nearest_rank(&values, values.len() as u64, q);
+    Some(Interval { point, low: at(Quantile::P2_5)?, high: at(Quantile::P97_5)? })
+}

@@ -1,0 +1,215 @@
+//! A figure: cases x arms x seeds to run, measures of their documents, and the claims about them.
+
+use crate::check::check;
+use crate::error::{Fault, FigureError};
+use crate::text::FigureText;
+pub use crate::text::{OverSeeds, PlotKind, UnitText as Unit};
+use crate::verdict::Rule;
+
+/// How much of a figure is run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Size {
+    /// Seconds, without verdicts.
+    Smoke,
+    /// Minutes.
+    Small,
+    /// As the paper.
+    Full,
+}
+
+impl Size {
+    /// Every size.
+    pub const ALL: [Self; 3] = [Self::Smoke, Self::Small, Self::Full];
+
+    /// Its name in arguments and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        ["smoke", "small", "full"][self as usize]
+    }
+}
+
+/// A figure of a paper.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Figure {
+    /// `PAPER/FIGURE`.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// Where it stands in the paper.
+    pub place: String,
+    /// The quantity that the cases vary.
+    pub axis: String,
+    /// Changes of every scenario.
+    pub set: Vec<String>,
+    /// Seeds and cases of each size.
+    pub sizes: [SizeRuns; 3],
+    /// The points of the axis, or a lone one.
+    pub cases: Vec<Case>,
+    /// Schemes side by side.
+    pub arms: Vec<Arm>,
+    /// Numbers of a run's document.
+    pub measures: Vec<Measure>,
+    /// Printed values: case, arm, measure, value in the measure's unit.
+    pub printed: Vec<(usize, usize, usize, f64)>,
+    /// The claims.
+    pub claims: Vec<Claim>,
+    /// The plots.
+    pub plots: Vec<Plot>,
+    /// Reasons, in Markdown.
+    pub why: String,
+}
+
+/// Seeds and cases of a size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SizeRuns {
+    /// Seeds of each arm.
+    pub seeds: Vec<u64>,
+    /// Changes of every scenario at this size.
+    pub set: Vec<String>,
+    /// Cases of this size.
+    pub cases: Vec<usize>,
+}
+
+/// A point of the axis.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// Its name in ids.
+    pub name: String,
+    /// Its name in tables.
+    pub label: String,
+    /// Its place on the axis.
+    pub x: Option<f64>,
+    /// Its scenario.
+    pub scenario: String,
+    /// Its profile.
+    pub profile: String,
+    /// Changes of the scenario.
+    pub set: Vec<String>,
+    /// Arms that run in it.
+    pub arms: Vec<usize>,
+    /// Seeds in place of the size's.
+    pub seeds: Option<Vec<u64>>,
+}
+
+/// A scheme, and what it changes of the scenario.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arm {
+    /// Its name in ids.
+    pub name: String,
+    /// Its name in tables.
+    pub label: String,
+    /// The scheme.
+    pub scheme: String,
+    /// A profile of its own.
+    pub profile: Option<String>,
+    /// Changes of the scenario.
+    pub set: Vec<String>,
+}
+
+/// A number of a run's document.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Measure {
+    /// Its name in claims.
+    pub name: String,
+    /// Its name in tables.
+    pub label: String,
+    /// Its place in the document (a JSON pointer).
+    pub path: String,
+    /// The place of a number that divides it.
+    pub per: Option<String>,
+    /// A constant that divides it, by case.
+    pub ideal: Option<Vec<f64>>,
+    /// The unit of tables and printed values.
+    pub unit: Unit,
+    /// Flows that its class must have: a run with fewer has no value.
+    pub least_flows: u64,
+    /// The statistic over seeds.
+    pub over_seeds: OverSeeds,
+    /// Whether tables show it.
+    pub table: bool,
+}
+
+/// A claim of the paper about a measure.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Claim {
+    /// The id, `PAPER-FIGURE-...`.
+    pub id: String,
+    /// In one line.
+    pub text: String,
+    /// Where it stands in the paper.
+    pub place: String,
+    /// The measure.
+    pub measure: usize,
+    /// The case.
+    pub case: usize,
+    /// The arm.
+    pub of: usize,
+    /// The arm under the fraction bar; without it the number itself counts.
+    pub over: Option<usize>,
+    /// The rule.
+    pub rule: Rule,
+    /// The number in the paper's text.
+    pub paper_text: Option<f64>,
+    /// The number in the paper's plot.
+    pub paper_plot: Option<f64>,
+    /// The number that the published code gives.
+    pub artifact_rerun: Option<f64>,
+    /// The profile that runs.
+    pub profile: String,
+    /// A note for the reader.
+    pub note: String,
+}
+
+/// A plot of a measure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Plot {
+    /// Above it.
+    pub title: String,
+    /// The measure.
+    pub measure: usize,
+    /// The marks.
+    pub kind: PlotKind,
+    /// Whether the axis of values is logarithmic.
+    pub log: bool,
+    /// Arms that it shows.
+    pub arms: Vec<usize>,
+    /// Cases that it shows.
+    pub cases: Vec<usize>,
+}
+
+impl Figure {
+    /// The figure in a `claims.toml`.
+    ///
+    /// # Errors
+    /// A mistake in the text: the error names the place and the cure.
+    pub fn parse(name: &str, text: &str, why: &str) -> Result<Self, FigureError> {
+        let written: FigureText = toml::from_str(text).map_err(|error| {
+            let fault = Fault::new(
+                error.message().trim().replace('\n', "; "),
+                "see CONTRIBUTING.md, \"Adding a figure\"",
+            );
+            FigureError::at(name, text, error.span(), fault)
+        })?;
+        check(name, written, why).map_err(|(span, fault)| FigureError::at(name, text, span, fault))
+    }
+
+    /// The name with dashes, as ids and pages have it.
+    #[must_use]
+    pub fn slug(&self) -> String {
+        self.name.replace('/', "-")
+    }
+
+    /// Seeds and cases of a size.
+    #[must_use]
+    pub const fn runs(&self, size: Size) -> &SizeRuns {
+        &self.sizes[size as usize]
+    }
+
+    /// The printed value of a measure, in its unit.
+    #[must_use]
+    pub fn printed(&self, case: usize, arm: usize, measure: usize) -> Option<f64> {
+        let found = self.printed.iter().find(|(c, a, m, _)| (*c, *a, *m) == (case, arm, measure));
+        found.map(|(_, _, _, value)| *value)
+    }
+}

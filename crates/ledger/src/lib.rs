@@ -1,0 +1,37 @@
+//! Figures of papers: the runs that they need, the claims that the papers make of them, and verdicts computed from results.
+//!
+//! A folder `experiments/PAPER/FIGURE/` is a figure: `claims.toml` ([`Figure::parse`]) and `why.md`. Its runs are cases x
+//! arms x seeds ([`Figure::plan`]), and [`Figure::evaluate`] makes a [`Record`] of their documents: a verdict a claim, a row
+//! an arm. [`Ledger`] keeps the records, [`pages`](pages()) makes the pages of the book from them.
+//!
+//! ```
+//! use farspan_ledger::{Rule, Interval, Verdict};
+//!
+//! // Printed: 3.4 times as long. The band is from its root to its square.
+//! let rule = Rule::Factor(3.4);
+//! assert_eq!(rule.verdict(Interval { point: 2.9, low: 2.5, high: 3.3 }), Verdict::Holds);
+//! assert_eq!(rule.verdict(Interval { point: 1.5, low: 1.2, high: 1.8 }), Verdict::Direction);
+//! assert_eq!(rule.verdict(Interval { point: 1.1, low: 0.9, high: 1.2 }), Verdict::Inconclusive);
+//! ```
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod check;
+mod error;
+mod evaluate;
+mod figure;
+mod page;
+mod plan;
+mod plot;
+mod record;
+mod text;
+mod verdict;
+
+pub use catalog::{SelectionError, figures, select};
+pub use error::FigureError;
+pub use figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, PlotKind, Size, SizeRuns, Unit};
+pub use page::pages;
+pub use plan::Run;
+pub use plot::svg;
+pub use record::{Cell, Ledger, Outcome, Record, Regression, Row};
+pub use verdict::{Interval, Rule, SEEDS_FOR_A_VERDICT, Verdict};

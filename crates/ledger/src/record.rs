@@ -1,0 +1,188 @@
+//! The results of a figure as `farspan reproduce` gives them, and the ledger of all figures.
+
+use crate::figure::{Figure, Size};
+use crate::verdict::Verdict;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The results of a figure.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// `PAPER/FIGURE`.
+    pub figure: String,
+    /// How much was run.
+    pub size: Size,
+    /// The claims.
+    pub claims: Vec<Outcome>,
+    /// The numbers of each case and arm.
+    pub rows: Vec<Row>,
+}
+
+/// A claim and its verdict.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// The id.
+    pub id: String,
+    /// In one line.
+    pub text: String,
+    /// Where it stands in the paper.
+    pub place: String,
+    /// The number in the paper's text.
+    pub paper_text: Option<f64>,
+    /// The number in the paper's plot.
+    pub paper_plot: Option<f64>,
+    /// The number that the published code gives.
+    pub artifact_rerun: Option<f64>,
+    /// The profile that ran.
+    pub profile: String,
+    /// Seeds with a value.
+    pub seeds: u64,
+    /// The number; null if infinite, or there is none.
+    pub measured: Option<f64>,
+    /// Lower end of its 95% interval.
+    pub ci_low: Option<f64>,
+    /// Upper end.
+    pub ci_high: Option<f64>,
+    /// Lower end of the band.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// A note for the reader.
+    pub note: String,
+}
+
+/// The numbers of an arm in a case.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Row {
+    /// The case.
+    pub case: String,
+    /// The arm.
+    pub arm: String,
+    /// Runs that gave a document.
+    pub runs: usize,
+    /// By measure.
+    pub values: BTreeMap<String, Cell>,
+}
+
+/// A number over seeds; null is infinite.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The median, or the statistic of the measure.
+    pub median: Option<f64>,
+    /// The smallest.
+    pub min: Option<f64>,
+    /// The largest.
+    pub max: Option<f64>,
+    /// Seeds with a value.
+    pub seeds: u64,
+}
+
+pub(crate) fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
+}
+
+/// Six significant digits: what a table can show, and no more to differ in.
+pub(crate) fn rounded(x: f64) -> f64 {
+    if x.is_finite() { format!("{x:.5e}").parse().unwrap_or(x) } else { x }
+}
+
+impl Record {
+    /// The record of a figure that nobody ran.
+    #[must_use]
+    pub fn of_none(figure: &Figure) -> Self {
+        let mut record = figure.evaluate(Size::Smoke, &[]);
+        record.rows.clear();
+        for claim in &mut record.claims {
+            claim.note.clear();
+        }
+        record
+    }
+}
+
+/// The records of all figures, as `docs/ledger.json` holds them.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ledger {
+    /// In the order of the experiments.
+    pub figures: Vec<Record>,
+}
+
+/// A claim that the ledger holds and a run does not.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{id}: {verdict}, and holds in the ledger", verdict = verdict.name())]
+pub struct Regression {
+    /// The claim.
+    pub id: String,
+    /// Its verdict now.
+    pub verdict: Verdict,
+}
+
+impl Ledger {
+    /// The ledger that was committed with this program.
+    ///
+    /// # Panics
+    /// Never: tests read it.
+    #[must_use]
+    pub fn committed() -> Self {
+        let text = include_str!("../../../docs/ledger.json");
+        serde_json::from_str(text).expect("the committed ledger can be read")
+    }
+
+    /// The record of a figure.
+    #[must_use]
+    pub fn record(&self, figure: &str) -> Option<&Record> {
+        self.figures.iter().find(|record| record.figure == figure)
+    }
+
+    /// The claims that this ledger holds at the record's size and the record does not. None at smoke size.
+    #[must_use]
+    pub fn regressions(&self, record: &Record) -> Vec<Regression> {
+        let Some(before) = self.record(&record.figure).filter(|before| before.size == record.size) else {
+            return Vec::new();
+        };
+        if record.size == Size::Smoke {
+            return Vec::new();
+        }
+        let held =
+            |id: &str| before.claims.iter().any(|claim| claim.id == id && claim.verdict == Verdict::Holds);
+        let now = record.claims.iter().filter(|claim| claim.verdict != Verdict::Holds && held(&claim.id));
+        now.map(|claim| Regression { id: claim.id.clone(), verdict: claim.verdict }).collect()
+    }
+
+    /// Takes a record in, in place of the figure's former one; `order` is that of the figures.
+    pub fn accept(&mut self, record: Record, order: &[&str]) {
+        self.figures.retain(|other| other.figure != record.figure && order.contains(&other.figure.as_str()));
+        self.figures.push(record);
+        self.figures.sort_by_key(|record| order.iter().position(|name| *name == record.figure));
+    }
+
+    /// As JSON, a claim and a row a line, so that a difference is read by line.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let mut text = "{\"figures\": [".to_owned();
+        for (i, record) in self.figures.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            let (figure, size) = (json(&record.figure), json(&record.size));
+            let lines = |lines: Vec<String>| lines.join(",\n  ");
+            let claims = lines(record.claims.iter().map(json).collect());
+            let rows = lines(record.rows.iter().map(json).collect());
+            write!(
+                text,
+                "{comma}\n{{\"figure\": {figure}, \"size\": {size},\n \"claims\": [\n  {claims}],\n \"rows\": [\n  {rows}]}}"
+            )
+            .expect("text can be written to");
+        }
+        text + "\n]}\n"
+    }
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("records have a JSON form")
+}

@@ -1,0 +1,198 @@
+//! The rule by which a claim holds: the same for every figure, and computed.
+
+use serde::{Deserialize, Serialize};
+
+/// Seeds that a verdict needs: of fewer, no interval of the median reaches 95%.
+pub const SEEDS_FOR_A_VERDICT: usize = 6;
+
+/// A claim's verdict.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// As claimed.
+    Holds,
+    /// The interval is on the paper's side of no effect, the point outside the band.
+    Direction,
+    /// The interval contains no effect, or reaches over an end of the band.
+    Inconclusive,
+    /// The interval says otherwise.
+    Differs,
+    /// Fewer than six seeds, not part of this size, or smoke size.
+    NotRun,
+}
+
+impl Verdict {
+    /// Every verdict, the best first.
+    pub const ALL: [Self; 5] =
+        [Self::Holds, Self::Direction, Self::Inconclusive, Self::Differs, Self::NotRun];
+
+    /// Its name in tables and documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Direction => "direction",
+            Self::Inconclusive => "inconclusive",
+            Self::Differs => "differs",
+            Self::NotRun => "not_run",
+        }
+    }
+}
+
+/// A median, or another statistic over seeds, with its 95% interval. Flows that never end make it infinite.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// The value.
+    pub point: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The rule by which a claim is judged.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Rule {
+    /// A ratio of this printed factor, other than 1.
+    Factor(f64),
+    /// A ratio of about 1: within a tenth, the interval within [0.8, 1.25].
+    Equal,
+    /// A ratio above 1.
+    Order,
+    /// A number between two ends; an end that is left out is open.
+    Band(Option<f64>, Option<f64>),
+}
+
+/// The band of a ratio that is called equal.
+const EQUAL: (f64, f64) = (0.9, 1.1);
+/// The ends between which its interval must lie.
+const EQUAL_INTERVAL: (f64, f64) = (0.8, 1.25);
+
+impl Rule {
+    /// The band in which the point of a claim that holds lies; an open end is `None`.
+    #[must_use]
+    pub fn band(self) -> (Option<f64>, Option<f64>) {
+        match self {
+            Self::Factor(factor) => {
+                let (a, b) = (factor.sqrt(), factor * factor);
+                (Some(a.min(b)), Some(a.max(b)))
+            }
+            Self::Equal => (Some(EQUAL.0), Some(EQUAL.1)),
+            Self::Order => (Some(1.0), None),
+            Self::Band(low, high) => (low, high),
+        }
+    }
+
+    /// The verdict on an interval.
+    #[must_use]
+    pub fn verdict(self, found: Interval) -> Verdict {
+        let band = self.band();
+        let inside = |(low, high): (Option<f64>, Option<f64>), value: f64| {
+            low.is_none_or(|low| value >= low) && high.is_none_or(|high| value <= high)
+        };
+        let outside = |low: f64, high: f64| found.high < low || found.low > high;
+        match self {
+            Self::Factor(_) | Self::Order if found.low <= 1.0 && found.high >= 1.0 => Verdict::Inconclusive,
+            Self::Factor(factor) if (found.low > 1.0) != (factor > 1.0) => Verdict::Differs,
+            Self::Factor(_) if inside(band, found.point) => Verdict::Holds,
+            Self::Factor(_) => Verdict::Direction,
+            Self::Order if found.low > 1.0 => Verdict::Holds,
+            Self::Order => Verdict::Differs,
+            Self::Equal => {
+                let narrow = found.low >= EQUAL_INTERVAL.0 && found.high <= EQUAL_INTERVAL.1;
+                match inside(band, found.point) && narrow {
+                    true => Verdict::Holds,
+                    false if outside(EQUAL.0, EQUAL.1) => Verdict::Differs,
+                    false => Verdict::Inconclusive,
+                }
+            }
+            Self::Band(low, high) => match inside(band, found.low) && inside(band, found.high) {
+                true => Verdict::Holds,
+                false if outside(low.unwrap_or(f64::NEG_INFINITY), high.unwrap_or(f64::INFINITY)) => {
+                    Verdict::Differs
+                }
+                false => Verdict::Inconclusive,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(rule: Rule, low: f64, point: f64, high: f64) -> Verdict {
+        rule.verdict(Interval { point, low, high })
+    }
+
+    #[test]
+    fn a_factor_holds_from_its_root_to_its_square() {
+        let rule = Rule::Factor(4.0);
+        assert_eq!(rule.band(), (Some(2.0), Some(16.0)));
+        for (point, expected) in [
+            (1.99, Verdict::Direction),
+            (2.0, Verdict::Holds),
+            (16.0, Verdict::Holds),
+            (16.01, Verdict::Direction),
+        ] {
+            assert_eq!(verdict(rule, 1.01, point, 20.0), expected, "{point}");
+        }
+    }
+
+    #[test]
+    fn a_factor_s_interval_that_touches_one_says_nothing() {
+        let rule = Rule::Factor(4.0);
+        assert_eq!(verdict(rule, 1.0, 4.0, 5.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.5, 0.9, 1.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.5, 0.9, 0.99), Verdict::Differs);
+        assert_eq!(verdict(rule, 1.01, 4.0, f64::INFINITY), Verdict::Holds);
+    }
+
+    #[test]
+    fn a_factor_below_one_is_the_mirror_of_its_inverse() {
+        let rule = Rule::Factor(0.25);
+        assert_eq!(rule.band(), (Some(0.0625), Some(0.5)));
+        assert_eq!(verdict(rule, 0.2, 0.5, 0.9), Verdict::Holds);
+        assert_eq!(verdict(rule, 0.2, 0.51, 0.9), Verdict::Direction);
+        assert_eq!(verdict(rule, 0.9, 1.0, 1.1), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 1.1, 1.2, 1.3), Verdict::Differs);
+    }
+
+    #[test]
+    fn what_never_ends_is_the_right_direction_and_no_more() {
+        let never = f64::INFINITY;
+        assert_eq!(verdict(Rule::Factor(2.0), never, never, never), Verdict::Direction);
+        assert_eq!(verdict(Rule::Factor(0.5), never, never, never), Verdict::Differs);
+        assert_eq!(verdict(Rule::Order, never, never, never), Verdict::Holds);
+        assert_eq!(verdict(Rule::Equal, never, never, never), Verdict::Differs);
+        assert_eq!(verdict(Rule::Band(None, Some(9.0)), never, never, never), Verdict::Differs);
+    }
+
+    #[test]
+    fn an_order_needs_an_interval_above_one() {
+        assert_eq!(verdict(Rule::Order, 1.001, 1.1, 1.2), Verdict::Holds);
+        assert_eq!(verdict(Rule::Order, 1.0, 1.1, 1.2), Verdict::Inconclusive);
+        assert_eq!(verdict(Rule::Order, 0.8, 0.9, 0.999), Verdict::Differs);
+    }
+
+    #[test]
+    fn equal_needs_a_point_within_a_tenth_and_a_narrow_interval() {
+        let rule = Rule::Equal;
+        assert_eq!(verdict(rule, 0.8, 0.9, 1.25), Verdict::Holds);
+        assert_eq!(verdict(rule, 0.79, 0.9, 1.25), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.8, 1.1, 1.26), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.85, 0.89, 0.95), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.8, 0.85, 0.899), Verdict::Differs);
+        assert_eq!(verdict(rule, 1.101, 1.12, 1.2), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_band_holds_where_the_whole_interval_lies_in_it() {
+        let rule = Rule::Band(Some(1.0), Some(2.0));
+        assert_eq!(verdict(rule, 1.0, 1.5, 2.0), Verdict::Holds);
+        assert_eq!(verdict(rule, 0.99, 1.5, 2.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 2.01, 2.1, 2.2), Verdict::Differs);
+        assert_eq!(verdict(Rule::Band(None, Some(0.9)), 0.1, 0.5, 0.9), Verdict::Holds);
+        assert_eq!(verdict(Rule::Band(Some(0.9), None), 0.1, 0.5, 0.89), Verdict::Differs);
+    }
+}

@@ -1,0 +1,125 @@
+//! Mistakes in `claims.toml`: each names its place and its cure.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+use farspan_ledger::Figure;
+
+const GOOD: &str = r#"title = "A figure"
+place = "Section 1"
+scenario = "uno/incast-mixed"
+
+[size]
+smoke = { seeds = "1", cases = ["a"] }
+small = { seeds = "1..10" }
+full = { seeds = "1,2,5" }
+
+[[case]]
+name = "a"
+
+[[case]]
+name = "b"
+arms = ["uno"]
+
+[[arm]]
+name = "uno"
+
+[[arm]]
+name = "gemini"
+
+[[measure]]
+name = "mean"
+path = "fct.all.mean_us"
+
+[printed.a]
+uno = { mean = 2 }
+gemini = { mean = 3.0 }
+
+[[claim]]
+id = "mean-vs-{of}-{case}"
+text = "mean"
+measure = "mean"
+of = ["gemini"]
+over = "uno"
+cases = ["a"]
+rule = "factor"
+
+[[plot]]
+title = "Mean"
+measure = "mean"
+"#;
+
+fn mistake(from: &str, to: &str) -> String {
+    assert!(GOOD.contains(from), "{from}");
+    let text = GOOD.replacen(from, to, 1);
+    Figure::parse("x/fig1", &text, "").map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn the_text_that_the_cases_change_is_a_figure() {
+    let figure = Figure::parse("x/fig1", GOOD, "").unwrap();
+    let claim = &figure.claims[0];
+    assert_eq!((claim.id.as_str(), claim.paper_plot), ("x-fig1-mean-vs-gemini-a", Some(1.5)));
+    assert_eq!(figure.plan(farspan_ledger::Size::Full).len(), (2 + 1) * 3);
+}
+
+#[test]
+fn every_mistake_names_its_place_and_its_cure() {
+    let cases = [
+        ("[[plot]]", "[[plots]]", "40:3", "plots"),
+        ("title = \"A figure\"\n", "", "1:1", "title"),
+        ("rule = \"factor\"", "rule = \"facto\"", "38:8", "facto"),
+        ("seeds = \"1..10\"", "seeds = \"10..1\"", "7:19", "\"1..10\" or \"1,2,5\""),
+        ("seeds = \"1,2,5\"", "seeds = \"1,1\"", "8:18", "\"1..10\" or \"1,2,5\""),
+        ("cases = [\"a\"] }", "cases = [\"c\"] }", "6:33", "case"),
+        ("arms = [\"uno\"]", "arms = [\"un\"]", "15:9", "did you mean \"uno\""),
+        ("name = \"b\"", "name = \"a\"", "14:8", "two cases"),
+        ("name = \"gemini\"", "name = \"Gemini\"", "21:8", "use a-z"),
+        ("uno = { mean = 2 }", "uno = { men = 2 }", "28:9", "did you mean \"mean\""),
+        ("uno = { mean = 2 }", "unno = { mean = 2 }", "28:1", "did you mean \"uno\""),
+        ("measure = \"mean\"\nof", "measure = \"p99\"\nof", "34:11", "measure"),
+        ("of = [\"gemini\"]", "of = [\"gemin\"]", "35:7", "did you mean \"gemini\""),
+        ("of = [\"gemini\"]", "of = []", "32:6", "name an arm"),
+        ("over = \"uno\"\n", "", "32:6", "name the arm under the fraction bar"),
+        ("cases = [\"a\"]\nrule", "rule", "35:7", "does not run in case \"b\""),
+        ("rule = \"factor\"", "rule = \"factor\"\nlow = 1", "32:6", "remove them"),
+        ("rule = \"factor\"", "rule = \"band\"\nlow = 1", "32:6", "take another rule"),
+        (
+            "over = \"uno\"\ncases = [\"a\"]\nrule = \"factor\"",
+            "cases = [\"a\"]\nrule = \"band\"",
+            "32:6",
+            "give `low`",
+        ),
+        (
+            "over = \"uno\"\ncases = [\"a\"]\nrule = \"factor\"",
+            "cases = [\"a\"]\nrule = \"band\"\nlow = 2\nhigh = 1",
+            "32:6",
+            "exchange",
+        ),
+        ("gemini = { mean = 3.0 }", "gemini = { mean = 2.0 }", "32:6", "rule \"equal\""),
+        ("rule = \"factor\"", "rule = \"factor\"\npaper_text = { uno = 2 }", "39:16", "CASE/ARM"),
+        ("rule = \"factor\"", "rule = \"factor\"\npaper_text = \"2\"", "39:14", "a number"),
+        ("scenario = \"uno/incast-mixed\"\n", "", "10:8", "`scenario`"),
+        (
+            "path = \"fct.all.mean_us\"",
+            "path = \"fct.all.mean_us\"\nideal = { a = 1 }",
+            "25:8",
+            "for each case",
+        ),
+        (
+            "path = \"fct.all.mean_us\"",
+            "path = \"fct.all.mean_us\"\nover_seeds = \"sum\"",
+            "25:8",
+            "say per what",
+        ),
+        ("-{case}\"", "-{case}\"\nid = \"x\"", "33:1", "duplicate"),
+        ("of = [\"gemini\"]", "of = [\"gemini\", \"gemini\"]", "32:6", "put {of}"),
+    ];
+    let mut missed = Vec::new();
+    for (from, to, place, cure) in cases {
+        let message = mistake(from, to);
+        let begins = format!("experiments/x/fig1/claims.toml:{place}: ");
+        if !message.starts_with(&begins) || !message.contains(cure) {
+            missed.push(format!("{to:?}: expected {place} and {cure:?}: {message}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}

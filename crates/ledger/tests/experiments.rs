@@ -1,0 +1,92 @@
+//! The experiments that come with the program.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+use farspan_ledger::{Figure, Interval, Ledger, Rule, SEEDS_FOR_A_VERDICT, Size, Verdict, figures};
+use farspan_scenario::{EngineKind, World};
+use std::collections::BTreeSet;
+
+#[test]
+fn every_run_of_every_size_is_a_scenario() {
+    let mut known = BTreeSet::new();
+    for figure in figures().unwrap() {
+        for size in Size::ALL {
+            let plan = figure.plan(size);
+            assert!(!plan.is_empty(), "{}", figure.name);
+            for run in plan {
+                let one = farspan_scenario::Request { seed: Some(1), ..run.request.clone() };
+                if known.insert(format!("{one:?}")) {
+                    one.resolve().unwrap_or_else(|error| panic!("{} {}: {error}", figure.name, size.name()));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_measure_stands_in_the_documents_of_its_figure() {
+    for figure in figures().unwrap() {
+        let plan = figure.plan(Size::Smoke);
+        let mut cases = BTreeSet::new();
+        for run in plan.iter().filter(|run| cases.insert(run.case)) {
+            let resolved = run.request.resolve().unwrap();
+            let world = World::build(&resolved).unwrap();
+            let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+            let document = serde_json::to_value(&results.summary).unwrap();
+            for measure in &figure.measures {
+                for path in std::iter::once(&measure.path).chain(&measure.per) {
+                    assert!(document.pointer(path).is_some(), "{}: {path}", figure.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn ids_are_the_figure_s_name_and_each_once() {
+    let figures = figures().unwrap();
+    let mut ids = BTreeSet::new();
+    for claim in figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim))) {
+        assert!(claim.1.id.starts_with(&claim.0.slug()), "{}", claim.1.id);
+        assert!(!claim.1.id.contains(['{', ' ']) && !claim.1.text.contains('{'), "{}", claim.1.id);
+        assert!(ids.insert(claim.1.id.clone()), "{}", claim.1.id);
+    }
+    assert!(ids.contains("uno-fig10-p99-intra-vs-gemini-40"));
+}
+
+/// Verdicts are computed: whoever types one in, or changes a claim and not the ledger, fails here.
+#[test]
+fn the_committed_verdicts_follow_from_the_committed_numbers() {
+    let figures = figures().unwrap();
+    for record in Ledger::committed().figures {
+        let figure = figures.iter().find(|figure| figure.name == record.figure).unwrap();
+        let ids: Vec<_> = figure.claims.iter().map(|claim| &claim.id).collect();
+        assert_eq!(record.claims.iter().map(|claim| &claim.id).collect::<Vec<_>>(), ids);
+        for (outcome, claim) in record.claims.iter().zip(&figure.claims) {
+            assert_eq!((&outcome.text, outcome.paper_text), (&claim.text, claim.paper_text), "{}", claim.id);
+            assert_eq!(outcome.verdict, again(figure, record.size, claim, outcome), "{}", claim.id);
+        }
+    }
+}
+
+fn again(
+    figure: &Figure,
+    size: Size,
+    claim: &farspan_ledger::Claim,
+    outcome: &farspan_ledger::Outcome,
+) -> Verdict {
+    let enough = outcome.seeds as usize >= SEEDS_FOR_A_VERDICT;
+    if size == Size::Smoke || !figure.runs(size).cases.contains(&claim.case) || !enough {
+        return Verdict::NotRun;
+    }
+    let [point, low, high] =
+        [outcome.measured, outcome.ci_low, outcome.ci_high].map(|x| x.unwrap_or(f64::INFINITY));
+    claim.rule.verdict(Interval { point, low, high })
+}
+
+#[test]
+fn a_factor_s_band_is_of_what_the_plot_says() {
+    let figures = figures().unwrap();
+    let claim = figures.iter().flat_map(|figure| &figure.claims);
+    let claim = claim.clone().find(|claim| claim.id == "uno-fig10-p99-intra-vs-gemini-40").unwrap();
+    assert_eq!((claim.paper_text, claim.rule), (Some(5.3), Rule::Factor(527.0 / 154.0)));
+}

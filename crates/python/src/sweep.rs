@@ -1,0 +1,169 @@
+//! Sweeps: run here, or point by point by whoever has a cluster.
+
+use crate::error;
+use farspan_scenario::{ScenarioError, write};
+use farspan_sweep::{
+    Finished, Options, Point, Program, Progress, Row, Store, StoreError, Sweep as Expanded, SweepError,
+    Watch, arguments, execute, longest_first, rows, write_data_set,
+};
+use pyo3::prelude::*;
+use serde_json::json;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+/// A sweep: an object of Python with these attributes.
+#[derive(FromPyObject)]
+pub struct Plan {
+    /// The name of the file, for messages.
+    name: String,
+    text: String,
+    /// Where scenario files lie.
+    folder: Option<PathBuf>,
+    out: PathBuf,
+    jobs: usize,
+    /// The words that start the command.
+    itself: Vec<OsString>,
+    /// The file of this module.
+    code: PathBuf,
+}
+
+/// A sweep whose folder is locked until it is closed.
+#[pyclass(frozen, module = "farspan._farspan")]
+pub struct Sweep {
+    points: Vec<Point>,
+    jobs: usize,
+    store: Mutex<Option<Store>>,
+}
+
+#[pymethods]
+impl Sweep {
+    /// Expands a sweep and opens its folder.
+    #[new]
+    #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+    fn new(py: Python<'_>, plan: Plan) -> PyResult<Self> {
+        let expanded = error::guarded(py, || -> Result<Expanded, ScenarioError> {
+            Expanded::parse(&plan.name, &plan.text, plan.folder.as_deref())
+        })?;
+        let Expanded { points, text, .. } = expanded.map_err(|error| error::scenario(py, &error))?;
+        let program =
+            Program::new(plan.itself, &plan.code).map_err(|error| error::failed(py, &error.to_string()))?;
+        let store = error::guarded(py, || Store::open(&plan.out, &program))?;
+        let store = store.map_err(|error| refused(py, &error))?;
+        write(&plan.out.join("sweep.toml"), &text).map_err(|error| error::failed(py, &error.to_string()))?;
+        Ok(Self { points, jobs: plan.jobs, store: Mutex::new(Some(store)) })
+    }
+
+    /// Runs what is not there in processes of this machine, and writes the data set; gives its rows as JSON. `progress` is
+    /// called with the share that is done and the packet-hops so far; what it raises ends the runs and goes on.
+    #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<String> {
+        let ran = error::guarded(py, || -> Result<(Vec<Row>, Option<PyErr>), String> {
+            let monitor = Listener { progress, latest: Cell::default(), raised: RefCell::new(None) };
+            let options = Options { jobs: self.jobs, resume: true };
+            let rows = self.with_store(|store| {
+                let finished = execute(&self.points, store, &options, &monitor);
+                self.write(store, &finished.map_err(|error: SweepError| error.to_string())?)
+            })?;
+            Ok((rows, monitor.raised.into_inner()))
+        })?;
+        let (rows, raised) = ran.map_err(|message| error::failed(py, &message))?;
+        match raised {
+            Some(raised) => Err(raised),
+            None => Ok(as_json(&rows)),
+        }
+    }
+
+    /// The runs that are not there, the longest first: index, name of the folder, arguments of the command.
+    fn pending(&self, py: Python<'_>) -> PyResult<Vec<(usize, String, Vec<String>)>> {
+        let pending = error::guarded(py, || {
+            self.with_store(|store| {
+                let indices = longest_first(&self.points, store, self.jobs);
+                let of = |index: usize| {
+                    let point = &self.points[index];
+                    (index, store.name_of(&point.resolved), arguments(&point.request))
+                };
+                Ok(indices.into_iter().map(of).collect())
+            })
+        })?;
+        pending.map_err(|message| error::failed(py, &message))
+    }
+
+    /// Writes the data set of what is there and of these errors, by index; gives its rows as JSON.
+    #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+    fn finish(&self, py: Python<'_>, errors: BTreeMap<usize, String>) -> PyResult<String> {
+        let rows = error::guarded(py, || {
+            self.with_store(|store| {
+                let of = |(point, it): (usize, &Point)| {
+                    let there = store.finished(&it.resolved).map(Ok);
+                    let result = there.or_else(|| errors.get(&point).cloned().map(Err))?;
+                    Some(Finished { point, folder: store.folder_of(&it.resolved), reused: false, result })
+                };
+                let finished: Vec<_> = self.points.iter().enumerate().filter_map(of).collect();
+                self.write(store, &finished)
+            })
+        })?;
+        rows.map(|rows| as_json(&rows)).map_err(|message| error::failed(py, &message))
+    }
+
+    /// Unlocks the folder.
+    fn close(&self) {
+        *self.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Sweep {
+    fn with_store<T>(&self, work: impl FnOnce(&Store) -> Result<T, String>) -> Result<T, String> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        store.as_ref().map_or_else(|| Err("the sweep is closed".to_owned()), work)
+    }
+
+    fn write(&self, store: &Store, finished: &[Finished]) -> Result<Vec<Row>, String> {
+        let rows = rows(&self.points, store, finished);
+        write_data_set(store, &rows).map_err(|error| error.to_string())?;
+        Ok(rows)
+    }
+}
+
+fn as_json(rows: &[Row]) -> String {
+    json!(rows.iter().map(Row::json).collect::<Vec<_>>()).to_string()
+}
+
+/// The exception of a folder that cannot be used.
+fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {
+    match refusal.is_bad_input() {
+        true => error::wrong_argument(py, "out", &refusal.to_string()),
+        false => error::failed(py, &refusal.to_string()),
+    }
+}
+
+/// Lets Python's signal handlers and the callback speak.
+struct Listener {
+    progress: Option<Py<PyAny>>,
+    latest: Cell<Progress>,
+    raised: RefCell<Option<PyErr>>,
+}
+
+impl Watch for Listener {
+    fn update(&self, progress: &Progress) {
+        self.latest.set(*progress);
+    }
+
+    fn stopped(&self) -> bool {
+        let mut raised = self.raised.borrow_mut();
+        if raised.is_none() {
+            let Progress { hops_done, hops, .. } = self.latest.get();
+            let share = hops_done as f64 / hops.max(1) as f64;
+            let listen = |py: Python<'_>| {
+                py.check_signals()?;
+                self.progress
+                    .as_ref()
+                    .map_or(Ok(()), |progress| progress.call1(py, (share, hops_done)).map(drop))
+            };
+            *raised = Python::attach(listen).err();
+        }
+        raised.is_some()
+    }
+}

@@ -1,0 +1,468 @@
+//! The sweep file: axes, expanded into points.
+
+use crate::draw::{Draw, is_range};
+use crate::point::Point;
+use crate::seeds::seeds;
+use farspan_scenario::{BuiltIn, Document, Place, Problem, Request, ScenarioError};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// The most points of a sweep.
+const MOST_POINTS: usize = 100_000;
+const KEYS: [&str; 6] = ["scenario", "scheme", "profile", "seeds", "grid", "draw"];
+
+/// A sweep: every point of it, resolved.
+#[derive(Clone, Debug)]
+pub struct Sweep {
+    /// The points, in the order of the file: of two axes the later one varies faster; then random points, schemes, seeds.
+    pub points: Vec<Point>,
+    /// How many combinations resolve to the run of an earlier one, and are left out.
+    pub repeated: usize,
+    /// Its text.
+    pub text: String,
+}
+
+impl Sweep {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is bad input: the error names the place, what was expected, and the cure.
+    pub fn read(path: &Path) -> Result<Self, ScenarioError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| ScenarioError {
+            place: Place::Whole(name.clone()),
+            path: String::new(),
+            problem: Box::new(rule(
+                format!("a sweep that cannot be read ({error})"),
+                "give a TOML file with scenario = \"...\", seeds = \"1..10\" and [grid]".to_owned(),
+            )),
+        })?;
+        Self::parse(&name, &text, path.parent())
+    }
+
+    /// Expands the text of a sweep, whose scenario files lie relative to `folder`.
+    ///
+    /// # Errors
+    /// If it is bad input: the error names the place, what was expected, and the cure.
+    pub fn parse(name: &str, text: &str, folder: Option<&Path>) -> Result<Self, ScenarioError> {
+        let file = File { document: Document::parse(name, text)?, folder: folder.map(Path::to_owned) };
+        let axes = file.axes()?;
+        let count = axes.iter().try_fold(1_usize, |count, axis| count.checked_mul(axis.values.len()));
+        if count.is_none_or(|count| count > MOST_POINTS) {
+            let problem = format!("more than {MOST_POINTS} points");
+            return Err(file.error("", rule(problem, "make it several sweeps".to_owned())));
+        }
+        let (mut points, mut repeated) = (Vec::new(), 0);
+        let mut known = BTreeSet::new();
+        let mut last: Option<Point> = None;
+        for index in 0..count.unwrap_or(0) {
+            let settings = chosen(&axes, index);
+            let point = match last.as_ref().and_then(|last| another_seed(last, &axes, &settings, index)) {
+                Some(point) => point,
+                None => file.point(&settings)?,
+            };
+            match known.insert(point.identity()) {
+                true => points.push(point.clone()),
+                false => repeated += 1,
+            }
+            last = Some(point);
+        }
+        Ok(Self { points, repeated, text: text.to_owned() })
+    }
+}
+
+/// The point `index`, if it differs from the one before in the seed alone: seeds vary fastest.
+fn another_seed(last: &Point, axes: &[Axis], settings: &[&Setting], index: usize) -> Option<Point> {
+    let seeds = axes.last()?.values.len();
+    let setting =
+        settings.last().filter(|setting| setting.target == Target::Seed && !index.is_multiple_of(seeds))?;
+    Some(last.with_seed(u64::try_from(setting.value.as_integer()?).ok()?))
+}
+
+/// The values of point `index`: the last axis varies fastest.
+fn chosen(axes: &[Axis], mut index: usize) -> Vec<&Setting> {
+    let mut values = Vec::new();
+    for axis in axes.iter().rev() {
+        values.push(&axis.values[index % axis.values.len()]);
+        index /= axis.values.len();
+    }
+    values.into_iter().rev().flatten().collect()
+}
+
+/// An axis; each of its values sets one key, or several.
+struct Axis {
+    values: Vec<Vec<Setting>>,
+}
+
+/// A key with its value, and where the file has it.
+#[derive(Clone)]
+struct Setting {
+    target: Target,
+    value: Value,
+    path: String,
+}
+
+/// The part of a request that a value sets.
+#[derive(Clone, PartialEq, Eq)]
+enum Target {
+    Scenario,
+    Scheme,
+    Profile,
+    Seed,
+    /// A key of the scenario.
+    Key(String),
+}
+
+struct File {
+    document: Document,
+    folder: Option<PathBuf>,
+}
+
+impl File {
+    fn error(&self, path: &str, problem: Problem) -> ScenarioError {
+        let place = self.document.nearest_place(path);
+        ScenarioError { place, path: path.to_owned(), problem: Box::new(problem) }
+    }
+
+    fn wrong(&self, path: &str, found: &Value, expected: &str) -> ScenarioError {
+        self.error(path, Problem::WrongType { found: found.to_string(), expected: expected.to_owned() })
+    }
+
+    fn axes(&self) -> Result<Vec<Axis>, ScenarioError> {
+        let table = &self.document.table;
+        if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
+            let problem = Problem::UnknownKey { key: key.clone(), known: KEYS.map(str::to_owned).into() };
+            let place = self.document.key_place(key).unwrap_or_else(|| self.document.nearest_place(key));
+            return Err(ScenarioError { place, path: key.clone(), problem: Box::new(problem) });
+        }
+        let mut axes = Vec::new();
+        match self.names("scenario", &Target::Scenario)? {
+            Some(axis) => axes.push(axis),
+            None => {
+                let example = "scenario = \"uno/incast-mixed\", or the name of a file".to_owned();
+                return Err(self.error("scenario", Problem::Missing { example }));
+            }
+        }
+        axes.extend(self.names("profile", &Target::Profile)?);
+        for (key, path, value) in self.leaves("grid")? {
+            axes.push(self.axis(&Target::Key(key), &path, value)?);
+        }
+        axes.extend(self.draws()?);
+        axes.extend(self.names("scheme", &Target::Scheme)?);
+        axes.extend(self.seeds()?);
+        Ok(axes)
+    }
+
+    /// An axis of names.
+    fn names(&self, key: &str, target: &Target) -> Result<Option<Axis>, ScenarioError> {
+        let Some(value) = self.document.table.get(key) else { return Ok(None) };
+        let axis = self.axis(target, key, value)?;
+        match axis.values.iter().flatten().find(|setting| !setting.value.is_str()) {
+            Some(Setting { path, value, .. }) => {
+                Err(self.wrong(path, value, "a name in quotes, or a list of names"))
+            }
+            None => Ok(Some(axis)),
+        }
+    }
+
+    /// The axis of a value, or of a list of them.
+    fn axis(&self, target: &Target, path: &str, value: &Value) -> Result<Axis, ScenarioError> {
+        let setting = |value: &Value, path: String| {
+            vec![Setting { target: target.clone(), value: value.clone(), path }]
+        };
+        let values: Vec<_> = match value {
+            Value::Array(items) => {
+                items.iter().enumerate().map(|(i, item)| setting(item, format!("{path}[{i}]"))).collect()
+            }
+            value => vec![setting(value, path.to_owned())],
+        };
+        if values.is_empty() {
+            let cure =
+                "give at least one value; a value that is a list stands in a list of its own, as in [[0, 1]]";
+            return Err(self.error(path, rule("an axis without values".to_owned(), cure.to_owned())));
+        }
+        for (i, setting) in values.iter().enumerate() {
+            if values[..i].iter().any(|other| other[0].value == setting[0].value) {
+                let problem = format!("{} is given twice", setting[0].value);
+                return Err(self.error(&setting[0].path, rule(problem, "give each value once".to_owned())));
+            }
+        }
+        Ok(Axis { values })
+    }
+
+    /// The keys of a scenario that stand in a table of the file, with their paths in it and their values.
+    fn leaves(&self, table: &str) -> Result<Vec<(String, String, &Value)>, ScenarioError> {
+        let mut found = Vec::new();
+        match self.document.table.get(table) {
+            None => {}
+            Some(Value::Table(inner)) => leaves("", inner, &mut found),
+            Some(other) => return Err(self.wrong(table, other, "a table, such as \"topology.k\" = [4, 8]")),
+        }
+        Ok(found.into_iter().map(|(key, value)| (key.clone(), format!("{table}.{key}"), value)).collect())
+    }
+
+    fn seeds(&self) -> Result<Option<Axis>, ScenarioError> {
+        let Some(value) = self.document.table.get("seeds") else { return Ok(None) };
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Integer(seed) => seed.to_string(),
+            Value::Array(items) if items.iter().all(Value::is_integer) => {
+                items.iter().map(Value::to_string).collect::<Vec<_>>().join(",")
+            }
+            other => return Err(self.wrong("seeds", other, "\"1..10\", \"1,2,5\" or [1, 2, 5]")),
+        };
+        let seeds = seeds(&text)
+            .map_err(|error| self.error("seeds", Problem::Unreadable { message: error.to_string() }))?;
+        let setting = |seed: u64| Setting {
+            target: Target::Seed,
+            value: Value::Integer(i64::try_from(seed).expect("a seed has 63 bits")),
+            path: "seeds".to_owned(),
+        };
+        Ok(Some(Axis { values: seeds.into_iter().map(|seed| vec![setting(seed)]).collect() }))
+    }
+
+    /// The axis of random points.
+    fn draws(&self) -> Result<Option<Axis>, ScenarioError> {
+        let (mut count, mut seed, mut draws) = (None, 0, Vec::new());
+        for (key, path, value) in self.leaves("draw")? {
+            let whole = value.as_integer().and_then(|whole| u64::try_from(whole).ok());
+            match key.as_str() {
+                "count" | "seed" => {
+                    let whole = whole
+                        .ok_or_else(|| self.wrong(&path, value, "a whole number that is not negative"))?;
+                    if key == "count" { count = Some(whole) } else { seed = whole }
+                }
+                _ => {
+                    let draw = Draw::new(value).map_err(|problem| self.error(&path, problem))?;
+                    draws.push((key, path, draw));
+                }
+            }
+        }
+        let Some(count) = count else {
+            return match draws.is_empty() {
+                true => Ok(None),
+                false => Err(self.error("draw", Problem::Missing { example: "count = 100".to_owned() })),
+            };
+        };
+        let setting = |index: u64, (key, path, draw): &(String, String, Draw)| Setting {
+            target: Target::Key(key.clone()),
+            value: draw.value(seed, key, index),
+            path: path.clone(),
+        };
+        let count = if draws.is_empty() { 0 } else { count.min(MOST_POINTS as u64 + 1) };
+        let values: Vec<_> =
+            (0..count).map(|index| draws.iter().map(|draw| setting(index, draw)).collect()).collect();
+        Ok((!values.is_empty()).then_some(Axis { values }))
+    }
+
+    fn point(&self, settings: &[&Setting]) -> Result<Point, ScenarioError> {
+        let (mut request, mut parameters) = (Request::default(), Vec::new());
+        let mut places = Vec::new();
+        for Setting { target, value, path } in settings {
+            let text = value.as_str().unwrap_or_default().to_owned();
+            let argument = match target {
+                Target::Scenario => {
+                    request.scenario = self.scenario(&text);
+                    continue;
+                }
+                Target::Scheme => format!("--scheme {}", request.scheme.insert(text)),
+                Target::Profile => format!("--profile {}", request.profile.insert(text)),
+                Target::Seed => {
+                    let seed = value.as_integer().and_then(|seed| u64::try_from(seed).ok());
+                    request.seed = seed;
+                    format!("--seed {value}")
+                }
+                Target::Key(key) => {
+                    parameters.push((key.clone(), value.clone()));
+                    request.set.push(format!("{key}={value}"));
+                    format!("--set {key}={value}")
+                }
+            };
+            places.push((argument, path));
+        }
+        Point::new(request, parameters).map_err(|error| {
+            let place = match &error.place {
+                Place::Argument(argument) => places.iter().find(|(known, _)| known == argument),
+                Place::Whole(_) => None,
+                Place::Text { .. } => None,
+            };
+            let scenario = settings.iter().find(|setting| setting.target == Target::Scenario);
+            let whole = scenario.filter(|_| matches!(error.place, Place::Whole(_)));
+            let path =
+                place.map(|(_, path)| path.as_str()).or_else(|| whole.map(|setting| setting.path.as_str()));
+            match path {
+                Some(path) => ScenarioError { place: self.document.nearest_place(path), ..error },
+                None => error,
+            }
+        })
+    }
+
+    /// A built-in scenario's name, or a file beside this one.
+    fn scenario(&self, name: &str) -> String {
+        match &self.folder {
+            Some(folder) if BuiltIn::named(name).is_none() => folder.join(name).display().to_string(),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+/// The values of a table and of the tables in it, by dotted key. A range of a draw is a value.
+fn leaves<'a>(above: &str, table: &'a Table, found: &mut Vec<(String, &'a Value)>) {
+    for (key, value) in table {
+        let key = if above.is_empty() { key.clone() } else { format!("{above}.{key}") };
+        match value {
+            Value::Table(inner) if !is_range(inner) => leaves(&key, inner, found),
+            value => found.push((key, value)),
+        }
+    }
+}
+
+fn rule(problem: String, cure: impl Into<String>) -> Problem {
+    Problem::Rule { problem, cure: cure.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sweep(text: &str) -> Result<Sweep, String> {
+        Sweep::parse("s.toml", text, None).map_err(|error| error.to_string())
+    }
+
+    fn said(text: &str) -> String {
+        sweep(text).map(|_| ()).unwrap_err()
+    }
+
+    const HEAD: &str = "scenario = \"uno/incast-mixed\"\n";
+
+    #[test]
+    fn wherever_one_value_stands_a_list_is_an_axis() {
+        let text = "scheme = ['uno', 'gemini']\nprofile = ['paper', 'artifact']\nseeds = '1..3'\n[grid]\n\"topology.k\" = [4, 8]\n";
+        let points = sweep(&format!("{HEAD}{text}")).unwrap().points;
+        assert_eq!(points.len(), 24);
+        let first: Vec<_> = points[..4].iter().map(|p| (p.resolved.scheme(), p.resolved.seed())).collect();
+        assert_eq!(first, [("uno", 1), ("uno", 2), ("uno", 3), ("gemini", 1)]);
+        assert_eq!(points[0].parameters, [("topology.k".to_owned(), Value::Integer(4))]);
+        assert_eq!(points[23].resolved.scenario().topology.k, Some(8));
+    }
+
+    #[test]
+    fn without_axes_there_is_one_point() {
+        let point = &sweep(HEAD).unwrap().points[0];
+        assert_eq!((point.resolved.seed(), point.parameters.len()), (1, 0));
+    }
+
+    #[test]
+    fn seeds_are_a_text_a_list_or_a_number() {
+        for (seeds, count) in [("\"1,2,5\"", 3), ("[1, 2, 5]", 3), ("7", 1)] {
+            assert_eq!(sweep(&format!("{HEAD}seeds = {seeds}\n")).unwrap().points.len(), count, "{seeds}");
+        }
+        assert!(
+            said(&format!("{HEAD}seeds = \"1..x\"\n")).starts_with("s.toml:2:9: seeds: \"x\" is not a whole")
+        );
+    }
+
+    #[test]
+    fn keys_stand_quoted_or_in_tables() {
+        let dotted = sweep(&format!("{HEAD}[grid]\n\"topology.wan.rtt\" = ['1ms', '2ms']\n")).unwrap();
+        let tables = sweep(&format!("{HEAD}[grid.topology]\nwan.rtt = ['1ms', '2ms']\n")).unwrap();
+        let names = |sweep: &Sweep| sweep.points.iter().map(|p| p.resolved.to_toml()).collect::<Vec<_>>();
+        assert_eq!(names(&dotted), names(&tables));
+    }
+
+    #[test]
+    fn random_points_are_beside_the_grid_and_the_same_for_every_scheme() {
+        let text = "scheme = ['uno', 'dctcp']\n[grid]\n\"topology.k\" = [4, 8]\n[draw]\ncount = 3\n\
+                    \"topology.buffer\" = { from = '128KiB', to = '8MiB', log = true }\n\"stop.time\" = ['1s', '2s']\n";
+        let points = sweep(&format!("{HEAD}{text}")).unwrap().points;
+        assert_eq!(points.len(), 12);
+        assert_eq!(points[0].parameters[1..], points[1].parameters[1..]);
+        assert_eq!(points[0].parameters[1..], points[6].parameters[1..]);
+        assert_ne!(points[0].parameters[1], points[2].parameters[1]);
+        let longer = text.replace("count = 3", "count = 4");
+        let longer = sweep(&format!("{HEAD}{longer}")).unwrap().points;
+        assert_eq!(longer[5].parameters, points[5].parameters);
+        let none = text.replace("count = 3", "count = 0");
+        assert_eq!(sweep(&format!("{HEAD}{none}")).unwrap().points.len(), 4);
+    }
+
+    #[test]
+    fn points_that_are_one_run_are_one_row() {
+        let twice = sweep(&format!("{HEAD}[grid]\n\"topology.wan.rtt\" = ['2ms', '2000us']\n")).unwrap();
+        assert_eq!((twice.points.len(), twice.repeated), (1, 1));
+    }
+
+    #[test]
+    fn bad_input_names_place_and_cure() {
+        for (text, place, cure) in [
+            ("schemes = 'uno'\n", "s.toml:2:1: schemes: unknown key", "did you mean \"scheme\"?"),
+            ("scheme = ['uno', 'unoo']\n", "s.toml:2:18: ", "did you mean \"uno\"?"),
+            ("scheme = 3\n", "s.toml:2:10: scheme: 3 does not fit here", "a name in quotes"),
+            (
+                "[grid]\n\"topology.bufer\" = [4]\n",
+                "s.toml:3:21: topology.bufer: unknown key",
+                "did you mean \"buffer\"?",
+            ),
+            (
+                "[grid]\n\"topology.link_rate\" = ['1Gbps', '5 parsecs']\n",
+                "s.toml:3:34: topology.link_rate: ",
+                "Gbps",
+            ),
+            (
+                "[grid]\n\"topology.k\" = [4, 4]\n",
+                "s.toml:3:20: grid.topology.k[1]: 4 is given twice",
+                "once",
+            ),
+            (
+                "[grid]\n\"topology.k\" = []\n",
+                "s.toml:3:16: grid.topology.k: an axis without values",
+                "at least one",
+            ),
+            ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
+            ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:1: draw: missing", "count = 100"),
+            ("[draw]\ncount = -1\n", "s.toml:3:9: draw.count: -1", "not negative"),
+            ("[draw]\ncount = 1\n\"topology.k\" = 4\n", "s.toml:4:16: draw.topology.k: 4", "a range"),
+            ("[draw]\ncount = 1\n\"a.b\" = { from = 1 }\n", "s.toml:4:9: draw.a.b: missing", "to ="),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = 2, to = 1 }\n",
+                "s.toml:4:9: draw.a.b: nothing lies",
+                "smaller",
+            ),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = '1ms', to = '1MiB' }\n",
+                "s.toml:4:9: draw.a.b: from",
+                "one kind",
+            ),
+            ("[draw]\ncount = 1\n\"a.b\" = { from = 0, to = 1, log = true }\n", "s.toml:4:9: ", "above zero"),
+            (
+                "[draw]\ncount = 1\n\"a.b\" = { from = 1, too = 2 }\n",
+                "s.toml:4:9: draw.a.b: unknown key",
+                "\"to\"",
+            ),
+            (
+                "[draw]\ncount = 1000000\n\"stop.time\" = { from = '1s', to = '2s' }\n",
+                "s.toml:1:1: more than",
+                "several",
+            ),
+        ] {
+            let error = said(&format!("{HEAD}{text}"));
+            assert!(error.starts_with(place) && error.contains(cure), "{text}: {error}");
+        }
+        assert!(said("seeds = 1").contains("scenario: missing"));
+        assert!(said("scenario = 'no/such'").starts_with("s.toml:1:12: neither a built-in"));
+        assert!(said("scenario = = 3").starts_with("s.toml:1:12: not TOML"));
+    }
+
+    #[test]
+    fn scenario_files_lie_beside_the_sweep() {
+        let folder = std::env::temp_dir().join(format!("farspan-sweep-file-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("mine.toml"), "base = 1").unwrap();
+        std::fs::write(folder.join("s.toml"), "scenario = 'mine.toml'").unwrap();
+        let error = Sweep::read(&folder.join("s.toml")).unwrap_err().to_string();
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(error.starts_with(&folder.join("mine.toml").display().to_string()), "{error}");
+        assert!(Sweep::read(Path::new("no-such.toml")).unwrap_err().to_string().contains("cannot be read"));
+    }
+}

@@ -1,0 +1,183 @@
+"""Sweeps: many runs, and one table over them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from farspan import _farspan
+from farspan._errors import ScenarioError
+from farspan._progress import Listener, listening
+from farspan._request import toml, whole
+from farspan._result import Result
+
+MOST_JOBS = 4096
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A sweep, as the native part takes it."""
+
+    name: str
+    text: str
+    folder: Path | None
+    out: Path
+    jobs: int
+    itself: list[str]
+    code: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sweep:
+    """What a sweep left.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+        A folder for each run, ``runs.parquet`` and ``views.sql``.
+    rows : list of dict
+        A row for each run: its parameters, the numbers of its summary, ``status`` and ``error``.
+    """
+
+    folder: Path
+    rows: list[dict[str, Any]]
+
+    @property
+    def runs(self) -> _farspan.Table:
+        """The rows as an Arrow table (see :class:`Table`): ``runs.parquet``."""
+        return _farspan.read_table(self.folder / "runs.parquet")
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """The rows of runs that failed."""
+        return [row for row in self.rows if row["status"] == "failed"]
+
+    def load(self, run: str) -> Result:
+        """Read a run by its name, the column ``run``."""
+        from farspan._load import load
+
+        return load(self.folder / run)
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        return f"<farspan.Sweep of {len(self.rows)} runs{failed} in {self.folder}>"
+
+
+def sweep(
+    sweep: str | os.PathLike[str] | Mapping[str, object],
+    *,
+    out: str | os.PathLike[str] | None = None,
+    backend: str = "local",
+    jobs: int | None = None,
+    progress: bool | Listener | None = None,
+) -> Sweep:
+    """Run every point of a sweep that is not in its folder yet.
+
+    Each run has a process of its own. What is there whole is never run again; a sweep that was interrupted goes on
+    where it was.
+
+    Parameters
+    ----------
+    sweep : path or mapping
+        A sweep file, or what would stand in one, such as ``{"scenario": "uno/incast-mixed", "seeds": "1..5",
+        "grid": {"topology.k": [4, 8]}}``.
+    out : path, optional
+        The folder; by default the file's name without its ending. A mapping needs one.
+    backend : str
+        ``"local"``: processes of this machine; ``"ray"``: tasks of a Ray cluster, the one that this process or
+        ``RAY_ADDRESS`` is connected to, else one on this machine. All its nodes must see `out` and the scenario files
+        under one path, and have this version of farspan.
+    jobs : int, optional
+        Runs at a time; by default as many as there are cores.
+    progress : bool or callable, optional
+        As for :func:`run`.
+
+    Returns
+    -------
+    Sweep
+
+    Raises
+    ------
+    ScenarioError
+        If the sweep is wrong, or `out` holds something else.
+    RunError
+        If another sweep writes to `out`, or it cannot be written.
+    ModuleNotFoundError
+        With ``backend="ray"``, if there is no Ray.
+
+    Warns
+    -----
+    UserWarning
+        If runs failed: their rows say why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import farspan as fs
+    >>> grid = {"workload.flow_size": ["64KiB", "128KiB"]}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = fs.sweep({"scenario": "uno/incast-intra", "seeds": "1,2", "grid": grid}, out=f"{folder}/sizes")
+    ...     print(len(done.rows), done.runs.column("workload.flow_size"), done.runs.column("seed"))
+    4 ['64KiB', '64KiB', '128KiB', '128KiB'] [1, 2, 1, 2]
+    """
+    if backend not in ("local", "ray"):
+        raise ScenarioError(f"{backend!r} is not a backend", argument="backend", cure='give "local" or "ray"')
+    ray = _ray() if backend == "ray" else None
+    plan = _plan(sweep, out, jobs)
+    native = _farspan.Sweep(plan)
+    try:
+        with listening(progress, plan.name) as listener:
+            if ray is None:
+                text = native.run(listener)
+            else:
+                from farspan._ray import run_on
+
+                text = native.finish(run_on(ray, native.pending(), plan.out, plan.jobs if jobs else None, listener))
+    finally:
+        native.close()
+    done = Sweep(plan.out, json.loads(text))
+    if done.failed:
+        first = done.failed[0]["error"]
+        warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
+    return done
+
+
+def _plan(
+    sweep: str | os.PathLike[str] | Mapping[str, object], out: str | os.PathLike[str] | None, jobs: int | None
+) -> _Plan:
+    if isinstance(sweep, Mapping):
+        if out is None:
+            raise ScenarioError("a mapping has no name", argument="out", cure="give out, the folder for the runs")
+        name, folder = "sweep", None
+        text = "".join(f"{key} = {toml(value, str(key))}\n" for key, value in sweep.items())
+    else:
+        path = Path(sweep)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScenarioError(f"cannot be read ({error})", file=str(path), cure="give a sweep file") from None
+        name, folder = str(path), path.parent
+    return _Plan(
+        name=name,
+        text=text,
+        folder=folder,
+        out=Path(out) if out is not None else Path(name).with_suffix(""),
+        jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
+        itself=[sys.executable, "-m", "farspan"],
+        code=str(_farspan.__file__),
+    )
+
+
+def _ray() -> Any:
+    """Ray, if it is installed."""
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError('backend="ray" needs Ray: pip install "farspan[ray]"', name="ray") from None
+    return ray

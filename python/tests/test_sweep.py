@@ -1,0 +1,125 @@
+"""Sweeps from Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+
+import farspan as fs
+import pytest
+
+SMALL: dict[str, object] = {
+    "scenario": "bench/fat-tree",
+    "scheme": ["uno", "dctcp"],
+    "seeds": "1..2",
+    "grid": {"topology.k": 4, "workload.flow_size": ["4KiB", "8KiB"]},
+}
+
+
+def told(sweep: fs.Sweep) -> list[dict[str, object]]:
+    """The rows without what a computer took."""
+    machine = {"wall_time_s", "setup_time_s", "peak_rss_bytes"}
+    return [{name: value for name, value in row.items() if name not in machine} for row in sweep.rows]
+
+
+def parents_of(word: str) -> list[int]:
+    """The parents of processes with this in their arguments: Ray's workers, of this test alone."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if word in (entry / "cmdline").read_text(errors="replace"):
+                found.append(int((entry / "stat").read_text().rpartition(")")[2].split()[1]))
+        except OSError:
+            continue
+    return found
+
+
+def test_a_sweep_leaves_a_table_and_a_folder_for_each_run(tmp_path: Path) -> None:
+    done = fs.sweep(SMALL, out=tmp_path / "s", jobs=2)
+    assert (len(done.rows), len(done.runs), done.failed) == (8, 8, [])
+    assert done.runs.column("workload.flow_size_bytes")[0] == 4096
+    first = done.load(str(done.rows[0]["run"]))
+    assert first.digest == done.rows[0]["digest"]
+    before = {path: path.stat().st_mtime_ns for path in done.folder.glob("*/summary.json")}
+    assert fs.sweep(SMALL, out=tmp_path / "s").rows == done.rows
+    assert {path: path.stat().st_mtime_ns for path in done.folder.glob("*/summary.json")} == before
+
+
+def test_a_file_names_its_folder(tmp_path: Path) -> None:
+    file = tmp_path / "sizes.toml"
+    file.write_text("scenario = 'bench/fat-tree'\n[grid]\n'topology.k' = 4\n'workload.flow_size' = '4KiB'\n")
+    assert fs.sweep(file).folder == tmp_path / "sizes"
+
+
+def test_failed_runs_are_rows_and_a_warning(tmp_path: Path) -> None:
+    grid = {"topology.k": [4, 7], "workload.flow_size": "4KiB"}
+    with pytest.warns(UserWarning, match="1 of 2 runs failed"):
+        done = fs.sweep({"scenario": "bench/fat-tree", "grid": grid}, out=tmp_path / "s")
+    assert "topology.k" in str(done.failed[0]["error"])
+
+
+def test_wrong_sweeps_name_place_and_cure(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("scenario = 'bench/fat-tree'\nschemes = 'uno'\n")
+    with pytest.raises(fs.ScenarioError, match="did you mean") as raised:
+        fs.sweep(file)
+    assert (raised.value.line, raised.value.column, (tmp_path / "s").exists()) == (2, 1, False)
+    with pytest.raises(fs.ScenarioError, match="a mapping has no name"):
+        fs.sweep(SMALL)
+    with pytest.raises(fs.ScenarioError, match="is not a backend"):
+        fs.sweep(SMALL, out=tmp_path / "s", backend="slurm")
+    with pytest.raises(fs.ScenarioError, match="that no sweep wrote"):
+        fs.sweep(SMALL, out=tmp_path)
+
+
+def test_ctrl_c_keeps_what_is_whole(tmp_path: Path) -> None:
+    def press() -> None:
+        while len(list(tmp_path.glob("s/[!.]*/summary.json"))) < 3:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    many = {**SMALL, "seeds": "1..20"}
+    pressing = threading.Thread(target=press)
+    pressing.start()
+    with pytest.raises(KeyboardInterrupt):
+        fs.sweep(many, out=tmp_path / "s", jobs=2)
+    pressing.join()
+    there = len(list(tmp_path.glob("s/[!.]*/summary.json")))
+    assert 3 <= there < 80
+    assert len(fs.sweep(many, out=tmp_path / "s", jobs=2).rows) == 80
+
+
+def test_without_ray_the_message_says_what_to_install(tmp_path: Path) -> None:
+    if importlib.util.find_spec("ray"):
+        pytest.skip("Ray is installed")
+    with pytest.raises(ModuleNotFoundError, match=r"pip install \"farspan\[ray\]\""):
+        fs.sweep(SMALL, out=tmp_path / "s", backend="ray")
+    assert not (tmp_path / "s").exists()
+
+
+# Ray opens files and sockets that it leaves to its end.
+@pytest.mark.filterwarnings("ignore")
+def test_ray_does_the_same_though_a_worker_is_killed(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="SKIPPED: a sweep on a Ray cluster (Ray is not installed)")
+    many = {**SMALL, "seeds": "1..10"}
+    killed = []
+
+    def kill() -> None:
+        while len(list(tmp_path.glob("ray/[!.]*/summary.json"))) < 3:
+            time.sleep(0.01)
+        while not (workers := parents_of(f"{tmp_path}/ray/.under-way")):
+            time.sleep(0.001)
+        os.kill(workers[0], signal.SIGKILL)
+        killed.append(workers[0])
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    on_ray = fs.sweep(many, out=tmp_path / "ray", backend="ray")
+    killing.join()
+    assert killed, "no worker was found to kill"
+    assert on_ray.failed == []
+    assert told(on_ray) == told(fs.sweep(many, out=tmp_path / "local", jobs=2))

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Fills the disk under a sweep: a clear error, nothing lost, and with more room it goes on. Linux, as root (a tmpfs in a mount
+namespace of its own); elsewhere it says that it was skipped. Standard library only.
+
+usage: full_disk.py BINARY    exit 0: it held, or was skipped; 1: what did not
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SWEEP = """scenario = "bench/fat-tree"
+seeds = "1..12"
+[grid]
+"topology.k" = 4
+"workload.flow_size" = "4KiB"
+"""
+# A run takes about a megabyte, most of it its report.
+SMALL, LARGE = "5m", "200m"
+
+
+def outside(binary):
+    """Starts this program anew where it may mount."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        print("SKIPPED: a full disk (needs Linux and root)")
+        return 0
+    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True, text=True)
+    if probe.returncode:
+        print(f"SKIPPED: a full disk (no mount namespace: {probe.stderr.strip()})")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="farspan-full-") as folder:
+        return subprocess.run(["unshare", "--mount", sys.executable, __file__, binary, folder]).returncode
+
+
+def inside(binary, folder):
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", folder]).returncode:
+        print("SKIPPED: a full disk (no tmpfs to be had)")
+        return 0
+    file, out = pathlib.Path(folder, "s.toml"), pathlib.Path(folder, "s")
+    file.write_text(SWEEP)
+    command = [binary, "sweep", str(file), "--quiet", "--json", "--jobs", "2"]
+    full, wrong = subprocess.run(command, capture_output=True, text=True), []
+    print(f"full disk: exit {full.returncode}: {full.stderr.strip()}")
+    if full.returncode != 1 or "No space left" not in full.stderr or "make room" not in full.stderr:
+        wrong.append("expected exit 1, with what the system says and a cure")
+    kept = {path.parent.name: path.read_bytes() for path in out.glob("[!.]*/summary.json")}
+    if not kept:
+        wrong.append("no run was kept")
+    subprocess.run(["mount", "-o", f"remount,size={LARGE}", folder], check=True)
+    more = subprocess.run(command, capture_output=True, text=True)
+    document = json.loads(more.stdout) if more.returncode == 0 else {}
+    print(f"with more room: {document.get('done')} done, {document.get('reused')} of them were there")
+    if (document.get("done"), document.get("reused")) != (12, len(kept)):
+        wrong.append(f"expected 12 runs done, {len(kept)} of them there: {more.stderr.strip()[-500:]}")
+    if any((out / name / "summary.json").read_bytes() != text for name, text in kept.items()):
+        wrong.append("a run that was there has changed")
+    print("\n".join(wrong) if wrong else "held: a clear error, nothing lost")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    sys.exit(outside(os.path.abspath(sys.argv[1])) if len(sys.argv) == 2 else inside(*sys.argv[1:]))
