@@ -144,7 +144,7 @@ def pages(binary):
     for page in sorted(BOOK.rglob("*.md")):
         if "<!-- made: " in page.read_text():
             yield str(page.relative_to(BOOK)), filled(page)
-    for path in sorted(CURVES.glob("*curves__*.snap")):
+    for path in sorted(CURVES.glob("*curves__tests__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
 
 

@@ -131,15 +131,20 @@ impl Dumbbell {
 
     /// Lets the model run up to a time.
     pub fn run_until(&mut self, until: Time) {
-        while let Some(&Reverse((at, _, flow, event))) = self.events.peek() {
-            if at > until {
-                break;
-            }
-            self.events.pop();
-            self.now = at;
-            self.handle(flow, event);
-        }
+        while self.step(until) {}
         self.now = until;
+    }
+
+    /// Lets the next event happen, if it comes no later than a time; says whether it did.
+    pub fn step(&mut self, until: Time) -> bool {
+        let Some(&Reverse((at, _, flow, event))) = self.events.peek() else { return false };
+        if at > until {
+            return false;
+        }
+        self.events.pop();
+        self.now = at;
+        self.handle(flow, event);
+        true
     }
 
     /// Bytes in the queue.
