@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
 CURVES = ROOT / "crates/transport/src/congestion/snapshots"
-LANGUAGES = {".csv": "csv", ".rs": "rust", ".toml": "toml"}
+LANGUAGES = {".csv": "csv", ".py": "python", ".rs": "rust", ".toml": "toml"}
 # Directives of mdBook, attributes of its code blocks, lines that it hides: a forge shows them as they stand, or not at all.
 LOST = r"\{\{#|ADMONISH|^```\w+,|^# (use |fn |let |\})"
 COLOURS = {"window": "#1f6feb", "goodput": "#2da44e", "queue": "#cf222e"}

@@ -36,11 +36,15 @@ mod jobs;
 mod list;
 mod new;
 mod output;
+mod program;
 mod progress;
 mod report;
 mod run;
 pub mod runner;
 mod schema;
+
+pub use farspan_scenario::{NamedControl, RegisterError};
+pub use program::Program;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
