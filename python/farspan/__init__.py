@@ -6,7 +6,7 @@
 8
 """
 
-from farspan import plot
+from farspan import control, plot, testing
 from farspan._compare import compare, report
 from farspan._errors import RunError, ScenarioError
 from farspan._farspan import Table, __version__
@@ -15,9 +15,11 @@ from farspan._look import Check, Path, catalog, check, scenarios, schemes
 from farspan._progress import Progress
 from farspan._result import Result, Runs
 from farspan._run import run
+from farspan.control import Control
 
 __all__ = [
     "Check",
+    "Control",
     "Path",
     "Progress",
     "Result",
@@ -29,6 +31,7 @@ __all__ = [
     "catalog",
     "check",
     "compare",
+    "control",
     "load",
     "load_runs",
     "plot",
@@ -36,4 +39,5 @@ __all__ = [
     "run",
     "scenarios",
     "schemes",
+    "testing",
 ]
