@@ -11,7 +11,7 @@ from farspan.control import Control
 def window_curve(
     control: type[Control] | str, path: Literal["intra", "inter"] = "intra"
 ) -> list[tuple[int, int, int | None]]:
-    """Lead one flow through a script: half of the link is taken and given back, one packet is lost, for a while all are.
+    """Lead one flow through a script: half of the link is taken and given back; one packet is lost, then all are.
 
     Parameters
     ----------

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
+import farspan as fs
 import pytest
 from dctcp import Dctcp
-
-import farspan as fs
 from farspan.control import Ack, Decision, FlowPath, Loss
 
 SMALL = {"workload.flow_size": "1MiB", "topology.wan.rtt": "200us", "probes.rate_interval": "200us"}

@@ -49,3 +49,35 @@ impl Default for Program {
         Self::new()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use farspan_transport::congestion::{Congestion, Factory, Start};
+
+    #[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    struct Called<const N: usize> {}
+
+    impl<const N: usize> NamedControl for Called<N> {
+        const SUMMARY: &'static str = "";
+    }
+
+    impl<const N: usize> Factory for Called<N> {
+        fn name(&self) -> &'static str {
+            ["called", "called", "dctcp"][N]
+        }
+
+        fn control(&self, _start: &Start<'_>) -> Box<dyn Congestion + Send> {
+            unreachable!("no flow runs")
+        }
+    }
+
+    #[test]
+    fn the_first_control_that_cannot_be_had_is_told() {
+        let twice = Program::new().control::<Called<0>>().control::<Called<1>>().control::<Called<2>>();
+        assert_eq!(twice.registered, Err(RegisterError::Twice { name: "called".to_owned() }));
+        let taken = Program::new().control::<Called<2>>();
+        assert_eq!(taken.registered, Err(RegisterError::Taken { name: "dctcp".to_owned() }));
+        assert_eq!(Program::new().control::<Called<0>>().registered, Ok(()));
+    }
+}

@@ -11,7 +11,7 @@ use pyo3::types::{PyString, PyType};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What controls raised: the first exception, after which none of them is called.
+/// The first exception that a control raised; after it none is called.
 #[derive(Default)]
 pub struct Raised {
     any: AtomicBool,

@@ -108,7 +108,7 @@ impl Kept {
 /// State shared by the calling thread and the threads of the runs.
 struct Monitor {
     stop: AtomicBool,
-    /// What controls of Python raised, which stops them, too.
+    /// An exception of a control stops them, too.
     raised: Arc<Raised>,
     state: Mutex<State>,
 }

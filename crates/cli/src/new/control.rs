@@ -17,8 +17,9 @@ const FILES: &[(&str, &str)] = &[
     ("tests/curve.txt", include_str!("../../template/tests/curve.txt")),
 ];
 
-/// The end of the manifest of a crate that is no member of farspan's workspace.
-const WORKSPACE: &str = include_str!("../../template/workspace.toml");
+/// Makes a crate that is no member of farspan's workspace one of its own; farspan's profiles follow.
+const WORKSPACE: &str =
+    "\n# A workspace of its own wherever the folder stands, built as farspan is.\n[workspace]\n";
 
 /// The control's name in the files.
 const NAME: &str = "my-control";
@@ -202,6 +203,7 @@ fn files(name: &str, folder: &Path, checkout: &Path) -> Result<Vec<(&'static str
         *text = text.replace(FARSPAN, &way);
         if !is_member {
             text.push_str(WORKSPACE);
+            text.push_str(&profiles(checkout));
         }
     }
     if !is_member {
@@ -210,6 +212,12 @@ fn files(name: &str, folder: &Path, checkout: &Path) -> Result<Vec<(&'static str
         files.extend(lock.ok().map(|lock| ("Cargo.lock", lock)));
     }
     Ok(files)
+}
+
+/// The profiles of farspan's workspace, which end its manifest.
+fn profiles(checkout: &Path) -> String {
+    let manifest = fs::read_to_string(checkout.join("Cargo.toml")).unwrap_or_default();
+    manifest.find("\n[profile.").map_or_else(String::new, |start| manifest[start..].to_owned())
 }
 
 fn identifier(name: &str) -> String {

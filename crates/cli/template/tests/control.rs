@@ -1,6 +1,6 @@
 //! The control by itself: the contract of all controls, the window on its way through one script, and each rule.
 
-use farspan_transport::congestion::testing::{Acks, conforms, start, window_curve};
+use farspan_transport::congestion::testing::{AckStream, conforms, start, window_curve};
 use farspan_transport::congestion::{CongestionConfig, Custom, Factory};
 use farspan_units::Bytes;
 use my_control::Config;
@@ -34,7 +34,7 @@ fn the_window_moves_as_before() {
 #[test]
 fn a_window_of_unmarked_acks_adds_one_packet() {
     let start = start();
-    let (mut flow, mut acks) = (Config::default().control(&start), Acks::new(&start));
+    let (mut flow, mut acks) = (Config::default().control(&start), AckStream::new(&start));
     let first = flow.decision().cwnd;
     for _ in 0..first.get() / MSS {
         flow.on_ack(&acks.next(false));
@@ -46,7 +46,7 @@ fn a_window_of_unmarked_acks_adds_one_packet() {
 #[test]
 fn marks_of_one_round_trip_cut_once() {
     let start = start();
-    let (mut flow, mut acks) = (Config::default().control(&start), Acks::new(&start));
+    let (mut flow, mut acks) = (Config::default().control(&start), AckStream::new(&start));
     let half = Bytes::new(flow.decision().cwnd.get() / 2);
     assert_eq!(flow.on_ack(&acks.next(true)).cwnd, half);
     assert_eq!(flow.on_ack(&acks.next(true)).cwnd, half, "it left before the cut");

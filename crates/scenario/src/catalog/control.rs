@@ -72,8 +72,8 @@ pub trait NamedControl: Factory + Default + Serialize + DeserializeOwned + JsonS
     const SUMMARY: &'static str;
     /// The paper that it follows, if any.
     const SOURCE: &'static str = "";
-    /// What it asks of ports and senders, as TOML: what `data/profiles.toml` holds for a built-in control under
-    /// `[paper.NAME]`, such as `ports.marking = "step"` or `recovery.name = "rack"`.
+    /// Constants that it asks of ports and senders, in TOML: those of a built-in control stand in `data/profiles.toml`
+    /// under `[paper.NAME]`, such as `ports.marking = "step"` or `recovery.name = "rack"`.
     const CONSTANTS: &'static str = "";
 
     /// Checks the ranges of the parameters.
@@ -121,7 +121,7 @@ pub enum RegisterError {
 pub(crate) struct Registered {
     /// As `list` shows it.
     pub entry: Entry,
-    /// What it asks of ports and senders.
+    /// Constants that it asks of ports and senders.
     pub constants: Table,
     kind: TypeId,
     schema: fn(&mut SchemaGenerator) -> Schema,

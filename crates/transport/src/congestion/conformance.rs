@@ -14,7 +14,7 @@ const LONGEST: u64 = 500;
 
 /// An event of a flow. `nth` picks one of the packets in flight, the oldest first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Event {
+pub enum FlowEvent {
     /// Up to so many packets leave, as far as the window goes.
     Send(u64),
     /// The ACK of a packet in flight.
@@ -52,7 +52,7 @@ pub enum Event {
     Wait(u64),
 }
 
-impl Event {
+impl FlowEvent {
     /// A random one; sends, ACKs and short waits are frequent.
     fn draw(random: &mut Random) -> Self {
         let marked = random.below(2) == 1;
@@ -82,8 +82,8 @@ pub struct Violation {
     /// Its first window.
     pub initial_cwnd: Bytes,
     /// The events, the last of which shows it.
-    pub events: Vec<Event>,
-    /// What does not hold.
+    pub events: Vec<FlowEvent>,
+    /// The rule that does not hold, in words.
     pub problem: String,
 }
 
@@ -104,7 +104,7 @@ fn within(
 ) -> Result<(), Violation> {
     for initial_cwnd in [Bytes::new(40_960), path().bdp] {
         let trial = Trial { path: path(), initial_cwnd };
-        let first = Sender::new(config, &trial).control.decision().cwnd;
+        let first = TrialSender::new(config, &trial).control.decision().cwnd;
         if first != initial_cwnd {
             return Err(trial.violation(config, &[], format!("it starts with a window of {first}")));
         }
@@ -113,7 +113,7 @@ fn within(
         let mut random = Random::new(1, Purpose::Test, sequence);
         let trial = Trial::draw(&mut random);
         let length = random.below(LONGEST);
-        let mut events: Vec<Event> = (0..length).map(|_| Event::draw(&mut random)).collect();
+        let mut events: Vec<FlowEvent> = (0..length).map(|_| FlowEvent::draw(&mut random)).collect();
         let cap = cap(config, &trial);
         if let Err((last, _)) = trial.run(config, &events, cap) {
             events.truncate(last + 1);
@@ -141,11 +141,11 @@ impl Trial {
     fn run(
         &self,
         config: &CongestionConfig,
-        events: &[Event],
+        events: &[FlowEvent],
         cap: Option<Bytes>,
     ) -> Result<(), (usize, String)> {
-        let mut sender = Sender::new(config, self);
-        let mut twin = Sender::new(config, self);
+        let mut sender = TrialSender::new(config, self);
+        let mut twin = TrialSender::new(config, self);
         for (i, &event) in events.iter().enumerate() {
             let before = sender.control.decision().cwnd;
             let returned = sender.step(event).map_err(|problem| (i, problem))?;
@@ -157,7 +157,7 @@ impl Trial {
             if returned.is_some_and(|returned| returned != sender.control.decision()) {
                 return fail("the event returned another decision than the current one");
             }
-            if matches!(event, Event::Nack { .. }) && sender.control.decision().cwnd > before {
+            if matches!(event, FlowEvent::Nack { .. }) && sender.control.decision().cwnd > before {
                 return fail("a NACK widened the window");
             }
             sender.sound(cap).map_err(|problem| (i, problem))?;
@@ -166,7 +166,12 @@ impl Trial {
     }
 
     /// The violation that these events lead to, without those that it does not need.
-    fn shortest(&self, config: &CongestionConfig, mut events: Vec<Event>, cap: Option<Bytes>) -> Violation {
+    fn shortest(
+        &self,
+        config: &CongestionConfig,
+        mut events: Vec<FlowEvent>,
+        cap: Option<Bytes>,
+    ) -> Violation {
         for i in (0..events.len()).rev() {
             let mut fewer = events.clone();
             fewer.remove(i);
@@ -179,7 +184,7 @@ impl Trial {
         self.violation(config, &events, problem.unwrap_or_default())
     }
 
-    fn violation(&self, config: &CongestionConfig, events: &[Event], problem: String) -> Violation {
+    fn violation(&self, config: &CongestionConfig, events: &[FlowEvent], problem: String) -> Violation {
         let &Self { path, initial_cwnd } = self;
         Violation { control: config.name().to_string(), path, initial_cwnd, events: events.to_vec(), problem }
     }
@@ -193,7 +198,7 @@ struct Packet {
 }
 
 /// A sender that believes its control.
-struct Sender {
+struct TrialSender {
     control: Control,
     path: Path,
     now: Time,
@@ -201,7 +206,7 @@ struct Sender {
     delivered: Bytes,
 }
 
-impl Sender {
+impl TrialSender {
     fn new(config: &CongestionConfig, &Trial { path, initial_cwnd }: &Trial) -> Self {
         let start = Start { path: &path, initial_cwnd, seed: 1, flow: FlowId(3) };
         let control = config.build(&start);
@@ -254,32 +259,32 @@ impl Sender {
     }
 
     /// Makes an event happen, if it can; gives the decision that the control returned.
-    fn step(&mut self, event: Event) -> Result<Option<Decision>, String> {
+    fn step(&mut self, event: FlowEvent) -> Result<Option<Decision>, String> {
         let (now, bytes) = (self.now, self.path.mss);
         let mut taken = |nth: usize| (nth < self.flight.len()).then(|| self.flight.remove(nth));
         let packet = match event {
-            Event::Ack { nth, .. }
-            | Event::Nack { nth, .. }
-            | Event::Loss { nth }
-            | Event::Timeout { nth } => taken(nth),
+            FlowEvent::Ack { nth, .. }
+            | FlowEvent::Nack { nth, .. }
+            | FlowEvent::Loss { nth }
+            | FlowEvent::Timeout { nth } => taken(nth),
             _ => Some(Packet { sent_at: now, record: SendRecord::default() }),
         };
         let Some(packet) = packet else { return Ok(None) };
         let (sent_at, in_flight) = (packet.sent_at, self.in_flight());
         Ok(Some(match event {
-            Event::Send(packets) => self.send(packets)?,
-            Event::Ack { marked, .. } => self.ack(packet, bytes, marked),
-            Event::DuplicateAck { marked } => self.ack(packet, Bytes::ZERO, marked),
-            Event::Nack { trimmed, .. } => {
+            FlowEvent::Send(packets) => self.send(packets)?,
+            FlowEvent::Ack { marked, .. } => self.ack(packet, bytes, marked),
+            FlowEvent::DuplicateAck { marked } => self.ack(packet, Bytes::ZERO, marked),
+            FlowEvent::Nack { trimmed, .. } => {
                 self.control.on_nack(&Nack { now, bytes, sent_at, in_flight, trimmed })
             }
-            Event::Loss { .. } => self.control.on_loss(&Loss { now, bytes, sent_at, in_flight }),
-            Event::Timeout { .. } => {
+            FlowEvent::Loss { .. } => self.control.on_loss(&Loss { now, bytes, sent_at, in_flight }),
+            FlowEvent::Timeout { .. } => {
                 let rto = self.path.base_rtt + self.path.max_queueing;
                 self.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto })
             }
-            Event::Timer => self.control.on_timer(now),
-            Event::Wait(ps) => {
+            FlowEvent::Timer => self.control.on_timer(now),
+            FlowEvent::Wait(ps) => {
                 self.now += Duration::from_ps(ps);
                 return Ok(None);
             }
@@ -376,7 +381,10 @@ mod tests {
         let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
         assert!(control.wants_send_record());
         assert_eq!(control.floor(), Floor::OnePacket, "unless it says otherwise");
-        assert_eq!(control.on_ack(&testing::Acks::new(&testing::start()).next(false)).cwnd, Bytes::new(8192));
+        assert_eq!(
+            control.on_ack(&testing::AckStream::new(&testing::start()).next(false)).cwnd,
+            Bytes::new(8192)
+        );
         assert_eq!(control.on_timer(Time::ZERO), control.decision());
     }
 

@@ -1,7 +1,7 @@
 //! Tests of controls: [`conforms`] checks the contract, [`window_curve`] and [`decisions`] show a window on its way through
 //! one script; and two paths and a stream of ACKs, for tests of single rules.
 
-pub use super::conformance::{Event, Violation, conforms};
+pub use super::conformance::{FlowEvent, Violation, conforms};
 pub use super::curves::{decisions, window_curve};
 
 use super::{Ack, Start};
@@ -61,7 +61,7 @@ pub fn wan_start() -> Start<'static> {
 /// A stream of ACKs of full packets over an idle path: one each packet time, each of the packet sent one base round
 /// trip before it, with a bandwidth-delay product in flight.
 #[derive(Clone, Debug)]
-pub struct Acks {
+pub struct AckStream {
     path: Path,
     /// When the last ACK came.
     pub now: Time,
@@ -70,7 +70,7 @@ pub struct Acks {
     delivered: Bytes,
 }
 
-impl Acks {
+impl AckStream {
     /// The first ACK comes one base round trip after time zero.
     #[must_use]
     pub fn new(start: &Start<'_>) -> Self {
