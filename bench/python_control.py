@@ -1,7 +1,6 @@
 """How many times slower a run is with a control in Python than with its twin in Rust, by CPU time.
 
-DCTCP is both (python/tests/dctcp.py), in runs whose digests are equal. Rounds take turns, and of each the median counts; the
-last column takes away what the run costs with neither, by the events that reach the control.
+DCTCP is both (python/tests/dctcp.py), in runs whose digests are equal. Rounds take turns, and of each the median counts.
 
 usage: python_control.py [ROUNDS]      with the farspan package installed
 """
@@ -16,8 +15,8 @@ import farspan as fs
 from dctcp import Dctcp
 
 SCENARIOS = {
-    "uno/incast-mixed": {"workload.flow_size": "16MiB"},
-    "uno/permutation": {"workload.flow_size": "256KiB"},
+    "uno/incast-mixed": {"workload.flow_size": "128MiB"},
+    "uno/permutation": {"workload.flow_size": "2MiB"},
 }
 
 

@@ -1,7 +1,7 @@
 """Congestion controls in Python: :class:`Control` and what its methods are given.
 
-A control in Python is for prototypes: it takes the interpreter's lock for each ACK. The book's page "A control in
-Python" says how many times slower a run is; ``farspan new --control NAME`` starts one in Rust.
+A control in Python is for prototypes: it takes the interpreter's lock for each ACK, and DCTCP's run takes 2.3 times
+the CPU time of its twin in Rust (``bench/python_control.py``). ``farspan new --control NAME`` starts one in Rust.
 """
 
 from __future__ import annotations

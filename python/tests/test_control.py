@@ -115,7 +115,7 @@ def test_what_a_control_raises_ends_the_run(tmp_path: Path) -> None:
 
     for control in (Broken, Unborn):
         with pytest.raises(LookupError):
-            fs.testing.check(control)
+            fs.testing.window_curve(control)
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,11 @@ pub trait Watch: Sync {
     fn stopped(&self) -> bool {
         false
     }
+
+    /// Whether a run counts as partial though it came to its end.
+    fn spoilt(&self) -> bool {
+        false
+    }
 }
 
 /// Why a run has no results, or none in their folder.
@@ -157,6 +162,7 @@ fn run_one(job: &Job, index: usize, engine: EngineKind, watch: &impl Watch) -> R
     });
     watch.finished(index);
     let summary = &mut results.summary;
+    summary.partial |= watch.spoilt();
     summary.commit = option_env!("FARSPAN_COMMIT").unwrap_or("unknown").to_owned();
     summary.wall_time_s = began.elapsed().as_secs_f64();
     summary.setup_time_s = ready.unwrap_or_default().as_secs_f64();

@@ -154,6 +154,10 @@ impl Watch for Monitor {
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.raised.any()
     }
+
+    fn spoilt(&self) -> bool {
+        self.raised.any()
+    }
 }
 
 /// One run of several that take turns.
@@ -179,6 +183,10 @@ impl Watch for Turn<'_> {
 
     fn stopped(&self) -> bool {
         self.monitor.stopped()
+    }
+
+    fn spoilt(&self) -> bool {
+        self.monitor.spoilt()
     }
 }
 
@@ -276,7 +284,9 @@ fn all(jobs: &[Job], engine: EngineKind, monitor: &Monitor) -> Result<Vec<Kept>,
     let turn = |(index, job)| {
         runner::run_all(std::slice::from_ref(job), engine, &Turn { monitor, index }, Kept::new)
     };
-    let kept: Result<Vec<_>, _> = jobs.iter().enumerate().map(turn).collect();
+    // This thread stays known to the interpreter, which else makes and forgets its state with each event.
+    let kept: Result<Vec<_>, _> =
+        Python::attach(|py| py.detach(|| jobs.iter().enumerate().map(turn).collect()));
     kept.map(|kept| kept.into_iter().flatten().collect())
 }
 

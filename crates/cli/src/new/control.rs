@@ -112,7 +112,9 @@ enum NewError {
     NotFound,
     #[error("{}: not Unicode, which the manifest must be; give a folder whose path is", .0.display())]
     NotUnicode(PathBuf),
-    #[error("{}: cannot be written ({error}); give another folder", .path.display())]
+    #[error("{}: cannot be made ({error}); give another folder", .folder.display())]
+    Folder { folder: PathBuf, error: io::Error },
+    #[error("{}: cannot be written ({error}); remove the folder and try again", .path.display())]
     Write { path: PathBuf, error: io::Error },
 }
 
@@ -140,14 +142,14 @@ fn write(name: &str, folder: &Path, farspan: Option<&Path>) -> Result<(), NewErr
     if !is_free(folder) {
         return Err(NewError::Exists(folder.to_owned()));
     }
-    let failed = |path: &Path, error| NewError::Write { path: path.to_owned(), error };
-    fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    for (file, text) in files(name, folder, &checkout)? {
+    let files = files(name, folder, &checkout)?;
+    fs::create_dir_all(folder).map_err(|error| NewError::Folder { folder: folder.to_owned(), error })?;
+    for (file, text) in files {
         let path = folder.join(file);
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent)
             .and_then(|()| fs::write(&path, text))
-            .map_err(|error| failed(&path, error))?;
+            .map_err(|error| NewError::Write { path, error })?;
     }
     Ok(())
 }
