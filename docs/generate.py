@@ -16,7 +16,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
 CURVES = ROOT / "crates/transport/src/congestion/snapshots"
-LANGUAGES = {".csv": "csv", ".rs": "rust", ".toml": "toml"}
+LANGUAGES = {".csv": "csv", ".py": "python", ".rs": "rust", ".toml": "toml"}
 # Directives of mdBook, attributes of its code blocks, lines that it hides: a forge shows them as they stand, or not at all.
 LOST = r"\{\{#|ADMONISH|^```\w+,|^# (use |fn |let |\})"
 COLOURS = {"window": "#1f6feb", "goodput": "#2da44e", "queue": "#cf222e"}
@@ -144,7 +144,7 @@ def pages(binary):
     for page in sorted(BOOK.rglob("*.md")):
         if "<!-- made: " in page.read_text():
             yield str(page.relative_to(BOOK)), filled(page)
-    for path in sorted(CURVES.glob("*curves__*.snap")):
+    for path in sorted(CURVES.glob("*curves__tests__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
 
 

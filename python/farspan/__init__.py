@@ -6,7 +6,7 @@
 8
 """
 
-from farspan import plot
+from farspan import control, plot, testing
 from farspan._compare import compare, report
 from farspan._errors import RunError, ScenarioError
 from farspan._farspan import Table, __version__
@@ -16,9 +16,11 @@ from farspan._progress import Progress
 from farspan._result import Result, Runs
 from farspan._run import run
 from farspan._sweep import Sweep, sweep
+from farspan.control import Control
 
 __all__ = [
     "Check",
+    "Control",
     "Path",
     "Progress",
     "Result",
@@ -31,6 +33,7 @@ __all__ = [
     "catalog",
     "check",
     "compare",
+    "control",
     "load",
     "load_runs",
     "plot",
@@ -39,4 +42,5 @@ __all__ = [
     "scenarios",
     "schemes",
     "sweep",
+    "testing",
 ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from farspan._request import Request
 from farspan._run import _How
 from farspan._sweep import _Plan
+from farspan.control import Control
 
 __version__: str
 
@@ -49,6 +50,87 @@ class Sweep:
     def close(self) -> None: ...
 
 def main(args: Sequence[str], itself: Sequence[str], code: str) -> int: ...
+class FlowPath:
+    """A flow's path, as its sender knows it before the first packet. Times are whole picoseconds."""
+
+    @property
+    def class_name(self) -> str:
+        """``"intra"`` or ``"inter"``."""
+    @property
+    def base_rtt_ps(self) -> int:
+        """Round trip of a full packet and its ACK through an empty network."""
+    @property
+    def intra_base_rtt_ps(self) -> int:
+        """Base round trip of the farthest pair inside one datacenter."""
+    @property
+    def max_queueing_ps(self) -> int:
+        """Largest wait in full buffers along the path."""
+    @property
+    def line_rate(self) -> int:
+        """Rate of the sender's NIC, in bit/s."""
+    @property
+    def bdp(self) -> int:
+        """`line_rate` x `base_rtt_ps`, in bytes."""
+    @property
+    def hops(self) -> int:
+        """Links from sender to receiver."""
+    @property
+    def mss(self) -> int:
+        """Payload of a full packet, in bytes."""
+    @property
+    def header(self) -> int:
+        """Header of every packet, in bytes."""
+    @property
+    def initial_cwnd(self) -> int:
+        """First window, in bytes: the same for every scheme of a scenario."""
+    @property
+    def flow(self) -> int:
+        """The flow's id."""
+
+class Ack:
+    """An ACK for one packet. Times are whole picoseconds, sizes are bytes of payload."""
+
+    @property
+    def now_ps(self) -> int:
+        """Now."""
+    @property
+    def bytes_acked(self) -> int:
+        """What is acknowledged for the first time; zero for a duplicate."""
+    @property
+    def ecn_ce(self) -> bool:
+        """Whether the packet arrived with a congestion mark."""
+    @property
+    def rtt_ps(self) -> int:
+        """Round trip of the acknowledged transmission."""
+    @property
+    def sent_at_ps(self) -> int:
+        """When it left."""
+    @property
+    def in_flight(self) -> int:
+        """In flight after this ACK."""
+    @property
+    def delivered(self) -> int:
+        """Delivered so far, this ACK included."""
+
+class Loss:
+    """Packets that were lost. Times are whole picoseconds, sizes are bytes of payload."""
+
+    @property
+    def now_ps(self) -> int:
+        """Now."""
+    @property
+    def bytes(self) -> int:
+        """What was lost."""
+    @property
+    def sent_at_ps(self) -> int:
+        """When the newest of the lost transmissions left."""
+    @property
+    def in_flight(self) -> int:
+        """In flight after the loss was taken out."""
+
+def window_curve(control: type[Control] | str, between: bool) -> list[tuple[int, int, int | None]]: ...
+def conforms(control: type[Control] | str) -> None: ...
+def main(args: Sequence[str], itself: Sequence[str]) -> int: ...
 def run(
     ask: Request, how: _How, progress: Callable[[float, int], object] | None
 ) -> tuple[list[Ran], str | None, list[str]]: ...

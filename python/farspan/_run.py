@@ -15,6 +15,7 @@ from farspan._errors import ScenarioError
 from farspan._progress import Listener, listening
 from farspan._request import LARGEST_SEED, request, whole
 from farspan._result import Result, Runs
+from farspan.control import Control, Controls, classes
 
 MOST_THREADS = 2**16 - 1
 
@@ -29,6 +30,7 @@ class _How:
     out: Path | None
     trace: list[str]
     pcap: list[str]
+    controls: tuple[type[Control] | None, type[Control] | None] = (None, None)
 
 
 @overload
@@ -36,6 +38,7 @@ def run(
     scenario: str | os.PathLike[str],
     *,
     scheme: str | None = None,
+    control: Controls | None = None,
     profile: str | None = None,
     seed: int | None = None,
     seeds: None = None,
@@ -52,6 +55,7 @@ def run(
     scenario: str | os.PathLike[str],
     *,
     scheme: str | None = None,
+    control: Controls | None = None,
     profile: str | None = None,
     seed: None = None,
     seeds: Iterable[int],
@@ -67,6 +71,7 @@ def run(
     scenario: str | os.PathLike[str],
     *,
     scheme: str | None = None,
+    control: Controls | None = None,
     profile: str | None = None,
     seed: int | None = None,
     seeds: Iterable[int] | None = None,
@@ -91,6 +96,10 @@ def run(
     scheme : str, optional
         The scheme, such as ``"uno-noec"`` (see :func:`schemes`), ``"unocc+rps"``, or ``"A/B"`` for flows inside a
         datacenter and between them; by default the scenario's.
+    control : class or mapping, optional
+        A subclass of :class:`Control`, in the place of the scheme's congestion control, whose path selector, recovery,
+        coding and marking at ports stay; or ``{"intra": ..., "inter": ...}``. Slow: for prototypes. The results bear
+        the class' name as their scheme; seeds run one after another.
     profile : str, optional
         ``"paper"`` or ``"artifact"``; by default the scenario's.
     seed : int, optional
@@ -127,6 +136,8 @@ def run(
         If the input is wrong: a ``ValueError`` with the place and the cure.
     RunError
         If the results cannot be written to `out`.
+    Exception
+        What a method of `control` raised, which ended the run.
 
     Warns
     -----
@@ -154,8 +165,12 @@ def run(
         out=None if out is None else Path(out),
         trace=_selected(trace, "trace", out),
         pcap=_selected(pcap, "pcap", out),
+        controls=classes(control),
     )
-    label = " ".join(part for part in (ask.scenario, scheme) if part)
+    if control is not None and how.threads > 1:
+        raise ScenarioError("a control in Python runs on one thread", argument="threads", cure="leave threads out")
+    name = "/".join(dict.fromkeys(cls.__name__ for cls in how.controls if cls)) or scheme
+    label = " ".join(part for part in (ask.scenario, name) if part)
     with listening(progress, label) as listener:
         ran, document, texts = _farspan.run(ask, how, listener)
     for text in texts:

@@ -29,7 +29,7 @@ pub enum Command {
     List(ListArgs),
     /// Validate a scenario, print it with every default spelled out, and estimate what it costs
     Check(CheckArgs),
-    /// Write a commented starter: a scenario, or a topology file
+    /// Write a commented starter: a scenario, a topology file, or the crate of a congestion control
     New(NewArgs),
     /// Print every key of scenarios, or of topology files, as JSON Schema, or as Markdown
     Schema(SchemaArgs),
@@ -237,11 +237,19 @@ pub struct SchemaArgs {
 /// Arguments of `new`.
 #[derive(Args, Debug)]
 pub struct NewArgs {
-    /// The file to write, which must not exist; default: scenario.toml, or topology.toml
+    /// The file to write, which must not exist, or the folder of a crate, which must be empty; default: scenario.toml,
+    /// topology.toml, or the control's name
     pub file: Option<PathBuf>,
     /// A topology file instead of a scenario
     #[arg(long)]
     pub topology: bool,
+    /// The crate of a congestion control with this name, its tests, and the whole command with it
+    #[arg(long, value_name = "NAME", conflicts_with = "topology")]
+    pub control: Option<String>,
+    /// The checkout of farspan whose crates the control's crate is built on; default: the one that this program was built
+    /// from, or that the current folder is in
+    #[arg(long, value_name = "DIR", requires = "control")]
+    pub farspan: Option<PathBuf>,
 }
 
 /// Arguments of `bench`.

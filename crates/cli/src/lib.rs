@@ -36,6 +36,7 @@ mod jobs;
 mod list;
 mod new;
 mod output;
+mod program;
 mod progress;
 mod report;
 mod reproduce;
@@ -43,6 +44,9 @@ mod run;
 pub mod runner;
 mod schema;
 mod sweep;
+
+pub use farspan_scenario::{NamedControl, RegisterError};
+pub use program::Program;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;

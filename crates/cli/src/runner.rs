@@ -5,6 +5,8 @@ use farspan_metrics::{Summary, summarize};
 use farspan_scenario::{
     EngineKind, Progress, Resolved, Results, SaveError, ScenarioError, World, unknown_name,
 };
+use farspan_transport::Class;
+use farspan_transport::congestion::Custom;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,13 +23,15 @@ pub struct Job {
     pub trace: Vec<String>,
     /// The ports to trace, as `--pcap` names them.
     pub pcap: Vec<String>,
+    /// Controls in the place of the scheme's, for the flows of a class.
+    pub controls: Vec<(Class, Custom)>,
 }
 
 impl Job {
     /// A run without traces.
     #[must_use]
     pub const fn new(resolved: Resolved, out: Option<PathBuf>) -> Self {
-        Self { resolved, out, trace: Vec::new(), pcap: Vec::new() }
+        Self { resolved, out, trace: Vec::new(), pcap: Vec::new(), controls: Vec::new() }
     }
 
     /// The job for each seed; the results of each go into a folder of its own, `seed-N`.
@@ -47,6 +51,9 @@ impl Job {
     /// If the scenario cannot be built, or has nothing of what is to be traced.
     pub fn world(&self) -> Result<World, ScenarioError> {
         let mut world = World::build(&self.resolved)?;
+        for (class, control) in &self.controls {
+            world.set_control(*class, control.clone());
+        }
         world.trace(&self.trace, &self.pcap)?;
         Ok(world)
     }
@@ -85,6 +92,11 @@ pub trait Watch: Sync {
 
     /// Whether runs should end early.
     fn stopped(&self) -> bool {
+        false
+    }
+
+    /// Whether a run counts as partial though it came to its end.
+    fn spoilt(&self) -> bool {
         false
     }
 }
@@ -150,6 +162,7 @@ fn run_one(job: &Job, index: usize, engine: EngineKind, watch: &impl Watch) -> R
     });
     watch.finished(index);
     let summary = &mut results.summary;
+    summary.partial |= watch.spoilt();
     summary.commit = option_env!("FARSPAN_COMMIT").unwrap_or("unknown").to_owned();
     summary.wall_time_s = began.elapsed().as_secs_f64();
     summary.setup_time_s = ready.unwrap_or_default().as_secs_f64();

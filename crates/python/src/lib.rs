@@ -1,6 +1,7 @@
 //! The native part of the farspan Python package: arguments in; documents as JSON and tables as Arrow streams out.
 //! `python/farspan` makes objects of them.
 
+mod control;
 mod error;
 mod look;
 mod run;
@@ -15,6 +16,8 @@ use std::path::PathBuf;
 
 #[pymodule]
 mod _farspan {
+    #[pymodule_export]
+    use super::control::{FlowPath, PyAck, PyLoss, conforms, window_curve};
     #[pymodule_export]
     use super::look::{catalog, check, compare, read_table, report};
     #[pymodule_export]

@@ -1,16 +1,20 @@
 //! Runs, on threads of their own, while the calling thread listens to Python: to signals, and to the progress callback.
 
+use crate::control::{self, Raised};
 use crate::error;
 use crate::table::Table;
 use farspan_cli::runner::{self, Job, RunError, Watch};
 use farspan_metrics::Summary;
 use farspan_scenario::{EngineKind, Progress, Request, Results, clear, write};
+use farspan_transport::Class;
+use farspan_transport::congestion::Custom;
 use pyo3::prelude::*;
+use pyo3::types::PyType;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How often the calling thread listens to Python.
@@ -43,6 +47,17 @@ pub struct How {
     out: Option<PathBuf>,
     trace: Vec<String>,
     pcap: Vec<String>,
+    /// A class in the place of the scheme's control inside a site, and one between sites.
+    controls: (Option<Py<PyType>>, Option<Py<PyType>>),
+}
+
+impl How {
+    fn controls(&self, py: Python<'_>, raised: &Arc<Raised>) -> PyResult<Vec<(Class, Custom)>> {
+        let (intra, inter) = &self.controls;
+        let classes = [(Class::Intra, intra), (Class::Inter, inter)];
+        let given = classes.into_iter().filter_map(|(class, control)| Some((class, control.as_ref()?)));
+        given.map(|(class, control)| Ok((class, control::custom(control.bind(py), raised)?))).collect()
+    }
 }
 
 /// The results of a run, as a Python object.
@@ -93,6 +108,8 @@ impl Kept {
 /// State shared by the calling thread and the threads of the runs.
 struct Monitor {
     stop: AtomicBool,
+    /// An exception of a control stops them, too.
+    raised: Arc<Raised>,
     state: Mutex<State>,
 }
 
@@ -103,9 +120,9 @@ struct State {
 }
 
 impl Monitor {
-    fn new(runs: usize) -> Self {
+    fn new(runs: usize, raised: Arc<Raised>) -> Self {
         let state = State { runs: vec![(0.0, 0); runs], warnings: Vec::new() };
-        Self { stop: AtomicBool::new(false), state: Mutex::new(state) }
+        Self { stop: AtomicBool::new(false), raised, state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -135,14 +152,48 @@ impl Watch for Monitor {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.raised.any()
+    }
+
+    fn spoilt(&self) -> bool {
+        self.raised.any()
+    }
+}
+
+/// One run of several that take turns.
+struct Turn<'a> {
+    monitor: &'a Monitor,
+    index: usize,
+}
+
+impl Watch for Turn<'_> {
+    fn update(&self, _index: usize, progress: &Progress) -> bool {
+        self.monitor.update(self.index, progress)
+    }
+
+    fn finished(&self, _index: usize) {
+        self.monitor.finished(self.index);
+    }
+
+    fn warn(&self, warning: &str) {
+        if self.index == 0 {
+            self.monitor.warn(warning);
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.monitor.stopped()
+    }
+
+    fn spoilt(&self) -> bool {
+        self.monitor.spoilt()
     }
 }
 
 /// Runs a scenario for one seed or several; gives the runs, the document of several seeds, and warnings.
 ///
-/// `progress` is called with the share that is done and the packet-hops so far. If it raises, or a signal's handler does,
-/// the runs end early, their partial results are written to `out`, and the exception goes on.
+/// `progress` is called with the share that is done and the packet-hops so far. If it raises, or a control, or a signal's
+/// handler, the runs end early, their partial results are written to `out`, and the exception goes on.
 #[pyfunction]
 #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
 pub fn run(
@@ -153,13 +204,16 @@ pub fn run(
 ) -> PyResult<(Vec<Ran>, Option<String>, Vec<String>)> {
     let engine = runner::engine(&how.engine)
         .map_err(|problem| error::wrong_argument(py, &format!("engine={:?}", how.engine), &problem))?;
-    let (jobs, engine) =
-        error::guarded(py, || plan(ask, &how, engine))?.map_err(|error| error::scenario(py, &error))?;
+    let raised = Arc::new(Raised::default());
+    let controls = how.controls(py, &raised)?;
+    let (jobs, engine) = error::guarded(py, || plan(ask, &how, controls, engine))?
+        .map_err(|error| error::scenario(py, &error))?;
     if let Some(out) = &how.out {
         error::guarded(py, || clear(out))?.map_err(|error| error::run(py, &error.into()))?;
     }
-    let monitor = Monitor::new(jobs.len());
-    let (kept, raised) = error::guarded(py, || watched(&jobs, engine, &monitor, progress.as_ref()))?;
+    let monitor = Monitor::new(jobs.len(), Arc::clone(&raised));
+    let (kept, listening) = error::guarded(py, || watched(&jobs, engine, &monitor, progress.as_ref()))?;
+    let raised = listening.or_else(|| raised.take());
     let kept = kept.map_err(|error| error::run(py, &error))?;
     let document = error::guarded(py, || document(&how, &kept))?.map_err(|error| error::run(py, &error))?;
     if let Some(out) = how.out.as_deref().filter(|_| !kept.is_empty()) {
@@ -180,11 +234,12 @@ pub fn run(
 fn plan(
     ask: Ask,
     how: &How,
+    controls: Vec<(Class, Custom)>,
     engine: EngineKind,
 ) -> Result<(Vec<Job>, EngineKind), farspan_scenario::ScenarioError> {
     let How { seeds, out, trace, pcap, .. } = how;
     let resolved = ask.request().resolve()?;
-    let job = Job { trace: trace.clone(), pcap: pcap.clone(), ..Job::new(resolved, out.clone()) };
+    let job = Job { trace: trace.clone(), pcap: pcap.clone(), controls, ..Job::new(resolved, out.clone()) };
     let threads = match runner::threaded(engine, how.threads) {
         several @ EngineKind::Threads(_) => job.world()?.threads(several),
         _ => 1,
@@ -208,7 +263,7 @@ fn watched(
     let kept = std::thread::scope(|scope| {
         let runs = scope.spawn(move || {
             let _running = running;
-            runner::run_all(jobs, engine, monitor, Kept::new)
+            all(jobs, engine, monitor)
         });
         while ended.recv_timeout(LISTEN_EVERY) == Err(RecvTimeoutError::Timeout) {
             if raised.is_none() {
@@ -219,6 +274,20 @@ fn watched(
         runs.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });
     (kept, raised)
+}
+
+/// Runs the jobs: side by side, or in turns where their controls share the interpreter's lock.
+fn all(jobs: &[Job], engine: EngineKind, monitor: &Monitor) -> Result<Vec<Kept>, RunError> {
+    if jobs.iter().all(|job| job.controls.is_empty()) {
+        return runner::run_all(jobs, engine, monitor, Kept::new);
+    }
+    let turn = |(index, job)| {
+        runner::run_all(std::slice::from_ref(job), engine, &Turn { monitor, index }, Kept::new)
+    };
+    // This thread stays known to the interpreter, which else makes and forgets its state with each event.
+    let kept: Result<Vec<_>, _> =
+        Python::attach(|py| py.detach(|| jobs.iter().enumerate().map(turn).collect()));
+    kept.map(|kept| kept.into_iter().flatten().collect())
 }
 
 /// Lets Python's signal handlers and the callback speak.

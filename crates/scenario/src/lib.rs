@@ -39,6 +39,7 @@ pub use build::{CollectivePlan, PathFacts, SitePair, World};
 pub use catalog::builtin::{
     BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
 };
+pub use catalog::control::{NamedControl, RegisterError, check_control_name, register};
 pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
 pub use error::{Place, Problem, ScenarioError};
 pub use estimate::Estimate;

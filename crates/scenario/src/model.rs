@@ -3,6 +3,7 @@
 //! These types also hold a resolved scenario, in which every key that applies has a value. The doc comments are the
 //! descriptions of the JSON Schema.
 
+use crate::catalog::control;
 use crate::value::{
     CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
     LossPackets, LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize,
@@ -390,7 +391,14 @@ fn part_schema(names: &[&str], table: &Schema) -> Schema {
 }
 
 fn congestion_schema(generator: &mut SchemaGenerator) -> Schema {
-    part_schema(congestion::NAMES, &generator.subschema_for::<CongestionConfig>())
+    let built_in = generator.subschema_for::<CongestionConfig>();
+    let registered = control::registered();
+    if registered.is_empty() {
+        return part_schema(congestion::NAMES, &built_in);
+    }
+    let tables: Vec<Schema> =
+        [built_in].into_iter().chain(registered.iter().map(|known| known.schema(generator))).collect();
+    part_schema(&control::names(), &json_schema!({ "anyOf": tables }))
 }
 
 fn balance_schema(generator: &mut SchemaGenerator) -> Schema {

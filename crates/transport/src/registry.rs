@@ -82,7 +82,10 @@ impl ConfigError {
     }
 
     /// `Ok` if `value` lies in `range`, both ends included.
-    pub(crate) fn unless_in(
+    ///
+    /// # Errors
+    /// If it does not.
+    pub fn unless_in(
         range: RangeInclusive<f64>,
         algorithm: &'static str,
         parameter: &'static str,

@@ -1,20 +1,48 @@
-//! A congestion control in a crate of its own: one more packet in each round trip, a part less when a packet was marked.
+//! The congestion control `my-control`: some packets more in each round trip, a part less for a mark or a loss.
 //!
-//! Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 2, with marks (RFC 3168) in the place of losses. Left
-//! out: slow start, and any reaction to a loss that RACK finds.
+//! Jacobson, "Congestion Avoidance and Control", SIGCOMM 1988, section 2, with marks (RFC 3168) beside losses. Left out:
+//! slow start.
 
-use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Start, Timeout};
+use farspan_cli::NamedControl;
+use farspan_transport::ConfigError;
+use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Loss, Nack, Start, Timeout};
 use farspan_units::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-// ANCHOR: factory
-/// The control's parameters. A run asks it for the control of each flow.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct MyControl {
-    /// The part of the window that a mark takes, above 0 and below 1.
+/// The parameters: what a scenario may write beside the name, as in `congestion = { name = "my-control", cut = 0.3 }`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Packets by which the window grows in a round trip without marks.
+    pub increase: f64,
+    /// Part of the window that a mark or a loss takes.
     pub cut: f64,
 }
 
-impl Factory for MyControl {
+impl Default for Config {
+    fn default() -> Self {
+        Self { increase: 1.0, cut: 0.5 }
+    }
+}
+
+impl NamedControl for Config {
+    const SUMMARY: &'static str =
+        "Adds packets in each round trip, takes a part of the window for a mark or a loss";
+    const SOURCE: &'static str = "Jacobson 1988, section 2";
+    // Without this no port would mark, and lost packets would wait for their time-out.
+    const CONSTANTS: &'static str = r#"
+        ports.marking = "step"
+        recovery.name = "rack"
+    "#;
+
+    fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::unless_in(0.001..=1000.0, "my-control", "increase", self.increase)?;
+        ConfigError::unless_in(0.001..=0.999, "my-control", "cut", self.cut)
+    }
+}
+
+impl Factory for Config {
     fn name(&self) -> &'static str {
         "my-control"
     }
@@ -22,22 +50,29 @@ impl Factory for MyControl {
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
         let mss = start.path.mss.as_f64();
         let cwnd = start.initial_cwnd.as_f64().max(mss);
-        Box::new(Flow { cut: self.cut, mss, cwnd, cut_at: Time::ZERO })
+        Box::new(Flow { config: self.clone(), mss, cwnd, cut_at: Time::ZERO })
     }
 }
-// ANCHOR_END: factory
 
-// ANCHOR: control
 /// The state of one flow.
-#[derive(Debug)]
 struct Flow {
-    cut: f64,
+    config: Config,
     /// Payload of a full packet, in bytes.
     mss: f64,
     /// The window, in bytes.
     cwnd: f64,
-    /// When it was last cut: packets that left before say nothing new.
+    /// When it was last cut: news of packets that left before is no news.
     cut_at: Time,
+}
+
+impl Flow {
+    fn cut(&mut self, now: Time, sent_at: Time) -> Decision {
+        if sent_at >= self.cut_at {
+            self.cwnd = (self.cwnd * (1.0 - self.config.cut)).max(self.mss);
+            self.cut_at = now;
+        }
+        self.decision()
+    }
 }
 
 impl Congestion for Flow {
@@ -50,80 +85,28 @@ impl Congestion for Flow {
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        if !ack.ecn_ce {
-            self.cwnd += self.mss * ack.bytes_acked.as_f64() / self.cwnd;
-        } else if ack.sent_at >= self.cut_at {
-            self.cwnd = (self.cwnd * (1.0 - self.cut)).max(self.mss);
-            self.cut_at = ack.now;
+        if ack.ecn_ce {
+            return self.cut(ack.now, ack.sent_at);
+        }
+        // A sender that its NIC holds back would otherwise grow its window for ever.
+        let used = (ack.in_flight + ack.bytes_acked).as_f64();
+        if 2.0 * used >= self.cwnd {
+            self.cwnd += self.config.increase * self.mss * ack.bytes_acked.as_f64() / self.cwnd;
         }
         self.decision()
+    }
+
+    fn on_nack(&mut self, nack: &Nack) -> Decision {
+        self.cut(nack.now, nack.sent_at)
+    }
+
+    fn on_loss(&mut self, loss: &Loss) -> Decision {
+        self.cut(loss.now, loss.sent_at)
     }
 
     fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
         self.cwnd = self.mss;
         self.cut_at = timeout.now;
         self.decision()
-    }
-}
-// ANCHOR_END: control
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use farspan_transport::{Class, Path};
-    use farspan_units::{Duration, FlowId, Rate};
-
-    const MSS: u64 = 4096;
-
-    /// A flow that starts with ten packets, on a path of 100 Gb/s and 14 us.
-    fn flow() -> Box<dyn Congestion + Send> {
-        let (line_rate, base_rtt) = (Rate::from_gbps(100), Duration::from_us(14));
-        let path = Path {
-            class: Class::Intra,
-            base_rtt,
-            line_rate,
-            bdp: line_rate.bytes_in(base_rtt),
-            intra_base_rtt: base_rtt,
-            hops: 6,
-            max_queueing: Duration::from_us(400),
-            mss: Bytes::new(MSS),
-            header: Bytes::new(64),
-        };
-        let start = Start { path: &path, initial_cwnd: Bytes::new(10 * MSS), seed: 1, flow: FlowId(0) };
-        MyControl { cut: 0.5 }.control(&start)
-    }
-
-    fn ack(now: u64, ecn_ce: bool) -> Ack {
-        let now = Time::ZERO + Duration::from_us(now);
-        let (rtt, bytes) = (Duration::from_us(14), Bytes::new(MSS));
-        let (in_flight, delivered) = (Bytes::new(9 * MSS), bytes);
-        Ack { now, bytes_acked: bytes, ecn_ce, rtt, sent_at: now - rtt, in_flight, delivered, at_send: None }
-    }
-
-    #[test]
-    fn a_window_of_unmarked_acks_adds_one_packet() {
-        let mut flow = flow();
-        for _ in 0..10 {
-            flow.on_ack(&ack(20, false));
-        }
-        let cwnd = flow.decision().cwnd.get();
-        assert!((10 * MSS + MSS * 9 / 10..=11 * MSS).contains(&cwnd), "{cwnd}");
-    }
-
-    #[test]
-    fn marks_of_one_round_trip_cut_once() {
-        let mut flow = flow();
-        assert_eq!(flow.on_ack(&ack(20, true)).cwnd, Bytes::new(5 * MSS));
-        assert_eq!(flow.on_ack(&ack(33, true)).cwnd, Bytes::new(5 * MSS), "it left before the cut");
-        assert_eq!(flow.on_ack(&ack(34, true)).cwnd, Bytes::new(5 * MSS / 2));
-    }
-
-    #[test]
-    fn the_window_never_falls_below_one_packet() {
-        let mut flow = flow();
-        for round in 1..20 {
-            flow.on_ack(&ack(round * 20, true));
-        }
-        assert_eq!(flow.decision().cwnd, Bytes::new(MSS));
     }
 }

@@ -9,6 +9,7 @@ mod traffic;
 
 pub use collectives::CollectivePlan;
 
+use crate::catalog::control;
 use crate::error::{ScenarioError, ValueError};
 use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
@@ -50,6 +51,8 @@ pub struct World {
     pub pairs: Vec<SitePair>,
     /// Warnings about the scenario.
     pub warnings: Vec<String>,
+    /// The controls that replace the scheme's, inside a site and between sites.
+    replaced: [Option<congestion::Custom>; 2],
 }
 
 /// The farthest hosts of two sites.
@@ -125,26 +128,36 @@ impl World {
         let offered = |flow: &farspan_workload::Flow| offered(scheme(flow), flow.size, sizes.payload);
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
         let warnings = warnings(scenario, &spec, intra, inter);
-        Ok(Self { spec, workload, collectives, offered_load, intra, inter, pairs, warnings })
+        Ok(Self {
+            spec,
+            workload,
+            collectives,
+            offered_load,
+            intra,
+            inter,
+            pairs,
+            warnings,
+            replaced: [None, None],
+        })
     }
 
     /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
     /// it: path selection, recovery, coding, and what its own control asks of the ports.
     pub fn set_control(&mut self, class: Class, control: congestion::Custom) {
-        let scheme = match class {
-            Class::Intra => &mut self.spec.intra,
-            Class::Inter => &mut self.spec.inter,
+        let (scheme, replaced) = match class {
+            Class::Intra => (&mut self.spec.intra, &mut self.replaced[0]),
+            Class::Inter => (&mut self.spec.inter, &mut self.replaced[1]),
         };
+        *replaced = Some(control.clone());
         Arc::make_mut(scheme).congestion = CongestionConfig::Custom(control);
     }
 
-    /// The scheme's name in results: `named`, or for classes with a control from outside, that control's.
+    /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.
     pub(crate) fn scheme_name(&self, named: &str) -> String {
-        let name = |scheme: &Scheme| match &scheme.congestion {
-            CongestionConfig::Custom(control) => control.name().to_owned(),
-            _ => named.to_owned(),
+        let name = |replaced: &Option<congestion::Custom>| {
+            replaced.as_ref().map_or_else(|| named.to_owned(), |control| control.name().to_owned())
         };
-        let (intra, inter) = (name(&self.spec.intra), name(&self.spec.inter));
+        let [intra, inter] = [name(&self.replaced[0]), name(&self.replaced[1])];
         if intra == inter { intra } else { format!("{intra}/{inter}") }
     }
 }
@@ -266,9 +279,17 @@ fn component<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, 
     toml::Value::Table(table).try_into().map_err(|error: toml::de::Error| typed::error(path, error.message()))
 }
 
+fn congestion_of(path: &str, part: Option<&Part>) -> Result<CongestionConfig, ValueError> {
+    let registered = part.and_then(|part| Some((control::named(part.name()?)?, part)));
+    match registered {
+        Some((control, part)) => control.custom(path, &part.0).map(CongestionConfig::Custom),
+        None => component(path, part),
+    }
+}
+
 fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
     Ok(Scheme {
-        congestion: component(&format!("{path}.congestion"), class.congestion.as_ref())?,
+        congestion: congestion_of(&format!("{path}.congestion"), class.congestion.as_ref())?,
         balance: component(&format!("{path}.balance"), class.balance.as_ref())?,
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
         coding: component(&format!("{path}.coding"), class.coding.as_ref())?,

@@ -1,6 +1,7 @@
 //! The catalog: everything that scenarios can name, by kind, for `farspan list`.
 
 pub(crate) mod builtin;
+pub(crate) mod control;
 pub(crate) mod profile;
 pub(crate) mod scheme;
 
@@ -48,7 +49,11 @@ fn item(name: &str, summary: &str, source: &str) -> Item {
 pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
     match kind {
         "schemes" => Ok(schemes()),
-        "congestion" => Ok(congestion::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
+        "congestion" => {
+            let entries = congestion::ENTRIES.iter().copied();
+            let entries = entries.chain(control::registered().into_iter().map(|known| known.entry));
+            Ok(entries.map(|e| item(e.name, e.summary, e.source)).collect())
+        }
         "balance" => Ok(balance::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
         "coding" => Ok(coding::ENTRIES.iter().map(|e| item(e.name, e.summary, e.source)).collect()),
         "queues" => Ok(queues()),

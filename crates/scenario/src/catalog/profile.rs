@@ -18,6 +18,11 @@ impl Profiles {
         PROFILES.get_or_init(|| Self(DATA.parse().expect("the data file is TOML")))
     }
 
+    /// Whether a component of any scenario has this name.
+    pub fn knows(&self, component: &str) -> bool {
+        self.0.values().any(|layer| layer.get(component).is_some())
+    }
+
     /// The constants of a component (`world`, or the name of a control or path selector) in a scenario.
     ///
     /// Later layers win: `paper`, `paper` in this scenario, then the same two of `artifact`.

@@ -1,11 +1,12 @@
 //! The names of schemes: built-in ones, `CC+LB`, `CC+LB+CODING`, and `A/B` for intra and inter.
 
+use super::control;
 use crate::names::{self, UnknownName};
 use farspan_transport::coding::Shape;
-use farspan_transport::{balance, coding, congestion};
+use farspan_transport::{balance, coding};
 
 /// Controls that later releases bring.
-const PLANNED_CONTROLS: &[&str] = &[
+pub(super) const PLANNED_CONTROLS: &[&str] = &[
     "swift",
     "timely",
     "dcqcn",
@@ -51,6 +52,11 @@ const ALIASES: &[Alias] = &[
     alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
 ];
 
+/// Whether a built-in scheme has this name of its own.
+pub(super) fn is_alias(name: &str) -> bool {
+    ALIASES.iter().any(|alias| alias.name == name)
+}
+
 /// The components that serve one class of flows, by name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stack {
@@ -79,16 +85,16 @@ pub struct SchemeEntry {
     pub available: bool,
 }
 
-/// Every built-in scheme; what `CC+LB` and `A/B` can combine comes from the lists of controls and path selectors.
+/// Every scheme with a name of its own: the built-in ones, and those of registered controls. What `CC+LB` and `A/B` can combine comes from the lists of controls and path selectors.
 #[must_use]
 pub fn built_in_schemes() -> Vec<SchemeEntry> {
     let aliases = ALIASES.iter().map(|a| (a.name.to_owned(), a.intra.to_owned(), a.inter.to_owned()));
-    let controls = congestion::NAMES
-        .iter()
-        .chain(PLANNED_CONTROLS.iter().filter(|name| !congestion::NAMES.contains(name)));
-    let controls = controls.filter(|name| **name != "unocc").map(|name| {
+    let there = control::names();
+    let planned = PLANNED_CONTROLS.iter().copied().filter(|name| !there.contains(name));
+    let controls = there.iter().copied().chain(planned);
+    let controls = controls.filter(|name| *name != "unocc").map(|name| {
         let stack = format!("{name}+ecmp");
-        ((*name).to_owned(), stack.clone(), stack)
+        (name.to_owned(), stack.clone(), stack)
     });
     let entry = |(name, intra, inter): (String, String, String)| SchemeEntry {
         available: stacks(&name).is_ok(),
@@ -141,7 +147,7 @@ fn side(name: &str, of_alias: fn(&Alias) -> &'static str) -> Result<Stack, Missi
     let alias = ALIASES.iter().find(|alias| alias.name == name);
     let mut parts = alias.map_or(name, |alias| of_alias(alias)).split('+').map(str::trim);
     let asked = parts.next().unwrap_or_default();
-    let control = congestion::NAMES.iter().find(|known| **known == asked).copied();
+    let control = control::names().into_iter().find(|known| *known == asked);
     let control = control.ok_or_else(|| match ALIASES.iter().find(|alias| alias.name == asked) {
         Some(whole) => Missing::Whole(whole.name, of_alias(whole).split('+').next().unwrap_or_default()),
         None if PLANNED_CONTROLS.contains(&asked) => Missing::Planned(asked.to_owned()),
@@ -253,7 +259,7 @@ impl SchemeError {
             Self::Coding { .. } => CODINGS.to_owned(),
             Self::Planned { .. } => format!("available: {}", available_schemes().join(", ")),
             Self::Whole { whole, control, .. } => {
-                let controls = congestion::NAMES.join(", ");
+                let controls = control::names().join(", ");
                 format!("{whole} has {control:?}; write CC+LB with CC one of {controls}")
             }
         }
@@ -281,7 +287,7 @@ pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
 /// # Errors
 /// If it is unknown or not in this release.
 pub(crate) fn control_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("congestion control", name, congestion::NAMES, PLANNED_CONTROLS)
+    known("congestion control", name, &control::names(), PLANNED_CONTROLS)
 }
 
 fn known(

@@ -6,6 +6,7 @@ mod scheme;
 mod topology;
 mod workload;
 
+use crate::catalog::control;
 use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
 use crate::limits;
@@ -133,9 +134,10 @@ impl Context<'_> {
         Ok(scenario)
     }
 
-    /// The constants of a component under this scenario's profile.
+    /// The constants of a component under this scenario's profile; a control of another crate brings its own.
     fn constants(&self, component: &str) -> toml::Table {
-        Profiles::get().constants(self.profile, self.name, component)
+        let own = control::named(component).map(|control| control.constants.clone());
+        own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.name, component))
     }
 }
 

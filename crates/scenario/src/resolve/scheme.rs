@@ -1,6 +1,7 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
 use super::Context;
+use crate::catalog::control;
 use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
 use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
@@ -46,13 +47,12 @@ impl Context<'_> {
         };
         let constants = self.constants(control);
         let congestion = part(&constants, "congestion", control, written.congestion);
-        let congestion: CongestionConfig = checked(&control_path, &congestion)?;
-        in_range(&control_path, congestion.check())?;
+        let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
         let window = constants.get("window_check").cloned().and_then(|value| value.try_into().ok());
         Ok(SchemeClass {
-            congestion: Some(to_part(&congestion)),
+            congestion: Some(congestion),
             balance: Some(to_part(&balance)),
             recovery: Some(known_recovery(&format!("{path}.recovery"), recovery)?),
             coding: Some(to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?)),
@@ -131,6 +131,17 @@ impl Context<'_> {
     }
 }
 
+/// A control from its table, every default spelled out.
+fn congestion_of(path: &str, control: &str, table: &Table) -> Result<Part, ValueError> {
+    if let Some(registered) = control::named(control) {
+        check_keys(path, table)?;
+        return registered.spell_out(path, table);
+    }
+    let congestion: CongestionConfig = checked(path, table)?;
+    in_range(path, congestion.check())?;
+    Ok(to_part(&congestion))
+}
+
 /// Constants of a component, under `name`, with what the scenario says on top.
 fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Table {
     let mut table = Table::from_iter([("name".to_owned(), Value::String(name.to_owned()))]);
@@ -145,11 +156,16 @@ fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Tab
 
 /// A component from its table; unknown keys name the nearest known one.
 fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
+    check_keys(path, table)?;
+    typed::component(path, table)
+}
+
+/// Checks that the component at `path` has these keys.
+fn check_keys(path: &str, table: &Table) -> Result<(), ValueError> {
     let steps = path.rsplit('.');
     let nested =
         steps.fold(table.clone(), |inner, step| Table::from_iter([(step.to_owned(), Value::Table(inner))]));
-    Keys::new().check(&nested)?;
-    typed::component(path, table)
+    Keys::new().check(&nested)
 }
 
 fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), ValueError> {

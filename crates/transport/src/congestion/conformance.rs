@@ -1,36 +1,193 @@
-//! Conformance tests: the contract of every control of the registry, under random events of its flow.
+//! Conformance: the contract of controls, under random events of a flow.
 
 use super::testing::{path, wan_path};
 use super::*;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::FlowId;
-use proptest::prelude::*;
+use farspan_units::{FlowId, Purpose, Random};
+
+/// Sequences of events that a control must stand.
+const SEQUENCES: u64 = 128;
+/// The longest of them.
+const LONGEST: u64 = 500;
 
 /// An event of a flow. `nth` picks one of the packets in flight, the oldest first.
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    Send(usize),
-    Ack { nth: usize, marked: bool },
-    DuplicateAck { marked: bool },
-    Nack { nth: usize, trimmed: bool },
-    Loss { nth: usize },
-    Timeout { nth: usize },
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowEvent {
+    /// Up to so many packets leave, as far as the window goes.
+    Send(u64),
+    /// The ACK of a packet in flight.
+    Ack {
+        /// The packet.
+        nth: usize,
+        /// Whether it came marked.
+        marked: bool,
+    },
+    /// A second ACK for some packet.
+    DuplicateAck {
+        /// Whether it came marked.
+        marked: bool,
+    },
+    /// A NACK for a packet in flight.
+    Nack {
+        /// The packet.
+        nth: usize,
+        /// Whether a port trimmed it.
+        trimmed: bool,
+    },
+    /// A packet in flight is found lost.
+    Loss {
+        /// The packet.
+        nth: usize,
+    },
+    /// A packet in flight times out.
+    Timeout {
+        /// The packet.
+        nth: usize,
+    },
+    /// The control's timer.
     Timer,
+    /// Nothing, for so many picoseconds.
     Wait(u64),
 }
 
-fn event() -> impl Strategy<Value = Event> {
-    prop_oneof![
-        8 => (1..50_usize).prop_map(Event::Send),
-        8 => (0..5_usize, any::<bool>()).prop_map(|(nth, marked)| Event::Ack { nth, marked }),
-        1 => any::<bool>().prop_map(|marked| Event::DuplicateAck { marked }),
-        1 => (0..100_usize, any::<bool>()).prop_map(|(nth, trimmed)| Event::Nack { nth, trimmed }),
-        1 => (0..100_usize).prop_map(|nth| Event::Loss { nth }),
-        1 => (0..100_usize).prop_map(|nth| Event::Timeout { nth }),
-        1 => Just(Event::Timer),
-        8 => (0..30_000_000_u64).prop_map(Event::Wait),
-        1 => (0..100_000_000_000_u64).prop_map(Event::Wait),
-    ]
+impl FlowEvent {
+    /// A random one; sends, ACKs and short waits are frequent.
+    fn draw(random: &mut Random) -> Self {
+        let marked = random.below(2) == 1;
+        let mut nth = |below| random.below(below) as usize;
+        match nth(30) {
+            0..8 => Self::Send(1 + random.below(49)),
+            8..16 => Self::Ack { nth: nth(5), marked },
+            16 => Self::DuplicateAck { marked },
+            17 => Self::Nack { nth: nth(100), trimmed: marked },
+            18 => Self::Loss { nth: nth(100) },
+            19 => Self::Timeout { nth: nth(100) },
+            20 => Self::Timer,
+            21..29 => Self::Wait(random.below(30_000_000)),
+            _ => Self::Wait(random.below(100_000_000_000)),
+        }
+    }
+}
+
+/// A breach of the contract, with a sequence of events that leads to it and no event of which can be left out.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+#[error("{control}, {} path, first window {initial_cwnd}: {problem}; after {events:?}", .path.class.name())]
+pub struct Violation {
+    /// The control, by name.
+    pub control: String,
+    /// The path of the flow.
+    pub path: Path,
+    /// Its first window.
+    pub initial_cwnd: Bytes,
+    /// The events, the last of which shows it.
+    pub events: Vec<FlowEvent>,
+    /// The rule that does not hold, in words.
+    pub problem: String,
+}
+
+/// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
+/// rates are sound, a NACK never widens the window, the decision returned is the current one, the first window is the
+/// scenario's, and the same events give the same decisions.
+///
+/// # Errors
+/// The first breach found.
+pub fn conforms(config: &CongestionConfig) -> Result<(), Violation> {
+    within(config, |_, _| None)
+}
+
+/// [`conforms`], and no window exceeds what `cap` gives for a path and a first window.
+fn within(
+    config: &CongestionConfig,
+    cap: fn(&CongestionConfig, &Trial) -> Option<Bytes>,
+) -> Result<(), Violation> {
+    for initial_cwnd in [Bytes::new(40_960), path().bdp] {
+        let trial = Trial { path: path(), initial_cwnd };
+        let first = TrialSender::new(config, &trial).control.decision().cwnd;
+        if first != initial_cwnd {
+            return Err(trial.violation(config, &[], format!("it starts with a window of {first}")));
+        }
+    }
+    for sequence in 0..SEQUENCES {
+        let mut random = Random::new(1, Purpose::Test, sequence);
+        let trial = Trial::draw(&mut random);
+        let length = random.below(LONGEST);
+        let mut events: Vec<FlowEvent> = (0..length).map(|_| FlowEvent::draw(&mut random)).collect();
+        let cap = cap(config, &trial);
+        if let Err((last, _)) = trial.run(config, &events, cap) {
+            events.truncate(last + 1);
+            return Err(trial.shortest(config, events, cap));
+        }
+    }
+    Ok(())
+}
+
+/// The flow that meets the events.
+struct Trial {
+    path: Path,
+    initial_cwnd: Bytes,
+}
+
+impl Trial {
+    fn draw(random: &mut Random) -> Self {
+        let path = [path(), wan_path(), slow_path()][random.below(3) as usize];
+        let initial_cwnd = Bytes::new([1, 40_960, 175_344, 1 << 30][random.below(4) as usize]);
+        Self { path, initial_cwnd }
+    }
+
+    /// Lets the events happen to two flows alike; the error is the position of one after which something does not hold,
+    /// and what.
+    fn run(
+        &self,
+        config: &CongestionConfig,
+        events: &[FlowEvent],
+        cap: Option<Bytes>,
+    ) -> Result<(), (usize, String)> {
+        let mut sender = TrialSender::new(config, self);
+        let mut twin = TrialSender::new(config, self);
+        for (i, &event) in events.iter().enumerate() {
+            let before = sender.control.decision().cwnd;
+            let returned = sender.step(event).map_err(|problem| (i, problem))?;
+            let again = twin.step(event).map_err(|problem| (i, problem))?;
+            let fail = |problem: &str| Err((i, problem.to_string()));
+            if returned != again || sender.control.decision() != twin.control.decision() {
+                return fail("the same events gave two decisions");
+            }
+            if returned.is_some_and(|returned| returned != sender.control.decision()) {
+                return fail("the event returned another decision than the current one");
+            }
+            if matches!(event, FlowEvent::Nack { .. }) && sender.control.decision().cwnd > before {
+                return fail("a NACK widened the window");
+            }
+            sender.sound(cap).map_err(|problem| (i, problem))?;
+        }
+        Ok(())
+    }
+
+    /// The violation that these events lead to, without those that it does not need.
+    fn shortest(
+        &self,
+        config: &CongestionConfig,
+        mut events: Vec<FlowEvent>,
+        cap: Option<Bytes>,
+    ) -> Violation {
+        for i in (0..events.len()).rev() {
+            let mut fewer = events.clone();
+            fewer.remove(i);
+            if let Err((last, _)) = self.run(config, &fewer, cap) {
+                fewer.truncate(last + 1);
+                events = fewer;
+            }
+        }
+        let problem = self.run(config, &events, cap).err().map(|(_, problem)| problem);
+        self.violation(config, &events, problem.unwrap_or_default())
+    }
+
+    fn violation(&self, config: &CongestionConfig, events: &[FlowEvent], problem: String) -> Violation {
+        let &Self { path, initial_cwnd } = self;
+        Violation { control: config.name().to_string(), path, initial_cwnd, events: events.to_vec(), problem }
+    }
 }
 
 /// A packet in flight.
@@ -41,7 +198,7 @@ struct Packet {
 }
 
 /// A sender that believes its control.
-struct Sender {
+struct TrialSender {
     control: Control,
     path: Path,
     now: Time,
@@ -49,8 +206,8 @@ struct Sender {
     delivered: Bytes,
 }
 
-impl Sender {
-    fn new(config: &CongestionConfig, path: Path, initial_cwnd: Bytes) -> Self {
+impl TrialSender {
+    fn new(config: &CongestionConfig, &Trial { path, initial_cwnd }: &Trial) -> Self {
         let start = Start { path: &path, initial_cwnd, seed: 1, flow: FlowId(3) };
         let control = config.build(&start);
         Self { control, path, now: Time::ZERO, flight: Vec::new(), delivered: Bytes::ZERO }
@@ -60,12 +217,8 @@ impl Sender {
         self.path.mss * self.flight.len() as u64
     }
 
-    fn take(&mut self, nth: usize) -> Option<Packet> {
-        (nth < self.flight.len()).then(|| self.flight.remove(nth))
-    }
-
     /// Sends up to so many packets, as far as the window goes; gives the last decision.
-    fn send(&mut self, packets: usize) -> Decision {
+    fn send(&mut self, packets: u64) -> Result<Decision, String> {
         for _ in 0..packets {
             if self.in_flight() >= self.control.decision().cwnd {
                 break;
@@ -80,11 +233,13 @@ impl Sender {
             let sent = Sent { now: self.now, bytes: self.path.mss, in_flight, retransmission: false };
             let before = self.control.decision();
             let decision = self.control.on_sent(&sent);
-            // An event that it does not ask for changes nothing: a sender does not notify it of that.
-            assert!(self.control.wants_sent() || decision == before, "{decision:?} after {before:?}");
+            // A sender does not notify it of an event that it does not ask for.
+            if !self.control.wants_sent() && decision != before {
+                return Err("on_sent changed the decision, and wants_sent says no".to_string());
+            }
             self.now += self.path.packet_time();
         }
-        self.control.decision()
+        Ok(self.control.decision())
     }
 
     fn ack(&mut self, packet: Packet, bytes_acked: Bytes, ecn_ce: bool) -> Decision {
@@ -104,47 +259,56 @@ impl Sender {
     }
 
     /// Makes an event happen, if it can; gives the decision that the control returned.
-    fn step(&mut self, event: Event) -> Option<Decision> {
+    fn step(&mut self, event: FlowEvent) -> Result<Option<Decision>, String> {
         let (now, bytes) = (self.now, self.path.mss);
-        Some(match event {
-            Event::Send(packets) => self.send(packets),
-            Event::Ack { nth, marked } => {
-                let packet = self.take(nth)?;
-                self.ack(packet, bytes, marked)
+        let mut taken = |nth: usize| (nth < self.flight.len()).then(|| self.flight.remove(nth));
+        let packet = match event {
+            FlowEvent::Ack { nth, .. }
+            | FlowEvent::Nack { nth, .. }
+            | FlowEvent::Loss { nth }
+            | FlowEvent::Timeout { nth } => taken(nth),
+            _ => Some(Packet { sent_at: now, record: SendRecord::default() }),
+        };
+        let Some(packet) = packet else { return Ok(None) };
+        let (sent_at, in_flight) = (packet.sent_at, self.in_flight());
+        Ok(Some(match event {
+            FlowEvent::Send(packets) => self.send(packets)?,
+            FlowEvent::Ack { marked, .. } => self.ack(packet, bytes, marked),
+            FlowEvent::DuplicateAck { marked } => self.ack(packet, Bytes::ZERO, marked),
+            FlowEvent::Nack { trimmed, .. } => {
+                self.control.on_nack(&Nack { now, bytes, sent_at, in_flight, trimmed })
             }
-            Event::DuplicateAck { marked } => {
-                let packet = Packet { sent_at: now, record: SendRecord::default() };
-                self.ack(packet, Bytes::ZERO, marked)
-            }
-            Event::Nack { nth, trimmed } => {
-                let sent_at = self.take(nth)?.sent_at;
-                self.control.on_nack(&Nack { now, bytes, sent_at, in_flight: self.in_flight(), trimmed })
-            }
-            Event::Loss { nth } => {
-                let sent_at = self.take(nth)?.sent_at;
-                self.control.on_loss(&Loss { now, bytes, sent_at, in_flight: self.in_flight() })
-            }
-            Event::Timeout { nth } => {
-                let sent_at = self.take(nth)?.sent_at;
+            FlowEvent::Loss { .. } => self.control.on_loss(&Loss { now, bytes, sent_at, in_flight }),
+            FlowEvent::Timeout { .. } => {
                 let rto = self.path.base_rtt + self.path.max_queueing;
-                let in_flight = self.in_flight();
                 self.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto })
             }
-            Event::Timer => self.control.on_timer(now),
-            Event::Wait(ps) => {
+            FlowEvent::Timer => self.control.on_timer(now),
+            FlowEvent::Wait(ps) => {
                 self.now += Duration::from_ps(ps);
-                return None;
+                return Ok(None);
             }
-        })
+        }))
     }
-}
 
-/// Every control with its defaults, and those with a second published parameterisation with that.
-fn configs() -> impl Iterator<Item = CongestionConfig> {
-    NAMES
-        .iter()
-        .map(|name| CongestionConfig::by_name(name).expect("a name of the registry"))
-        .chain(testing::published())
+    /// Whether the current decision is one that a sender can obey.
+    fn sound(&self, cap: Option<Bytes>) -> Result<(), String> {
+        let decision = self.control.decision();
+        let floor = self.control.floor().bytes(self.path.mss);
+        if decision.cwnd < floor {
+            return Err(format!("a window of {}, below the floor of {floor}", decision.cwnd));
+        }
+        if let Some(cap) = cap.filter(|cap| decision.cwnd > *cap) {
+            return Err(format!("a window of {}, above the documented {cap}", decision.cwnd));
+        }
+        if decision.pacing_rate.is_some_and(|rate| rate.is_zero() || rate == Rate::from_bps(u64::MAX)) {
+            return Err("a pacing rate of zero, or without bound".to_string());
+        }
+        if decision.next_timer.is_some_and(|at| at < self.now) {
+            return Err("a timer in the past".to_string());
+        }
+        Ok(())
+    }
 }
 
 /// A slow path, whose bandwidth-delay product is less than a packet.
@@ -154,123 +318,167 @@ fn slow_path() -> Path {
     Path { line_rate, base_rtt, bdp: line_rate.bytes_in(base_rtt), ..path() }
 }
 
-fn a_path() -> impl Strategy<Value = Path> {
-    prop_oneof![Just(path()), Just(wan_path()), Just(slow_path())]
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The largest window that a control documents, if it does.
-fn cap(config: &CongestionConfig, path: &Path, initial_cwnd: Bytes) -> Option<Bytes> {
-    let bdp = path.bdp.max(path.mss);
-    match config {
-        CongestionConfig::FixedWindow(_) => Some(initial_cwnd.max(path.mss)),
-        CongestionConfig::Unocc(_) => Some(bdp),
-        CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
-        | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })
-        | CongestionConfig::Bbr(bbr::BbrConfig { cap, .. }) => (*cap == Cap::Bdp).then_some(bdp),
-        _ => None,
+    /// Every control with its defaults, and those with a second published parameterisation with that.
+    fn configs() -> impl Iterator<Item = CongestionConfig> {
+        NAMES
+            .iter()
+            .map(|name| CongestionConfig::by_name(name).expect("a name of the registry"))
+            .chain(testing::published())
     }
-}
 
-#[test]
-fn every_name_builds_the_control_of_that_name_with_valid_defaults() {
-    for name in NAMES {
-        let config = CongestionConfig::by_name(name).expect("a name of the registry");
-        assert_eq!(config.name(), *name);
-        assert_eq!(config.check(), Ok(()));
-    }
-    assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
-    assert_eq!(CongestionConfig::by_name("no such"), None);
-}
-
-#[test]
-fn every_control_starts_with_the_first_window_of_the_scenario() {
-    for config in configs() {
-        for initial_cwnd in [Bytes::new(40_960), path().bdp] {
-            let sender = Sender::new(&config, path(), initial_cwnd);
-            assert_eq!(sender.control.decision().cwnd, initial_cwnd, "{}", config.name());
+    /// The largest window that a control documents, if it does.
+    fn cap(config: &CongestionConfig, trial: &Trial) -> Option<Bytes> {
+        let Trial { path, initial_cwnd } = trial;
+        let bdp = path.bdp.max(path.mss);
+        match config {
+            CongestionConfig::FixedWindow(_) => Some((*initial_cwnd).max(path.mss)),
+            CongestionConfig::Unocc(_) => Some(bdp),
+            CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
+            | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })
+            | CongestionConfig::Bbr(bbr::BbrConfig { cap, .. }) => (*cap == Cap::Bdp).then_some(bdp),
+            _ => None,
         }
     }
-}
 
-#[test]
-fn a_control_from_elsewhere_is_called_like_a_built_in_one() {
-    struct Doubling(Decision);
-    impl Congestion for Doubling {
+    #[test]
+    fn every_name_builds_the_control_of_that_name_with_valid_defaults() {
+        for name in NAMES {
+            let config = CongestionConfig::by_name(name).expect("a name of the registry");
+            assert_eq!(config.name(), *name);
+            assert_eq!(config.check(), Ok(()));
+        }
+        assert!(ENTRIES.iter().map(|entry| entry.name).eq(NAMES.iter().copied()));
+        assert_eq!(CongestionConfig::by_name("no such"), None);
+    }
+
+    #[test]
+    fn every_control_keeps_the_contract() {
+        for config in configs() {
+            within(&config, cap).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_control_from_elsewhere_is_called_like_a_built_in_one() {
+        struct Doubling(Decision);
+        impl Congestion for Doubling {
+            fn decision(&self) -> Decision {
+                self.0
+            }
+            fn on_ack(&mut self, _ack: &Ack) -> Decision {
+                self.0.cwnd = self.0.cwnd * 2;
+                self.0
+            }
+            fn wants_send_record(&self) -> bool {
+                true
+            }
+        }
+        let decision = Decision { cwnd: Bytes::new(4096), pacing_rate: None, next_timer: None };
+        let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
+        assert!(control.wants_send_record());
+        assert_eq!(control.floor(), Floor::OnePacket, "unless it says otherwise");
+        assert_eq!(
+            control.on_ack(&testing::AckStream::new(&testing::start()).next(false)).cwnd,
+            Bytes::new(8192)
+        );
+        assert_eq!(control.on_timer(Time::ZERO), control.decision());
+    }
+
+    /// A control that adds a packet with each ACK and does one thing that it must not.
+    #[derive(Clone, Copy)]
+    enum Wrong {
+        /// A window of half a packet after a loss.
+        Small,
+        /// A wider window after a NACK.
+        Greedy,
+        /// A rate of zero after a time-out.
+        Stuck,
+        /// Another decision returned than kept.
+        TwoFaced,
+        /// A packet too much to start with.
+        Early,
+        /// A packet more for what it does not want to be told.
+        Deaf,
+    }
+
+    impl Factory for Wrong {
+        fn name(&self) -> &'static str {
+            "wrong"
+        }
+
+        fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
+            let extra = if matches!(self, Self::Early) { start.path.mss } else { Bytes::ZERO };
+            let cwnd = start.initial_cwnd.max(start.path.mss) + extra;
+            Box::new(WrongFlow(*self, Decision { cwnd, pacing_rate: None, next_timer: None }))
+        }
+    }
+
+    struct WrongFlow(Wrong, Decision);
+
+    impl Congestion for WrongFlow {
         fn decision(&self) -> Decision {
-            self.0
+            self.1
         }
-        fn on_ack(&mut self, _ack: &Ack) -> Decision {
-            self.0.cwnd = self.0.cwnd * 2;
-            self.0
-        }
-        fn wants_send_record(&self) -> bool {
-            true
-        }
-    }
-    let decision = Decision { cwnd: Bytes::new(4096), pacing_rate: None, next_timer: None };
-    let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
-    assert!(control.wants_send_record());
-    assert_eq!(control.floor(), Floor::OnePacket, "unless it says otherwise");
-    assert_eq!(control.on_ack(&testing::Acks::new(&testing::start()).next(false)).cwnd, Bytes::new(8192));
-    assert_eq!(control.on_timer(Time::ZERO), control.decision());
-}
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+        fn wants_sent(&self) -> bool {
+            !matches!(self.0, Wrong::Deaf)
+        }
 
-    #[test]
-    fn decisions_are_sound_whatever_happens(
-        events in prop::collection::vec(event(), 0..500),
-        path in a_path(),
-        initial in prop_oneof![Just(1_u64), Just(40_960), Just(175_344), Just(1 << 30)],
-    ) {
-        for config in configs() {
-            let mut sender = Sender::new(&config, path, Bytes::new(initial));
-            for &event in &events {
-                let returned = sender.step(event);
-                let decision = sender.control.decision();
-                let name = config.name();
-                prop_assert!(returned.is_none_or(|returned| returned == decision), "{} {:?}", name, event);
-                prop_assert_eq!(decision, sender.control.decision());
-                prop_assert!(decision.cwnd >= sender.control.floor().bytes(path.mss), "{}: {}", name, decision.cwnd);
-                prop_assert!(decision.pacing_rate.is_none_or(|rate| !rate.is_zero()), "{}", name);
-                prop_assert!(decision.pacing_rate.is_none_or(|rate| rate < Rate::from_bps(u64::MAX)), "{}", name);
-                prop_assert!(decision.next_timer.is_none_or(|at| at >= sender.now), "{}", name);
-                if let Some(cap) = cap(&config, &path, Bytes::new(initial)) {
-                    prop_assert!(decision.cwnd <= cap, "{}: {} exceeds {}", name, decision.cwnd, cap);
-                }
+        fn on_sent(&mut self, sent: &Sent) -> Decision {
+            if matches!(self.0, Wrong::Deaf) {
+                self.1.cwnd += sent.bytes;
+            }
+            self.1
+        }
+
+        fn on_ack(&mut self, ack: &Ack) -> Decision {
+            self.1.cwnd += ack.bytes_acked;
+            match self.0 {
+                Wrong::TwoFaced => Decision { pacing_rate: Some(Rate::from_gbps(1)), ..self.1 },
+                _ => self.1,
             }
         }
-    }
 
-    #[test]
-    fn a_nack_is_a_sign_of_congestion_and_never_widens_the_window(
-        events in prop::collection::vec(event(), 0..300),
-        path in a_path(),
-    ) {
-        for config in configs() {
-            let mut sender = Sender::new(&config, path, path.bdp);
-            for &event in &events {
-                let before = sender.control.decision().cwnd;
-                let after = sender.step(event).map_or(before, |decision| decision.cwnd);
-                if let Event::Nack { .. } = event {
-                    prop_assert!(after <= before, "{}: {} to {}", config.name(), before, after);
-                }
+        fn on_nack(&mut self, nack: &Nack) -> Decision {
+            if matches!(self.0, Wrong::Greedy) {
+                self.1.cwnd += nack.bytes;
             }
+            self.1
+        }
+
+        fn on_loss(&mut self, loss: &Loss) -> Decision {
+            if matches!(self.0, Wrong::Small) {
+                self.1.cwnd = Bytes::new(loss.bytes.get() / 2);
+            }
+            self.1
+        }
+
+        fn on_timeout(&mut self, _timeout: &Timeout) -> Decision {
+            if matches!(self.0, Wrong::Stuck) {
+                self.1.pacing_rate = Some(Rate::from_bps(0));
+            }
+            self.1
         }
     }
 
     #[test]
-    fn the_same_events_give_the_same_decisions(
-        events in prop::collection::vec(event(), 0..300),
-        path in a_path(),
-    ) {
-        for config in configs() {
-            let run = || {
-                let mut sender = Sender::new(&config, path, path.bdp);
-                events.iter().filter_map(|&event| sender.step(event)).collect::<Vec<_>>()
-            };
-            prop_assert_eq!(run(), run());
+    fn a_breach_is_found_and_told_by_the_fewest_events() {
+        for (wrong, problem, events) in [
+            (Wrong::Small, "below the floor of 4KiB", 2),
+            (Wrong::Greedy, "a NACK widened the window", 2),
+            (Wrong::Stuck, "a pacing rate of zero", 2),
+            (Wrong::TwoFaced, "another decision than the current one", 1),
+            (Wrong::Early, "it starts with a window of", 0),
+            (Wrong::Deaf, "wants_sent says no", 1),
+        ] {
+            let violation = conforms(&CongestionConfig::Custom(Custom::new(wrong))).unwrap_err();
+            let said = violation.to_string();
+            assert!(said.contains(problem), "{said}");
+            assert_eq!(violation.events.len(), events, "{said}");
         }
     }
 }

@@ -157,7 +157,7 @@ impl Congestion for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, MSS, near, start, start_with, timeout};
+    use crate::congestion::testing::{AckStream, MSS, near, start, start_with, timeout};
     use crate::congestion::{Loss, Nack};
     use farspan_units::{Bytes, Duration, Rate};
 
@@ -166,14 +166,14 @@ mod tests {
     }
 
     /// A flow that starts with ten packets, in slow start.
-    fn iw10() -> (Dctcp, Acks) {
+    fn iw10() -> (Dctcp, AckStream) {
         let start = start_with(Bytes::new(40_960));
-        (dctcp(&DctcpConfig::default(), &start), Acks::new(&start))
+        (dctcp(&DctcpConfig::default(), &start), AckStream::new(&start))
     }
 
     /// A flow that starts with one bandwidth-delay product.
-    fn full() -> (Dctcp, Acks) {
-        (dctcp(&DctcpConfig::default(), &start()), Acks::new(&start()))
+    fn full() -> (Dctcp, AckStream) {
+        (dctcp(&DctcpConfig::default(), &start()), AckStream::new(&start()))
     }
 
     fn loss(now: Time, sent_at: Time) -> Loss {

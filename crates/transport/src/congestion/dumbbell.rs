@@ -52,7 +52,7 @@ pub struct Link {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Event {
+enum ModelEvent {
     Send,
     Arrive { sent_at: Time },
     Ack { sent_at: Time, marked: bool },
@@ -85,7 +85,7 @@ pub struct Dumbbell {
     pub now: Time,
     pub flows: Vec<Flow>,
     link: Link,
-    events: BinaryHeap<Reverse<(Time, u64, usize, Event)>>,
+    events: BinaryHeap<Reverse<(Time, u64, usize, ModelEvent)>>,
     /// Numbers events, so that those of one time keep their order.
     count: u64,
     /// When the queue will be empty.
@@ -131,15 +131,20 @@ impl Dumbbell {
 
     /// Lets the model run up to a time.
     pub fn run_until(&mut self, until: Time) {
-        while let Some(&Reverse((at, _, flow, event))) = self.events.peek() {
-            if at > until {
-                break;
-            }
-            self.events.pop();
-            self.now = at;
-            self.handle(flow, event);
-        }
+        while self.step(until) {}
         self.now = until;
+    }
+
+    /// Lets the next event happen, if it comes no later than a time; says whether it did.
+    pub fn step(&mut self, until: Time) -> bool {
+        let Some(&Reverse((at, _, flow, event))) = self.events.peek() else { return false };
+        if at > until {
+            return false;
+        }
+        self.events.pop();
+        self.now = at;
+        self.handle(flow, event);
+        true
     }
 
     /// Bytes in the queue.
@@ -147,7 +152,7 @@ impl Dumbbell {
         self.busy_until.since(self.now).as_secs_f64() * self.rate().bytes_per_sec_f64()
     }
 
-    fn schedule(&mut self, at: Time, flow: usize, event: Event) {
+    fn schedule(&mut self, at: Time, flow: usize, event: ModelEvent) {
         self.count += 1;
         self.events.push(Reverse((at, self.count, flow, event)));
     }
@@ -157,22 +162,22 @@ impl Dumbbell {
         if !flow.waiting && flow.in_flight < flow.control.decision().cwnd {
             flow.waiting = true;
             let at = flow.next_at.max(self.now);
-            self.schedule(at, i, Event::Send);
+            self.schedule(at, i, ModelEvent::Send);
         }
     }
 
-    fn handle(&mut self, i: usize, event: Event) {
+    fn handle(&mut self, i: usize, event: ModelEvent) {
         let now = self.now;
         let flow = &mut self.flows[i];
         let bytes = flow.path.mss;
-        if !matches!(event, Event::Send | Event::Arrive { .. }) {
+        if !matches!(event, ModelEvent::Send | ModelEvent::Arrive { .. }) {
             flow.in_flight -= bytes;
         }
         let in_flight = flow.in_flight;
         match event {
-            Event::Send => self.send(i),
-            Event::Arrive { sent_at } => return self.arrive(i, sent_at),
-            Event::Ack { sent_at, marked } => {
+            ModelEvent::Send => self.send(i),
+            ModelEvent::Arrive { sent_at } => return self.arrive(i, sent_at),
+            ModelEvent::Ack { sent_at, marked } => {
                 flow.delivered += bytes;
                 flow.marked += if marked { bytes } else { Bytes::ZERO };
                 let at_send = flow.records.remove(&sent_at);
@@ -188,11 +193,11 @@ impl Dumbbell {
                     at_send,
                 });
             }
-            Event::Loss { sent_at } => {
+            ModelEvent::Loss { sent_at } => {
                 flow.records.remove(&sent_at);
                 flow.control.on_loss(&Loss { now, bytes, sent_at, in_flight });
             }
-            Event::Timeout { sent_at } => {
+            ModelEvent::Timeout { sent_at } => {
                 flow.records.remove(&sent_at);
                 let rto = now - sent_at;
                 flow.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto });
@@ -224,19 +229,21 @@ impl Dumbbell {
         let gap = decision.pacing_rate.map_or(nic, |rate| rate.transmission(mtu).max(nic));
         flow.next_at = now + gap;
         let arrival = now + nic + nic.mul_f64(flow.jitter.uniform());
-        self.schedule(arrival, i, Event::Arrive { sent_at: now });
+        self.schedule(arrival, i, ModelEvent::Arrive { sent_at: now });
     }
 
     fn arrive(&mut self, i: usize, sent_at: Time) {
         let path = self.flows[i].path;
         let (at, event) = match self.enqueue(path.mtu()) {
             // The base round trip holds two transmissions that have passed already, the NIC's and the queue's.
-            Fate::Served { left_at, marked } => {
+            QueueFate::Served { left_at, marked } => {
                 let rest = path.base_rtt.saturating_sub(path.packet_time() * 2);
-                (left_at + rest, Event::Ack { sent_at, marked })
+                (left_at + rest, ModelEvent::Ack { sent_at, marked })
             }
-            Fate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), Event::Loss { sent_at }),
-            Fate::Vanished => (sent_at + path.base_rtt + path.max_queueing, Event::Timeout { sent_at }),
+            QueueFate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), ModelEvent::Loss { sent_at }),
+            QueueFate::Vanished => {
+                (sent_at + path.base_rtt + path.max_queueing, ModelEvent::Timeout { sent_at })
+            }
         };
         self.schedule(at, i, event);
     }
@@ -246,23 +253,23 @@ impl Dumbbell {
         self.link.rate.mul_f64(share)
     }
 
-    fn enqueue(&mut self, mtu: Bytes) -> Fate {
+    fn enqueue(&mut self, mtu: Bytes) -> QueueFate {
         let at = self.now;
         if (self.link.blackout.0..self.link.blackout.1).contains(&at) {
-            return Fate::Vanished;
+            return QueueFate::Vanished;
         }
         if self.link.losses.get(self.lost).is_some_and(|loss| *loss <= at) {
             self.lost += 1;
-            return Fate::Lost;
+            return QueueFate::Lost;
         }
         let rate = self.rate();
         let queued = self.busy_until.since(at).as_secs_f64() * rate.bytes_per_sec_f64();
         if queued + mtu.as_f64() > self.link.buffer.as_f64() {
-            return Fate::Lost;
+            return QueueFate::Lost;
         }
         self.busy_until = self.busy_until.max(at) + rate.transmission(mtu);
         let on_queue = self.link.marking.marks(queued, self.chance.uniform());
-        Fate::Served { left_at: self.busy_until, marked: self.marked_by_phantom(at, mtu) || on_queue }
+        QueueFate::Served { left_at: self.busy_until, marked: self.marked_by_phantom(at, mtu) || on_queue }
     }
 
     fn marked_by_phantom(&mut self, at: Time, mtu: Bytes) -> bool {
@@ -276,7 +283,7 @@ impl Dumbbell {
 }
 
 /// The fate of a packet at the queue.
-enum Fate {
+enum QueueFate {
     Served { left_at: Time, marked: bool },
     Lost,
     Vanished,

@@ -81,7 +81,7 @@ impl Congestion for FixedWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, START_CWND, start};
+    use crate::congestion::testing::{AckStream, START_CWND, start};
     use alloc::string::ToString;
 
     fn fixed(config: &FixedWindowConfig) -> FixedWindow {
@@ -93,7 +93,7 @@ mod tests {
         let mut control = fixed(&FixedWindowConfig::default());
         let expected = Decision { cwnd: START_CWND, pacing_rate: None, next_timer: None };
         assert_eq!(control.decision(), expected);
-        assert_eq!(control.on_ack(&Acks::new(&start()).next(true)), expected);
+        assert_eq!(control.on_ack(&AckStream::new(&start()).next(true)), expected);
     }
 
     #[test]

@@ -16,24 +16,25 @@
 //! alone.
 //!
 //! Adding a control: write its file, then one line in the registry at the end of this module, which enrols it in the
-//! conformance, fuzz and window-curve tests. A control in a crate of its own has a [`Factory`] instead.
+//! conformance, fuzz and window-curve tests. A control in a crate of its own has a [`Factory`] instead, and the same tests
+//! in `testing`, with the feature `conformance`.
 
 pub mod bbr;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 mod conformance;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 mod curves;
 mod custom;
 pub mod dctcp;
-#[cfg(test)]
+#[cfg(any(test, feature = "conformance"))]
 mod dumbbell;
 pub mod fixed_window;
 pub mod gemini;
 pub mod mprdma;
 mod pace;
 mod signals;
-#[cfg(test)]
-pub(crate) mod testing;
+#[cfg(any(test, feature = "conformance"))]
+pub mod testing;
 #[cfg(all(test, feature = "serde"))]
 mod text;
 pub mod unocc;

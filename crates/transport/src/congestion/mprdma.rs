@@ -134,7 +134,7 @@ impl Congestion for Mprdma {
 pub(super) mod tests {
     use super::*;
     use crate::congestion::Loss;
-    use crate::congestion::testing::{Acks, MSS, near, start, start_with, timeout};
+    use crate::congestion::testing::{AckStream, MSS, near, start, start_with, timeout};
     use farspan_units::Rate;
 
     /// As Uno's published code runs it for figures 10 to 12.
@@ -147,9 +147,9 @@ pub(super) mod tests {
     }
 
     /// Ten packets, and ACKs that find the window used.
-    fn ten() -> (Mprdma, Acks) {
+    fn ten() -> (Mprdma, AckStream) {
         let start = start_with(Bytes::new(40_960));
-        (mprdma(&MprdmaConfig::default(), &start), Acks::new(&start))
+        (mprdma(&MprdmaConfig::default(), &start), AckStream::new(&start))
     }
 
     #[test]
@@ -189,7 +189,7 @@ pub(super) mod tests {
         // One mark in 21 ACKs: 2 (1 - p) / p = 40 packets, from above and from below.
         for packets in [20, 80] {
             let start = start_with(Bytes::new(packets * 4096));
-            let (mut control, mut acks) = (mprdma(&MprdmaConfig::default(), &start), Acks::new(&start));
+            let (mut control, mut acks) = (mprdma(&MprdmaConfig::default(), &start), AckStream::new(&start));
             for i in 0..20_000 {
                 control.on_ack(&acks.next(i % 21 == 0));
             }
@@ -226,7 +226,8 @@ pub(super) mod tests {
     #[test]
     fn a_window_less_than_half_used_does_not_grow_but_shrinks() {
         let (mut control, mut acks) = ten();
-        let idle = |marked, acks: &mut Acks| Ack { in_flight: Bytes::new(3 * 4096), ..acks.next(marked) };
+        let idle =
+            |marked, acks: &mut AckStream| Ack { in_flight: Bytes::new(3 * 4096), ..acks.next(marked) };
         control.on_ack(&idle(false, &mut acks));
         near(control.cwnd, 10.0 * MSS, 0.0);
         control.on_ack(&idle(true, &mut acks));
@@ -236,12 +237,12 @@ pub(super) mod tests {
     #[test]
     fn the_window_stays_between_one_packet_and_the_cap() {
         let start = start_with(Bytes::new(4096));
-        let (mut control, mut acks) = (mprdma(&MprdmaConfig::default(), &start), Acks::new(&start));
+        let (mut control, mut acks) = (mprdma(&MprdmaConfig::default(), &start), AckStream::new(&start));
         control.on_ack(&acks.next(true));
         near(control.cwnd, MSS, 0.0);
         let grown = |config: &MprdmaConfig| {
             let mut control = mprdma(config, &crate::congestion::testing::start());
-            control.on_ack(&Acks::new(&crate::congestion::testing::start()).next(false));
+            control.on_ack(&AckStream::new(&crate::congestion::testing::start()).next(false));
             control.cwnd
         };
         assert!(grown(&MprdmaConfig::default()) > 175_344.0);

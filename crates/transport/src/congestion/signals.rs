@@ -152,7 +152,7 @@ impl DataWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, near, path, start, wan_path};
+    use crate::congestion::testing::{AckStream, near, path, start, wan_path};
 
     #[test]
     fn a_seventh_of_the_bdp_inside_a_datacenter_is_25_kb_for_both_classes() {
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn the_average_moves_by_the_gain_towards_the_share_of_marked_bytes() {
         let mut marks = Marks::new(0.0);
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         for marked in [true, false, false, false] {
             marks.count(&acks.next(marked));
         }
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_round_ends_with_the_ack_of_a_packet_sent_after_it_began() {
         let mut round = DataWindow::default();
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         let first = acks.next(false);
         assert!(round.ended_by(&first), "the first ACK of a flow begins the first full round");
         let before = Ack { sent_at: Time::from_ps(first.now.as_ps() - 1), ..acks.next(false) };

@@ -1,18 +1,17 @@
-//! Helpers that the tests of all controls share: Uno's two paths and plain events.
+//! Tests of controls: [`conforms`] checks the contract, [`window_curve`] and [`decisions`] show a window on its way through
+//! one script; and two paths and a stream of ACKs, for tests of single rules.
 
-use super::{Ack, CongestionConfig, Start, Timeout, bbr, gemini, mprdma, unocc};
+pub use super::conformance::{FlowEvent, Violation, conforms};
+pub use super::curves::{decisions, window_curve};
+
+use super::{Ack, Start};
 use crate::flow::path::{Class, Path};
-use crate::registry::ConfigError;
 use farspan_units::{Bytes, Duration, FlowId, Rate, Time};
+#[cfg(test)]
+pub(crate) use internal::*;
 
 /// One bandwidth-delay product of Uno's intra-datacenter path.
 pub const START_CWND: Bytes = Bytes::new(175_344);
-
-/// Payload of a full packet of these paths, in bytes.
-pub const MSS: f64 = 4096.0;
-
-/// Puts one parameter out of its range.
-pub type Spoil<C> = fn(&mut C);
 
 static INTRA: Path = Path {
     class: Class::Intra,
@@ -36,64 +35,33 @@ static INTER: Path = Path {
 };
 
 /// Uno's path inside a datacenter: 100 Gb/s, 14 us.
+#[must_use]
 pub fn path() -> Path {
     INTRA
 }
 
 /// Uno's path between datacenters: 100 Gb/s, 1.792 ms.
+#[must_use]
 pub fn wan_path() -> Path {
     INTER
 }
 
 /// A flow inside a datacenter that starts with one bandwidth-delay product.
+#[must_use]
 pub fn start() -> Start<'static> {
     Start { path: &INTRA, initial_cwnd: INTRA.bdp, seed: 1, flow: FlowId(0) }
 }
 
 /// A flow between datacenters that starts with one bandwidth-delay product.
+#[must_use]
 pub fn wan_start() -> Start<'static> {
     Start { path: &INTER, initial_cwnd: INTER.bdp, seed: 1, flow: FlowId(1) }
 }
 
-/// A flow inside a datacenter that starts with another window.
-pub fn start_with(initial_cwnd: Bytes) -> Start<'static> {
-    Start { initial_cwnd, ..start() }
-}
-
-/// The controls that Uno's published code runs in a parameterisation of its own.
-pub fn published() -> [CongestionConfig; 4] {
-    [
-        CongestionConfig::Unocc(unocc::tests::artifact()),
-        CongestionConfig::Gemini(gemini::tests::artifact()),
-        CongestionConfig::Mprdma(mprdma::tests::artifact()),
-        CongestionConfig::Bbr(bbr::tests::artifact()),
-    ]
-}
-
-/// Fails unless `value` is within `tolerance` of `expected`.
-#[track_caller]
-pub fn near(value: f64, expected: f64, tolerance: f64) {
-    assert!((value - expected).abs() <= tolerance, "{value} is not {expected} +- {tolerance}");
-}
-
-/// Fails unless each of these changes of the defaults is refused by the name of its parameter.
-#[track_caller]
-pub fn refused<C: Default>(check: fn(&C) -> Result<(), ConfigError>, cases: &[(&str, Spoil<C>)]) {
-    for (parameter, spoil) in cases {
-        let mut config = C::default();
-        spoil(&mut config);
-        assert_eq!(check(&config).unwrap_err().parameter, *parameter);
-    }
-}
-
-/// The time-out of one full packet after half a millisecond.
-pub fn timeout(now: Time, sent_at: Time, in_flight: Bytes) -> Timeout {
-    Timeout { now, bytes: INTRA.mss, sent_at, in_flight, rto: Duration::from_us(500) }
-}
-
 /// A stream of ACKs of full packets over an idle path: one each packet time, each of the packet sent one base round
 /// trip before it, with a bandwidth-delay product in flight.
-pub struct Acks {
+#[derive(Clone, Debug)]
+pub struct AckStream {
     path: Path,
     /// When the last ACK came.
     pub now: Time,
@@ -102,18 +70,21 @@ pub struct Acks {
     delivered: Bytes,
 }
 
-impl Acks {
+impl AckStream {
     /// The first ACK comes one base round trip after time zero.
+    #[must_use]
     pub fn new(start: &Start<'_>) -> Self {
         Self { path: *start.path, now: Time::ZERO, delay: Duration::ZERO, delivered: Bytes::ZERO }
     }
 
     /// The next ACK, one packet time after the last.
+    #[must_use]
     pub fn next(&mut self, ecn_ce: bool) -> Ack {
         self.after(self.path.packet_time(), ecn_ce)
     }
 
     /// The ACK of a packet sent at the time of the last ACK: one round trip after it.
+    #[must_use]
     pub fn next_round(&mut self, ecn_ce: bool) -> Ack {
         self.after(self.path.base_rtt + self.delay, ecn_ce)
     }
@@ -132,5 +103,55 @@ impl Acks {
             delivered: self.delivered,
             at_send: None,
         }
+    }
+}
+
+/// Helpers that the tests of built-in controls share.
+#[cfg(test)]
+mod internal {
+    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, unocc};
+    use super::*;
+    use crate::registry::ConfigError;
+
+    /// Payload of a full packet of these paths, in bytes.
+    pub const MSS: f64 = 4096.0;
+
+    /// Puts one parameter out of its range.
+    pub type Spoil<C> = fn(&mut C);
+
+    /// A flow inside a datacenter that starts with another window.
+    pub fn start_with(initial_cwnd: Bytes) -> Start<'static> {
+        Start { initial_cwnd, ..start() }
+    }
+
+    /// The controls that Uno's published code runs in a parameterisation of its own.
+    pub fn published() -> [CongestionConfig; 4] {
+        [
+            CongestionConfig::Unocc(unocc::tests::artifact()),
+            CongestionConfig::Gemini(gemini::tests::artifact()),
+            CongestionConfig::Mprdma(mprdma::tests::artifact()),
+            CongestionConfig::Bbr(bbr::tests::artifact()),
+        ]
+    }
+
+    /// Fails unless `value` is within `tolerance` of `expected`.
+    #[track_caller]
+    pub fn near(value: f64, expected: f64, tolerance: f64) {
+        assert!((value - expected).abs() <= tolerance, "{value} is not {expected} +- {tolerance}");
+    }
+
+    /// Fails unless each of these changes of the defaults is refused by the name of its parameter.
+    #[track_caller]
+    pub fn refused<C: Default>(check: fn(&C) -> Result<(), ConfigError>, cases: &[(&str, Spoil<C>)]) {
+        for (parameter, spoil) in cases {
+            let mut config = C::default();
+            spoil(&mut config);
+            assert_eq!(check(&config).unwrap_err().parameter, *parameter);
+        }
+    }
+
+    /// The time-out of one full packet after half a millisecond.
+    pub fn timeout(now: Time, sent_at: Time, in_flight: Bytes) -> Timeout {
+        Timeout { now, bytes: INTRA.mss, sent_at, in_flight, rto: Duration::from_us(500) }
     }
 }

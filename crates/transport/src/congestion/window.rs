@@ -177,7 +177,7 @@ pub(super) use tcp_losses;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::testing::{Acks, MSS, near, path, start, start_with};
+    use crate::congestion::testing::{AckStream, MSS, near, path, start, start_with};
     use farspan_units::Duration;
 
     const BOUNDS: Bounds = Bounds { mss: MSS, cap: f64::INFINITY };
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn slow_start_doubles_the_window_each_round() {
         let mut w = window(10);
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         for _ in 0..10 {
             w.grow(&BOUNDS, &acks.next(false), MSS);
         }
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn congestion_avoidance_adds_one_step_a_round() {
         let mut w = steady();
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         for _ in 0..10 {
             w.grow(&BOUNDS, &acks.next(false), MSS);
         }
@@ -220,14 +220,14 @@ mod tests {
     #[test]
     fn a_start_with_one_bdp_skips_slow_start() {
         let mut w = Window::new(&BOUNDS, &start());
-        w.grow(&BOUNDS, &Acks::new(&start()).next(false), MSS);
+        w.grow(&BOUNDS, &AckStream::new(&start()).next(false), MSS);
         assert!(w.get() < start().path.bdp.as_f64() + MSS / 40.0);
     }
 
     #[test]
     fn a_window_less_than_half_used_does_not_grow() {
         let mut w = steady();
-        let mut ack = Acks::new(&start()).next(false);
+        let mut ack = AckStream::new(&start()).next(false);
         ack.in_flight = Bytes::new(3 * 4096);
         w.grow(&BOUNDS, &ack, MSS);
         near(w.get(), 10.0 * MSS, 0.0);
@@ -240,7 +240,7 @@ mod tests {
     fn the_window_stops_at_its_cap() {
         let bounds = Bounds::new(&path(), 10.5 * MSS);
         let mut w = Window::new(&bounds, &start_with(Bytes::new(10 * 4096)));
-        w.grow(&bounds, &Acks::new(&start()).next(false), MSS);
+        w.grow(&bounds, &AckStream::new(&start()).next(false), MSS);
         near(w.get(), 10.5 * MSS, 0.0);
     }
 
@@ -258,7 +258,7 @@ mod tests {
     fn acks_of_the_window_that_lost_do_not_grow_it() {
         let mut w = steady();
         w.on_loss(&BOUNDS, at(100), at(50));
-        let mut ack = Acks::new(&start()).next(false);
+        let mut ack = AckStream::new(&start()).next(false);
         ack.sent_at = at(99);
         w.grow(&BOUNDS, &ack, MSS);
         near(w.get(), 5.0 * MSS, 0.0);
@@ -272,7 +272,7 @@ mod tests {
         let mut w = steady();
         w.on_timeout(&BOUNDS, at(100), at(0));
         near(w.get(), MSS, 0.0);
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         acks.now = at(200);
         for expected in [2.0, 3.0, 4.0, 5.0] {
             w.grow(&BOUNDS, &acks.next(false), MSS);
@@ -286,7 +286,7 @@ mod tests {
     fn time_outs_of_one_flight_collapse_the_window_once() {
         let mut w = steady();
         w.on_timeout(&BOUNDS, at(100), at(0));
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         acks.now = at(200);
         w.grow(&BOUNDS, &acks.next(false), MSS);
         w.on_timeout(&BOUNDS, at(201), at(99));

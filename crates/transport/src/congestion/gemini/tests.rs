@@ -1,7 +1,9 @@
 //! One test for each rule of Gemini.
 
 use super::*;
-use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_with, timeout, wan_start};
+use crate::congestion::testing::{
+    AckStream, MSS, Spoil, near, refused, start, start_with, timeout, wan_start,
+};
 use crate::congestion::{Congestion, Loss, Nack, ThresholdRule};
 use farspan_units::Rate;
 
@@ -37,7 +39,7 @@ fn cut(config: &GeminiConfig, start: &Start<'_>) -> f64 {
     let mut control = gemini(config, start);
     control.marks = Marks::new(1.0);
     let before = control.window.get();
-    control.on_ack(&Acks::new(start).next(true));
+    control.on_ack(&AckStream::new(start).next(true));
     1.0 - control.window.get() / before
 }
 
@@ -103,7 +105,7 @@ fn h_is_a_constant_in_the_artifact() {
 fn one_window_of_acks_without_congestion_adds_h() {
     let start = start();
     let mut control = gemini(&at_100_gbps(), &start);
-    let mut acks = Acks::new(&start);
+    let mut acks = AckStream::new(&start);
     let before = control.window.get();
     for _ in 0..42 {
         control.on_ack(&acks.next(false));
@@ -115,7 +117,7 @@ fn one_window_of_acks_without_congestion_adds_h() {
 #[test]
 fn a_marked_ack_adds_nothing_even_when_it_cuts_nothing() {
     let mut control = gemini(&at_100_gbps(), &start());
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     control.on_ack(&acks.next(true));
     let after = control.window.get();
     control.on_ack(&acks.next(true));
@@ -125,7 +127,7 @@ fn a_marked_ack_adds_nothing_even_when_it_cuts_nothing() {
 #[test]
 fn the_window_is_cut_at_most_once_a_round_trip() {
     let mut control = gemini(&at_100_gbps(), &start());
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     let mut cuts = 0;
     for _ in 0..42 * 10 + 1 {
         let before = control.reduced_at;
@@ -138,7 +140,7 @@ fn the_window_is_cut_at_most_once_a_round_trip() {
 #[test]
 fn alpha_moves_by_a_sixteenth_once_a_window() {
     let mut control = gemini(&at_100_gbps(), &start());
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     control.on_ack(&acks.next(false));
     near(control.marks.average(), 15.0 / 16.0, 1e-12);
     for i in 0..41 {
@@ -152,7 +154,7 @@ fn alpha_moves_by_a_sixteenth_once_a_window() {
 #[test]
 fn in_the_artifact_a_cut_puts_the_move_of_alpha_off() {
     let mut control = gemini(&artifact(), &start());
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     control.on_ack(&acks.next(false));
     control.reduced_at = acks.now;
     let moved = control.round.began();
@@ -171,7 +173,7 @@ fn in_the_artifact_a_cut_puts_the_move_of_alpha_off() {
 fn the_smallest_round_trip_is_the_base_unless_the_base_is_given() {
     let base = |config: &GeminiConfig| {
         let mut control = gemini(config, &start());
-        let mut acks = Acks::new(&start());
+        let mut acks = AckStream::new(&start());
         for us in [30, 10, 20] {
             acks.delay = Duration::from_us(us);
             control.on_ack(&acks.next(false));
@@ -183,9 +185,9 @@ fn the_smallest_round_trip_is_the_base_unless_the_base_is_given() {
 }
 
 /// A control between datacenters that has seen its base round trip, then a whole window at this delay.
-fn delayed(config: &GeminiConfig, start: &Start<'_>, delay: Duration) -> (Gemini, Acks) {
+fn delayed(config: &GeminiConfig, start: &Start<'_>, delay: Duration) -> (Gemini, AckStream) {
     let mut control = gemini(config, start);
-    let mut acks = Acks::new(start);
+    let mut acks = AckStream::new(start);
     control.on_ack(&acks.next(false));
     acks.delay = delay;
     for _ in 0..2 {
@@ -242,7 +244,7 @@ fn in_the_artifact_flows_inside_a_datacenter_ignore_delay() {
 #[test]
 fn a_recent_cut_for_marks_does_not_hold_back_the_cut_for_loss() {
     let mut control = gemini(&at_100_gbps(), &wan_start());
-    let mut acks = Acks::new(&wan_start());
+    let mut acks = AckStream::new(&wan_start());
     let ack = acks.next(true);
     control.on_ack(&ack);
     let before = control.window.get();
@@ -256,7 +258,7 @@ fn a_recent_cut_for_marks_does_not_hold_back_the_cut_for_loss() {
 #[test]
 fn a_time_out_goes_to_one_packet_and_slow_start() {
     let mut control = gemini(&GeminiConfig::default(), &start());
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     let now = acks.next(false).now;
     control.on_timeout(&timeout(now, Time::ZERO, Bytes::ZERO));
     near(control.window.get(), MSS, 0.0);
@@ -270,7 +272,7 @@ fn a_time_out_goes_to_one_packet_and_slow_start() {
 fn a_start_with_ten_packets_is_slow() {
     let start = start_with(Bytes::new(40_960));
     let mut control = gemini(&GeminiConfig::default(), &start);
-    control.on_ack(&Acks::new(&start).next(false));
+    control.on_ack(&AckStream::new(&start).next(false));
     near(control.window.get(), 11.0 * MSS, 0.0);
 }
 
@@ -278,7 +280,7 @@ fn a_start_with_ten_packets_is_slow() {
 fn only_the_artifact_stops_at_one_bdp() {
     let grown = |config: &GeminiConfig| {
         let mut control = gemini(config, &start());
-        control.on_ack(&Acks::new(&start()).next(false));
+        control.on_ack(&AckStream::new(&start()).next(false));
         control.window.get()
     };
     assert!(grown(&at_100_gbps()) > 175_344.0);
@@ -288,7 +290,7 @@ fn only_the_artifact_stops_at_one_bdp() {
 #[test]
 fn the_window_is_paced_over_the_smoothed_round_trip() {
     let mut control = gemini(&GeminiConfig::default(), &start());
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     acks.delay = start().path.base_rtt;
     let rate = control.on_ack(&acks.next(false)).pacing_rate.expect("paced").as_bps() as f64;
     near(rate * 1e-9, 50.8, 0.1);

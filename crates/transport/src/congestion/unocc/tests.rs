@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::congestion::signals::Threshold;
-use crate::congestion::testing::{Acks, MSS, Spoil, near, refused, start, start_with, timeout, wan_start};
+use crate::congestion::testing::{
+    AckStream, MSS, Spoil, near, refused, start, start_with, timeout, wan_start,
+};
 use crate::congestion::{Loss, Nack};
 
 /// The configuration of the published code: every choice flipped.
@@ -36,12 +38,12 @@ fn unocc(config: &UnoccConfig, start: &Start<'_>) -> Unocc {
 /// A control and the ACKs that reach it.
 struct Flow {
     control: Unocc,
-    acks: Acks,
+    acks: AckStream,
 }
 
 impl Flow {
     fn new(config: &UnoccConfig, start: &Start<'_>) -> Self {
-        Self { control: unocc(config, start), acks: Acks::new(start) }
+        Self { control: unocc(config, start), acks: AckStream::new(start) }
     }
 
     /// A flow with the default parameters inside a datacenter.
@@ -141,7 +143,7 @@ fn the_window_starts_as_told_but_not_above_one_bdp_nor_below_one_packet() {
 #[test]
 fn one_window_of_unmarked_acks_adds_a_thousandth_of_the_bdp() {
     let mut control = unocc(&UnoccConfig::default(), &start_with(Bytes::new(40_960)));
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     for _ in 0..10 {
         control.on_ack(&acks.next(false));
     }
@@ -151,7 +153,7 @@ fn one_window_of_unmarked_acks_adds_a_thousandth_of_the_bdp() {
 #[test]
 fn marked_and_duplicate_acks_add_nothing() {
     let mut control = unocc(&UnoccConfig::default(), &start_with(Bytes::new(40_960)));
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     control.on_ack(&acks.next(true));
     control.on_ack(&Ack { bytes_acked: Bytes::ZERO, ..acks.next(false) });
     near(control.cwnd, 40_960.0, 0.0);
@@ -483,7 +485,7 @@ fn a_window_that_could_not_be_used_is_no_sign_of_congestion() {
 #[test]
 fn a_window_of_two_packets_is_not_put_back_to_one_for_ever() {
     let mut control = unocc(&UnoccConfig::default(), &start_with(Bytes::new(8192)));
-    let mut acks = Acks::new(&start());
+    let mut acks = AckStream::new(&start());
     for _ in 0..100 {
         control.on_ack(&Ack { in_flight: Bytes::new(4096), ..acks.next_round(false) });
     }

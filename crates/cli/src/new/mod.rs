@@ -1,5 +1,7 @@
 //! `farspan new`.
 
+mod control;
+
 use crate::args::NewArgs;
 use crate::{Failure, output};
 use farspan_scenario::{STARTER, TOPOLOGY_STARTER};
@@ -7,8 +9,11 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::Path;
 
-/// Writes a starter to a file that does not exist yet.
+/// Writes a starter to a file that does not exist yet, or the crate of a control.
 pub fn new(args: &NewArgs) -> Result<(), Failure> {
+    if let Some(name) = &args.control {
+        return control::control(name, args.file.as_deref(), args.farspan.as_deref());
+    }
     let (text, name) = match args.topology {
         true => (TOPOLOGY_STARTER, "topology.toml"),
         false => (STARTER, "scenario.toml"),
