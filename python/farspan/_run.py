@@ -29,6 +29,7 @@ class _How:
     out: Path | None
     trace: list[str]
     pcap: list[str]
+    force: bool
 
 
 @overload
@@ -45,6 +46,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     trace: Sequence[str] = (),
     pcap: Sequence[str] = (),
+    force: bool = False,
     progress: bool | Listener | None = None,
 ) -> Result: ...
 @overload
@@ -61,6 +63,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     trace: Sequence[str] = (),
     pcap: Sequence[str] = (),
+    force: bool = False,
     progress: bool | Listener | None = None,
 ) -> Runs: ...
 def run(
@@ -76,6 +79,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     trace: Sequence[str] = (),
     pcap: Sequence[str] = (),
+    force: bool = False,
     progress: bool | Listener | None = None,
 ) -> Result | Runs:
     """Run a scenario, for one seed or several.
@@ -106,11 +110,13 @@ def run(
         list; ``"workload.X"`` sets ``X`` in every part of the workload that has such a key.
     out : path, optional
         A folder for ``summary.json``, ``scenario.toml``, the Parquet tables and ``report.html``; with `seeds`, a
-        folder ``seed-N`` in it for each of them.
+        folder ``seed-N`` in it for each of them. It replaces results of the same scenario, scheme, profile and seeds.
     trace : sequence of str
         Flows to log as qlog in ``out/trace``, such as ``["flow=0,5", "class=inter"]``.
     pcap : sequence of str
         Ports whose packets to capture in ``out/trace/ports.pcapng``, by name or pattern.
+    force : bool
+        Replace what stands in `out`, whatever it is.
     progress : bool or callable, optional
         ``True``: a bar of rich or tqdm, if one is installed; a callable: called about 20 times a second with a
         :class:`Progress`, on the calling thread; what it raises ends the run. By default a bar if there is
@@ -124,9 +130,9 @@ def run(
     Raises
     ------
     ScenarioError
-        If the input is wrong: a ``ValueError`` with the place and the cure.
+        If the input is wrong, or `out` holds other results: a ``ValueError`` with the place and the cure.
     RunError
-        If the results cannot be written to `out`.
+        If the results cannot be written to `out`, or another run writes there.
 
     Warns
     -----
@@ -154,6 +160,7 @@ def run(
         out=None if out is None else Path(out),
         trace=_selected(trace, "trace", out),
         pcap=_selected(pcap, "pcap", out),
+        force=force,
     )
     label = " ".join(part for part in (ask.scenario, scheme) if part)
     with listening(progress, label) as listener:

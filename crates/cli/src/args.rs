@@ -78,6 +78,7 @@ impl ScenarioArgs {
             profile: self.profile.clone(),
             seed,
             set: self.set.clone(),
+            ..Request::default()
         }
     }
 }
@@ -103,6 +104,10 @@ pub struct RunArgs {
     /// Folder for summary.json, scenario.toml, the Parquet tables and report.html
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile
+    /// and seeds
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Log what happens to flows, as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several
     /// times
     #[arg(long, value_name = "FLOWS", requires = "out")]
@@ -162,6 +167,9 @@ pub struct DemoArgs {
     /// Folder for the results of every run, and report.html
     #[arg(long, value_name = "DIR", default_value = "farspan-demo")]
     pub out: PathBuf,
+    /// Replace what stands there, whatever it is; without it, only results of the same demo
+    #[arg(long)]
+    pub force: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,

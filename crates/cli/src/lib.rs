@@ -44,7 +44,7 @@ mod schema;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
-use farspan_scenario::ScenarioError;
+use farspan_scenario::{FolderError, ScenarioError};
 use std::ffi::OsString;
 use std::io::Write as _;
 
@@ -71,7 +71,17 @@ impl From<runner::RunError> for Failure {
     fn from(error: runner::RunError) -> Self {
         match error {
             runner::RunError::Scenario(error) => error.into(),
+            runner::RunError::Folder(error) => error.into(),
             runner::RunError::Save(error) => error.into(),
+        }
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Occupied { .. } | FolderError::Foreign { .. } => Self::BadInput(error.to_string()),
+            _ => Self::Failed(error.to_string()),
         }
     }
 }

@@ -5,10 +5,10 @@ use crate::format::{INFINITE, NONE, Table, bytes, number, or_infinite, percent, 
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
-use crate::{Failure, output, report};
+use crate::{Failure, output, report, runner};
 use farspan_metrics::{Collective, Fct, Summary, measures};
 use farspan_report::interval_note;
-use farspan_scenario::{clear, write};
+use farspan_scenario::write;
 use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.
@@ -27,9 +27,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         );
     }
     drop(world);
-    if let Some(out) = &args.out {
-        clear(out)?;
-    }
+    let folder = args.out.as_deref().map(|out| runner::open(out, &jobs, args.force)).transpose()?;
     catch_interrupts();
     let done = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
     let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
@@ -37,7 +35,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         eprintln!("farspan: warning: {warning}");
     }
     if args.seeds.is_some() {
-        several(args, &summaries)?;
+        several(args, &summaries, jobs.len())?;
     } else if let Some(summary) = summaries.first() {
         if args.json {
             output::json(summary);
@@ -48,13 +46,16 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty()) {
         report::beside(out)?;
     }
+    if let Some(folder) = folder {
+        folder.finish();
+    }
     let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
     if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 /// The results of several seeds: a document or a table, and the document in the folder.
-fn several(args: &RunArgs, summaries: &[Summary]) -> Result<(), Failure> {
-    let document = seeds_document(&summaries.iter().collect::<Vec<_>>());
+fn several(args: &RunArgs, summaries: &[Summary], planned: usize) -> Result<(), Failure> {
+    let document = seeds_document(&summaries.iter().collect::<Vec<_>>(), planned);
     if let Some(out) = &args.out {
         let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
         write(&out.join("summary.json"), &(text + "\n"))?;

@@ -461,14 +461,66 @@ fn a_folder_holds_the_last_command_alone() {
     let out = small_runs(&folder, "out", "uno", &["--trace", "flow=0"]);
     let is = |name: &str| std::path::Path::new(&out).join(name).exists();
     assert!(is("flows.parquet") && is("trace/flow-0.sqlog"));
-    small_runs(&folder, "out", "uno", &["--seeds", "1..4"]);
+    small_runs(&folder, "out", "uno", &["--seeds", "1..4", "--force"]);
     assert!(!is("flows.parquet") && !is("trace") && is("seed-4/flows.parquet"));
-    small_runs(&folder, "out", "gemini", &["--seeds", "1..2"]);
+    small_runs(&folder, "out", "gemini", &["--seeds", "1..2", "--force"]);
     assert!(is("seed-2/flows.parquet") && !is("seed-3") && !is("seed-4"));
     let output = farspan(&["compare", &out]);
     assert!(stderr(&output).contains("there is one arm, \"gemini\""), "{}", stderr(&output));
+    small_runs(&folder, "out", "gemini", &["--force"]);
+    assert!(is("flows.parquet") && !is("seed-1") && !is("run.lock"));
+}
+
+#[test]
+fn other_results_are_replaced_with_force_alone() {
+    let folder = Folder::new("force");
+    let out = small_runs(&folder, "out", "uno", &[]);
+    small_runs(&folder, "out", "uno", &[]);
+    let run =
+        |more: &[&str]| farspan(&[&["run", "uno/incast-mixed", "--out", &out], &SMALL[..], more].concat());
+    let before = std::fs::read(folder.path("out/summary.json")).unwrap();
+    for (more, said) in [
+        (&["--scheme", "dctcp"][..], "scheme.name is \"uno\" there, \"dctcp\" here"),
+        (&["--profile", "artifact"], "scheme.profile is \"paper\" there, \"artifact\" here"),
+        (&["--seed", "2"], "seed is 1 there, 2 here"),
+        (&["--set", "topology.buffer=2MiB"], "topology.buffer is \"1MiB\" there, \"2MiB\" here"),
+        (&["--seeds", "1..2"], "here 2 others are to stand"),
+    ] {
+        let output = run(more);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(said) && stderr(&output).contains("--force"), "{}", stderr(&output));
+        assert_eq!(std::fs::read(folder.path("out/summary.json")).unwrap(), before, "nothing is touched");
+    }
+    assert_eq!(run(&["--scheme", "dctcp", "--force"]).status.code(), Some(0));
+    let output = farspan(&["run", "uno/incast-mixed", "--force"]);
+    assert!(stderr(&output).contains("--out <DIR>"), "{}", stderr(&output));
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test waits for another process")]
+fn a_folder_has_one_run_at_a_time_and_what_was_killed_is_no_result() {
+    let folder = Folder::new("locked");
+    let out = small_runs(&folder, "out", "uno", &[]);
+    let long =
+        ["run", "uno/incast-mixed", "--set", "workload.flow_size=16GiB", "--out", &out, "--quiet", "--force"];
+    let mut first = Command::new(env!("CARGO_BIN_EXE_farspan")).args(long).spawn().unwrap();
+    while !std::path::Path::new(&out).join("run.lock").exists()
+        || std::path::Path::new(&out).join("summary.json").exists()
+    {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let again = ["run", "uno/incast-mixed", "--out", &out, "--force"];
+    let output = farspan(&[&again, &SMALL[..]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let owner = format!("another run writes there (process {})", first.id());
+    assert!(stderr(&output).contains(&owner) && output.stdout.is_empty(), "{}", stderr(&output));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let is = |name: &str| std::path::Path::new(&out).join(name).exists();
+    assert!(is("run.lock") && !is("summary.json") && !is("report.html") && !is("flows.parquet"));
     small_runs(&folder, "out", "gemini", &[]);
-    assert!(is("flows.parquet") && !is("seed-1"));
+    assert!(is("summary.json") && is("report.html") && !is("run.lock"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::error;
 use crate::table::Table;
 use farspan_cli::runner::{self, Job, RunError, Watch};
 use farspan_metrics::Summary;
-use farspan_scenario::{EngineKind, Progress, Request, Results, clear, write};
+use farspan_scenario::{EngineKind, Progress, Request, Results, write};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -43,6 +43,7 @@ pub struct How {
     out: Option<PathBuf>,
     trace: Vec<String>,
     pcap: Vec<String>,
+    force: bool,
 }
 
 /// The results of a run, as a Python object.
@@ -155,17 +156,20 @@ pub fn run(
         .map_err(|problem| error::wrong_argument(py, &format!("engine={:?}", how.engine), &problem))?;
     let (jobs, engine) =
         error::guarded(py, || plan(ask, &how, engine))?.map_err(|error| error::scenario(py, &error))?;
-    if let Some(out) = &how.out {
-        error::guarded(py, || clear(out))?.map_err(|error| error::run(py, &error.into()))?;
-    }
+    let open = || how.out.as_deref().map(|out| runner::open(out, &jobs, how.force)).transpose();
+    let folder = error::guarded(py, open)?.map_err(|error| error::run(py, &error.into()))?;
     let monitor = Monitor::new(jobs.len());
     let (kept, raised) = error::guarded(py, || watched(&jobs, engine, &monitor, progress.as_ref()))?;
     let kept = kept.map_err(|error| error::run(py, &error))?;
-    let document = error::guarded(py, || document(&how, &kept))?.map_err(|error| error::run(py, &error))?;
+    let document = error::guarded(py, || document(&how, &kept, jobs.len()))?;
+    let document = document.map_err(|error| error::run(py, &error))?;
     if let Some(out) = how.out.as_deref().filter(|_| !kept.is_empty()) {
         // What was written just now and cannot be read is no wrong input.
         let page = error::guarded(py, || farspan_report::write_report(out, None))?;
         page.map_err(|error| error::failed(py, &error.to_string()))?;
+    }
+    if let Some(folder) = folder {
+        folder.finish();
     }
     if let Some(raised) = raised {
         return Err(raised);
@@ -228,11 +232,11 @@ fn listen(py: Python<'_>, monitor: &Monitor, progress: Option<&Py<PyAny>>) -> Py
 }
 
 /// The document of several seeds, also in the folder.
-fn document(how: &How, kept: &[Kept]) -> Result<Option<Value>, RunError> {
+fn document(how: &How, kept: &[Kept], planned: usize) -> Result<Option<Value>, RunError> {
     if how.seeds.is_none() {
         return Ok(None);
     }
-    let document = runner::seeds_document(&kept.iter().map(|run| &run.summary).collect::<Vec<_>>());
+    let document = runner::seeds_document(&kept.iter().map(|run| &run.summary).collect::<Vec<_>>(), planned);
     if let Some(out) = &how.out {
         let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
         write(&out.join("summary.json"), &(text + "\n"))?;

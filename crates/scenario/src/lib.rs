@@ -47,7 +47,7 @@ pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::Resolved;
-pub use results::{Results, SaveError, Traces, clear, run, write};
+pub use results::{FolderError, ResultFolder, Results, SaveError, Traces, run, write};
 pub use text::schema::schema;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
