@@ -182,6 +182,31 @@ fn every_name_builds_the_control_of_that_name_with_valid_defaults() {
     assert_eq!(CongestionConfig::by_name("no such"), None);
 }
 
+/// The windows of a flow that sends what it may and gets an ACK a microsecond, a round trip after each packet.
+fn windows(config: &CongestionConfig, path: Path, marked: bool) -> Vec<Bytes> {
+    let mut sender = Sender::new(config, path, path.bdp);
+    let mut windows = Vec::new();
+    for _ in 0..2000 {
+        let cwnd = sender.control.decision().cwnd;
+        sender.send(((cwnd.get() / path.mss.get()) as usize).saturating_sub(sender.flight.len()).min(50));
+        sender.step(Event::Wait(1_000_000));
+        sender.step(Event::Ack { nth: 0, marked });
+        windows.push(sender.control.decision().cwnd);
+    }
+    windows
+}
+
+#[test]
+fn a_control_that_needs_marks_obeys_them_and_others_do_not_look_at_them() {
+    for config in configs() {
+        let [marked, plain] = [true, false].map(|marked| windows(&config, path(), marked));
+        match config.ecn() {
+            Ecn::Ignored => assert_eq!(marked, plain, "{}", config.name()),
+            Ecn::Required => assert!(marked.last() < plain.last(), "{}", config.name()),
+        }
+    }
+}
+
 #[test]
 fn every_control_starts_with_the_first_window_of_the_scenario() {
     for config in configs() {
