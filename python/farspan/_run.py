@@ -13,7 +13,7 @@ from typing import overload
 from farspan import _farspan
 from farspan._errors import ScenarioError
 from farspan._progress import Listener, listening
-from farspan._request import LARGEST_SEED, request, whole
+from farspan._request import LARGEST_SEED, Scenario, request, whole
 from farspan._result import Result, Runs
 
 MOST_THREADS = 2**16 - 1
@@ -34,7 +34,7 @@ class _How:
 
 @overload
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     profile: str | None = None,
@@ -51,7 +51,7 @@ def run(
 ) -> Result: ...
 @overload
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     profile: str | None = None,
@@ -67,7 +67,7 @@ def run(
     progress: bool | Listener | None = None,
 ) -> Runs: ...
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     profile: str | None = None,
@@ -90,8 +90,9 @@ def run(
 
     Parameters
     ----------
-    scenario : str or path
-        The name of a built-in scenario (see :func:`scenarios`), or a TOML file.
+    scenario : str, path or mapping
+        The name of a built-in scenario (see :func:`scenarios`), a TOML file, or a scenario as a mapping, such as
+        ``{"base": "uno/steady", "workload": {"load": 0.3}}``.
     scheme : str, optional
         The scheme, such as ``"uno-noec"`` (see :func:`schemes`), ``"unocc+rps"``, or ``"A/B"`` for flows inside a
         datacenter and between them; by default the scenario's.

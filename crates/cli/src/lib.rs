@@ -29,6 +29,7 @@ pub mod bug;
 mod check;
 mod clock;
 mod compare;
+mod cost;
 mod demo;
 mod format;
 mod import;
@@ -41,12 +42,12 @@ mod report;
 mod run;
 pub mod runner;
 mod schema;
+mod shell;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
 use farspan_scenario::{FolderError, ScenarioError};
 use std::ffi::OsString;
-use std::io::Write as _;
 
 /// Why a command did not end well, and with it the exit code.
 #[derive(Debug)]
@@ -100,9 +101,12 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsStri
     let result = match Cli::try_parse_from(args) {
         Ok(cli) => bug::guard(|| dispatch(cli.command, itself)).unwrap_or_else(|bug| Err(Failure::Bug(bug))),
         Err(error) => {
-            // Help and versions are errors to clap, and go to standard output. A reader may have left: no failure.
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
+            // Help and versions are errors to clap, and go to standard output.
+            let code = match error.print() {
+                Err(lost) if !error.use_stderr() => output::lost(&lost),
+                _ => error.exit_code(),
+            };
+            return u8::try_from(code).unwrap_or(2);
         }
     };
     let (message, code) = match result {
@@ -112,8 +116,7 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &[OsStri
         Err(Failure::Interrupted) => ("interrupted; what was written is marked partial".to_owned(), 130),
         Err(Failure::Bug(bug)) => (bug.to_string(), 101),
     };
-    // The exit code is returned even if the message cannot be written.
-    let _ = writeln!(std::io::stderr(), "farspan: {message}");
+    output::note(&message);
     code
 }
 
@@ -133,6 +136,11 @@ fn dispatch(command: Command, itself: &[OsString]) -> Result<(), Failure> {
         Command::Compare(compare) => compare::compare(&compare),
         Command::Report(report) => report::report(&report),
         Command::Import(import) => import::import(&import),
+        Command::Completions(completions) => {
+            shell::completions(&completions);
+            Ok(())
+        }
+        Command::Man(man) => shell::man(&man),
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
     }
 }

@@ -8,6 +8,9 @@ use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+/// The name of a scenario that stands in no file, `_request.MAPPING` of the package.
+const MAPPING: &str = "<mapping>";
+
 /// An exception of `farspan._errors`.
 fn raise(py: Python<'_>, class: &str, message: &str, fields: &Bound<'_, PyDict>) -> PyErr {
     let made = || py.import("farspan._errors")?.getattr(class)?.call((message,), Some(fields));
@@ -22,6 +25,10 @@ pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let fields = PyDict::new(py);
     let filled = (|| {
         match &error.place {
+            // Its text was made of an argument: lines and columns would say nothing.
+            Place::Text { name, .. } | Place::Whole(name) if name == MAPPING => {
+                fields.set_item("argument", "scenario")?;
+            }
             Place::Text { name, line, column } => {
                 fields.set_item("file", name)?;
                 fields.set_item("line", line)?;

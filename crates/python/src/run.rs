@@ -20,6 +20,8 @@ const LISTEN_EVERY: Duration = Duration::from_millis(50);
 #[derive(FromPyObject)]
 pub struct Ask {
     scenario: String,
+    /// The scenario, if it stands in no file.
+    text: Option<String>,
     scheme: Option<String>,
     profile: Option<String>,
     seed: Option<u64>,
@@ -29,8 +31,8 @@ pub struct Ask {
 impl Ask {
     /// The request that it makes.
     pub fn request(self) -> Request {
-        let Self { scenario, scheme, profile, seed, set } = self;
-        Request { scenario, scheme, profile, seed, set }
+        let Self { scenario, text, scheme, profile, seed, set } = self;
+        Request { scenario, text, scheme, profile, seed, set }
     }
 }
 

@@ -38,7 +38,7 @@ pub enum FolderError {
         folder: PathBuf,
         /// The run that they are of.
         what: String,
-        /// What is different here.
+        /// The first difference, in words.
         difference: String,
     },
     /// A file stands there that a run would overwrite, and that no run has left.
@@ -137,7 +137,7 @@ fn is_at(_: &File, path: &Path) -> bool {
     path.exists()
 }
 
-/// What a command is about to write, and where.
+/// The runs of a command, and where they go.
 struct Claim<'a> {
     root: &'a Path,
     runs: BTreeMap<&'a Path, &'a Resolved>,
@@ -161,16 +161,16 @@ impl Claim<'_> {
             let document = document(&folder);
             let run = self.runs.get(folder.as_path()).copied();
             match kind(document.as_ref()) {
-                Kind::Run => {
+                DocumentKind::Run => {
                     standing += 1;
                     self.same(&folder, document.as_ref(), run)?;
                 }
-                Kind::Seeds => {}
-                Kind::None if killed => {}
-                Kind::None => self.foreign(&folder, run)?,
+                DocumentKind::Seeds => {}
+                DocumentKind::None if killed => {}
+                DocumentKind::None => self.foreign(&folder, run)?,
             }
         }
-        let whole = document(self.root).filter(|document| kind(Some(document)) == Kind::Seeds);
+        let whole = document(self.root).filter(|document| kind(Some(document)) == DocumentKind::Seeds);
         let whole = whole.filter(|document| document["partial"] != true);
         match whole {
             Some(document) if standing > 0 && standing < self.runs.len() => Err(FolderError::Occupied {
@@ -234,7 +234,7 @@ fn seeds(folder: &Path) -> Vec<PathBuf> {
 
 /// Kinds of documents.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum DocumentKind {
     /// Of a run.
     Run,
     /// Of several seeds.
@@ -243,14 +243,14 @@ enum Kind {
     None,
 }
 
-fn kind(document: Option<&Value>) -> Kind {
-    let Some(document) = document else { return Kind::None };
+fn kind(document: Option<&Value>) -> DocumentKind {
+    let Some(document) = document else { return DocumentKind::None };
     if document.get("farspan_version").is_some() {
-        Kind::Run
+        DocumentKind::Run
     } else if document.get("runs").is_some_and(Value::is_array) {
-        Kind::Seeds
+        DocumentKind::Seeds
     } else {
-        Kind::None
+        DocumentKind::None
     }
 }
 
@@ -309,7 +309,7 @@ fn flatten(path: &str, value: &toml::Value, keys: &mut BTreeMap<String, String>)
 /// Removes the results in a folder: first the document, without which nothing is a result. Only what runs write goes, and
 /// only beside their document or where a run was cut off.
 fn clear(folder: &Path, root: &Path, killed: bool) -> Result<(), SaveError> {
-    if kind(document(folder).as_ref()) == Kind::None && !killed {
+    if kind(document(folder).as_ref()) == DocumentKind::None && !killed {
         return Ok(());
     }
     remove(&folder.join(DOCUMENT))?;
