@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from farspan import _farspan
-from farspan._request import request
+from farspan._request import Scenario, request
 
 
 def catalog(kind: str) -> list[dict[str, Any]]:
@@ -125,7 +125,7 @@ class Check:
 
 
 def check(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     profile: str | None = None,

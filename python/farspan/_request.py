@@ -8,11 +8,15 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from farspan._errors import ScenarioError
 
 # TOML has no larger integers.
 LARGEST_SEED = 2**63 - 1
+
+# What the native part calls a scenario that stands in no file.
+MAPPING = "<mapping>"
 
 
 @dataclass(frozen=True)
@@ -20,14 +24,18 @@ class Request:
     """A scenario, and what changes it."""
 
     scenario: str
+    text: str | None
     scheme: str | None
     profile: str | None
     seed: int | None
     set: list[str]
 
 
+Scenario: TypeAlias = str | os.PathLike[str] | Mapping[str, object]
+
+
 def request(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     scheme: str | None,
     profile: str | None,
     seed: int | None,
@@ -39,7 +47,19 @@ def request(
     text(scheme, "scheme", 'a name, such as "uno-noec" or "unocc+rps"; farspan.schemes() lists them')
     text(profile, "profile", '"paper" or "artifact"')
     assignments = [f"{_path(path)}={toml(value, path)}" for path, value in (set or {}).items()]
-    return Request(os.fspath(scenario), scheme, profile, seed, assignments)
+    if isinstance(scenario, Mapping):
+        return Request(MAPPING, _document({"name": "scenario"} | dict(scenario)), scheme, profile, seed, assignments)
+    return Request(os.fspath(scenario), None, scheme, profile, seed, assignments)
+
+
+def _document(scenario: Mapping[str, object]) -> str:
+    """Write a scenario as TOML, a line for each key of the top."""
+    lines = []
+    for key, value in scenario.items():
+        if not isinstance(key, str):
+            raise ScenarioError(f"{key!r} is no key", argument="scenario", cure="give keys as text")
+        lines.append(f"{_string(key, key)} = {toml(value, key, 'scenario')}\n")
+    return "".join(lines)
 
 
 def whole(value: object, least: int, most: int, argument: str) -> int:
@@ -72,7 +92,7 @@ def _escape(match: re.Match[str]) -> str:
     return _ESCAPES.get(character) or f"\\u{ord(character):04x}"
 
 
-def toml(value: object, path: str = "") -> str:
+def toml(value: object, path: str = "", argument: str = "set") -> str:
     r"""Write a Python value as TOML.
 
     Parameters
@@ -81,6 +101,8 @@ def toml(value: object, path: str = "") -> str:
         The value; scalars of numpy are taken too.
     path : str
         Where it goes, for the error.
+    argument : str
+        The argument that it comes from, for the error.
 
     Returns
     -------
@@ -106,20 +128,27 @@ def toml(value: object, path: str = "") -> str:
         case float() if math.isfinite(value):
             return repr(value)
         case str():
-            return _string(value, path)
+            return _string(value, path, argument)
         case os.PathLike():
-            return _string(os.fspath(value), path)
+            return _string(os.fspath(value), path, argument)
         case Mapping():
-            return "{" + ", ".join(f"{_string(k, path)} = {toml(v, path)}" for k, v in value.items()) + "}"
+            return "{" + ", ".join(_pair(k, v, path, argument) for k, v in value.items()) + "}"
         case Iterable() if not isinstance(value, bytes):
-            return "[" + ", ".join(toml(v, path) for v in value) + "]"
+            return "[" + ", ".join(toml(v, path, argument) for v in value) + "]"
     cure = 'give a bool, a number, text such as "4ms" ("off" is a value), a list or a mapping'
-    raise ScenarioError(f"{value!r} has no TOML form", argument="set", key=path or None, cure=cure)
+    raise ScenarioError(f"{value!r} has no TOML form", argument=argument, key=path or None, cure=cure)
 
 
-def _string(text: str, path: str) -> str:
+def _pair(key: object, value: object, path: str, argument: str) -> str:
+    if not isinstance(key, str):
+        raise ScenarioError(f"{key!r} is no key", argument=argument, key=path or None, cure="give keys as text")
+    here = f"{path}.{key}" if path else key
+    return f"{_string(key, here, argument)} = {toml(value, here, argument)}"
+
+
+def _string(text: str, path: str, argument: str = "set") -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise ScenarioError(f"{text!r} is not Unicode text", argument="set", key=path or None) from None
+        raise ScenarioError(f"{text!r} is not Unicode text", argument=argument, key=path or None) from None
     return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', _escape, text) + '"'

@@ -13,7 +13,7 @@ from typing import overload
 from farspan import _farspan
 from farspan._errors import ScenarioError
 from farspan._progress import Listener, listening
-from farspan._request import LARGEST_SEED, request, whole
+from farspan._request import LARGEST_SEED, Scenario, request, whole
 from farspan._result import Result, Runs
 from farspan.control import Control, Controls, classes
 
@@ -30,12 +30,13 @@ class _How:
     out: Path | None
     trace: list[str]
     pcap: list[str]
+    force: bool
     controls: tuple[type[Control] | None, type[Control] | None] = (None, None)
 
 
 @overload
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     control: Controls | None = None,
@@ -48,11 +49,12 @@ def run(
     out: str | os.PathLike[str] | None = None,
     trace: Sequence[str] = (),
     pcap: Sequence[str] = (),
+    force: bool = False,
     progress: bool | Listener | None = None,
 ) -> Result: ...
 @overload
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     control: Controls | None = None,
@@ -65,10 +67,11 @@ def run(
     out: str | os.PathLike[str] | None = None,
     trace: Sequence[str] = (),
     pcap: Sequence[str] = (),
+    force: bool = False,
     progress: bool | Listener | None = None,
 ) -> Runs: ...
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: Scenario,
     *,
     scheme: str | None = None,
     control: Controls | None = None,
@@ -81,6 +84,7 @@ def run(
     out: str | os.PathLike[str] | None = None,
     trace: Sequence[str] = (),
     pcap: Sequence[str] = (),
+    force: bool = False,
     progress: bool | Listener | None = None,
 ) -> Result | Runs:
     """Run a scenario, for one seed or several.
@@ -91,8 +95,9 @@ def run(
 
     Parameters
     ----------
-    scenario : str or path
-        The name of a built-in scenario (see :func:`scenarios`), or a TOML file.
+    scenario : str, path or mapping
+        The name of a built-in scenario (see :func:`scenarios`), a TOML file, or a scenario as a mapping, such as
+        ``{"base": "uno/steady", "workload": {"load": 0.3}}``.
     scheme : str, optional
         The scheme, such as ``"uno-noec"`` (see :func:`schemes`), ``"unocc+rps"``, or ``"A/B"`` for flows inside a
         datacenter and between them; by default the scenario's.
@@ -115,11 +120,13 @@ def run(
         list; ``"workload.X"`` sets ``X`` in every part of the workload that has such a key.
     out : path, optional
         A folder for ``summary.json``, ``scenario.toml``, the Parquet tables and ``report.html``; with `seeds`, a
-        folder ``seed-N`` in it for each of them.
+        folder ``seed-N`` in it for each of them. It replaces results of the same scenario, scheme, profile and seeds.
     trace : sequence of str
         Flows to log as qlog in ``out/trace``, such as ``["flow=0,5", "class=inter"]``.
     pcap : sequence of str
         Ports whose packets to capture in ``out/trace/ports.pcapng``, by name or pattern.
+    force : bool
+        Replace what stands in `out`, whatever it is.
     progress : bool or callable, optional
         ``True``: a bar of rich or tqdm, if one is installed; a callable: called about 20 times a second with a
         :class:`Progress`, on the calling thread; what it raises ends the run. By default a bar if there is
@@ -133,9 +140,9 @@ def run(
     Raises
     ------
     ScenarioError
-        If the input is wrong: a ``ValueError`` with the place and the cure.
+        If the input is wrong, or `out` holds other results: a ``ValueError`` with the place and the cure.
     RunError
-        If the results cannot be written to `out`.
+        If the results cannot be written to `out`, or another run writes there.
     Exception
         What a method of `control` raised, which ended the run.
 
@@ -165,6 +172,7 @@ def run(
         out=None if out is None else Path(out),
         trace=_selected(trace, "trace", out),
         pcap=_selected(pcap, "pcap", out),
+        force=force,
         controls=classes(control),
     )
     if control is not None and how.threads > 1:

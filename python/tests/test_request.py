@@ -8,6 +8,7 @@ from typing import Any
 
 import farspan as fs
 import numpy as np
+import pytest
 from common import INCAST
 from farspan._request import toml
 from hypothesis import given, settings
@@ -65,3 +66,30 @@ def test_quantities_come_back_equal(number: int, unit: str) -> None:
 @given(st.integers(0, 2**63 - 1))
 def test_every_seed_comes_back(seed: int) -> None:
     assert tomllib.loads(fs.check(INCAST, seed=seed).scenario)["seed"] == seed
+
+
+def test_a_scenario_can_be_a_mapping() -> None:
+    scenario = {"base": INCAST, "workload": {"flow_size": "64KiB"}, "seed": 1}
+    result = fs.run(scenario, scheme="gemini")
+    assert result.digest == fs.run(INCAST, scheme="gemini", seed=1, set={"workload.flow_size": "64KiB"}).digest
+    assert result.summary["scenario"] == "scenario"
+    named = fs.check({"name": "mine", **scenario})
+    assert 'name = "mine"' in named.scenario
+    assert 'constants = "uno/incast-mixed"' in named.scenario
+
+
+@pytest.mark.parametrize(
+    ("scenario", "key", "said"),
+    [
+        ({"base": INCAST, "topology": {"kk": 4}}, "topology.kk", "unknown key"),
+        ({"base": INCAST, "workload": {"flow_size": "4 parsecs"}}, "workload.flow_size", "is not a size"),
+        ({"base": "uno/none"}, "base", "neither a built-in scenario"),
+        ({"base": INCAST, "topology": {"k": None}}, "topology.k", "has no TOML form"),
+        ({"base": INCAST, "topology": {4: 8}}, "topology", "is no key"),
+    ],
+)
+def test_errors_of_a_mapping_name_the_key(scenario: dict[str, object], key: str, said: str) -> None:
+    with pytest.raises(fs.ScenarioError) as caught:
+        fs.run(scenario)
+    assert (caught.value.argument, caught.value.key, caught.value.line) == ("scenario", key, None)
+    assert said in str(caught.value)

@@ -136,3 +136,21 @@ def test_lists_are_those_of_the_command() -> None:
     everything = fs.catalog("schemes")
     assert set(everything[0]) == {"name", "summary", "source", "available"}
     assert fs.schemes() == [entry["name"] for entry in everything if entry["available"]]
+
+
+def test_other_results_are_replaced_with_force_alone(tmp_path: Path) -> None:
+    fs.run(INCAST, seed=1, set=SMALL, out=tmp_path)
+    fs.run(INCAST, seed=1, set=SMALL, out=tmp_path)
+    with pytest.raises(fs.ScenarioError, match="seed is 1 there, 2 here") as caught:
+        fs.run(INCAST, seed=2, set=SMALL, out=tmp_path)
+    assert caught.value.argument == "out"
+    fs.run(INCAST, seed=2, set=SMALL, out=tmp_path, force=True)
+    assert json.loads((tmp_path / "summary.json").read_text())["seed"] == 2
+    assert not (tmp_path / "run.lock").exists()
+    fs.run(INCAST, seeds=[1, 2], set=SMALL, out=tmp_path, force=True)
+    assert json.loads((tmp_path / "summary.json").read_text())["partial"] is False
+
+
+def test_warnings_of_the_world_are_warnings_of_python() -> None:
+    with pytest.warns(UserWarning, match="dctcp needs marks"):
+        fs.run(INCAST, scheme="dctcp", seed=1, set={**SMALL, "scheme.ports.marking": "none"})

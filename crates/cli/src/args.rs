@@ -2,11 +2,13 @@
 
 use crate::reproduce::ReproduceArgs;
 use crate::runner::engine;
+use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use farspan_scenario::import::cm::TimeUnit;
 use farspan_scenario::{EngineKind, Request, unknown_name};
 use farspan_sweep::SeedsError;
+use farspan_units::Duration;
 use std::path::PathBuf;
 
 /// Simulates traffic inside and across datacenters.
@@ -43,6 +45,10 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Turn another tool's workload into a flow list, or its topology into a topology file
     Import(ImportArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write man pages
+    Man(ManArgs),
     /// Measure how fast this machine runs a part of farspan
     Bench(BenchArgs),
     /// Commands of later releases, and unknown ones.
@@ -55,20 +61,8 @@ const PLANNED: &[&str] = &["keygen", "send", "recv", "proxy", "emu", "kernel", "
 
 /// The message for a command that is not there.
 pub fn unknown_command(words: &[String]) -> String {
-    let available = [
-        "demo",
-        "run",
-        "list",
-        "check",
-        "new",
-        "schema",
-        "compare",
-        "report",
-        "reproduce",
-        "sweep",
-        "import",
-        "bench",
-    ];
+    let command = Cli::command();
+    let available: Vec<_> = command.get_subcommands().map(clap::Command::get_name).collect();
     unknown_name("command", words.first().map_or("", String::as_str), &available, PLANNED)
 }
 
@@ -97,6 +91,7 @@ impl ScenarioArgs {
             profile: self.profile.clone(),
             seed,
             set: self.set.clone(),
+            ..Request::default()
         }
     }
 }
@@ -122,6 +117,10 @@ pub struct RunArgs {
     /// Folder for summary.json, scenario.toml, the Parquet tables and report.html
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Replace what stands in --out, whatever it is; without it, only results of the same scenario, scheme, profile
+    /// and seeds
+    #[arg(long, requires = "out")]
+    pub force: bool,
     /// Log what happens to flows, as qlog in DIR/trace: flow=17,20..29, tag=NAME or class=inter; can be given several
     /// times
     #[arg(long, value_name = "FLOWS", requires = "out")]
@@ -163,6 +162,9 @@ pub struct DemoArgs {
     /// Folder for the results of every run, and report.html
     #[arg(long, value_name = "DIR", default_value = "farspan-demo")]
     pub out: PathBuf,
+    /// Replace what stands there, whatever it is; without it, only results of the same demo
+    #[arg(long)]
+    pub force: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
@@ -345,7 +347,7 @@ pub fn unknown_format(words: &[String]) -> String {
 
 /// Arguments of `import cm`.
 #[derive(Args, Debug)]
-#[command(override_usage = "farspan import cm --time-unit <us|ps> [-o <FILE>] <FILE>")]
+#[command(override_usage = "farspan import cm --time-unit <us|ps> [--nodes <N>] [-o <FILE>] <FILE>")]
 pub struct CmArgs {
     /// The connection matrix
     pub file: PathBuf,
@@ -353,6 +355,9 @@ pub struct CmArgs {
     /// and htsim_swift; ps for htsim_ndp, htsim_eqds, htsim_hpcc, htsim_roce and htsim's generators [required]
     #[arg(long, value_name = "us|ps", value_parser = time_unit)]
     pub time_unit: Option<TimeUnit>,
+    /// How many hosts there are, where the file's `Nodes` is wrong or missing
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub nodes: Option<u32>,
     /// File for the list: Parquet if it ends in .parquet, else CSV; without it, CSV goes to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -363,9 +368,23 @@ pub struct CmArgs {
 pub struct TopoArgs {
     /// The topology
     pub file: PathBuf,
+    /// Two sites of this topology, whose border switches are so far apart, one way (htsim's -interdcDelay), such as
+    /// 886500ns
+    #[arg(long, value_name = "TIME", value_parser = delay)]
+    pub wan_delay: Option<Duration>,
+    /// With --wan-delay: parallel links between the border switches
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "wan_delay", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub wan_links: u32,
+    /// With --wan-delay: parallel links from each switch of the highest tier to its border switch
+    #[arg(long, value_name = "N", default_value_t = 8, requires = "wan_delay", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub core_border_links: u32,
     /// File for the topology in TOML; without it, it goes to standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+}
+
+fn delay(text: &str) -> Result<Duration, String> {
+    text.parse::<Duration>().map_err(|error| error.to_string())
 }
 
 fn time_unit(text: &str) -> Result<TimeUnit, String> {
@@ -382,7 +401,6 @@ mod tests {
 
     #[test]
     fn the_arguments_are_consistent() {
-        use clap::CommandFactory;
         Cli::command().debug_assert();
     }
 }

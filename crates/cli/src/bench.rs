@@ -70,7 +70,7 @@ pub fn sim(args: &BenchSimArgs, itself: &[OsString]) -> Result<(), Failure> {
         for (benchmark, runs) in benchmarks.iter().zip(&mut runs) {
             if !args.quiet {
                 let Benchmark { name, threads, .. } = benchmark;
-                eprintln!("farspan: round {} of {}: {name}, threads {threads}", round + 1, args.repeat);
+                output::note(&format!("round {} of {}: {name}, threads {threads}", round + 1, args.repeat));
             }
             runs.push(measure(benchmark, args.engine, itself)?);
         }

@@ -1,15 +1,10 @@
 //! `farspan check`.
 
 use crate::args::CheckArgs;
-use crate::clock::now;
-use crate::format::{bytes, percent, seconds, with_prefix};
-use crate::runner::peak_rss;
+use crate::cost::Cost;
+use crate::format::percent;
 use crate::{Failure, output};
-use farspan_scenario::{EngineKind, PathFacts, Resolved, World};
-use std::time::Duration;
-
-/// How long the scenario is tried out, to learn this machine's speed.
-const TRIAL: Duration = Duration::from_millis(500);
+use farspan_scenario::{PathFacts, Resolved, World};
 
 /// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -43,35 +38,7 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
     let offered: Vec<_> = tiers.map(|(name, load)| format!("{name} {}", percent(load))).collect();
     lines.push(format!("offered load: {}", offered.join(", ")));
     lines.push(format!("transient: {}", load.transient()));
-    lines.extend(cost(resolved, world));
+    lines.extend(Cost::of(resolved, world).lines());
     lines.extend(world.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines
-}
-
-/// Packet-hops are counted; time follows from a short trial on this machine.
-fn cost(resolved: &Resolved, world: &World) -> Vec<String> {
-    let estimate = world.estimate();
-    let began = now();
-    let trial =
-        farspan_scenario::run(resolved, world, EngineKind::Windowed, &mut |_| began.elapsed() < TRIAL);
-    let speed = trial.summary.packet_hops as f64 / began.elapsed().as_secs_f64();
-    let time = if trial.summary.partial {
-        estimate.packet_hops as f64 / speed
-    } else {
-        began.elapsed().as_secs_f64()
-    };
-    let memory = peak_rss() + estimate.memory_bytes;
-    vec![
-        format!("flows: {}, payload {}", estimate.flows, bytes(Some(estimate.payload_bytes as f64))),
-        format!(
-            "work: about {}, without retransmissions",
-            with_prefix(estimate.packet_hops as f64, "packet-hops")
-        ),
-        format!(
-            "time: about {} here ({} in a short trial)",
-            seconds(time),
-            with_prefix(speed, "packet-hops/s")
-        ),
-        format!("memory: at most about {}", bytes(Some(memory as f64))),
-    ]
 }

@@ -12,7 +12,7 @@ pub fn compare(args: &CompareArgs) -> Result<(), Failure> {
     let (comparisons, groups) = paired(load(&args.folders)?, args.baseline.as_deref())?;
     if let Some(path) = &args.output {
         write(path, &html(&groups, args.baseline.as_deref())?)?;
-        eprintln!("farspan: wrote {}", path.display());
+        output::note(&format!("wrote {}", path.display()));
     }
     if args.json {
         output::json(&json!({ "comparisons": comparisons }));

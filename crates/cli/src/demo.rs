@@ -4,10 +4,10 @@ use crate::args::DemoArgs;
 use crate::format::{Table, bytes, number, percent, time};
 use crate::jobs::{Done, Job, run_all};
 use crate::progress::{catch_interrupts, interrupted};
-use crate::{Failure, output};
+use crate::{Failure, output, runner};
 use farspan_metrics::{Class, FlowRecord, Quantile, Summary, nearest_rank};
 use farspan_report::{groups, html, load, write};
-use farspan_scenario::{EngineKind, Request, clear};
+use farspan_scenario::{EngineKind, Request};
 use farspan_units::Duration;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -146,14 +146,15 @@ pub fn demo(args: &DemoArgs) -> Result<(), Failure> {
             }
         }
     }
-    // If this one is interrupted, nothing of an earlier demo must pass for it.
-    jobs.iter().filter_map(|job| job.out.as_deref()).try_for_each(clear)?;
+    let folder = runner::open(&args.out, &jobs, args.force)?;
+    // If this one is interrupted, the page of an earlier demo must not pass for its own.
     let _ = std::fs::remove_file(args.out.join(REPORT));
     let done = run_all(&jobs, EngineKind::Windowed, args.quiet)?;
     if interrupted() || done.len() < jobs.len() {
         return Err(Failure::Interrupted);
     }
     let report = report(&jobs, &args.out)?;
+    folder.finish();
     if args.json {
         let runs: Vec<_> = done.iter().map(|done| &done.summary).collect();
         output::json(&json!({ "runs": runs, "report": report }));

@@ -17,9 +17,15 @@ pub fn import(args: &ImportArgs) -> Result<(), Failure> {
 }
 
 fn topology(args: &TopoArgs) -> Result<(), Failure> {
-    let topology = htsim::read(&args.file).map_err(|error| Failure::BadInput(error.to_string()))?;
+    let wan = args.wan_delay.map(|delay| htsim::TwoSites {
+        delay,
+        links: args.wan_links,
+        core_border_links: args.core_border_links,
+    });
+    let topology =
+        htsim::read(&args.file, wan.as_ref()).map_err(|error| Failure::BadInput(error.to_string()))?;
     for warning in &topology.warnings {
-        eprintln!("farspan: warning: {warning}");
+        output::note(&format!("warning: {warning}"));
     }
     let text = topology.to_toml(&args.file.file_name().unwrap_or_default().to_string_lossy());
     let Some(out) = &args.output else {
@@ -49,9 +55,10 @@ fn no_time_unit(file: &Path) -> String {
 
 fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
     let unit = args.time_unit.ok_or_else(|| Failure::BadInput(no_time_unit(&args.file)))?;
-    let matrix = cm::read(&args.file, unit).map_err(|error| Failure::BadInput(error.to_string()))?;
+    let matrix =
+        cm::read(&args.file, unit, args.nodes).map_err(|error| Failure::BadInput(error.to_string()))?;
     for warning in &matrix.warnings {
-        eprintln!("farspan: warning: {warning}");
+        output::note(&format!("warning: {warning}"));
     }
     let Some(out) = &args.output else {
         output::text(&list::to_csv(&matrix.rows));

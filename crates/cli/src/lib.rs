@@ -29,6 +29,7 @@ pub mod bug;
 mod check;
 mod clock;
 mod compare;
+mod cost;
 mod demo;
 mod format;
 mod import;
@@ -43,6 +44,7 @@ mod reproduce;
 mod run;
 pub mod runner;
 mod schema;
+mod shell;
 mod sweep;
 
 pub use farspan_scenario::{NamedControl, RegisterError};
@@ -50,10 +52,9 @@ pub use program::Program;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
-use farspan_scenario::ScenarioError;
+use farspan_scenario::{FolderError, ScenarioError};
 pub use list::items;
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::path::Path;
 
 /// Why a command did not end well, and with it the exit code.
@@ -93,7 +94,17 @@ impl From<runner::RunError> for Failure {
     fn from(error: runner::RunError) -> Self {
         match error {
             runner::RunError::Scenario(error) => error.into(),
+            runner::RunError::Folder(error) => error.into(),
             runner::RunError::Save(error) => error.into(),
+        }
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        match error {
+            FolderError::Occupied { .. } | FolderError::Foreign { .. } => Self::BadInput(error.to_string()),
+            _ => Self::Failed(error.to_string()),
         }
     }
 }
@@ -120,17 +131,19 @@ pub fn main_with_args(args: impl IntoIterator<Item = OsString>, itself: &Itself<
     let result = match Cli::try_parse_from(args) {
         Ok(cli) => bug::guard(|| dispatch(cli.command, itself)).unwrap_or_else(|bug| Err(Failure::Bug(bug))),
         Err(error) => {
-            // Help and versions are errors to clap, and go to standard output. A reader may have left: no failure.
-            let _ = error.print();
-            return u8::try_from(error.exit_code()).unwrap_or(2);
+            // Help and versions are errors to clap, and go to standard output.
+            let code = match error.print() {
+                Err(lost) if !error.use_stderr() => output::lost(&lost),
+                _ => error.exit_code(),
+            };
+            return u8::try_from(code).unwrap_or(2);
         }
     };
     let (message, code) = match result {
         Ok(()) => return 0,
         Err(failure) => failure.message_and_code(),
     };
-    // The exit code is returned even if the message cannot be written.
-    let _ = writeln!(std::io::stderr(), "farspan: {message}");
+    output::note(&message);
     code
 }
 
@@ -152,6 +165,11 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
         Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
         Command::Import(import) => import::import(&import),
+        Command::Completions(completions) => {
+            shell::completions(&completions);
+            Ok(())
+        }
+        Command::Man(man) => shell::man(&man),
         Command::Other(words) => Err(Failure::BadInput(args::unknown_command(&words))),
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::clock::now;
 use crate::format::{seconds, with_prefix};
+use crate::output;
 use crate::runner::Watch;
 use farspan_scenario::Progress;
 use farspan_sweep as sweep;
@@ -22,7 +23,7 @@ pub fn catch_interrupts() {
         }
     };
     if ctrlc::set_handler(handler).is_err() {
-        eprintln!("farspan: Ctrl-C will not leave partial results here");
+        output::note("Ctrl-C will not leave partial results here");
     }
 }
 
@@ -85,7 +86,7 @@ impl Display {
             bar.set_message(message);
         } else if !self.quiet && state.last_line.elapsed() >= LINE_EVERY {
             state.last_line = now();
-            eprintln!("farspan: {:.0}%  {message}", share * 100.0);
+            output::note(&format!("{:.0}%  {message}", share * 100.0));
         }
     }
 }
@@ -101,7 +102,7 @@ impl Watch for Display {
     }
 
     fn warn(&self, warning: &str) {
-        eprintln!("farspan: warning: {warning}");
+        output::note(&format!("warning: {warning}"));
     }
 
     fn stopped(&self) -> bool {

@@ -5,10 +5,10 @@ use crate::format::{INFINITE, NONE, Table, bytes, number, or_infinite, percent, 
 use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
-use crate::{Failure, output, report};
+use crate::{Failure, cost, output, report, runner};
 use farspan_metrics::{Collective, Fct, Summary, measures};
 use farspan_report::interval_note;
-use farspan_scenario::{clear, write};
+use farspan_scenario::write;
 use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.
@@ -27,50 +27,41 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let world = job.world()?;
     let threads = world.threads(threaded(args.engine, args.threads));
     if threads < args.threads && !args.quiet {
-        eprintln!(
-            "farspan: note: this runs on {threads} of {} threads; the result is the same",
+        output::note(&format!(
+            "note: this runs on {threads} of {} threads; the result is the same",
             args.threads
-        );
+        ));
     }
+    let folder = args.out.as_deref().map(|out| runner::open(out, &jobs, args.force)).transpose()?;
+    cost::announce(&job.resolved, &world, (jobs.len(), threads), args.quiet);
     drop(world);
-    if let Some(out) = &args.out {
-        clear(out)?;
-    }
     catch_interrupts();
     let done = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
     let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
     for warning in summaries.iter().flat_map(unfinished) {
-        eprintln!("farspan: warning: {warning}");
+        output::note(&format!("warning: {warning}"));
     }
-    if args.seeds.is_some() {
-        several(args, &summaries)?;
-    } else if let Some(summary) = summaries.first() {
-        if args.json {
-            output::json(summary);
-        } else {
-            output::text(&table(summary));
-        }
-    }
-    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty() && !args.end_with_stdin) {
-        report::beside(out)?;
-    }
-    let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
-    if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }
-}
-
-/// The results of several seeds: a document or a table, and the document in the folder.
-fn several(args: &RunArgs, summaries: &[Summary]) -> Result<(), Failure> {
-    let document = seeds_document(&summaries.iter().collect::<Vec<_>>());
-    if let Some(out) = &args.out {
+    let document = seeds_document(&summaries.iter().collect::<Vec<_>>(), jobs.len());
+    if let Some(out) = args.out.as_deref().filter(|_| args.seeds.is_some()) {
         let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
         write(&out.join("summary.json"), &(text + "\n"))?;
     }
-    if args.json {
-        output::json(&document);
-    } else {
-        output::text(&seeds_table(summaries, &document["summary"]));
+    // What is written stands before anything is printed: standard output may fail.
+    if let Some(out) = args.out.as_deref().filter(|_| !summaries.is_empty() && !args.end_with_stdin) {
+        report::beside(out)?;
     }
-    Ok(())
+    if let Some(folder) = folder {
+        folder.finish();
+    }
+    match (summaries.as_slice(), args.json) {
+        (_, true) if args.seeds.is_some() => output::json(&document),
+        (_, false) if args.seeds.is_some() => output::text(&seeds_table(&summaries, &document["summary"])),
+        ([summary, ..], true) => output::json(summary),
+        ([summary, ..], false) => output::text(&table(summary)),
+        ([], _) => {}
+    }
+    let partial = summaries.len() < jobs.len() || summaries.iter().any(|summary| summary.partial);
+    if interrupted() && partial { Err(Failure::Interrupted) } else { Ok(()) }
 }
 
 fn heading(summary: &Summary) -> String {

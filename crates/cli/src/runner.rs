@@ -3,12 +3,13 @@
 use crate::clock::now;
 use farspan_metrics::{Summary, summarize};
 use farspan_scenario::{
-    EngineKind, Progress, Resolved, Results, SaveError, ScenarioError, World, unknown_name,
+    EngineKind, FolderError, Progress, Resolved, ResultFolder, Results, SaveError, ScenarioError, World,
+    unknown_name,
 };
 use farspan_transport::Class;
 use farspan_transport::congestion::Custom;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -107,9 +108,21 @@ pub enum RunError {
     /// The scenario cannot be built.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
+    /// The folder of the results belongs to others.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
     /// The results cannot be written.
     #[error(transparent)]
     Save(#[from] SaveError),
+}
+
+/// Locks the folder of the jobs' results, and removes what they replace there; other results go only if `force`.
+///
+/// # Errors
+/// If other results stand there, or another run writes there.
+pub fn open(root: &Path, jobs: &[Job], force: bool) -> Result<ResultFolder, FolderError> {
+    let runs: Vec<_> = jobs.iter().filter_map(|job| Some((job.out.as_deref()?, &job.resolved))).collect();
+    ResultFolder::open(root, &runs, force)
 }
 
 /// Runs the jobs, as many at a time as there are cores for their threads, and gives what `keep` keeps of their results, in
@@ -173,11 +186,13 @@ fn run_one(job: &Job, index: usize, engine: EngineKind, watch: &impl Watch) -> R
     Ok(results)
 }
 
-/// The document of runs that differ in their seeds alone: all of them, and their spread.
+/// The document of runs that differ in their seeds alone: all of them, their spread, and whether some of the `planned`
+/// ones are missing or cut off.
 #[must_use]
-pub fn seeds_document(summaries: &[&Summary]) -> Value {
+pub fn seeds_document(summaries: &[&Summary], planned: usize) -> Value {
     let runs: Vec<Value> = summaries.iter().map(|summary| json!(summary)).collect();
-    json!({ "summary": summarize(&runs), "runs": runs })
+    let partial = runs.len() < planned || summaries.iter().any(|summary| summary.partial);
+    json!({ "summary": summarize(&runs), "runs": runs, "partial": partial })
 }
 
 /// Warnings about flows that are not in the numbers of a run, or count as infinite there.

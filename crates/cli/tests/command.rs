@@ -202,6 +202,53 @@ fn an_imported_topology_is_one_that_a_scenario_takes() {
 }
 
 #[test]
+fn a_published_topology_is_imported_as_two_sites() {
+    let folder = Folder::new("import-sites");
+    let (topo, file) = (folder.path("tree.topo"), folder.path("tree.toml"));
+    let tier = |up: &str, down: u32| {
+        format!("Downlink_speed_Gbps 100\n{up}Radix_Down {down}\nDownlink_Latency_ns 1000\n")
+    };
+    let (leaf, middle, top) = (tier("Radix_Up 2\n", 2), tier("Radix_Up 2\n", 2), tier("", 4));
+    std::fs::write(
+        &topo,
+        format!("Nodes 16\nTiers 3\nPodsize 4\nTier 0\n{leaf}Tier 1\n{middle}Tier 2\n{top}"),
+    )
+    .unwrap();
+    let output = farspan(&["import", "topo", &topo, "--wan-delay", "886500ns", "-o", &file]);
+    assert!(
+        stdout(&output).starts_with(&format!("wrote {file}: 32 hosts, 42 switches; next")),
+        "{}",
+        stderr(&output)
+    );
+    let scenario = folder.path("run.toml");
+    let text = "[topology]\nkind = 'from_file'\nfile = 'tree.toml'\n[[workload]]\nkind = 'permutation'\nflow_size = '64KiB'\n";
+    std::fs::write(&scenario, text).unwrap();
+    let checked = stdout(&farspan(&["check", &scenario]));
+    assert!(checked.contains("# pair between the sites: 9 links, base RTT 1.79204128ms"), "{checked}");
+    let output = farspan(&["import", "topo", &topo, "--wan-links", "4"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--wan-delay"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_wrong_number_of_hosts_is_overridden() {
+    let folder = Folder::new("import-nodes");
+    let matrix = folder.path("wrong.cm");
+    std::fs::write(&matrix, "Nodes 32\nConnections 1\n0->240 start 0 size 1000\n").unwrap();
+    let import = ["import", "cm", &matrix, "--time-unit", "us"];
+    let output = farspan(&import);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("give --nodes 241 or more"), "{}", stderr(&output));
+    let output = farspan(&[&import[..], &["--nodes", "256"]].concat());
+    assert!(stdout(&output).ends_with("0,240,1000,0,,\n"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("wrong.cm:1: Nodes says 32, --nodes 256: the latter holds"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_topology_starter_is_written_and_has_a_schema() {
     let folder = Folder::new("new-topology");
     let file = folder.path("net.toml");
@@ -493,14 +540,66 @@ fn a_folder_holds_the_last_command_alone() {
     let out = small_runs(&folder, "out", "uno", &["--trace", "flow=0"]);
     let is = |name: &str| std::path::Path::new(&out).join(name).exists();
     assert!(is("flows.parquet") && is("trace/flow-0.sqlog"));
-    small_runs(&folder, "out", "uno", &["--seeds", "1..4"]);
+    small_runs(&folder, "out", "uno", &["--seeds", "1..4", "--force"]);
     assert!(!is("flows.parquet") && !is("trace") && is("seed-4/flows.parquet"));
-    small_runs(&folder, "out", "gemini", &["--seeds", "1..2"]);
+    small_runs(&folder, "out", "gemini", &["--seeds", "1..2", "--force"]);
     assert!(is("seed-2/flows.parquet") && !is("seed-3") && !is("seed-4"));
     let output = farspan(&["compare", &out]);
     assert!(stderr(&output).contains("there is one arm, \"gemini\""), "{}", stderr(&output));
+    small_runs(&folder, "out", "gemini", &["--force"]);
+    assert!(is("flows.parquet") && !is("seed-1") && !is("run.lock"));
+}
+
+#[test]
+fn other_results_are_replaced_with_force_alone() {
+    let folder = Folder::new("force");
+    let out = small_runs(&folder, "out", "uno", &[]);
+    small_runs(&folder, "out", "uno", &[]);
+    let run =
+        |more: &[&str]| farspan(&[&["run", "uno/incast-mixed", "--out", &out], &SMALL[..], more].concat());
+    let before = std::fs::read(folder.path("out/summary.json")).unwrap();
+    for (more, said) in [
+        (&["--scheme", "dctcp"][..], "scheme.name is \"uno\" there, \"dctcp\" here"),
+        (&["--profile", "artifact"], "scheme.profile is \"paper\" there, \"artifact\" here"),
+        (&["--seed", "2"], "seed is 1 there, 2 here"),
+        (&["--set", "topology.buffer=2MiB"], "topology.buffer is \"1MiB\" there, \"2MiB\" here"),
+        (&["--seeds", "1..2"], "here 2 others are to stand"),
+    ] {
+        let output = run(more);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(said) && stderr(&output).contains("--force"), "{}", stderr(&output));
+        assert_eq!(std::fs::read(folder.path("out/summary.json")).unwrap(), before, "nothing is touched");
+    }
+    assert_eq!(run(&["--scheme", "dctcp", "--force"]).status.code(), Some(0));
+    let output = farspan(&["run", "uno/incast-mixed", "--force"]);
+    assert!(stderr(&output).contains("--out <DIR>"), "{}", stderr(&output));
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test waits for another process")]
+fn a_folder_has_one_run_at_a_time_and_what_was_killed_is_no_result() {
+    let folder = Folder::new("locked");
+    let out = small_runs(&folder, "out", "uno", &[]);
+    let long =
+        ["run", "uno/incast-mixed", "--set", "workload.flow_size=16GiB", "--out", &out, "--quiet", "--force"];
+    let mut first = Command::new(env!("CARGO_BIN_EXE_farspan")).args(long).spawn().unwrap();
+    while !std::path::Path::new(&out).join("run.lock").exists()
+        || std::path::Path::new(&out).join("summary.json").exists()
+    {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let again = ["run", "uno/incast-mixed", "--out", &out, "--force"];
+    let output = farspan(&[&again, &SMALL[..]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let owner = format!("another run writes there (process {})", first.id());
+    assert!(stderr(&output).contains(&owner) && output.stdout.is_empty(), "{}", stderr(&output));
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let is = |name: &str| std::path::Path::new(&out).join(name).exists();
+    assert!(is("run.lock") && !is("summary.json") && !is("report.html") && !is("flows.parquet"));
     small_runs(&folder, "out", "gemini", &[]);
-    assert!(is("flows.parquet") && !is("seed-1"));
+    assert!(is("summary.json") && is("report.html") && !is("run.lock"));
 }
 
 #[test]
@@ -610,4 +709,120 @@ fn what_is_to_be_traced_must_be_there() {
         assert!(words.iter().all(|word| message.contains(word)), "{arguments:?}: {message}");
     }
     assert!(!std::path::Path::new(&out).exists(), "nothing is written");
+}
+
+/// A full disk as standard output.
+#[cfg(target_os = "linux")]
+fn into_full_disk(arguments: &[&str]) -> Output {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    Command::new(env!("CARGO_BIN_EXE_farspan")).args(arguments).stdout(full).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_that_cannot_be_printed_are_a_failure() {
+    let folder = Folder::new("full");
+    let matrix = folder.path("example.cm");
+    std::fs::write(&matrix, MATRIX).unwrap();
+    let out = folder.path("out");
+    let run = [&["run", "uno/incast-mixed", "--out", &out][..], &SMALL].concat();
+    for arguments in [
+        &run[..],
+        &["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB"],
+        &["import", "cm", &matrix, "--time-unit", "ps"],
+        &["list", "schemes"],
+        &["list", "schemes", "--json"],
+        &["schema"],
+        &["schema", "--markdown"],
+        &["check", "bench/fat-tree", "--set", "topology.k=4"],
+        &["completions", "bash"],
+        &["--help"],
+        &["--version"],
+    ] {
+        let output = into_full_disk(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("standard output cannot be written"),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+    let is = |name: &str| folder.0.join("out").join(name).is_file();
+    assert!(is("summary.json") && is("report.html") && !is("run.lock"), "what goes into the folder is there");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_warning_that_cannot_be_said_costs_no_result() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let run = ["run", "uno/incast-mixed", "--set", "stop.time=1us", "--json"];
+    let output = Command::new(env!("CARGO_BIN_EXE_farspan")).args(run).stderr(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["flows"]["finished"], 0);
+}
+
+#[test]
+fn warnings_are_said_by_check_and_by_run() {
+    let set = ["--scheme", "dctcp", "--set", "scheme.ports.marking=none"];
+    let checked = stdout(&farspan(&[&["check", "uno/incast-mixed"][..], &set].concat()));
+    assert!(checked.contains("# warning: dctcp needs marks"), "{checked}");
+    let output = farspan(&[&["run", "uno/incast-mixed"][..], &set, &SMALL].concat());
+    assert!(stderr(&output).contains("farspan: warning: dctcp needs marks"), "{}", stderr(&output));
+}
+
+/// The first line on standard error of a run that is ended there.
+fn first_words(arguments: &[&str]) -> String {
+    use std::io::BufRead as _;
+    let mut command = Command::new(env!("CARGO_BIN_EXE_farspan"));
+    let mut run = command.args(arguments).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    std::io::BufReader::new(run.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    run.kill().unwrap();
+    run.wait().unwrap();
+    line
+}
+
+#[test]
+fn a_long_run_says_what_it_will_cost_and_a_very_long_one_even_if_quiet() {
+    let long =
+        ["run", "uno/permutation", "--set", "workload.flow_size=64GiB", "--set", "stop.time=280s", "--json"];
+    for (more, words) in [
+        (&[][..], "farspan: about "),
+        (&["--quiet"], "farspan: about "),
+        (&["--quiet", "--seeds", "1..4"], "farspan: 4 runs of about "),
+    ] {
+        let said = first_words(&[&long[..], more].concat());
+        assert!(said.starts_with(words) && said.contains(" packet-hops: "), "{more:?}: {said}");
+        assert!(said.contains(" here, at most ") && said.ends_with("of memory\n"), "{more:?}: {said}");
+    }
+    let output = farspan(&[&["run", "uno/incast-mixed"][..], &SMALL[..2]].concat());
+    assert!(!stderr(&output).contains("of memory"), "{}", stderr(&output));
+}
+
+#[test]
+fn shells_and_man_know_every_command() {
+    let folder = Folder::new("shell");
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = stdout(&farspan(&["completions", shell]));
+        assert!(
+            ["compare", "completions", "--seeds", "--force"].iter().all(|word| script.contains(word)),
+            "{shell}"
+        );
+    }
+    let output = farspan(&["completions", "tcsh"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("available: bash, zsh"), "{}", stderr(&output));
+    let pages = folder.path("man");
+    let output = farspan(&["man", &pages]);
+    assert!(stdout(&output).contains("pages to"), "{}", stderr(&output));
+    for (page, words) in
+        [("farspan.1", "completions"), ("farspan-run.1", "force"), ("farspan-import-cm.1", "nodes")]
+    {
+        let text = std::fs::read_to_string(folder.0.join("man").join(page)).unwrap();
+        assert!(text.starts_with(".ie") || text.contains(".TH"), "{page}");
+        assert!(text.contains(words), "{page}");
+    }
+    let output = farspan(&["man", "/dev/null/x"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
 }

@@ -30,11 +30,11 @@ impl Figure {
                 let set: Vec<String> = set.into_iter().flatten().cloned().collect();
                 for &seed in at.seeds.as_ref().unwrap_or(&runs.seeds) {
                     let request = Request {
-                        scenario: at.scenario.clone(),
                         scheme: Some(scheme.scheme.clone()),
                         profile: Some(scheme.profile.as_ref().unwrap_or(&at.profile).clone()),
                         seed: Some(seed),
                         set: set.clone(),
+                        ..Request::new(&at.scenario)
                     };
                     planned.push(Run { case, arm, seed, request });
                 }

@@ -3,10 +3,13 @@
 use farspan_cli::bug;
 use farspan_cli::runner::RunError;
 use farspan_report::ReportError;
-use farspan_scenario::{Place, ScenarioError};
+use farspan_scenario::{FolderError, Place, ScenarioError};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+
+/// The name of a scenario that stands in no file, `_request.MAPPING` of the package.
+const MAPPING: &str = "<mapping>";
 
 /// An exception of `farspan._errors`.
 fn raise(py: Python<'_>, class: &str, message: &str, fields: &Bound<'_, PyDict>) -> PyErr {
@@ -22,6 +25,10 @@ pub fn scenario(py: Python<'_>, error: &ScenarioError) -> PyErr {
     let fields = PyDict::new(py);
     let filled = (|| {
         match &error.place {
+            // Its text was made of an argument: lines and columns would say nothing.
+            Place::Text { name, .. } | Place::Whole(name) if name == MAPPING => {
+                fields.set_item("argument", "scenario")?;
+            }
             Place::Text { name, line, column } => {
                 fields.set_item("file", name)?;
                 fields.set_item("line", line)?;
@@ -71,6 +78,10 @@ pub fn failed(py: Python<'_>, message: &str) -> PyErr {
 pub fn run(py: Python<'_>, error: &RunError) -> PyErr {
     match error {
         RunError::Scenario(error) => scenario(py, error),
+        RunError::Folder(error @ (FolderError::Occupied { .. } | FolderError::Foreign { .. })) => {
+            wrong_argument(py, "out", &error.to_string())
+        }
+        RunError::Folder(error) => failed(py, &error.to_string()),
         RunError::Save(error) => failed(py, &error.to_string()),
     }
 }

@@ -5,7 +5,7 @@ use crate::error;
 use crate::table::Table;
 use farspan_cli::runner::{self, Job, RunError, Watch};
 use farspan_metrics::Summary;
-use farspan_scenario::{EngineKind, Progress, Request, Results, clear, write};
+use farspan_scenario::{EngineKind, Progress, Request, Results, write};
 use farspan_transport::Class;
 use farspan_transport::congestion::Custom;
 use pyo3::prelude::*;
@@ -24,6 +24,8 @@ const LISTEN_EVERY: Duration = Duration::from_millis(50);
 #[derive(FromPyObject)]
 pub struct Ask {
     scenario: String,
+    /// The scenario, if it stands in no file.
+    text: Option<String>,
     scheme: Option<String>,
     profile: Option<String>,
     seed: Option<u64>,
@@ -33,8 +35,8 @@ pub struct Ask {
 impl Ask {
     /// The request that it makes.
     pub fn request(self) -> Request {
-        let Self { scenario, scheme, profile, seed, set } = self;
-        Request { scenario, scheme, profile, seed, set }
+        let Self { scenario, text, scheme, profile, seed, set } = self;
+        Request { scenario, text, scheme, profile, seed, set }
     }
 }
 
@@ -49,6 +51,7 @@ pub struct How {
     pcap: Vec<String>,
     /// A class in the place of the scheme's control inside a site, and one between sites.
     controls: (Option<Py<PyType>>, Option<Py<PyType>>),
+    force: bool,
 }
 
 impl How {
@@ -208,18 +211,21 @@ pub fn run(
     let controls = how.controls(py, &raised)?;
     let (jobs, engine) = error::guarded(py, || plan(ask, &how, controls, engine))?
         .map_err(|error| error::scenario(py, &error))?;
-    if let Some(out) = &how.out {
-        error::guarded(py, || clear(out))?.map_err(|error| error::run(py, &error.into()))?;
-    }
+    let open = || how.out.as_deref().map(|out| runner::open(out, &jobs, how.force)).transpose();
+    let folder = error::guarded(py, open)?.map_err(|error| error::run(py, &error.into()))?;
     let monitor = Monitor::new(jobs.len(), Arc::clone(&raised));
     let (kept, listening) = error::guarded(py, || watched(&jobs, engine, &monitor, progress.as_ref()))?;
     let raised = listening.or_else(|| raised.take());
     let kept = kept.map_err(|error| error::run(py, &error))?;
-    let document = error::guarded(py, || document(&how, &kept))?.map_err(|error| error::run(py, &error))?;
+    let document = error::guarded(py, || document(&how, &kept, jobs.len()))?;
+    let document = document.map_err(|error| error::run(py, &error))?;
     if let Some(out) = how.out.as_deref().filter(|_| !kept.is_empty()) {
         // What was written just now and cannot be read is no wrong input.
         let page = error::guarded(py, || farspan_report::write_report(out, None))?;
         page.map_err(|error| error::failed(py, &error.to_string()))?;
+    }
+    if let Some(folder) = folder {
+        folder.finish();
     }
     if let Some(raised) = raised {
         return Err(raised);
@@ -297,11 +303,11 @@ fn listen(py: Python<'_>, monitor: &Monitor, progress: Option<&Py<PyAny>>) -> Py
 }
 
 /// The document of several seeds, also in the folder.
-fn document(how: &How, kept: &[Kept]) -> Result<Option<Value>, RunError> {
+fn document(how: &How, kept: &[Kept], planned: usize) -> Result<Option<Value>, RunError> {
     if how.seeds.is_none() {
         return Ok(None);
     }
-    let document = runner::seeds_document(&kept.iter().map(|run| &run.summary).collect::<Vec<_>>());
+    let document = runner::seeds_document(&kept.iter().map(|run| &run.summary).collect::<Vec<_>>(), planned);
     if let Some(out) = &how.out {
         let text = serde_json::to_string_pretty(&document).expect("a document has a JSON form");
         write(&out.join("summary.json"), &(text + "\n"))?;

@@ -48,7 +48,7 @@ pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::{Resolved, file_digest};
-pub use results::{Results, SaveError, Traces, clear, run, write};
+pub use results::{FolderError, ResultFolder, Results, SaveError, Traces, run, write};
 pub use text::document::Document;
 pub use text::schema::schema;
 

@@ -26,10 +26,16 @@ use std::collections::BTreeMap;
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Scenario {
-    /// The name; constants of a profile can depend on it. Default: the file's name.
+    /// The name. Default: the file's name.
     pub name: Option<String>,
     /// Purpose of the scenario, in a line.
     pub description: Option<String>,
+    /// A scenario that this one begins with: a built-in name, or a file (relative to this one's folder). What this one
+    /// names replaces what stands there, and the constants of a profile are that scenario's. A table [workload] changes
+    /// every part that has such a key; [[workload]] replaces them all.
+    pub base: Option<String>,
+    /// The built-in scenario whose constants this one takes in each profile. Default: base's, or of its own name.
+    pub constants: Option<String>,
     /// Seed of all draws: workload, hashes, losses. Default: 1.
     pub seed: Option<u64>,
     /// Hosts, switches, links.

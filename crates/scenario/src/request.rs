@@ -12,6 +12,8 @@ use std::path::Path;
 pub struct Request {
     /// A built-in scenario's name, or a file.
     pub scenario: String,
+    /// The text of the scenario, if it stands in no file; `scenario` names it then.
+    pub text: Option<String>,
     /// `--scheme`: replaces the scheme, and what the text overrides of its own.
     pub scheme: Option<String>,
     /// `--profile`.
@@ -34,7 +36,10 @@ impl Request {
     /// # Errors
     /// Bad input: the error names the place, what was expected, and the cure.
     pub fn resolve(&self) -> Result<Resolved, ScenarioError> {
-        let mut source = open(&self.scenario)?;
+        let mut source = match &self.text {
+            Some(text) => Source::new(&self.scenario, text, None)?,
+            None => open(&self.scenario)?,
+        };
         if let Some(scheme) = &self.scheme {
             source.set_scheme(scheme)?;
         }
@@ -56,21 +61,24 @@ impl Request {
     }
 }
 
+/// A scenario by its name or file, as it stands.
 fn open(scenario: &str) -> Result<Source, ScenarioError> {
     if let Some(built_in) = BuiltIn::named(scenario) {
         return Source::new(scenario, built_in.text, None);
     }
     let path = Path::new(scenario);
-    let fail = |problem: String, cure: String| {
-        ValueError::rule("", problem, cure).at(Place::Whole(scenario.to_owned()))
-    };
+    let text = read(path, scenario).map_err(|error| error.at(Place::Whole(scenario.to_owned())))?;
+    Source::new(scenario, &text, path.parent().map(Path::to_owned))
+}
+
+/// The text of a scenario's file, which was asked for as `name`.
+pub(crate) fn read(path: &Path, name: &str) -> Result<String, ValueError> {
     let text = std::fs::read(path).map_err(|error| {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
-        let near = names::hint(scenario, known.iter().copied());
+        let near = names::hint(name, known.iter().copied());
         let problem = format!("neither a built-in scenario nor a file that can be read ({error})");
-        fail(problem, format!("{near}Built in: {}; `farspan new` writes a file", known.join(", ")))
+        let cure = format!("{near}Built in: {}; `farspan new` writes a file", known.join(", "));
+        ValueError::rule("", problem, cure)
     })?;
-    let text = String::from_utf8(text)
-        .map_err(|_| fail("not UTF-8 text".to_owned(), "save the scenario as UTF-8".to_owned()))?;
-    Source::new(scenario, &text, path.parent().map(Path::to_owned))
+    String::from_utf8(text).map_err(|_| ValueError::rule("", "not UTF-8 text", "save the scenario as UTF-8"))
 }

@@ -201,6 +201,10 @@ fn wrong_values_name_the_argument_that_set_them() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("topology.k=7", "topology.k", &["even"]),
         ("topology.k=0", "topology.k", &["from 2"]),
+        ("topology.k=256", "topology.k", &["a site of 4194304 hosts", "room for 1048576", "at most 128"]),
+        ("topology.link_rate=100Gbit", "topology.link_rate", &["did you mean \"100Gbps\"?"]),
+        ("workload.kind=flows", "workload.kind", &["cannot be changed", "base = \"NAME\"", "file = "]),
+        ("workload[0].kind=poisson", "workload[0].kind", &["cannot be changed", "kind = \"poisson\""]),
         ("topology.link_rate=0Gbps", "topology.link_rate", &["out of range", "from 1Mbps"]),
         ("topology.wan.rate=0Gbps", "topology.wan.rate", &["out of range"]),
         ("topology.link_delay=1000s", "topology.link_delay", &["to 10s"]),

@@ -4,13 +4,15 @@
 //! no floating point between the text and the integer.
 
 use crate::{Bytes, Duration, Rate};
+use alloc::format;
 use alloc::string::{String, ToString};
 use core::str::FromStr;
 
 /// Why a text is not a quantity. The message says what was expected and gives an example.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error(
-    "{text:?} is not a {what}: {problem}; write a number and a unit, such as {example:?} (units: {units})"
+    "{text:?} is not a {what}: {problem}; {}write a number and a unit, such as {example:?} (units: {units})",
+    hint(meant.as_deref())
 )]
 pub struct ParseQuantityError {
     /// The text as given.
@@ -23,6 +25,13 @@ pub struct ParseQuantityError {
     pub example: &'static str,
     /// The units that are known.
     pub units: &'static str,
+    /// The text that was probably meant, if its unit is one of these in other letters.
+    pub meant: Option<String>,
+}
+
+/// `did you mean "x"? `, or nothing.
+fn hint(meant: Option<&str>) -> String {
+    meant.map_or_else(String::new, |meant| format!("did you mean {meant:?}? "))
 }
 
 /// A quantity that is written as a number with a unit.
@@ -88,6 +97,22 @@ impl Quantity for Rate {
     }
 }
 
+/// The unit that is written so elsewhere: `Gbit/s`, `gb/s` and `Gb` for `Gbps`, `kib` for `KiB`, `usec` for `us`.
+fn likely<Q: Quantity>(unit: &str) -> Option<&'static str> {
+    let plain = unit
+        .to_lowercase()
+        .replace("bits", "b")
+        .replace("bit", "b")
+        .replace("/s", "ps")
+        .replace('\u{b5}', "u");
+    let plain = plain.strip_suffix("ec").or_else(|| plain.strip_suffix("ecs")).unwrap_or(&plain);
+    let same = |name: &str| {
+        let name = name.to_lowercase();
+        name == plain || name.strip_suffix("ps") == Some(plain)
+    };
+    Q::TABLE.iter().map(|(name, _)| *name).find(|name| same(name))
+}
+
 fn parse<Q: Quantity>(text: &str) -> Result<Q, ParseQuantityError> {
     let fail = |problem| ParseQuantityError {
         text: text.to_string(),
@@ -95,6 +120,7 @@ fn parse<Q: Quantity>(text: &str) -> Result<Q, ParseQuantityError> {
         problem,
         example: Q::EXAMPLE,
         units: Q::UNITS,
+        meant: None,
     };
     let trimmed = text.trim();
     if trimmed.starts_with('-') {
@@ -109,7 +135,8 @@ fn parse<Q: Quantity>(text: &str) -> Result<Q, ParseQuantityError> {
         return Err(fail("the unit is missing"));
     }
     let Some(&(_, size)) = Q::TABLE.iter().find(|(name, _)| *name == unit) else {
-        return Err(fail("the unit is not known here"));
+        let meant = likely::<Q>(unit).map(|unit| format!("{number}{unit}"));
+        return Err(ParseQuantityError { meant, ..fail("the unit is not known here") });
     };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |s: &str| {
@@ -198,6 +225,23 @@ mod tests {
         assert_eq!("1MiB".parse(), Ok(Bytes::new(1_048_576)));
         assert_eq!("1MB".parse(), Ok(Bytes::new(1_000_000)));
         assert_eq!("4096 B".parse(), Ok(Bytes::new(4096)));
+    }
+
+    #[test]
+    fn a_unit_in_other_letters_is_named() {
+        let meant = |error: ParseQuantityError| error.meant.unwrap_or_default();
+        for text in ["100Gbit", "100Gbit/s", "100 gbps", "100Gb/s", "100Gb", "100GBPS"] {
+            assert_eq!(meant(text.parse::<Rate>().unwrap_err()), "100Gbps", "{text}");
+        }
+        for (text, size) in [("1mib", "1MiB"), ("2kB", "2KB"), ("3b", "3B")] {
+            assert_eq!(meant(text.parse::<Bytes>().unwrap_err()), size);
+        }
+        for (text, time) in [("14usec", "14us"), ("2MS", "2ms"), ("5\u{b5}s", "5us")] {
+            assert_eq!(meant(text.parse::<Duration>().unwrap_err()), time);
+        }
+        assert_eq!(meant("14 parsecs".parse::<Duration>().unwrap_err()), "");
+        let said = "100Gbit".parse::<Rate>().unwrap_err().to_string();
+        assert!(said.contains("not known here; did you mean \"100Gbps\"? write a number"), "{said}");
     }
 
     #[test]

@@ -157,7 +157,10 @@ impl FatTree {
             return Err(TopologyError::new(
                 "k",
                 self.k,
-                format_args!("a site of {} hosts is too large", hosts(self.k)),
+                format_args!(
+                    "a site of {} hosts is too large: host numbers have room for {MOST_HOSTS}",
+                    hosts(self.k)
+                ),
                 format_args!("give at most {}, which makes {} hosts", Self::MAX_K, hosts(Self::MAX_K)),
             ));
         }

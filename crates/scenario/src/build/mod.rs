@@ -6,6 +6,7 @@ mod network;
 pub(crate) mod ports;
 pub(crate) mod select;
 mod traffic;
+mod warnings;
 
 pub use collectives::CollectivePlan;
 
@@ -127,18 +128,10 @@ impl World {
         traffic::too_large(&workload, scenario, |flow| scheme(flow).coding.shape())?;
         let offered = |flow: &farspan_workload::Flow| offered(scheme(flow), flow.size, sizes.payload);
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
-        let warnings = warnings(scenario, &spec, intra, inter);
-        Ok(Self {
-            spec,
-            workload,
-            collectives,
-            offered_load,
-            intra,
-            inter,
-            pairs,
-            warnings,
-            replaced: [None, None],
-        })
+        let (warnings, replaced) = (Vec::new(), [None, None]);
+        let world =
+            Self { spec, workload, collectives, offered_load, intra, inter, pairs, warnings, replaced };
+        Ok(Self { warnings: warnings::of(resolved, &world), ..world })
     }
 
     /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
@@ -376,37 +369,6 @@ fn stop(scenario: &Scenario) -> Stop {
         time: Time::ZERO + given(scenario.stop.time),
         when_measured_end: (!warmup.is_zero()).then_some(LOOK_FOR_THE_END),
     }
-}
-
-fn warnings(
-    scenario: &Scenario,
-    spec: &Spec,
-    intra: Option<PathFacts>,
-    inter: Option<PathFacts>,
-) -> Vec<String> {
-    let largest = [intra, inter].into_iter().flatten().map(|fact| fact.base_rtt).max().unwrap_or_default();
-    let interval = given(scenario.probes.rate_interval).get();
-    let short = interval.filter(|interval| *interval < largest);
-    let warning = |interval| {
-        format!(
-            "probes.rate_interval = {interval} is shorter than the largest base RTT ({largest}): rates will jump"
-        )
-    };
-    let shortest = shortest_link(&spec.network);
-    let delay = spec.triggers.iter().map(|trigger| trigger.delay).min().filter(|delay| *delay < shortest);
-    let slow = |delay| {
-        format!(
-            "workload.trigger_delay = {delay} is shorter than every link ({shortest}): the run will be slow"
-        )
-    };
-    let pauses = spec.triggers.iter().map(|trigger| trigger.pause).filter(|pause| !pause.is_zero());
-    let hasty = |pause| {
-        format!(
-            "workload.compute_time = {pause} is shorter than every link ({shortest}): the run will be slow"
-        )
-    };
-    let pause = pauses.min().filter(|pause| *pause < shortest).map(hasty);
-    short.map(warning).into_iter().chain(delay.map(slow)).chain(pause).collect()
 }
 
 impl World {

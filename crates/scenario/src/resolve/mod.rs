@@ -3,9 +3,10 @@
 mod fault;
 mod files;
 mod scheme;
-mod topology;
+pub(crate) mod topology;
 mod workload;
 
+use crate::catalog::builtin::{BUILT_IN, BuiltIn};
 use crate::catalog::control;
 use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
@@ -31,9 +32,10 @@ impl Resolved {
         let written = source.scenario(&toml::Table::new())?;
         let profile = written.scheme.profile.unwrap_or(Profile::Paper);
         let name = written.name.clone().unwrap_or_else(|| source.stem());
-        let world = Profiles::get().constants(profile, &name, "world");
+        let special = written.constants.clone().unwrap_or_else(|| name.clone());
+        let world = Profiles::get().constants(profile, &special, "world");
         let scenario = source.scenario(&world)?;
-        let context = Context { source: &source, name: &name, profile };
+        let context = Context { source: &source, name: &name, special: &special, profile };
         let scenario = context.fill(scenario).map_err(|error| {
             let place = source.place(&error.path);
             error.at(place)
@@ -85,6 +87,16 @@ impl Resolved {
         toml::to_string(&self.scenario).expect("a resolved scenario has a TOML form")
     }
 
+    /// Keys that gave way to changes of the scenario, in words.
+    pub(crate) fn dropped(&self) -> &[String] {
+        self.source.dropped()
+    }
+
+    /// Whether these tables are those of a built-in scenario: what is odd about them was published so.
+    pub(crate) fn is_published(&self, tables: &[&str]) -> bool {
+        self.source.is_built_in_at(tables)
+    }
+
     /// The error for a value that turns out wrong while the world is built.
     pub(crate) fn error(&self, error: ValueError) -> ScenarioError {
         let place = self.source.place(&error.path);
@@ -101,11 +113,19 @@ impl Resolved {
 struct Context<'a> {
     source: &'a Source,
     name: &'a str,
+    /// The scenario whose constants hold.
+    special: &'a str,
     profile: Profile,
 }
 
 impl Context<'_> {
     fn fill(&self, written: Scenario) -> Result<Scenario, ValueError> {
+        if let Some(special) = &written.constants
+            && BuiltIn::named(special).is_none()
+        {
+            let names: Vec<_> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
+            return Err(ValueError::unknown("constants", "built-in scenario", special, &names, &[]));
+        }
         let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
         let (topology, sites) = self.topology(written.topology, jitter)?;
         let transport = transport(written.transport)?;
@@ -115,6 +135,8 @@ impl Context<'_> {
         let scenario = Scenario {
             name: Some(self.name.to_owned()),
             description: written.description,
+            base: None,
+            constants: written.constants.filter(|special| special != self.name),
             seed: Some(written.seed.unwrap_or(1)),
             topology,
             transport,
@@ -137,7 +159,7 @@ impl Context<'_> {
     /// The constants of a component under this scenario's profile; a control of another crate brings its own.
     fn constants(&self, component: &str) -> toml::Table {
         let own = control::named(component).map(|control| control.constants.clone());
-        own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.name, component))
+        own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.special, component))
     }
 }
 

@@ -12,6 +12,11 @@ use farspan_units::{Bytes, Duration, Rate};
 /// The keys that apply to every kind of topology.
 const COMMON: &[&str] = &["link_rate", "link_delay", "switch_delay", "jitter", "buffer"];
 
+/// Whether a key applies to a kind of topology.
+pub(crate) fn applies(kind: TopologyKind, key: &str) -> bool {
+    key == "kind" || COMMON.contains(&key) || own_keys(kind).contains(&key)
+}
+
 /// The keys that apply to a kind beside.
 const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
     match kind {

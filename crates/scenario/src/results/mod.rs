@@ -1,7 +1,7 @@
 //! A run of a world, and what it leaves: one document and four tables.
 
-mod clear;
 mod collectives;
+mod folder;
 mod trace;
 
 use crate::build::{World, ports::tier_name, select::probe};
@@ -18,7 +18,7 @@ use farspan_units::{Bytes, FlowId, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use clear::clear;
+pub use folder::{FolderError, ResultFolder};
 pub use trace::Traces;
 
 /// The results of a run.

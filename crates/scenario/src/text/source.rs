@@ -1,5 +1,9 @@
-//! Layers of a scenario: its text, and on top of it what the command's arguments change.
+//! Layers of a scenario: a text, on top of it the texts of which it is the base, and on top what arguments change.
 
+mod base;
+mod rivals;
+
+use crate::catalog::builtin::BuiltIn;
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::Scenario;
 use crate::table::{join, overlay};
@@ -8,28 +12,105 @@ use crate::text::schema::{Keys, unknown_key};
 use crate::text::typed;
 use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// A scenario's values as written, and where each was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    document: Document,
-    /// The values, arguments applied.
+    /// The file, or the name of a built-in scenario.
+    name: String,
+    /// The text at the bottom: its own, or that of its base.
+    bottom: Text,
+    /// The values, changes applied.
     table: Table,
-    /// The paths that arguments set, with the argument.
-    arguments: Vec<(String, String)>,
-    /// The folder of the file; built-in scenarios have none.
+    /// Values that were set over the bottom, in order.
+    changes: Vec<Change>,
+    /// Keys that gave way to a change, in words.
+    dropped: Vec<String>,
+}
+
+/// A text, and the folder that its files are relative to; built-in scenarios have none.
+#[derive(Clone, Debug)]
+struct Text {
+    document: Arc<Document>,
     folder: Option<PathBuf>,
+}
+
+/// A value that was set over others.
+#[derive(Clone, Debug)]
+struct Change {
+    path: String,
+    origin: Origin,
+}
+
+/// Who set a value.
+#[derive(Clone, Debug)]
+enum Origin {
+    /// An argument, as the user wrote it.
+    Argument(String),
+    /// A text with a base, under this key.
+    Text(Text, String),
+}
+
+impl Origin {
+    /// Where the value was written, or what is below it at `rest`.
+    fn place(&self, rest: &str) -> Place {
+        match self {
+            Self::Argument(argument) => Place::Argument(argument.clone()),
+            Self::Text(text, key) => text.document.nearest_place(&format!("{key}{rest}")),
+        }
+    }
+
+    /// Where the key of the value was written.
+    fn key_place(&self) -> Place {
+        match self {
+            Self::Argument(argument) => Place::Argument(argument.clone()),
+            Self::Text(text, key) => text.document.key_place(key).unwrap_or_else(|| self.place("")),
+        }
+    }
+
+    /// Whether both stand in the same text, or are arguments of the same command.
+    fn is_beside(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Argument(_), Self::Argument(_)) => true,
+            (Self::Text(a, _), Self::Text(b, _)) => Arc::ptr_eq(&a.document, &b.document),
+            _ => false,
+        }
+    }
+}
+
+/// The rest of `path` below `outer`, if it is at or below it.
+fn below<'a>(outer: &str, path: &'a str) -> Option<&'a str> {
+    path.strip_prefix(outer).filter(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 impl Source {
     /// Reads a text; its keys and types are right afterwards.
     pub fn new(name: &str, text: &str, folder: Option<PathBuf>) -> Result<Self, ScenarioError> {
-        let document = Document::parse(name, text)?;
-        document.check_keys(&Keys::new())?;
-        document.typed::<Scenario>()?;
-        let table = document.table.clone();
-        Ok(Self { document, table, arguments: Vec::new(), folder })
+        Self::read(name, text, folder, &mut Vec::new())
+    }
+
+    /// Reads a text and its base; `above` are the files whose bases lead here.
+    fn read(
+        name: &str,
+        text: &str,
+        folder: Option<PathBuf>,
+        above: &mut Vec<PathBuf>,
+    ) -> Result<Self, ScenarioError> {
+        let document = Arc::new(Document::parse(name, text)?);
+        let base = document.table.get("base").is_some();
+        // Of a base's parts, a table changes all.
+        if !(base && document.table.get("workload").is_some_and(Value::is_table)) {
+            document.check_keys(&Keys::new())?;
+            document.typed::<Scenario>()?;
+        }
+        let text = Text { document, folder };
+        if base {
+            return base::over(text, above);
+        }
+        let table = text.document.table.clone();
+        Ok(Self { name: name.to_owned(), bottom: text, table, changes: Vec::new(), dropped: Vec::new() })
     }
 
     /// The values over those of `base`, typed.
@@ -41,28 +122,44 @@ impl Source {
 
     /// The name of the file, without folder and extension.
     pub fn stem(&self) -> String {
-        let stem = Path::new(&self.document.name).file_stem();
-        stem.map_or_else(|| self.document.name.clone(), |stem| stem.to_string_lossy().into_owned())
+        let stem = Path::new(&self.name).file_stem();
+        stem.map_or_else(|| self.name.clone(), |stem| stem.to_string_lossy().into_owned())
+    }
+
+    /// Keys that gave way to changes, in words.
+    pub fn dropped(&self) -> &[String] {
+        &self.dropped
+    }
+
+    /// Whether the tables at these paths are those of a built-in scenario.
+    pub fn is_built_in_at(&self, paths: &[&str]) -> bool {
+        let touches = |change: &Change| {
+            paths
+                .iter()
+                .any(|path| below(path, &change.path).is_some() || below(&change.path, path).is_some())
+        };
+        BuiltIn::named(&self.bottom.document.name).is_some() && !self.changes.iter().any(touches)
+    }
+
+    /// The last change at `path`, or at what contains it, with the rest of the path.
+    fn change_of<'a>(&self, path: &'a str) -> Option<(&Change, &'a str)> {
+        self.changes.iter().rev().find_map(|change| Some((change, below(&change.path, path)?)))
     }
 
     /// Where the value of `path`, or what contains it, was written.
     pub fn place(&self, path: &str) -> Place {
-        let covers = |outer: &str| {
-            path.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
-        let argument = self.arguments.iter().rev().find(|(set, _)| covers(set));
-        if let Some((_, argument)) = argument {
-            return Place::Argument(argument.clone());
+        if let Some((change, rest)) = self.change_of(path) {
+            return change.origin.place(rest);
         }
         let mut outer = path;
         loop {
-            if let Some(place) = self.document.value_place(outer) {
+            if let Some(place) = self.bottom.document.value_place(outer) {
                 return place;
             }
-            // A table that only arguments have made.
-            let below = |set: &str| set.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']));
-            if let Some((_, argument)) = self.arguments.iter().rev().find(|(set, _)| below(set)) {
-                return Place::Argument(argument.clone());
+            // A table that only changes have made.
+            let inside = |change: &&Change| below(outer, &change.path).is_some_and(|rest| !rest.is_empty());
+            if let Some(change) = self.changes.iter().rev().find(inside) {
+                return change.origin.place("");
             }
             match outer.rfind(['.', '[']) {
                 Some(end) => outer = &outer[..end],
@@ -72,16 +169,17 @@ impl Source {
     }
 
     fn whole(&self) -> Place {
-        Place::Whole(self.document.name.clone())
+        Place::Whole(self.name.clone())
     }
 
-    /// A file named at `path`: relative to the scenario's folder, or to the working one if an argument names it.
+    /// A file named at `path`: relative to the folder of the text that names it, or to the working one if an argument does.
     pub fn file(&self, path: &str, file: &str) -> PathBuf {
-        let by_argument = matches!(self.place(path), Place::Argument(_));
-        match &self.folder {
-            Some(folder) if !by_argument => folder.join(file),
-            _ => Path::new(file).to_owned(),
-        }
+        let folder = match self.change_of(path).map(|(change, _)| &change.origin) {
+            Some(Origin::Argument(_)) => None,
+            Some(Origin::Text(text, _)) => text.folder.as_ref(),
+            None => self.bottom.folder.as_ref(),
+        };
+        folder.map_or_else(|| Path::new(file).to_owned(), |folder| folder.join(file))
     }
 
     /// The keys that were written in the table at `path`.
@@ -107,11 +205,17 @@ impl Source {
 
     /// Replaces the scheme: parts that the text overrides belong to its own scheme, so they go.
     pub fn set_scheme(&mut self, name: &str) -> Result<(), ScenarioError> {
-        let scheme = self.table.entry("scheme").or_insert_with(|| Value::Table(Table::new()));
-        if let Value::Table(scheme) = scheme {
+        self.drop_scheme(None);
+        self.set_value("scheme.name", &name.into(), &format!("--scheme {name}"))
+    }
+
+    /// Takes a scheme and its parts away, unless it is the one named.
+    fn drop_scheme(&mut self, name: Option<&Value>) {
+        if let Some(Value::Table(scheme)) = self.table.get_mut("scheme")
+            && (name.is_none() || scheme.get("name") != name)
+        {
             scheme.retain(|key, _| key == "profile");
         }
-        self.set_value("scheme.name", &name.into(), &format!("--scheme {name}"))
     }
 
     /// Applies `--set PATH=VALUE`.
@@ -130,20 +234,53 @@ impl Source {
 
     /// Puts a value at a path; `argument` is what the user wrote.
     pub fn set_value(&mut self, path: &str, value: &Value, argument: &str) -> Result<(), ScenarioError> {
-        let place = || Place::Argument(argument.to_owned());
-        let steps = steps(path).map_err(|error| error.at(place()))?;
-        check_path(path, &steps).map_err(|error| error.at(place()))?;
-        for target in self.targets(path, &steps).map_err(|error| error.at(place()))? {
-            put(&mut self.table, &target, value.clone()).map_err(|error| error.at(place()))?;
-            replace_rivals(&mut self.table, &target);
-            self.arguments.push((render(&target), argument.to_owned()));
+        self.change(path, value, &Origin::Argument(argument.to_owned()))
+    }
+
+    fn change(&mut self, path: &str, value: &Value, origin: &Origin) -> Result<(), ScenarioError> {
+        let at_key = |error: ValueError| error.at(origin.key_place());
+        let steps = steps(path).map_err(at_key)?;
+        check_path(path, &steps).map_err(at_key)?;
+        for target in self.targets(path, &steps, value).map_err(at_key)? {
+            put(&mut self.table, &target, value.clone()).map_err(at_key)?;
+            self.make_way(&target, origin);
+            self.changes.push(Change { path: render(&target), origin: origin.clone() });
         }
-        Keys::new().check(&self.table).map_err(|error| error.at(place()))?;
-        Scenario::deserialize_from(path, self.table.clone()).map(|_| ()).map_err(|error| error.at(place()))
+        Keys::new().check(&self.table).map_err(at_key)?;
+        Scenario::deserialize_from(path, self.table.clone())
+            .map(|_| ())
+            .map_err(|error| error.at(origin.place("")))
+    }
+
+    /// Of keys that exclude each other, one that was just set takes the place of what it was set over, but not of what was
+    /// set beside it: who gives both is told so.
+    fn make_way(&mut self, target: &[Step], origin: &Origin) {
+        let rivals = rivals::of(&self.table, target);
+        let beside =
+            |rival: &String| self.change_of(rival).is_some_and(|(change, _)| change.origin.is_beside(origin));
+        let rivals: Vec<_> = rivals.into_iter().filter(|rival| !beside(rival)).collect();
+        rivals.iter().for_each(|rival| rivals::remove(&mut self.table, rival));
+        let told: Vec<_> = rivals.into_iter().filter(|rival| rival.starts_with("topology.")).collect();
+        if !told.is_empty() {
+            let by = match origin {
+                Origin::Argument(argument) => argument.clone(),
+                Origin::Text(..) => render(target),
+            };
+            self.dropped.push(format!("{by} takes the place of {}", told.join(", ")));
+        }
     }
 
     /// The places that a path means: `workload.X` is every part that has such a knob.
-    fn targets(&self, path: &str, steps: &[Step]) -> Result<Vec<Vec<Step>>, ValueError> {
+    fn targets(&self, path: &str, steps: &[Step], value: &Value) -> Result<Vec<Vec<Step>>, ValueError> {
+        if path == "base" {
+            let cure = "write it at the head of a file, or give the scenario itself";
+            return Err(ValueError::rule(path, "a scenario's base cannot be changed", cure));
+        }
+        if let [Step { key, .. }, knob] = steps
+            && (key.as_str(), knob.key.as_str()) == ("workload", "kind")
+        {
+            return Err(other_kind(path, value));
+        }
         let [Step { key, index: None }, knob, ..] = steps else { return Ok(vec![steps.to_vec()]) };
         if key != "workload" {
             return Ok(vec![steps.to_vec()]);
@@ -309,33 +446,18 @@ fn put(table: &mut Table, steps: &[Step], value: Value) -> Result<(), ValueError
     }
 }
 
-/// Of keys that exclude each other, the one that was set last stays.
-fn replace_rivals(table: &mut Table, steps: &[Step]) {
-    if let [Step { key, index: None }, knob] = steps
-        && key == "topology"
-        && let Some(topology) = table.get_mut(key).and_then(Value::as_table_mut)
-    {
-        // Only a leaf-spine has both, and each follows from the other.
-        match knob.key.as_str() {
-            "oversubscription" => topology.remove("spines"),
-            "spines" => topology.remove("oversubscription"),
-            _ => None,
-        };
-    }
-    let [Step { key, index: Some(index) }, knob] = steps else { return };
-    let part = table.get_mut(key).and_then(|parts| parts.get_mut(*index)).and_then(Value::as_table_mut);
-    let Some(part) = part else { return };
-    let named_mix = matches!(part.get("mix").and_then(Value::as_str), Some("paper" | "artifact"));
-    let rival = match knob.key.as_str() {
-        "flows" => "duration",
-        "duration" => "flows",
-        "ranks" => "groups",
-        "groups" => "ranks",
-        "mix" if named_mix => "sizes",
-        "sizes" if named_mix => "mix",
-        _ => return,
+/// The error for a part of the workload that is to become another.
+fn other_kind(path: &str, value: &Value) -> ValueError {
+    let kind = value.as_str().unwrap_or("flows");
+    let example = if kind == "flows" {
+        "kind = \"flows\" and file = \"flows.csv\"".to_owned()
+    } else {
+        format!("kind = {kind:?}")
     };
-    part.remove(rival);
+    let cure = format!(
+        "each kind has keys of its own: write a file that begins with base = \"NAME\", and in it a [[workload]] with {example}"
+    );
+    ValueError::rule(path, "the kind of a part of the workload cannot be changed", cure)
 }
 
 #[cfg(test)]

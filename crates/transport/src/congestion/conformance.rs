@@ -355,6 +355,32 @@ mod tests {
         assert_eq!(CongestionConfig::by_name("no such"), None);
     }
 
+    /// The windows of a flow that sends what it may and gets an ACK a microsecond, a round trip after each packet.
+    fn windows(config: &CongestionConfig, marked: bool) -> Vec<Bytes> {
+        let path = path();
+        let mut sender = TrialSender::new(config, &Trial { path, initial_cwnd: path.bdp });
+        let mut step = |event| sender.step(event).unwrap();
+        let mut windows = Vec::new();
+        for _ in 0..2000 {
+            step(FlowEvent::Send(50));
+            step(FlowEvent::Wait(1_000_000));
+            windows.extend(step(FlowEvent::Ack { nth: 0, marked }).map(|decision| decision.cwnd));
+        }
+        windows
+    }
+
+    #[test]
+    fn a_control_that_needs_marks_obeys_them_and_others_do_not_look_at_them() {
+        for config in configs() {
+            let [marked, plain] = [true, false].map(|marked| windows(&config, marked));
+            assert!(!plain.is_empty(), "{}", config.name());
+            match config.ecn() {
+                Ecn::Ignored => assert_eq!(marked, plain, "{}", config.name()),
+                Ecn::Required => assert!(marked.last() < plain.last(), "{}", config.name()),
+            }
+        }
+    }
+
     #[test]
     fn every_control_keeps_the_contract() {
         for config in configs() {

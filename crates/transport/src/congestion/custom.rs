@@ -1,6 +1,6 @@
 //! Controls from outside this crate.
 
-use super::{Congestion, Start};
+use super::{Congestion, Ecn, Start};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -9,6 +9,11 @@ use core::fmt;
 pub trait Factory: Send + Sync {
     /// The control's name in results.
     fn name(&self) -> &'static str;
+
+    /// Whether the control needs marks. A user is warned of one that does where no port sets any.
+    fn ecn(&self) -> Ecn {
+        Ecn::Ignored
+    }
 
     /// The control of one flow. The same start must give a control that decides the same.
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send>;
@@ -28,6 +33,12 @@ impl Custom {
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.0.name()
+    }
+
+    /// Whether the control needs marks.
+    #[must_use]
+    pub fn ecn(&self) -> Ecn {
+        self.0.ecn()
     }
 
     /// The control of one flow.

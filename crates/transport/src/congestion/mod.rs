@@ -239,6 +239,15 @@ pub trait Congestion {
     }
 }
 
+/// Whether a control needs marks: where no port sets any, one that does learns of a queue when it overflows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ecn {
+    /// They say when to send less.
+    Required,
+    /// It does not look at them.
+    Ignored,
+}
+
 /// The inputs from which a control is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Start<'a> {
@@ -254,12 +263,22 @@ pub struct Start<'a> {
 
 /// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
 macro_rules! controls {
-    ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal;)*) => {
+    ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal,
+       $ecn:ident;)*) => {
         crate::registry::config_registry! {
             CongestionConfig, "congestion control" or Custom; $($variant, $module::$config, $name, $summary, $source;)*
         }
 
         impl CongestionConfig {
+            /// Whether the control needs marks.
+            #[must_use]
+            pub fn ecn(&self) -> Ecn {
+                match self {
+                    $(Self::$variant(_) => Ecn::$ecn,)*
+                    Self::Custom(custom) => custom.ecn(),
+                }
+            }
+
             /// Computes the parameters that the flows of `path` share.
             #[must_use]
             pub fn params(&self, path: &Path) -> CongestionParams {
@@ -411,19 +430,19 @@ macro_rules! controls {
     };
 }
 
-// The registry: variant, configuration and parameters, name, summary, source.
+// The registry: variant, configuration and parameters, name, summary, source, whether it needs marks.
 controls! {
     FixedWindow, fixed_window::{FixedWindowConfig, FixedWindowParams}, "fixed_window",
-        "A window that never moves", "the null control";
+        "A window that never moves", "the null control", Ignored;
     Unocc, unocc::{UnoccConfig, UnoccParams}, "unocc",
-        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1";
+        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1", Required;
     Gemini, gemini::{GeminiConfig, GeminiParams}, "gemini",
-        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
+        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III", Required;
     Dctcp, dctcp::{DctcpConfig, DctcpParams}, "dctcp",
-        "Cuts in proportion to the share of marked bytes", "RFC 8257";
+        "Cuts in proportion to the share of marked bytes", "RFC 8257", Required;
     Mprdma, mprdma::{MprdmaConfig, MprdmaParams}, "mprdma",
-        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1";
+        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1", Required;
     Bbr, bbr::{BbrConfig, BbrParams}, "bbr",
         "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
-        "draft-cardwell-iccrg-bbr-congestion-control-00";
+        "draft-cardwell-iccrg-bbr-congestion-control-00", Ignored;
 }

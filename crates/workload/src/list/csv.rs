@@ -8,6 +8,11 @@ use crate::text;
 pub(super) fn rows(text: &str, file: &str) -> Result<Vec<Placed>, ListError> {
     let mut lines = text::rows(text);
     let (line, header) = lines.next().ok_or_else(|| ListError::Empty { file: file.to_owned() })?;
+    if let [only] = header[..]
+        && let Some(found) = only.chars().find(|c| [';', '\t', '|'].contains(c))
+    {
+        return Err(ListError::Separator { place: Place::Line(line).of(file), found });
+    }
     let positions = locate(header.iter().copied(), &Place::Line(line).of(file))?;
     lines.map(|(line, fields)| row(file, line, &fields, header.len(), &positions)).collect()
 }
@@ -54,6 +59,16 @@ mod tests {
     use crate::{Sites, list::read};
     use farspan_units::Time;
     use std::path::Path;
+
+    #[test]
+    fn another_separator_is_named() {
+        for (header, separator) in
+            [("src;dst;size_bytes;start_ns", "';'"), ("src\tdst\tsize_bytes\tstart_ns", "'\\t'")]
+        {
+            let error = parse_csv("f.csv", &format!("{header}\n"), &sites(), 0, "").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("f.csv:1: {separator} separates the columns")), "{error}");
+        }
+    }
 
     fn sites() -> Sites {
         Sites::new(vec![0..8, 8..16]).unwrap()

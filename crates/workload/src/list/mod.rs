@@ -60,6 +60,17 @@ pub enum ListError {
         /// Path of the file.
         file: String,
     },
+    /// Columns that something else than commas separates.
+    #[error(
+        "{place}: {found:?} separates the columns; a flow list has commas: write src,dst,size_bytes,start_ns, and save it \
+         as comma-separated"
+    )]
+    Separator {
+        /// File and line.
+        place: String,
+        /// The separator found.
+        found: char,
+    },
     /// A column that a list does not have.
     #[error("{place}: column {name:?} is not known{}; a flow list has src,dst,size_bytes,start_ns and optionally \
         tag,after,after_delivered,barrier,queue", text::hint(*near))]

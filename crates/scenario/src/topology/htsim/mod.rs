@@ -13,6 +13,7 @@ mod tests;
 mod wire;
 
 use super::TopologyFile;
+use farspan_units::Duration;
 use std::fmt;
 use std::path::Path;
 
@@ -71,11 +72,23 @@ impl fmt::Display for TopoError {
     }
 }
 
-/// Reads a `.topo` file.
+/// The links between two sites. A `.topo` file has one site; htsim's programs for two datacenters build it twice, and take the
+/// rest as arguments: a border switch for each, links from every switch of the highest tier to it, links between the two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TwoSites {
+    /// Propagation between the borders, one way.
+    pub delay: Duration,
+    /// Parallel links between the borders.
+    pub links: u32,
+    /// Parallel links from each switch of the highest tier to its border.
+    pub core_border_links: u32,
+}
+
+/// Reads a `.topo` file, as one site, or as each of the two that a `wan` links.
 ///
 /// # Errors
 /// If the file cannot be read, or is not one: the error names the line, what is wrong, and the cure.
-pub fn read(path: &Path) -> Result<Imported, TopoError> {
+pub fn read(path: &Path, wan: Option<&TwoSites>) -> Result<Imported, TopoError> {
     let file = path.display().to_string();
     let fail = |problem: String, line| TopoError {
         file: file.clone(),
@@ -88,24 +101,25 @@ pub fn read(path: &Path) -> Result<Imported, TopoError> {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         fail("not UTF-8".to_owned(), Some(1 + valid.iter().filter(|byte| **byte == b'\n').count()))
     })?;
-    parse(&file, &text)
+    parse(&file, &text, wan)
 }
 
 /// Reads a `.topo` file from its text; `file` names it in messages.
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(file: &str, text: &str) -> Result<Imported, TopoError> {
+pub fn parse(file: &str, text: &str, wan: Option<&TwoSites>) -> Result<Imported, TopoError> {
     let place = |(line, problem, cure): parse::Flaw| TopoError { file: file.to_owned(), line, problem, cure };
     let (tree, mut warnings) = parse::parse(text).map_err(place)?;
     let shape = shape::Shape::of(&tree).map_err(place)?;
     warnings.extend(shape.odd(&tree));
     let warnings = warnings.into_iter().map(|(line, text)| format!("{file}:{line}: {text}")).collect();
+    let (sites, borders) = if wan.is_some() { (2, 2) } else { (1, 0) };
     Ok(Imported {
-        file: wire::file(&tree, &shape),
-        hosts: tree.nodes,
-        switches: shape.switches(),
-        generator: wire::generator(&tree, &shape),
+        file: wire::file(&tree, &shape, wan),
+        hosts: tree.nodes * sites,
+        switches: shape.switches() * sites + borders,
+        generator: wire::generator(&tree, &shape).filter(|_| wan.is_none()),
         warnings,
     })
 }

@@ -3,7 +3,7 @@
 use super::*;
 use crate::topology::{Base, TopologyDocument};
 use farspan_fabric::Network;
-use farspan_fabric::topology::{FatTree, LeafSpine};
+use farspan_fabric::topology::{DualFatTree, FatTree, LeafSpine};
 use farspan_units::{Duration, Rate};
 
 /// As `fat_tree_128_8os` has it: 8 pods of 16 hosts, 4:1 at the ToRs, 2:1 at the aggregation switches.
@@ -38,7 +38,7 @@ fn links(network: &Network) -> Vec<(String, Rate, Duration)> {
 
 #[test]
 fn a_published_tree_is_what_the_generator_makes() {
-    let imported = parse("t.topo", TREE).unwrap();
+    let imported = parse("t.topo", TREE, None).unwrap();
     assert_eq!((imported.hosts, imported.switches, &imported.warnings[..]), (128, 32 + 8 + 2, &[][..]));
     let made = FatTree {
         k: 8,
@@ -53,8 +53,39 @@ fn a_published_tree_is_what_the_generator_makes() {
 }
 
 #[test]
+fn two_sites_are_what_the_generator_of_two_makes() {
+    let wan = TwoSites { delay: Duration::from_ns(886_500), links: 8, core_border_links: 4 };
+    let imported = parse("t.topo", TREE, Some(&wan)).unwrap();
+    assert_eq!((imported.hosts, imported.switches), (256, 2 * (32 + 8 + 2) + 2));
+    assert_eq!(imported.generator, None);
+    let made = DualFatTree {
+        site: FatTree {
+            k: 8,
+            link_rate: Rate::from_gbps(100),
+            link_delay: Duration::from_us(1),
+            switch_delay: Duration::ZERO,
+            oversubscription: [4, 2],
+        },
+        core_border_links: 4,
+        wan_links: 8,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay: Duration::from_ns(886_500),
+    };
+    let sorted = |network: &Network| {
+        let mut links = links(network);
+        links.sort();
+        links
+    };
+    let network = network(&imported);
+    assert_eq!(sorted(&network), sorted(&made.build().unwrap()));
+    let site = |host| network.site(farspan_units::HostId(host));
+    assert_eq!([0, 127, 128, 255].map(site), [site(0), site(0), site(255), site(255)]);
+    assert_ne!(site(0), site(255));
+}
+
+#[test]
 fn two_tiers_are_a_leaf_spine() {
-    let imported = parse("t.topo", LEAVES).unwrap();
+    let imported = parse("t.topo", LEAVES, None).unwrap();
     let made = LeafSpine {
         leaves: 4,
         spines: 4,
@@ -87,7 +118,7 @@ fn bundles_queues_and_delays_of_a_tier_are_kept_where_no_generator_has_them() {
         "downlink_latency_ns 500\nswitch_latency_ns 300\ntier 1",
         "downlink_latency_ns 700\nqueue_down 3000\ntier 1",
     );
-    let imported = parse("t.topo", &text).unwrap();
+    let imported = parse("t.topo", &text, None).unwrap();
     assert_eq!((imported.switches, imported.generator.as_deref()), (4 + 2, None));
     let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
     assert!(
@@ -110,7 +141,7 @@ fn a_radix_that_is_not_what_is_wired_is_said_so() {
     // With faster uplinks htsim's formulas need a radix that no switch has.
     let text =
         LEAVES.replace("downlink_speed_gbps 100\nradix_down 4", "downlink_speed_gbps 400\nradix_down 1");
-    let imported = parse("t.topo", &text).unwrap();
+    let imported = parse("t.topo", &text, None).unwrap();
     assert_eq!(imported.switches, 8);
     let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
     assert!(warning.starts_with("t.topo:13: Radix_Down 1 of tier 1, but 4 links"), "{warning}");
@@ -201,8 +232,8 @@ fn wrong_topologies_name_the_line_and_the_cure() {
         (LEAVES.replace("podsize 64", "podsize 32"), "t.topo:3: Podsize 32 with two tiers", "Podsize 64"),
     ];
     for (text, problem, cure) in cases {
-        let error =
-            parse("t.topo", text).map_or_else(|error| error.to_string(), |_| panic!("accepted:\n{text}"));
+        let error = parse("t.topo", text, None)
+            .map_or_else(|error| error.to_string(), |_| panic!("accepted:\n{text}"));
         assert!(error.starts_with(problem), "{error}\n  expected {problem}");
         assert!(error.contains(cure), "{error}\n  has no {cure}");
     }
@@ -210,7 +241,7 @@ fn wrong_topologies_name_the_line_and_the_cure() {
 
 #[test]
 fn unknown_headers_are_left_out_with_a_warning() {
-    let imported = parse("t.topo", &TREE.replace("Podsize 16", "Podsize 16\nPodsizes 3")).unwrap();
+    let imported = parse("t.topo", &TREE.replace("Podsize 16", "Podsize 16\nPodsizes 3"), None).unwrap();
     let [warning] = &imported.warnings[..] else { panic!("{:?}", imported.warnings) };
     assert!(
         warning.starts_with("t.topo:5: \"Podsizes\" is no keyword") && warning.contains("Podsize"),
@@ -220,9 +251,9 @@ fn unknown_headers_are_left_out_with_a_warning() {
 
 #[test]
 fn windows_line_ends_comments_and_case_do_not_matter() {
-    let plain = parse("t.topo", TREE).unwrap();
+    let plain = parse("t.topo", TREE, None).unwrap();
     let other = TREE.to_uppercase().replace('\n', "\r\n").replace("TIERS 3", "  TIERS 3   # three");
-    assert_eq!(parse("t.topo", &other).unwrap(), plain);
+    assert_eq!(parse("t.topo", &other, None).unwrap(), plain);
 }
 
 proptest::proptest! {
@@ -230,7 +261,7 @@ proptest::proptest! {
     fn no_text_panics(start in 0..TREE.len(), length in 0..40_usize, junk in "[-a-zA-Z0-9_. \n]{0,20}") {
         let (from, to) = (start, (start + length).min(TREE.len()));
         let text = [&TREE[..from], &junk, &TREE[to..]].concat();
-        match parse("t.topo", &text) {
+        match parse("t.topo", &text, None) {
             Ok(imported) if imported.hosts <= 4096 => drop(network(&imported)),
             Ok(_) => {}
             Err(error) => proptest::prop_assert!(error.to_string().starts_with("t.topo:"), "{}", error),

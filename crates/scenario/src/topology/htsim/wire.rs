@@ -1,8 +1,9 @@
 //! The wiring: links and nodes as htsim lays them.
 
+use super::TwoSites;
 use super::parse::Tree;
 use super::shape::Shape;
-use crate::topology::{Defaults, Link, Node, TopologyFile};
+use crate::topology::{Defaults, Link, Node, Site, TopologyFile};
 use crate::value::{Buffers, Names, NodeType, Wiring};
 use farspan_units::{Bytes, Duration, Rate};
 
@@ -21,26 +22,112 @@ fn delay(ns: u64) -> Duration {
     Duration::from_ns(ns)
 }
 
-/// The topology file with the nodes and links of the tree.
-pub(super) fn file(tree: &Tree, shape: &Shape) -> TopologyFile {
+/// Names of the nodes of one site: those of the sites before it come first.
+struct Numbers<'a> {
+    shape: &'a Shape,
+    hosts: u64,
+    /// Of the second tier.
+    middle: &'static str,
+    site: u64,
+}
+
+impl Numbers<'_> {
+    fn hosts(&self) -> Names {
+        range("host", self.site * self.hosts, self.hosts, 1)
+    }
+
+    fn tors(&self, first: u64, count: u64) -> Names {
+        range("tor", self.site * self.shape.pods * self.shape.tors_per_pod + first, count, 1)
+    }
+
+    /// Aggregation switches, or spines.
+    fn middle(&self, first: u64, count: u64, step: u64) -> Names {
+        let before = self.site * self.shape.pods * self.shape.aggs_per_pod;
+        range(self.middle, before + first, count, step)
+    }
+
+    fn cores(&self, first: u64, count: u64, step: u64) -> Names {
+        range("core", self.site * self.shape.cores + first, count, step)
+    }
+
+    fn border(&self) -> Names {
+        range("border", self.site, 1, 1)
+    }
+}
+
+/// The topology file with the nodes and links of the tree, once, or once for each side of a `wan`.
+pub(super) fn file(tree: &Tree, shape: &Shape, wan: Option<&TwoSites>) -> TopologyFile {
     let (rate, latency) = (link_rate(tree, 0), link_delay(tree, 0));
+    let mut file = TopologyFile {
+        defaults: Defaults { rate: Some(rate), delay: Some(latency), ..Defaults::default() },
+        ..TopologyFile::default()
+    };
     let middle = if tree.tiers.len() == 2 { "spine" } else { "agg" };
-    let (tors, aggs) = (shape.pods * shape.tors_per_pod, shape.pods * shape.aggs_per_pod);
-    let node = |(word, count, tier): (&str, u64, Option<usize>)| {
+    for site in 0..if wan.is_some() { 2 } else { 1 } {
+        let numbers = Numbers { shape, hosts: tree.nodes, middle, site };
+        let name = wan.map(|_| format!("dc{site}"));
+        file.site.extend(name.iter().map(|name| Site { name: Some(name.clone()) }));
+        let mut nodes = nodes(tree, &numbers);
+        let mut links = links(tree, &numbers);
+        if let Some(wan) = wan {
+            nodes.push(Node {
+                name: Some(numbers.border()),
+                kind: Some(NodeType::Switch),
+                ..Node::default()
+            });
+            links.push(Link {
+                a: Some(top(&numbers)),
+                b: Some(numbers.border()),
+                count: Some(wan.core_border_links),
+                ..Link::default()
+            });
+        }
+        file.node.extend(nodes.into_iter().map(|node| Node { site: name.clone(), ..node }));
+        file.link.extend(links);
+    }
+    file.link.extend(wan.map(|wan| Link {
+        a: Some(range("border", 0, 1, 1)),
+        b: Some(range("border", 1, 1, 1)),
+        count: Some(wan.links),
+        delay: Some(wan.delay),
+        ..Link::default()
+    }));
+    file
+}
+
+/// The switches of the highest tier.
+fn top(numbers: &Numbers<'_>) -> Names {
+    match numbers.shape.cores {
+        0 => numbers.middle(0, numbers.shape.aggs_per_pod, 1),
+        cores => numbers.cores(0, cores, 1),
+    }
+}
+
+fn nodes(tree: &Tree, numbers: &Numbers<'_>) -> Vec<Node> {
+    let shape = numbers.shape;
+    let node = |name: Names, tier: Option<usize>| {
         let processing = tier.map_or(0, |tier| tree.tiers[tier].get("switch_latency_ns", 0));
         Node {
-            name: Some(range(word, 0, count, 1)),
+            name: Some(name),
             kind: Some(if tier.is_some() { NodeType::Switch } else { NodeType::Host }),
             site: None,
             switch_delay: (processing > 0).then(|| delay(processing)),
         }
     };
-    let nodes = [
-        ("host", tree.nodes, None),
-        ("tor", tors, Some(0)),
-        (middle, aggs, Some(1)),
-        ("core", shape.cores, Some(2)),
+    let mut nodes = vec![
+        node(numbers.hosts(), None),
+        node(numbers.tors(0, shape.pods * shape.tors_per_pod), Some(0)),
+        node(numbers.middle(0, shape.pods * shape.aggs_per_pod, 1), Some(1)),
     ];
+    if shape.cores > 0 {
+        nodes.push(node(numbers.cores(0, shape.cores, 1), Some(2)));
+    }
+    nodes
+}
+
+fn links(tree: &Tree, numbers: &Numbers<'_>) -> Vec<Link> {
+    let shape = numbers.shape;
+    let (rate, latency) = (link_rate(tree, 0), link_delay(tree, 0));
     let link = |a: Names, b: Names, tier: usize| Link {
         a: Some(a),
         b: Some(b),
@@ -50,24 +137,19 @@ pub(super) fn file(tree: &Tree, shape: &Shape) -> TopologyFile {
         delay: Some(link_delay(tree, tier)).filter(|own| *own != latency),
         buffer: buffers(tree, tier),
     };
-    let mut links = vec![link(range("host", 0, tree.nodes, 1), range("tor", 0, tors, 1), 0)];
-    for pod in 0..shape.pods {
-        let tors = range("tor", pod * shape.tors_per_pod, shape.tors_per_pod, 1);
-        links.push(link(tors, range(middle, pod * shape.aggs_per_pod, shape.aggs_per_pod, 1), 1));
-    }
+    let mut links = vec![link(numbers.hosts(), numbers.tors(0, shape.pods * shape.tors_per_pod), 0)];
     let step = shape.aggs_per_pod;
+    for pod in 0..shape.pods {
+        let tors = numbers.tors(pod * shape.tors_per_pod, shape.tors_per_pod);
+        links.push(link(tors, numbers.middle(pod * step, step, 1), 1));
+    }
     if shape.cores > 0 {
         for position in 0..step {
-            let aggs = range(middle, position, shape.pods, step);
-            links.push(link(aggs, range("core", position, shape.cores / step, step), 2));
+            let aggs = numbers.middle(position, shape.pods, step);
+            links.push(link(aggs, numbers.cores(position, shape.cores / step, step), 2));
         }
     }
-    TopologyFile {
-        defaults: Defaults { rate: Some(rate), delay: Some(latency), ..Defaults::default() },
-        node: nodes.into_iter().filter(|(_, count, _)| *count > 0).map(node).collect(),
-        link: links,
-        ..TopologyFile::default()
-    }
+    links
 }
 
 fn link_rate(tree: &Tree, tier: usize) -> Rate {

@@ -101,7 +101,7 @@ pub enum Problem {
         found: u64,
     },
     /// A host that does not exist.
-    #[error("host {host} does not exist: Nodes is {nodes}, so hosts are 0 to {}; correct one of them", nodes - 1)]
+    #[error("host {host} does not exist: Nodes is {nodes}, so hosts are 0 to {}; correct one of them, or give --nodes {} or more", nodes - 1, u64::from(*host) + 1)]
     NoSuchHost {
         /// The host.
         host: u32,

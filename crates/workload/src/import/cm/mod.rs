@@ -44,14 +44,14 @@ pub struct Matrix {
     pub warnings: Vec<String>,
 }
 
-/// Reads a connection matrix.
+/// Reads a connection matrix. `nodes` takes the place of a wrong `Nodes`.
 ///
 /// # Errors
 /// If the file cannot be read, or is not one: the error names the line, the token, what was expected, and the cure.
-pub fn read(path: &Path, unit: TimeUnit) -> Result<Matrix, CmError> {
+pub fn read(path: &Path, unit: TimeUnit, nodes: Option<u32>) -> Result<Matrix, CmError> {
     let file = path.display().to_string();
     match text::read(path) {
-        Ok(text) => parse(&file, &text, unit),
+        Ok(text) => parse(&file, &text, unit, nodes),
         Err(TextProblem::Unreadable(reason)) => Err(Problem::Unreadable(reason).at(&file, None)),
         Err(TextProblem::NotUtf8(line)) => Err(Problem::NotUtf8.at(&file, Some(line))),
     }
@@ -61,8 +61,8 @@ pub fn read(path: &Path, unit: TimeUnit) -> Result<Matrix, CmError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn parse(file: &str, text: &str, unit: TimeUnit) -> Result<Matrix, CmError> {
-    let parsed = parse::parse(file, text, unit)?;
+pub fn parse(file: &str, text: &str, unit: TimeUnit, nodes: Option<u32>) -> Result<Matrix, CmError> {
+    let parsed = parse::parse(file, text, unit, nodes)?;
     let triggers = wait::triggers(file, &parsed)?;
     let row = |c: &parse::Connection| Row {
         src: c.src.into(),

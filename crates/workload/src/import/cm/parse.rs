@@ -54,6 +54,8 @@ pub(super) enum Kind {
 #[derive(Default, Debug)]
 pub(super) struct Parsed {
     pub(super) nodes: Option<u32>,
+    /// Whether `nodes` comes from elsewhere.
+    overridden: bool,
     pub(super) connections: Vec<Connection>,
     /// By id, with the line.
     pub(super) triggers: BTreeMap<u64, (u64, Kind)>,
@@ -68,8 +70,9 @@ pub(super) struct Parsed {
     in_body: bool,
 }
 
-pub(super) fn parse(file: &str, text: &str, unit: TimeUnit) -> Result<Parsed, CmError> {
-    let mut parsed = Parsed::default();
+/// `nodes` holds whatever the header says.
+pub(super) fn parse(file: &str, text: &str, unit: TimeUnit, nodes: Option<u32>) -> Result<Parsed, CmError> {
+    let mut parsed = Parsed { nodes, overridden: nodes.is_some(), ..Parsed::default() };
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if !line.is_empty() {
@@ -154,7 +157,11 @@ impl Parsed {
         }
         self.said[keyword] = Some((number, said));
         if keyword == 0 {
-            self.nodes = Some(said);
+            let holds = self.nodes.filter(|_| self.overridden);
+            if let Some(nodes) = holds.filter(|nodes| *nodes != said) {
+                self.odd.push((number, format!("Nodes says {said}, --nodes {nodes}: the latter holds")));
+            }
+            self.nodes = Some(holds.unwrap_or(said));
         }
         Ok(())
     }

@@ -13,7 +13,7 @@ const EXAMPLE: &str = "Nodes 16\nConnections 3\nTriggers 1\n\
     trigger id 1 barrier count 2\n";
 
 fn read_us(text: &str) -> Matrix {
-    parse("f.cm", text, TimeUnit::Us).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    parse("f.cm", text, TimeUnit::Us, None).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// A file of these connections and triggers.
@@ -100,7 +100,7 @@ fn units_are_told_apart_and_suspicious_starts_named() {
     assert_eq!(us.warnings.len(), 1);
     assert!(us.warnings[0].starts_with("f.cm:5: the largest start is 2.0005 s; "), "{:?}", us.warnings);
     assert!(us.warnings[0].ends_with("give --time-unit ps"), "{:?}", us.warnings);
-    let ps = parse("f.cm", &text, TimeUnit::Ps).unwrap();
+    let ps = parse("f.cm", &text, TimeUnit::Ps, None).unwrap();
     assert_eq!((ps.rows[1].start_ns, ps.warnings.len()), (2001, 1));
     assert!(ps.warnings[0].contains("f.cm:5: the start is not a whole number of ns"), "{:?}", ps.warnings);
     let cut =
@@ -245,7 +245,7 @@ const REFUSED: &[(&[&str], &[&str], &str)] = &[
 fn wrong_bodies_are_refused_with_line_token_and_cure() {
     for (connections, triggers, message) in REFUSED {
         let text = with(connections, triggers);
-        let error = parse("f.cm", &text, TimeUnit::Us).expect_err(&text).to_string();
+        let error = parse("f.cm", &text, TimeUnit::Us, None).expect_err(&text).to_string();
         assert!(error.starts_with(message), "{text}\n  gave {error}\n  expected {message}");
         assert!(error.contains("; "), "no cure: {error}");
     }
@@ -280,10 +280,10 @@ fn wrong_headers_are_refused() {
             "f.cm:2: \"0\": expected <src>-><dst>; write no spaces",
         ),
     ] {
-        let error = parse("f.cm", &text, TimeUnit::Us).expect_err(&text).to_string();
+        let error = parse("f.cm", &text, TimeUnit::Us, None).expect_err(&text).to_string();
         assert!(error.starts_with(message), "{text}\n  gave {error}\n  expected {message}");
     }
-    let error = read(Path::new("/no/such.cm"), TimeUnit::Us).unwrap_err().to_string();
+    let error = read(Path::new("/no/such.cm"), TimeUnit::Us, None).unwrap_err().to_string();
     assert!(error.starts_with("/no/such.cm: cannot be read"), "{error}");
 }
 
@@ -355,7 +355,7 @@ proptest! {
     fn no_text_panics(text in any::<String>(), lines in prop::collection::vec(line(), 0..8)) {
         let sites = Sites::new(vec![0..8, 8..16]).unwrap();
         for text in [text, lines.join("\n")] {
-            match parse("f.cm", &text, TimeUnit::Us) {
+            match parse("f.cm", &text, TimeUnit::Us, None) {
                 Err(error) => prop_assert!(error.to_string().starts_with("f.cm:"), "{}", error),
                 Ok(matrix) => {
                     let list = parse_csv("f.csv", &to_csv(&matrix.rows), &sites, 0, "t");
@@ -369,11 +369,30 @@ proptest! {
     #[test]
     fn what_is_imported_is_a_list_that_waits_for_the_same(text in dependent()) {
         let sites = Sites::new(vec![0..8, 8..16]).unwrap();
-        if let Ok(matrix) = parse("f.cm", &text, TimeUnit::Ps) {
+        if let Ok(matrix) = parse("f.cm", &text, TimeUnit::Ps, None) {
             let part = parse_csv("f.csv", &to_csv(&matrix.rows), &sites, 0, "t");
             let part = part.map_err(|error| TestCaseError::fail(format!("{error}\n{text}")))?;
             let started: usize = part.triggers.iter().map(|trigger| trigger.targets.len()).sum();
             prop_assert_eq!(started, text.matches(" trigger ").count());
         }
     }
+}
+
+#[test]
+fn a_wrong_number_of_hosts_can_be_overridden() {
+    let text = "Nodes 32\nConnections 1\n0->240 start 0 size 1\n";
+    let error = parse("f.cm", text, TimeUnit::Us, None).unwrap_err().to_string();
+    assert!(
+        error.contains("Nodes is 32, so hosts are 0 to 31; correct one of them, or give --nodes 241 or more"),
+        "{error}"
+    );
+    let matrix = parse("f.cm", text, TimeUnit::Us, Some(256)).unwrap();
+    assert_eq!(matrix.hosts, Some(256));
+    assert_eq!(matrix.warnings, ["f.cm:1: Nodes says 32, --nodes 256: the latter holds"]);
+    assert_eq!(
+        parse("f.cm", &text.replace("Nodes 32\n", ""), TimeUnit::Us, Some(256)).unwrap().hosts,
+        Some(256)
+    );
+    let error = parse("f.cm", text, TimeUnit::Us, Some(240)).unwrap_err().to_string();
+    assert!(error.contains("f.cm:3: host 240 does not exist"), "{error}");
 }

@@ -1,0 +1,147 @@
+//! What about a world its user should know before it runs. What a built-in scenario does as it was published is no news: its
+//! page says so.
+
+use super::{World, given, initial_window, shortest_link};
+use crate::resolve::Resolved;
+use farspan_fabric::{Routes, Tier};
+use farspan_sim::{Flow, InitialWindow};
+use farspan_transport::Class;
+use farspan_transport::congestion::Ecn;
+use farspan_units::{Bytes, PortId};
+
+/// The warnings about a world.
+pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
+    let routes = Routes::new(&world.spec.network, world.spec.seed);
+    let mut warnings = resolved.dropped().to_vec();
+    warnings.extend(rates(resolved, world));
+    warnings.extend(delays(world));
+    if !resolved.is_published(&["workload", "topology"]) {
+        warnings.extend(overload(world));
+    }
+    for class in [Class::Intra, Class::Inter] {
+        let Some(flow) = world.spec.flows.iter().position(|flow| class_of(world, flow) == class) else {
+            continue;
+        };
+        let path = Way::of(world, &routes, flow);
+        if !resolved.is_published(&["transport", "topology"]) {
+            warnings.extend(window(resolved, world, class, &path));
+        }
+        warnings.extend(marks(resolved, world, class, &path));
+    }
+    warnings
+}
+
+fn class_of(world: &World, flow: &Flow) -> Class {
+    let site = |host| world.spec.network.site(host);
+    if site(flow.src) == site(flow.dst) { Class::Intra } else { Class::Inter }
+}
+
+fn rates(resolved: &Resolved, world: &World) -> Option<String> {
+    let facts = [world.intra, world.inter];
+    let largest = facts.into_iter().flatten().map(|fact| fact.base_rtt).max().unwrap_or_default();
+    let interval =
+        given(resolved.scenario().probes.rate_interval).get().filter(|interval| *interval < largest)?;
+    Some(format!(
+        "probes.rate_interval = {interval} is shorter than the largest base RTT ({largest}): rates will jump"
+    ))
+}
+
+/// Delays that leave the engine no lookahead.
+fn delays(world: &World) -> Vec<String> {
+    let shortest = shortest_link(&world.spec.network);
+    let triggers = || world.spec.triggers.iter();
+    let delay = triggers().map(|trigger| trigger.delay).min();
+    let pause = triggers().map(|trigger| trigger.pause).filter(|pause| !pause.is_zero()).min();
+    let keys = [("workload.trigger_delay", delay), ("workload.compute_time", pause)];
+    let short = keys.into_iter().filter_map(|(key, time)| Some((key, time.filter(|time| *time < shortest)?)));
+    short
+        .map(|(key, time)| {
+            format!("{key} = {time} is shorter than every link ({shortest}): the run will be slow")
+        })
+        .collect()
+}
+
+/// Links that are offered more than they carry.
+fn overload(world: &World) -> Option<String> {
+    let load = &world.offered_load;
+    let wan =
+        load.wan.iter().map(|way| (format!("the links from site {} to {}", way.from, way.to), way.load));
+    let tiers = [("the hosts' links".to_owned(), load.host), ("the fabric".to_owned(), load.fabric)];
+    let over = tiers
+        .into_iter()
+        .chain(wan)
+        .filter_map(|(tier, load)| Some((tier, load.filter(|load| *load >= 1.0)?)));
+    let said: Vec<_> = over.map(|(tier, load)| format!("{tier} {:.0}%", load * 100.0)).collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "the workload offers more than there is: {}. Queues and completion times grow for as long as flows arrive; \
+             lower workload.load for a steady state",
+            said.join(", ")
+        )
+    })
+}
+
+/// The way of a class's first flow.
+struct Way {
+    bdp: Bytes,
+    /// The smallest buffer of a switch.
+    buffer: Bytes,
+    /// Whether a port marks.
+    marks: bool,
+}
+
+impl Way {
+    fn of(world: &World, routes: &Routes, flow: usize) -> Self {
+        let spec = &world.spec;
+        let Flow { src, dst, .. } = spec.flows[flow];
+        let links = routes.path(&spec.network, src, dst).links;
+        let class = class_of(world, &spec.flows[flow]);
+        let facts = if class == Class::Intra { world.intra } else { world.inter };
+        let switched = |port: &&PortId| spec.network.links[port.index()].tier != Tier::HostUp;
+        let ports: Vec<_> = links.iter().filter(switched).map(|port| spec.port(*port)).collect();
+        Self {
+            bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
+            buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
+            marks: ports.iter().any(|port| !port.markers.is_empty()),
+        }
+    }
+}
+
+/// First windows that no port on the way could hold.
+fn window(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option<String> {
+    let (window, lower) = match initial_window(resolved.scenario()) {
+        InitialWindow::Bdp => (way.bdp, "\"iw10\" or a size is less"),
+        InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
+        InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
+    };
+    (window > way.buffer).then(|| {
+        format!(
+            "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their way holds {} B: \
+             flows that start together lose packets ({lower})",
+            name(class),
+            window.get(),
+            way.buffer.get()
+        )
+    })
+}
+
+/// A control that waits for marks which nobody sets.
+fn marks(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option<String> {
+    let control = &world.spec.scheme(class).congestion;
+    (control.ecn() == Ecn::Required && !way.marks).then(|| {
+        format!(
+            "{} needs marks, and no port on the way of {} flows sets any: it learns of queues when they overflow \
+             (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
+            control.name(),
+            name(class),
+            resolved.scenario().scheme.ports.marking.map_or_else(String::new, |marking| marking.to_string())
+        )
+    })
+}
+
+const fn name(class: Class) -> &'static str {
+    match class {
+        Class::Intra => "intra",
+        Class::Inter => "inter",
+    }
+}

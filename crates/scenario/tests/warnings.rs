@@ -1,0 +1,87 @@
+//! What a scenario's user should know before it runs.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+use farspan_scenario::{Request, World};
+
+fn warnings(scenario: &str, set: &[&str]) -> Vec<String> {
+    let set = set.iter().map(|set| (*set).to_owned()).collect();
+    World::build(&Request { set, ..Request::new(scenario) }.resolve().unwrap()).unwrap().warnings
+}
+
+/// Whether exactly the warnings with these words are there, among those about a subject.
+fn about(warnings: &[String], subject: &str) -> Vec<String> {
+    warnings.iter().filter(|warning| warning.contains(subject)).cloned().collect()
+}
+
+#[test]
+fn a_class_that_is_offered_more_than_its_links_carry() {
+    let subject = "offers more than there is";
+    let over = warnings("uno/steady", &["workload.load=3", "workload.flows=100"]);
+    let said = about(&over, subject);
+    assert_eq!(said.len(), 1, "{over:?}");
+    assert!(said[0].contains("lower workload.load"), "{said:?}");
+    let fine = warnings("uno/steady", &["workload.load=0.4", "workload.flows=100"]);
+    assert_eq!(about(&fine, subject), Vec::<String>::new());
+}
+
+#[test]
+fn a_first_window_that_no_buffer_holds() {
+    let subject = "first window";
+    let of = |set: &[&str]| about(&warnings("uno/incast-mixed", set), subject);
+    let said = of(&["topology.core_border_links=8"]);
+    assert!(said.len() == 1 && said[0].contains("of inter flows is up to 22"), "{said:?}");
+    assert!(said[0].contains("holds 1048576 B"), "{said:?}");
+    assert_eq!(of(&["transport.start=iw10"]), Vec::<String>::new());
+    assert_eq!(of(&["topology.buffer=64MiB"]), Vec::<String>::new());
+    assert_eq!(of(&["transport.start=4MiB"]).len(), 2, "both classes");
+    assert_eq!(of(&["workload.flow_size=1MiB"]), Vec::<String>::new(), "the paper's own windows and buffers");
+}
+
+#[test]
+fn a_control_that_waits_for_marks_that_nobody_sets() {
+    let subject = "needs marks";
+    let of = |scheme: &str, marking: &str| {
+        let set = [format!("scheme.name={scheme}"), format!("scheme.ports.marking={marking}")];
+        about(&warnings("uno/incast-mixed", &[&set[0], &set[1]]), subject)
+    };
+    let said = of("dctcp", "none");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said[0].starts_with("dctcp needs marks, and no port on the way of intra flows sets any"),
+        "{said:?}"
+    );
+    assert_eq!(of("dctcp", "step"), Vec::<String>::new());
+    assert_eq!(of("bbr", "none"), Vec::<String>::new());
+    for scheme in ["uno", "gemini", "mprdma-bbr", "dctcp"] {
+        let set = format!("scheme.name={scheme}");
+        assert_eq!(about(&warnings("uno/incast-mixed", &[&set]), subject), Vec::<String>::new(), "{scheme}");
+    }
+}
+
+#[test]
+fn what_gives_way_to_an_argument_is_named() {
+    let subject = "takes the place of";
+    let said = about(&warnings("uno/permutation", &["topology.kind=leaf_spine"]), subject);
+    assert!(
+        said.len() == 1 && said[0].contains("--set topology.kind=leaf_spine takes the place of topology."),
+        "{said:?}"
+    );
+    let spines = ["topology.kind=leaf_spine", "topology.spines=4"];
+    assert_eq!(about(&warnings("uno/permutation", &spines), subject).len(), 1);
+    assert_eq!(about(&warnings("uno/permutation", &["topology.k=4"]), subject), Vec::<String>::new());
+}
+
+#[test]
+fn of_two_arguments_that_exclude_each_other_none_wins() {
+    let refused = |scenario: &str, set: [&str; 2]| {
+        let set = set.iter().map(|set| (*set).to_owned()).collect();
+        let resolved = Request { set, ..Request::new(scenario) }.resolve();
+        resolved.expect_err("they exclude each other").to_string()
+    };
+    let error = refused("topology/leaf-spine", ["topology.spines=4", "topology.oversubscription=4"]);
+    assert!(error.contains("leave out topology.spines, or the oversubscription"), "{error}");
+    let error = refused("uno/permutation", ["topology.k=4", "topology.kind=leaf_spine"]);
+    assert!(error.starts_with("--set topology.k=4: topology.k: leaf_spine has no \"k\""), "{error}");
+    let error = refused("uno/steady", ["workload.flows=10", "workload.duration=1ms"]);
+    assert!(error.contains("either flows or duration"), "{error}");
+}
