@@ -257,7 +257,13 @@ mod tests {
     #[test]
     fn runs_of_a_sweep_are_grouped_by_their_axes() {
         let of = |scheme: &str, k: u32, seed| {
-            run(scheme, seed, "a", false, &format!("[topology]\nk = {k}\nsize = '{k}B'"))
+            run(
+                scheme,
+                seed,
+                "a",
+                false,
+                &format!("[scheme]\nname = '{scheme}'\n[topology]\nk = {k}\nsize = '{k}B'"),
+            )
         };
         let mut runs = vec![of("uno", 4, 1), of("uno", 4, 2), of("uno", 8, 1), of("gemini", 8, 1)];
         runs.iter_mut().for_each(|run| drop(run.scenario.remove("name")));
