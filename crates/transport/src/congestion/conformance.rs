@@ -78,7 +78,7 @@ pub struct Violation {
     /// The control, by name.
     pub control: String,
     /// The path of the flow.
-    pub path: Path,
+    pub path: Box<Path>,
     /// Its first window.
     pub initial_cwnd: Bytes,
     /// The events, the last of which shows it.
@@ -185,7 +185,7 @@ impl Trial {
     }
 
     fn violation(&self, config: &CongestionConfig, events: &[FlowEvent], problem: String) -> Violation {
-        let &Self { path, initial_cwnd } = self;
+        let (path, initial_cwnd) = (Box::new(self.path), self.initial_cwnd);
         Violation { control: config.name().to_string(), path, initial_cwnd, events: events.to_vec(), problem }
     }
 }
