@@ -1,4 +1,4 @@
-//! What a scenario's user should know before it runs.
+//! Warnings about a scenario before it runs.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use farspan_scenario::{Request, World};
@@ -47,7 +47,7 @@ fn a_control_that_waits_for_marks_that_nobody_sets() {
     let said = of("dctcp", "none");
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(
-        said[0].starts_with("dctcp needs marks, and no port on the way of intra flows sets any"),
+        said[0].starts_with("dctcp needs marks, and no port on the path of intra flows sets any"),
         "{said:?}"
     );
     assert_eq!(of("dctcp", "step"), Vec::<String>::new());

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn row(columns: Value) -> Row {
+    fn row(columns: &Value) -> Row {
         let columns = columns.as_object().unwrap().clone().into_iter().collect();
         Row { status: Status::Done, run: String::new(), columns }
     }
@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn columns_have_the_narrowest_type_and_null_where_nothing_is() {
         let rows = [
-            row(json!({"n": 1, "x": 1, "t": "a", "f": true, "fct_intra": null, "error": null})),
-            row(json!({"n": null, "x": 0.5, "t": 3, "fct_intra_p50": null})),
+            row(&json!({"n": 1, "x": 1, "t": "a", "f": true, "fct_intra": null, "error": null})),
+            row(&json!({"n": null, "x": 0.5, "t": 3, "fct_intra_p50": null})),
         ];
         let columns = columns(&rows);
         let of = |name: &str| {

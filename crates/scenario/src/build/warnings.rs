@@ -1,4 +1,4 @@
-//! What about a world its user should know before it runs. What a built-in scenario does as it was published is no news: its
+//! Warnings about a world before it runs. None is given of what a built-in scenario does as it was published: its
 //! page says so.
 
 use super::{World, given, initial_window, shortest_link};
@@ -22,7 +22,7 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
         let Some(flow) = world.spec.flows.iter().position(|flow| class_of(world, flow) == class) else {
             continue;
         };
-        let path = Way::of(world, &routes, flow);
+        let path = Crossed::of(world, &routes, flow);
         if !resolved.is_published(&["transport", "topology"]) {
             warnings.extend(window(resolved, world, class, &path));
         }
@@ -65,7 +65,7 @@ fn delays(world: &World) -> Vec<String> {
 fn overload(world: &World) -> Option<String> {
     let load = &world.offered_load;
     let wan =
-        load.wan.iter().map(|way| (format!("the links from site {} to {}", way.from, way.to), way.load));
+        load.wan.iter().map(|wan| (format!("the links from site {} to {}", wan.from, wan.to), wan.load));
     let tiers = [("the hosts' links".to_owned(), load.host), ("the fabric".to_owned(), load.fabric)];
     let over = tiers
         .into_iter()
@@ -81,8 +81,8 @@ fn overload(world: &World) -> Option<String> {
     })
 }
 
-/// The way of a class's first flow.
-struct Way {
+/// The ports that a class's first flow crosses.
+struct Crossed {
     bdp: Bytes,
     /// The smallest buffer of a switch.
     buffer: Bytes,
@@ -90,7 +90,7 @@ struct Way {
     marks: bool,
 }
 
-impl Way {
+impl Crossed {
     fn of(world: &World, routes: &Routes, flow: usize) -> Self {
         let spec = &world.spec;
         let Flow { src, dst, .. } = spec.flows[flow];
@@ -107,30 +107,30 @@ impl Way {
     }
 }
 
-/// First windows that no port on the way could hold.
-fn window(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option<String> {
+/// First windows that no port on the path could hold.
+fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let (window, lower) = match initial_window(resolved.scenario()) {
-        InitialWindow::Bdp => (way.bdp, "\"iw10\" or a size is less"),
+        InitialWindow::Bdp => (crossed.bdp, "\"iw10\" or a size is less"),
         InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
         InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
     };
-    (window > way.buffer).then(|| {
+    (window > crossed.buffer).then(|| {
         format!(
-            "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their way holds {} B: \
+            "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their path holds {} B: \
              flows that start together lose packets ({lower})",
             name(class),
             window.get(),
-            way.buffer.get()
+            crossed.buffer.get()
         )
     })
 }
 
 /// A control that waits for marks which nobody sets.
-fn marks(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option<String> {
+fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
-    (control.ecn() == Ecn::Required && !way.marks).then(|| {
+    (control.ecn() == Ecn::Required && !crossed.marks).then(|| {
         format!(
-            "{} needs marks, and no port on the way of {} flows sets any: it learns of queues when they overflow \
+            "{} needs marks, and no port on the path of {} flows sets any: it learns of queues when they overflow \
              (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
             control.name(),
             name(class),
