@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Args, Debug)]
 pub struct ReproduceArgs {
     /// A figure (`farspan list figures`), or a paper for all of its figures
-    #[arg(value_name = "PAPER/FIGURE", required_unless_present_any = ["all", "pages"])]
+    #[arg(value_name = "PAPER/FIGURE")]
     pub figure: Option<String>,
     /// Every figure
     #[arg(long, conflicts_with = "figure")]
@@ -76,6 +76,10 @@ pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failur
             checkout.pages(&figures()?).map(|(path, text)| (path, text.into())).collect(),
         ));
         return Ok(());
+    }
+    if args.figure.is_none() && !args.all {
+        let cure = "name a figure or a paper (`farspan list figures`), or give --all";
+        return Err(Failure::BadInput(format!("nothing to reproduce: {cure}")));
     }
     if args.accept.is_some() && args.size == Size::Smoke {
         return Err(Failure::BadInput(

@@ -208,7 +208,7 @@ fn the_ledger_s_text_reads_back_and_has_a_claim_a_line() {
 #[test]
 fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     let ledger = Ledger { figures: vec![record(Size::Small, doubled)] };
-    let readme = "Before\n<!-- made: ledger -->\nold\n<!-- end -->\nAfter\n";
+    let readme = "Before\n<!-- made: ledger -->\nstale\n<!-- end -->\nAfter\n";
     let contents = "- [The ledger](ledger.md)\n  - [Old](figures/old.md)\n- [Speed](speed.md)\n";
     let made = pages(&[figure()], &ledger, readme, contents);
     let of = |path: &str| made.iter().find(|(name, _)| name == path).unwrap().1.clone();
@@ -218,7 +218,7 @@ fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     assert!(place("## Verdicts") < place("Because."));
     assert!(page.contains("11 (2 to 20); paper 2"), "{page}");
     let readme = of("README.md");
-    assert!(readme.starts_with("Before") && readme.ends_with("After\n") && !readme.contains("old"));
+    assert!(readme.starts_with("Before") && readme.ends_with("After\n") && !readme.contains("stale"));
     assert!(readme.contains("Of 4 claims in 1 figures, 3 hold"), "{readme}");
     let contents = of("docs/src/SUMMARY.md");
     assert_eq!(
