@@ -84,9 +84,9 @@ fn a_crate_outside_the_checkout_builds() {
     let manifest = fs::read_to_string(written.join("Cargo.toml")).unwrap();
     assert!(manifest.contains("name = \"dc_cubed-2\"") && manifest.contains("[workspace]"), "{manifest}");
     assert!(manifest.contains(root().join("crates/transport").to_str().unwrap()), "{manifest}");
-    assert!(
-        files(&written).iter().all(|(_, text)| !text.contains("my-control") && !text.contains("my_control"))
-    );
+    // The lock file is farspan's own, until cargo takes out what this crate does not need.
+    let mut own = files(&written).into_iter().filter(|(name, _)| name != "Cargo.lock");
+    assert!(own.all(|(_, text)| !text.contains("my-control") && !text.contains("my_control")));
     // What the two workspaces share is built once.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let check = Command::new(&cargo)

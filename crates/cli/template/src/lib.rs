@@ -27,7 +27,8 @@ impl Default for Config {
 }
 
 impl NamedControl for Config {
-    const SUMMARY: &'static str = "Adds packets in each round trip, takes a part of the window for a mark or a loss";
+    const SUMMARY: &'static str =
+        "Adds packets in each round trip, takes a part of the window for a mark or a loss";
     const SOURCE: &'static str = "Jacobson 1988, section 2";
     // Without this no port would mark, and lost packets would wait for their time-out.
     const CONSTANTS: &'static str = r#"

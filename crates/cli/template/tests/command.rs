@@ -12,9 +12,13 @@ fn run(words: &[&str]) -> Output {
 fn schemes_know_it_by_its_name() {
     for scheme in ["my-control", "my-control+rps", "my-control/uno"] {
         let output = run(&["--scheme", scheme]);
-        let (text, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        let (text, error) =
+            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(output.status.success(), "{error}");
-        assert!(text.contains(&format!("\"scheme\": \"{scheme}\"")) && text.contains("\"finished\": 8"), "{text}");
+        assert!(
+            text.contains(&format!("\"scheme\": \"{scheme}\"")) && text.contains("\"finished\": 8"),
+            "{text}"
+        );
     }
 }
 
