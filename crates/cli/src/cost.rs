@@ -26,6 +26,8 @@ pub struct Cost {
     pub speed: f64,
     /// CPU time.
     pub seconds: f64,
+    /// Whether it will take longer: links are offered more than they carry, and what they drop is sent again.
+    pub at_least: bool,
     /// At most so much memory.
     pub memory: u64,
 }
@@ -53,7 +55,14 @@ impl Cost {
             true => estimate.packet_hops as f64 / speed.max(1.0),
             false => cpu_time(wall).saturating_sub(began.unwrap_or_default()).as_secs_f64(),
         };
-        Self { memory: peak_rss() + estimate.memory_bytes, estimate, speed, seconds }
+        let load = &world.offered_load;
+        let tiers = load.wan.iter().map(|way| way.load).chain([load.host, load.fabric]);
+        let at_least = tiers.flatten().any(|load| load >= 1.0);
+        Self { at_least, memory: peak_rss() + estimate.memory_bytes, estimate, speed, seconds }
+    }
+
+    const fn bound(&self) -> &'static str {
+        if self.at_least { "at least" } else { "about" }
     }
 
     fn work(&self) -> String {
@@ -67,7 +76,8 @@ impl Cost {
             format!("flows: {flows}, payload {}", bytes(Some(payload_bytes as f64))),
             format!("work: about {}, without retransmissions", self.work()),
             format!(
-                "time: about {} here ({} of CPU time in a short trial)",
+                "time: {} {} here ({} of CPU time in a short trial)",
+                self.bound(),
                 seconds(self.seconds),
                 with_prefix(self.speed, "packet-hops/s")
             ),
@@ -76,21 +86,26 @@ impl Cost {
     }
 }
 
-/// Says what so many runs, each on so many threads, will cost, if they take more than a minute; if `quiet`, more than ten.
+/// Says what so many runs, each on so many threads, will cost, if they take more than a minute; if `quiet`, more than
+/// ten, or nobody knows how many.
 pub fn announce(resolved: &Resolved, world: &World, (runs, threads): (usize, u16), quiet: bool) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let at_a_time = (cores / usize::from(threads)).clamp(1, runs.max(1));
     let rounds = runs.div_ceil(at_a_time) as f64;
-    let worth_it = if quiet { VERY_LONG } else { LONG };
-    if world.estimate().packet_hops as f64 / FASTEST * rounds < worth_it {
+    if world.estimate().packet_hops as f64 / FASTEST * rounds < LONG {
         return;
     }
     let cost = Cost::of(resolved, world);
     let time = cost.seconds * rounds / f64::from(threads);
-    if time < worth_it {
+    if time < if quiet && !cost.at_least { VERY_LONG } else { LONG } {
         return;
     }
     let memory = bytes(Some((cost.memory * at_a_time as u64) as f64));
     let each = if runs > 1 { format!("{runs} runs of ") } else { String::new() };
-    output::note(&format!("{each}about {}: {} here, at most {memory} of memory", cost.work(), seconds(time)));
+    output::note(&format!(
+        "{each}about {}: {} {} here, at most {memory} of memory",
+        cost.work(),
+        cost.bound(),
+        seconds(time)
+    ));
 }
