@@ -131,7 +131,7 @@ impl Ledger {
     /// Never: tests read it.
     #[must_use]
     pub fn committed() -> Self {
-        let text = include_str!("../../../docs/ledger.json");
+        let text = include_str!("../ledger.json");
         serde_json::from_str(text).expect("the committed ledger can be read")
     }
 
