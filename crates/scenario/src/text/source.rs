@@ -107,7 +107,7 @@ impl Source {
         }
         let text = Text { document, folder };
         if base {
-            return base::over(text, above);
+            return base::over(&text, above);
         }
         let table = text.document.table.clone();
         Ok(Self { name: name.to_owned(), bottom: text, table, changes: Vec::new(), dropped: Vec::new() })

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// Reads the base that a text names, and lays the text over it; `above` are the files whose bases lead here.
-pub(super) fn over(text: Text, above: &mut Vec<PathBuf>) -> Result<Source, ScenarioError> {
+pub(super) fn over(text: &Text, above: &mut Vec<PathBuf>) -> Result<Source, ScenarioError> {
     let Some(Value::String(name)) = text.document.table.get("base") else {
         let found = text.document.table.get("base").map_or_else(String::new, Value::to_string);
         let expected = "a built-in scenario's name or a file, as text".to_owned();
         let error = ValueError::new("base", Problem::WrongType { found, expected });
         return Err(error.at(text.document.nearest_place("base")));
     };
-    let base = read(name, &text, above)?;
+    let base = read(name, text, above)?;
     let mut source = Source { name: text.document.name.clone(), ..base };
     // What the base is called says whose constants hold; this scenario has a name of its own.
     let special = source.table.remove("name").unwrap_or_else(|| Value::String(name.clone()));
