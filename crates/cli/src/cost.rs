@@ -1,4 +1,4 @@
-//! What a run will cost on this machine, before it runs.
+//! The cost of a run on this machine, estimated before it runs.
 
 use crate::clock::{cpu_time, now};
 use crate::format::{bytes, seconds, with_prefix};

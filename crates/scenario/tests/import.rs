@@ -22,7 +22,7 @@ impl Folder {
     fn new(name: &str, format: &str, matrix: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("farspan-import-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let matrix = parse("example.cm", matrix, TimeUnit::Us).unwrap();
+        let matrix = parse("example.cm", matrix, TimeUnit::Us, None).unwrap();
         list::save(&folder.join(format!("list.{format}")), &matrix.rows).unwrap();
         std::fs::write(folder.join("run.toml"), SCENARIO.replace("FORMAT", format)).unwrap();
         Self(folder)

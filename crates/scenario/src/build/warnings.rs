@@ -1,7 +1,7 @@
-//! What about a world its user should know before it runs. What a built-in scenario does as it was published is no news: its
-//! page says so.
+//! Warnings about a world, before it runs. A built-in scenario as it was published brings few: its page has what is odd.
 
 use super::{World, given, initial_window, shortest_link};
+use crate::model::Scenario;
 use crate::resolve::Resolved;
 use farspan_fabric::{Routes, Tier};
 use farspan_sim::{Flow, InitialWindow};
@@ -15,15 +15,19 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
     let mut warnings = resolved.dropped().to_vec();
     warnings.extend(rates(resolved, world));
     warnings.extend(delays(world));
-    if !resolved.is_published(&["workload", "topology"]) {
+    let published = resolved.published();
+    let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
+        published.as_ref().is_some_and(|published| same(published, resolved.scenario()))
+    };
+    if !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload)) {
         warnings.extend(overload(world));
     }
     for class in [Class::Intra, Class::Inter] {
         let Some(flow) = world.spec.flows.iter().position(|flow| class_of(world, flow) == class) else {
             continue;
         };
-        let path = Way::of(world, &routes, flow);
-        if !resolved.is_published(&["transport", "topology"]) {
+        let path = FirstPath::of(world, &routes, flow);
+        if !is_published(|a, b| (&a.topology, &a.transport) == (&b.topology, &b.transport)) {
             warnings.extend(window(resolved, world, class, &path));
         }
         warnings.extend(marks(resolved, world, class, &path));
@@ -81,8 +85,8 @@ fn overload(world: &World) -> Option<String> {
     })
 }
 
-/// The way of a class's first flow.
-struct Way {
+/// The path of a class's first flow.
+struct FirstPath {
     bdp: Bytes,
     /// The smallest buffer of a switch.
     buffer: Bytes,
@@ -90,7 +94,7 @@ struct Way {
     marks: bool,
 }
 
-impl Way {
+impl FirstPath {
     fn of(world: &World, routes: &Routes, flow: usize) -> Self {
         let spec = &world.spec;
         let Flow { src, dst, .. } = spec.flows[flow];
@@ -108,7 +112,7 @@ impl Way {
 }
 
 /// First windows that no port on the way could hold.
-fn window(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option<String> {
+fn window(resolved: &Resolved, world: &World, class: Class, way: &FirstPath) -> Option<String> {
     let (window, lower) = match initial_window(resolved.scenario()) {
         InitialWindow::Bdp => (way.bdp, "\"iw10\" or a size is less"),
         InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
@@ -126,7 +130,7 @@ fn window(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option
 }
 
 /// A control that waits for marks which nobody sets.
-fn marks(resolved: &Resolved, world: &World, class: Class, way: &Way) -> Option<String> {
+fn marks(resolved: &Resolved, world: &World, class: Class, way: &FirstPath) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
     (control.ecn() == Ecn::Required && !way.marks).then(|| {
         format!(
