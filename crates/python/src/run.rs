@@ -246,10 +246,8 @@ fn plan(
     let How { seeds, out, trace, pcap, .. } = how;
     let resolved = ask.request().resolve()?;
     let job = Job { trace: trace.clone(), pcap: pcap.clone(), controls, ..Job::new(resolved, out.clone()) };
-    let threads = match runner::threaded(engine, how.threads) {
-        several @ EngineKind::Threads(_) => job.world()?.threads(several),
-        _ => 1,
-    };
+    // Bad input must show before anything is written.
+    let threads = job.world()?.threads(runner::threaded(engine, how.threads));
     let jobs = match seeds {
         Some(seeds) => job.with_seeds(seeds.iter().copied()),
         None => vec![job],

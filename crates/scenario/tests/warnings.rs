@@ -28,13 +28,16 @@ fn a_class_that_is_offered_more_than_its_links_carry() {
 fn a_first_window_that_no_buffer_holds() {
     let subject = "first window";
     let of = |set: &[&str]| about(&warnings("uno/incast-mixed", set), subject);
-    let said = of(&["topology.core_border_links=8"]);
+    let said = of(&["topology.core_border_links=4"]);
     assert!(said.len() == 1 && said[0].contains("of inter flows is up to 22"), "{said:?}");
     assert!(said[0].contains("holds 1048576 B"), "{said:?}");
     assert_eq!(of(&["transport.start=iw10"]), Vec::<String>::new());
     assert_eq!(of(&["topology.buffer=64MiB"]), Vec::<String>::new());
     assert_eq!(of(&["transport.start=4MiB"]).len(), 2, "both classes");
     assert_eq!(of(&["workload.flow_size=1MiB"]), Vec::<String>::new(), "the paper's own windows and buffers");
+    let text = Request::new("uno/incast-mixed").resolve().unwrap().to_toml();
+    let again = Request { text: Some(text), ..Request::new("again") }.resolve().unwrap();
+    assert_eq!(about(&World::build(&again).unwrap().warnings, subject), Vec::<String>::new(), "written out");
 }
 
 #[test]

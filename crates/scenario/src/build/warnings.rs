@@ -1,7 +1,7 @@
-//! Warnings about a world before it runs. None is given of what a built-in scenario does as it was published: its
-//! page says so.
+//! Warnings about a world before it runs. A built-in scenario as it was published brings few: its page has what is odd.
 
 use super::{World, given, initial_window, shortest_link};
+use crate::model::Scenario;
 use crate::resolve::Resolved;
 use farspan_fabric::{Routes, Tier};
 use farspan_sim::{Flow, InitialWindow};
@@ -15,7 +15,11 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
     let mut warnings = resolved.dropped().to_vec();
     warnings.extend(rates(resolved, world));
     warnings.extend(delays(world));
-    if !resolved.is_published(&["workload", "topology"]) {
+    let published = resolved.published();
+    let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
+        published.as_ref().is_some_and(|published| same(published, resolved.scenario()))
+    };
+    if !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload)) {
         warnings.extend(overload(world));
     }
     for class in [Class::Intra, Class::Inter] {
@@ -23,7 +27,7 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
             continue;
         };
         let path = Crossed::of(world, &routes, flow);
-        if !resolved.is_published(&["transport", "topology"]) {
+        if !is_published(|a, b| (&a.topology, &a.transport) == (&b.topology, &b.transport)) {
             warnings.extend(window(resolved, world, class, &path));
         }
         warnings.extend(marks(resolved, world, class, &path));

@@ -6,6 +6,7 @@ mod scheme;
 pub(crate) mod topology;
 mod workload;
 
+use crate::Request;
 use crate::catalog::builtin::{BUILT_IN, BuiltIn};
 use crate::catalog::control;
 use crate::catalog::profile::Profiles;
@@ -92,9 +93,13 @@ impl Resolved {
         self.source.dropped()
     }
 
-    /// Whether these tables are those of a built-in scenario: what is odd about them was published so.
-    pub(crate) fn is_published(&self, tables: &[&str]) -> bool {
-        self.source.is_built_in_at(tables)
+    /// The built-in scenario whose name or constants this one has, in the same profile.
+    pub(crate) fn published(&self) -> Option<Scenario> {
+        let special = self.scenario.constants.as_deref().unwrap_or(self.name());
+        let built_in = BuiltIn::named(special)?;
+        let profile = Some(self.profile().name().to_owned());
+        let resolved = Request { profile, ..Request::new(built_in.name) }.resolve().ok()?;
+        Some(resolved.scenario)
     }
 
     /// The error for a value that turns out wrong while the world is built.

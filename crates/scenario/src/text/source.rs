@@ -3,7 +3,6 @@
 mod base;
 mod rivals;
 
-use crate::catalog::builtin::BuiltIn;
 use crate::error::{Place, ScenarioError, ValueError};
 use crate::model::Scenario;
 use crate::table::{join, overlay};
@@ -129,16 +128,6 @@ impl Source {
     /// Keys that gave way to changes, in words.
     pub fn dropped(&self) -> &[String] {
         &self.dropped
-    }
-
-    /// Whether the tables at these paths are those of a built-in scenario.
-    pub fn is_built_in_at(&self, paths: &[&str]) -> bool {
-        let touches = |change: &Change| {
-            paths
-                .iter()
-                .any(|path| below(path, &change.path).is_some() || below(&change.path, path).is_some())
-        };
-        BuiltIn::named(&self.bottom.document.name).is_some() && !self.changes.iter().any(touches)
     }
 
     /// The last change at `path`, or at what contains it, with the rest of the path.
