@@ -5,9 +5,9 @@ use crate::runner::engine;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use farspan_scenario::SeedsError;
 use farspan_scenario::import::cm::TimeUnit;
 use farspan_scenario::{EngineKind, Request, unknown_name};
-use farspan_sweep::SeedsError;
 use farspan_units::Duration;
 use std::path::PathBuf;
 
@@ -150,7 +150,7 @@ fn seed(text: &str) -> Result<u64, String> {
 }
 
 fn seeds(text: &str) -> Result<Seeds, SeedsError> {
-    farspan_sweep::seeds(text).map(Seeds)
+    farspan_scenario::seeds(text).map(Seeds)
 }
 
 /// Arguments of `demo`.

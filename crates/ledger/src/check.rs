@@ -1,7 +1,7 @@
 //! From `claims.toml` as it is written to a [`Figure`]: every name is known, and every claim can be judged.
 
 use crate::error::Fault;
-use crate::figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, SizeRuns};
+use crate::figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, Setup, SizeRuns};
 use crate::text::{
     ArmText, CaseText, ClaimText, FigureText, MeasureText, Name, Numbers, PlotText, RuleText, SizeText,
 };
@@ -58,22 +58,11 @@ fn distinct(what: &str, names: impl Iterator<Item = Name>) -> Checked<Vec<String
 }
 
 fn seeds(name: &Name) -> Checked<Vec<u64>> {
-    let text = name.get_ref();
-    let number = |text: &str| text.trim().parse::<u64>().ok().filter(|seed| i64::try_from(*seed).is_ok());
-    let listed = || text.split(',').map(number).collect::<Option<Vec<u64>>>();
-    let found = match text.split_once("..") {
-        Some((first, last)) => number(first).zip(number(last)).map(|(first, last)| (first..=last).collect()),
-        None => listed(),
-    };
-    let once = |seeds: &Vec<u64>| seeds.len() == seeds.iter().collect::<BTreeSet<_>>().len();
-    match found.filter(|seeds: &Vec<u64>| (1..=100_000).contains(&seeds.len()) && once(seeds)) {
-        Some(seeds) => Ok(seeds),
-        None => wrong(
-            name,
-            format!("{text:?} are no seeds"),
-            "write A..B or a list, such as \"1..10\" or \"1,2,5\"",
-        ),
-    }
+    farspan_scenario::seeds(name.get_ref()).or_else(|error| {
+        let message = error.to_string();
+        let (problem, cure) = message.split_once("; ").unwrap_or((&message, "correct it"));
+        wrong(name, problem, cure)
+    })
 }
 
 /// The figure that a text describes.
@@ -235,20 +224,30 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
 /// The claims that one entry makes: one for each case and arm that it names.
 fn claims(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Claim>> {
     let measure = index("measure", &text.measure, names.measures)?;
-    let over = text.over.as_ref().map(|over| index("arm", over, names.arms)).transpose()?;
+    let over_arm = text.over.as_ref().map(|over| index("arm", over, names.arms)).transpose()?;
+    let over_case = text.over_case.as_ref().map(|over| index("case", over, names.cases)).transpose()?;
     keys(text, names)?;
     let mut found = Vec::new();
     for case in indices("case", text.cases.as_ref(), names.cases)? {
         for name in &text.of {
-            let of = index("arm", name, names.arms)?;
-            for arm in std::iter::once(of).chain(over) {
+            let of = Setup { case, arm: index("arm", name, names.arms)? };
+            let over = (over_arm.is_some() || over_case.is_some())
+                .then(|| Setup { case: over_case.unwrap_or(case), arm: over_arm.unwrap_or(of.arm) });
+            for Setup { case, arm } in std::iter::once(of).chain(over) {
                 if !figure.cases[case].arms.contains(&arm) {
                     let problem =
                         format!("arm {:?} does not run in case {:?}", names.arms[arm], names.cases[case]);
                     return wrong(name, problem, "name other `cases`");
                 }
             }
-            found.push(claim(text, figure, (measure, case, of, over))?);
+            if over == Some(of) {
+                return wrong(
+                    name,
+                    "a ratio of a number to itself",
+                    "name another arm or case under the fraction bar",
+                );
+            }
+            found.push(claim(text, figure, (measure, of, over))?);
         }
     }
     if found.is_empty() {
@@ -280,11 +279,11 @@ fn keys(text: &ClaimText, names: &Names) -> Checked<()> {
 fn claim(
     text: &ClaimText,
     figure: &Figure,
-    (measure, case, of, over): (usize, usize, usize, Option<usize>),
+    (measure, of, over): (usize, Setup, Option<Setup>),
 ) -> Checked<Claim> {
-    let (at, arm) = (&figure.cases[case], &figure.arms[of]);
+    let (at, arm) = (&figure.cases[of.case], &figure.arms[of.arm]);
     let number = |numbers: &Option<Numbers>| numbers.as_ref().and_then(|n| n.of(&at.name, &arm.name));
-    let bar = |arm| figure.printed(case, arm, measure);
+    let bar = |point: Setup| figure.printed(point.case, point.arm, measure);
     let drawn = match over {
         None => bar(of),
         Some(over) => bar(of).zip(bar(over)).map(|(of, over)| of / over),
@@ -298,7 +297,6 @@ fn claim(
         text: fill(&text.text, &at.label, &arm.label),
         place: text.place.clone().unwrap_or_else(|| figure.place.clone()),
         measure,
-        case,
         of,
         over,
         rule,
@@ -310,7 +308,7 @@ fn claim(
     })
 }
 
-fn rule(text: &ClaimText, over: Option<usize>, printed: Option<f64>) -> Checked<Rule> {
+fn rule(text: &ClaimText, over: Option<Setup>, printed: Option<f64>) -> Checked<Rule> {
     let name = &text.id;
     let ratio = text.rule != RuleText::Band;
     if ratio != over.is_some() {
@@ -318,7 +316,7 @@ fn rule(text: &ClaimText, over: Option<usize>, printed: Option<f64>) -> Checked<
             true => wrong(
                 name,
                 "this rule is of a ratio, and there is no `over`",
-                "name the arm under the fraction bar",
+                "name the arm under the fraction bar, or `over_case`",
             ),
             false => {
                 wrong(name, "a band is of one arm, and there is an `over`", "remove it, or take another rule")
@@ -331,6 +329,7 @@ fn rule(text: &ClaimText, over: Option<usize>, printed: Option<f64>) -> Checked<
     match text.rule {
         RuleText::Equal => Ok(Rule::Equal),
         RuleText::Order => Ok(Rule::Order),
+        RuleText::NotBelow => Ok(Rule::NotBelow),
         RuleText::Factor => match printed.filter(|factor| *factor > 0.0 && *factor != 1.0) {
             Some(factor) => Ok(Rule::Factor(factor)),
             None => wrong(

@@ -1,6 +1,6 @@
 //! From the documents of runs to claims with verdicts, and rows of tables.
 
-use crate::figure::{Claim, Figure, Measure, OverSeeds, Size, Unit};
+use crate::figure::{Claim, Figure, Measure, OverSeeds, Setup, Size, Unit};
 use crate::plan::Run;
 use crate::record::{Cell, Outcome, Record, Row, finite, rounded};
 use crate::verdict::{Interval, SEEDS_FOR_A_VERDICT, Verdict};
@@ -70,8 +70,8 @@ impl Figure {
             runs.filter_map(|(run, document)| Some((run.seed, measure.reading(document, case)?))).collect()
         };
         let claims = self.claims.iter().map(|claim| {
-            let readings = of(claim.measure, claim.case, claim.of);
-            let over = claim.over.map(|over| of(claim.measure, claim.case, over));
+            let at = |point: Setup| of(claim.measure, point.case, point.arm);
+            let (readings, over) = (at(claim.of), claim.over.map(at));
             self.outcome(size, claim, &readings, over.as_ref())
         });
         let mut rows = Vec::new();
@@ -97,11 +97,14 @@ impl Figure {
         let (found, seeds) = interval(measure, of, over);
         let found =
             found.map(|i| Interval { point: rounded(i.point), low: rounded(i.low), high: rounded(i.high) });
-        let planned = self.cases[claim.case].seeds.as_ref().unwrap_or(&self.runs(size).seeds).len();
+        let planned = self.cases[claim.of.case].seeds.as_ref().unwrap_or(&self.runs(size).seeds).len();
         let mut notes = vec![claim.note.clone()];
         let verdict = match found {
             _ if size == Size::Smoke => Verdict::NotRun,
-            _ if !self.runs(size).cases.contains(&claim.case) => {
+            _ if std::iter::once(claim.of)
+                .chain(claim.over)
+                .any(|point| !self.runs(size).cases.contains(&point.case)) =>
+            {
                 notes.push(format!("not part of size {}", size.name()));
                 Verdict::NotRun
             }

@@ -141,12 +141,10 @@ pub struct Claim {
     pub place: String,
     /// The measure.
     pub measure: usize,
-    /// The case.
-    pub case: usize,
-    /// The arm.
-    pub of: usize,
-    /// The arm under the fraction bar; without it the number itself counts.
-    pub over: Option<usize>,
+    /// Where it is read.
+    pub of: Setup,
+    /// What stands under the fraction bar; without it the number itself counts.
+    pub over: Option<Setup>,
     /// The rule.
     pub rule: Rule,
     /// The number in the paper's text.
@@ -159,6 +157,15 @@ pub struct Claim {
     pub profile: String,
     /// A note for the reader.
     pub note: String,
+}
+
+/// An arm in a case.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setup {
+    /// The case.
+    pub case: usize,
+    /// The arm.
+    pub arm: usize,
 }
 
 /// A plot of a measure.

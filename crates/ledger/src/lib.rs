@@ -29,7 +29,7 @@ mod verdict;
 
 pub use catalog::{SelectionError, figures, select};
 pub use error::FigureError;
-pub use figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, PlotKind, Size, SizeRuns, Unit};
+pub use figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, PlotKind, Setup, Size, SizeRuns, Unit};
 pub use page::pages;
 pub use plan::Run;
 pub use plot::svg;

@@ -144,6 +144,8 @@ pub(crate) struct ClaimText {
     pub(crate) measure: Name,
     pub(crate) of: Vec<Name>,
     pub(crate) over: Option<Name>,
+    /// The case under the fraction bar, where it is another.
+    pub(crate) over_case: Option<Name>,
     pub(crate) cases: Option<Vec<Name>>,
     pub(crate) rule: RuleText,
     pub(crate) low: Option<f64>,
@@ -156,11 +158,12 @@ pub(crate) struct ClaimText {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum RuleText {
     Factor,
     Equal,
     Order,
+    NotBelow,
     Band,
 }
 

@@ -59,6 +59,8 @@ pub enum Rule {
     Equal,
     /// A ratio above 1.
     Order,
+    /// A ratio of 1 or more, where the paper says *outperforms or matches*: above 1 or equal.
+    NotBelow,
     /// A number between two ends; an end that is left out is open.
     Band(Option<f64>, Option<f64>),
 }
@@ -79,6 +81,7 @@ impl Rule {
             }
             Self::Equal => (Some(EQUAL.0), Some(EQUAL.1)),
             Self::Order => (Some(1.0), None),
+            Self::NotBelow => (Some(EQUAL.0), None),
             Self::Band(low, high) => (low, high),
         }
     }
@@ -98,6 +101,10 @@ impl Rule {
             Self::Factor(_) => Verdict::Direction,
             Self::Order if found.low > 1.0 => Verdict::Holds,
             Self::Order => Verdict::Differs,
+            Self::NotBelow if found.low > 1.0 => Verdict::Holds,
+            Self::NotBelow if found.point >= EQUAL.0 && found.low >= EQUAL_INTERVAL.0 => Verdict::Holds,
+            Self::NotBelow if found.high < EQUAL.0 => Verdict::Differs,
+            Self::NotBelow => Verdict::Inconclusive,
             Self::Equal => {
                 let narrow = found.low >= EQUAL_INTERVAL.0 && found.high <= EQUAL_INTERVAL.1;
                 match inside(band, found.point) && narrow {
@@ -184,6 +191,16 @@ mod tests {
         assert_eq!(verdict(rule, 0.85, 0.89, 0.95), Verdict::Inconclusive);
         assert_eq!(verdict(rule, 0.8, 0.85, 0.899), Verdict::Differs);
         assert_eq!(verdict(rule, 1.101, 1.12, 1.2), Verdict::Differs);
+    }
+
+    #[test]
+    fn not_below_is_above_or_equal() {
+        let rule = Rule::NotBelow;
+        assert_eq!(verdict(rule, 1.001, 2.0, 9.0), Verdict::Holds);
+        assert_eq!(verdict(rule, 0.8, 0.9, 2.0), Verdict::Holds);
+        assert_eq!(verdict(rule, 0.79, 0.95, 2.0), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.85, 0.89, 0.95), Verdict::Inconclusive);
+        assert_eq!(verdict(rule, 0.85, 0.89, 0.899), Verdict::Differs);
     }
 
     #[test]

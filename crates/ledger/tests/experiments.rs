@@ -75,7 +75,8 @@ fn again(
     outcome: &farspan_ledger::Outcome,
 ) -> Verdict {
     let enough = outcome.seeds as usize >= SEEDS_FOR_A_VERDICT;
-    if size == Size::Smoke || !figure.runs(size).cases.contains(&claim.case) || !enough {
+    let runs = |setup: farspan_ledger::Setup| figure.runs(size).cases.contains(&setup.case);
+    if size == Size::Smoke || !std::iter::once(claim.of).chain(claim.over).all(runs) || !enough {
         return Verdict::NotRun;
     }
     let [point, low, high] =

@@ -51,6 +51,7 @@ pub use resolve::{Resolved, file_digest};
 pub use results::{FolderError, ResultFolder, Results, SaveError, Traces, run, write};
 pub use text::document::Document;
 pub use text::schema::schema;
+pub use text::seeds::{SeedsError, seeds};
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]

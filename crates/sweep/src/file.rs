@@ -2,7 +2,7 @@
 
 use crate::draw::{Draw, is_range};
 use crate::point::Point;
-use crate::seeds::seeds;
+use farspan_scenario::seeds;
 use farspan_scenario::{BuiltIn, Document, Place, Problem, Request, ScenarioError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

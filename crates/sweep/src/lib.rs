@@ -11,7 +11,6 @@ mod file;
 mod point;
 mod pool;
 mod program;
-mod seeds;
 mod store;
 
 pub use data_set::{DataSetError, Row, Status, rows, write_data_set};
@@ -19,5 +18,4 @@ pub use execute::{Finished, Options, Progress, SweepError, Watch, execute, longe
 pub use file::Sweep;
 pub use point::Point;
 pub use program::{Program, ProgramError, arguments};
-pub use seeds::{SeedsError, seeds};
 pub use store::{Store, StoreError};

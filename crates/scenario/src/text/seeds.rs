@@ -43,8 +43,8 @@ pub enum SeedsError {
 /// If it names none, one twice, or too many.
 ///
 /// ```
-/// assert_eq!(farspan_sweep::seeds("1..3,7"), Ok(vec![1, 2, 3, 7]));
-/// assert!(farspan_sweep::seeds("3..1").is_err());
+/// assert_eq!(farspan_scenario::seeds("1..3,7"), Ok(vec![1, 2, 3, 7]));
+/// assert!(farspan_scenario::seeds("3..1").is_err());
 /// ```
 pub fn seeds(text: &str) -> Result<Vec<u64>, SeedsError> {
     let mut seeds = Vec::new();
