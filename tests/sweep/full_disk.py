@@ -18,8 +18,8 @@ seeds = "1..12"
 "topology.k" = 4
 "workload.flow_size" = "4KiB"
 """
-# A run takes about a megabyte, most of it its report.
-SMALL, LARGE = "5m", "200m"
+# A run takes about 40 KB.
+SMALL, LARGE = "300k", "200m"
 
 
 def outside(binary):

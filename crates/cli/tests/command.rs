@@ -79,7 +79,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["check", incast, "--seed", "one"], "--seed", "a whole number from 0"),
         (&["check", "no-such.toml"], "no-such.toml", "farspan new"),
         (&["list", "scheme"], "scheme", "did you mean \"schemes\""),
-        (&["sweep", "a"], "sweep", "not in this release"),
+        (&["sweep", "a"], "a: a sweep that cannot be read", "give a TOML file"),
         (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
         (&["report", &folder.path("")], "holds no run", "summary.json"),
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),

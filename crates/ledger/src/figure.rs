@@ -143,7 +143,7 @@ pub struct Claim {
     pub measure: usize,
     /// Where it is read.
     pub of: Setup,
-    /// What stands under the fraction bar; without it the number itself counts.
+    /// The denominator of a ratio; without it the number itself counts.
     pub over: Option<Setup>,
     /// The rule.
     pub rule: Rule,

@@ -31,8 +31,8 @@ pub struct Scenario {
     /// Purpose of the scenario, in a line.
     pub description: Option<String>,
     /// A scenario that this one begins with: a built-in name, or a file (relative to this one's folder). What this one
-    /// names replaces what stands there, and the constants of a profile are that scenario's. A table [workload] changes
-    /// every part that has such a key; [[workload]] replaces them all.
+    /// names replaces what stands there, and the constants of a profile are that scenario's. A table `[workload]` changes
+    /// every part that has such a key; `[[workload]]` replaces them all.
     pub base: Option<String>,
     /// The built-in scenario whose constants this one takes in each profile. Default: base's, or of its own name.
     pub constants: Option<String>,

@@ -221,7 +221,7 @@ fn wrong_parameters_are_refused_with_a_cure() {
     let large = tree(256).build().unwrap_err().to_string();
     assert_eq!(
         large,
-        "k = 256: a site of 4194304 hosts is too large; give at most 128, which makes 524288 hosts"
+        "k = 256: a site of 4194304 hosts is too large: host numbers have room for 1048576; give at most 128, which makes 524288 hosts"
     );
     assert_eq!(parameter(FatTree { link_rate: Rate::ZERO, ..tree(4) }.build()), "link_rate");
     assert_eq!(parameter(FatTree { oversubscription: [3, 1], ..tree(8) }.build()), "oversubscription");
