@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from farspan._request import Request
-from farspan._run import _How
+from farspan._run import How
 from farspan._sweep import _Plan
 from farspan.control import Control
 
@@ -132,7 +132,7 @@ class Loss:
 def window_curve(control: type[Control] | str, between: bool) -> list[tuple[int, int, int | None]]: ...
 def conforms(control: type[Control] | str) -> None: ...
 def run(
-    ask: Request, how: _How, progress: Callable[[float, int], object] | None
+    ask: Request, how: How, progress: Callable[[float, int], object] | None
 ) -> tuple[list[Ran], str | None, list[str]]: ...
 def check(ask: Request) -> str: ...
 def catalog(kind: str) -> str: ...

@@ -6,7 +6,7 @@ import json
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import overload
 
@@ -21,16 +21,16 @@ MOST_THREADS = 2**16 - 1
 
 
 @dataclass(frozen=True)
-class _How:
+class How:
     """How to run, as the native part takes it."""
 
-    seeds: list[int] | None
-    threads: int
-    engine: str
-    out: Path | None
-    trace: list[str]
-    pcap: list[str]
-    force: bool
+    seeds: list[int] | None = None
+    threads: int = 1
+    engine: str = "windowed"
+    out: Path | None = None
+    trace: list[str] = field(default_factory=list)
+    pcap: list[str] = field(default_factory=list)
+    force: bool = False
     controls: tuple[type[Control] | None, type[Control] | None] = (None, None)
 
 
@@ -165,7 +165,7 @@ def run(
     True
     """
     ask = request(scenario, scheme, profile, seed, set)
-    how = _How(
+    how = How(
         seeds=_seeds(seed, seeds),
         threads=whole(threads, 1, MOST_THREADS, "threads"),
         engine=engine,

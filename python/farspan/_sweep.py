@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import sys
@@ -16,8 +17,12 @@ from farspan._errors import ScenarioError
 from farspan._progress import Listener, listening
 from farspan._request import toml, whole
 from farspan._result import Result
+from farspan.control import Control, Controls, classes
 
 MOST_JOBS = 4096
+
+# The module of a control that the process of a run imports.
+IMPORTED = "farspan_control"
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,7 @@ class _Plan:
     out: Path
     jobs: int
     itself: list[str]
-    code: str
+    code: list[str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +78,7 @@ def sweep(
     sweep: str | os.PathLike[str] | Mapping[str, object],
     *,
     out: str | os.PathLike[str] | None = None,
+    control: Controls | None = None,
     backend: str = "local",
     jobs: int | None = None,
     progress: bool | Listener | None = None,
@@ -89,6 +95,10 @@ def sweep(
         "grid": {"topology.k": [4, 8]}}``.
     out : path, optional
         The folder; by default the file's name without its ending. A mapping needs one.
+    control : class or mapping, optional
+        As for :func:`run`, in every run of the sweep, on the local backend. Each process imports the class anew, so it
+        must stand in a file, and a script that calls this function needs ``if __name__ == "__main__":``. Another text
+        of that file is another control; what the file imports is not looked at.
     backend : str
         ``"local"``: processes of this machine; ``"ray"``: tasks of a Ray cluster, the one that this process or
         ``RAY_ADDRESS`` is connected to, else one on this machine. All its nodes must see `out` and the scenario files
@@ -128,8 +138,12 @@ def sweep(
     """
     if backend not in ("local", "ray"):
         raise ScenarioError(f"{backend!r} is not a backend", argument="backend", cure='give "local" or "ray"')
+    if control is not None and backend == "ray":
+        raise ScenarioError("a control in Python runs on this machine", argument="control", cure='give backend="local"')
+    if IMPORTED in sys.modules:
+        raise RuntimeError('a run of a sweep started the sweep again; call it below if __name__ == "__main__":')
     ray = _ray() if backend == "ray" else None
-    plan = _plan(sweep, out, jobs)
+    plan = _plan(sweep, out, jobs, control)
     native = _farspan.Sweep(plan)
     try:
         with listening(progress, plan.name) as listener:
@@ -149,8 +163,12 @@ def sweep(
 
 
 def _plan(
-    sweep: str | os.PathLike[str] | Mapping[str, object], out: str | os.PathLike[str] | None, jobs: int | None
+    sweep: str | os.PathLike[str] | Mapping[str, object],
+    out: str | os.PathLike[str] | None,
+    jobs: int | None,
+    control: Controls | None,
 ) -> _Plan:
+    itself, files = ([sys.executable, "-m", "farspan"], []) if control is None else _command(control)
     if isinstance(sweep, Mapping):
         if out is None:
             raise ScenarioError("a mapping has no name", argument="out", cure="give out, the folder for the runs")
@@ -169,9 +187,29 @@ def _plan(
         folder=folder,
         out=Path(out) if out is not None else Path(name).with_suffix(""),
         jobs=(os.cpu_count() or 1) if jobs is None else whole(jobs, 1, MOST_JOBS, "jobs"),
-        itself=[sys.executable, "-m", "farspan"],
-        code=str(_farspan.__file__),
+        itself=itself,
+        code=[str(_farspan.__file__), *files],
     )
+
+
+def _command(control: Controls) -> tuple[list[str], list[str]]:
+    """Give the words that start a run with a control, and the files of its classes."""
+    places = [None if found is None else _place(found) for found in classes(control)]
+    files = list(dict.fromkeys(place[0] for place in places if place))
+    words = ["-" if place is None else ":".join(place) for place in places]
+    return [sys.executable, "-m", "farspan._worker", *words], files
+
+
+def _place(control: type[Control]) -> tuple[str, str]:
+    """Give the file of a class, and its name there."""
+    try:
+        file = inspect.getsourcefile(control)
+    except (OSError, TypeError):
+        file = None
+    if file is None or not Path(file).is_file() or "<locals>" in control.__qualname__:
+        problem = f"{control.__qualname__} cannot be imported by other processes"
+        raise ScenarioError(problem, argument="control", cure="move the class to the top of a file")
+    return str(Path(file).resolve()), control.__qualname__
 
 
 def _ray() -> Any:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import farspan as fs
 import pytest
+from dctcp import Dctcp
+from farspan.control import Ack, Decision
 
 SMALL: dict[str, object] = {
     "scenario": "bench/fat-tree",
@@ -18,6 +20,11 @@ SMALL: dict[str, object] = {
     "seeds": "1..2",
     "grid": {"topology.k": 4, "workload.flow_size": ["4KiB", "8KiB"]},
 }
+
+
+class Broken(Dctcp):
+    def on_ack(self, ack: Ack) -> Decision:
+        raise RuntimeError("out of windows")
 
 
 def told(sweep: fs.Sweep) -> list[dict[str, object]]:
@@ -74,6 +81,33 @@ def test_wrong_sweeps_name_place_and_cure(tmp_path: Path) -> None:
         fs.sweep(SMALL, out=tmp_path / "s", backend="slurm")
     with pytest.raises(fs.ScenarioError, match="that no sweep wrote"):
         fs.sweep(SMALL, out=tmp_path)
+
+
+def test_a_control_runs_in_every_process(tmp_path: Path) -> None:
+    small = {**SMALL, "scheme": "dctcp"}
+    mine = fs.sweep(small, out=tmp_path / "s", control=Dctcp, jobs=2)
+    assert (len(mine.rows), mine.failed, {row["scheme"] for row in mine.rows}) == (4, [], {"Dctcp"})
+    twin = fs.sweep(small, out=tmp_path / "t")
+    assert [row["packet_digest"] for row in mine.rows] == [row["packet_digest"] for row in twin.rows]
+    both = fs.sweep(small, out=tmp_path / "s", control={"intra": Dctcp})
+    assert {*(row["run"] for row in both.rows)}.isdisjoint(row["run"] for row in mine.rows), "another program"
+
+
+def test_a_control_without_a_file_is_refused(tmp_path: Path) -> None:
+    class Local(Dctcp):
+        pass
+
+    with pytest.raises(fs.ScenarioError, match="cannot be imported by other processes"):
+        fs.sweep(SMALL, out=tmp_path / "s", control=Local)
+    with pytest.raises(fs.ScenarioError, match="runs on this machine"):
+        fs.sweep(SMALL, out=tmp_path / "s", control=Dctcp, backend="ray")
+    assert not (tmp_path / "s").exists()
+
+
+def test_what_a_control_raises_is_the_error_of_its_row(tmp_path: Path) -> None:
+    one = {"scenario": "bench/fat-tree", "grid": {"topology.k": 4}}
+    with pytest.warns(UserWarning, match="out of windows"):
+        assert len(fs.sweep(one, out=tmp_path / "s", control=Broken).failed) == 1
 
 
 def test_ctrl_c_keeps_what_is_whole(tmp_path: Path) -> None:

@@ -129,7 +129,7 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.clone().into())).to_vec();
         points.push(Point::new(run.request.clone(), parameters)?);
     }
-    let program = Program::new(itself.words.to_vec(), itself.code)?;
+    let program = Program::new(itself.words.to_vec(), &[itself.code])?;
     let store = Store::open(&args.out, &program)?;
     catch_interrupts();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

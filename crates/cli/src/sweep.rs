@@ -91,7 +91,7 @@ pub fn sweep(args: &SweepArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     let began = now();
     let sweep = Sweep::read(&args.file)?;
     let out = args.out.clone().unwrap_or_else(|| args.file.with_extension(""));
-    let program = Program::new(itself.words.to_vec(), itself.code)?;
+    let program = Program::new(itself.words.to_vec(), &[itself.code])?;
     let store = Store::open(&out, &program)?;
     write(&out.join("sweep.toml"), &sweep.text)?;
     catch_interrupts();

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// A sweep: an object of Python with these attributes.
@@ -26,8 +26,8 @@ pub struct Plan {
     jobs: usize,
     /// The words that start the command.
     itself: Vec<OsString>,
-    /// The file of this module.
-    code: PathBuf,
+    /// The files of this module and of a control.
+    code: Vec<PathBuf>,
 }
 
 /// A sweep whose folder is locked until it is closed.
@@ -48,8 +48,9 @@ impl Sweep {
             Expanded::parse(&plan.name, &plan.text, plan.folder.as_deref())
         })?;
         let Expanded { points, text, .. } = expanded.map_err(|error| error::scenario(py, &error))?;
+        let code: Vec<&Path> = plan.code.iter().map(PathBuf::as_path).collect();
         let program =
-            Program::new(plan.itself, &plan.code).map_err(|error| error::failed(py, &error.to_string()))?;
+            Program::new(plan.itself, &code).map_err(|error| error::failed(py, &error.to_string()))?;
         let store = error::guarded(py, || Store::open(&plan.out, &program))?;
         let store = store.map_err(|error| refused(py, &error))?;
         write(&plan.out.join("sweep.toml"), &text).map_err(|error| error::failed(py, &error.to_string()))?;

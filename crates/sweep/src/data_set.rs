@@ -70,11 +70,13 @@ fn row(point: &Point, store: &Store, result: Option<&Result<Value, String>>) -> 
         Some(Err(error)) => (Status::Failed, Some(error.as_str()), None),
         Some(Ok(document)) => (Status::Done, None, Some(document)),
     };
+    // A control that no scheme names calls itself.
+    let scheme = document.and_then(|document| document["scheme"].as_str()).unwrap_or(resolved.scheme());
     let text = |name: &str, value: &str| (name.to_owned(), Value::from(value));
     let mut columns = vec![
         text("run", &run),
         text("scenario", resolved.name()),
-        text("scheme", resolved.scheme()),
+        text("scheme", scheme),
         text("profile", resolved.profile().name()),
         ("seed".to_owned(), Value::from(resolved.seed())),
     ];

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 pub struct Program {
     /// The words that start it: a path, and arguments that come first.
     pub words: Vec<OsString>,
-    /// The digest of its code: results of another build are not taken for its own.
+    /// The digests of its code, and the words after the first: results of another build are not taken for its own.
     pub id: String,
 }
 
@@ -33,16 +33,21 @@ impl Program {
     pub fn current() -> Result<Self, ProgramError> {
         let path = std::env::current_exe()
             .map_err(|source| ProgramError { path: PathBuf::from("this program"), source })?;
-        Self::new(vec![path.clone().into_os_string()], &path)
+        Self::new(vec![path.clone().into_os_string()], &[&path])
     }
 
-    /// A program that `words` start; its code is the file `code`.
+    /// A program that `words` start; its code is in the files `code`. Other words after the first make another program.
     ///
     /// # Errors
-    /// If that file cannot be read.
-    pub fn new(words: Vec<OsString>, code: &Path) -> Result<Self, ProgramError> {
-        let id = file_digest(code).map_err(|source| ProgramError { path: code.to_owned(), source })?;
-        Ok(Self { words, id })
+    /// If one of the files cannot be read.
+    pub fn new(words: Vec<OsString>, code: &[&Path]) -> Result<Self, ProgramError> {
+        let mut id = Vec::new();
+        for path in code {
+            let digest = file_digest(path);
+            id.push(digest.map_err(|source| ProgramError { path: (*path).to_owned(), source })?);
+        }
+        id.extend(words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()));
+        Ok(Self { words, id: id.join(" ") })
     }
 
     /// The command `run` of a request, with its results in a folder. It ends when its standard input does.
