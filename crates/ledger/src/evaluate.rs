@@ -157,6 +157,7 @@ fn cell(measure: &Measure, readings: &Readings) -> Option<Cell> {
     let (min, max) = (finite(*values.first()?), finite(*values.last()?));
     let middle = match measure.over_seeds {
         OverSeeds::P99 => nearest_rank(&values, values.len() as u64, Quantile::P99)?,
+        OverSeeds::Mean => mean(&values),
         _ => farspan_metrics::median(&values),
     };
     Some(Cell { median: finite(rounded(middle)), min, max, seeds: values.len() as u64 })
@@ -174,9 +175,9 @@ fn interval(measure: &Measure, of: &Readings, over: Option<&Readings>) -> (Optio
                     .map(|spread| or_infinite(spread.median, spread.ci_low, spread.ci_high))
             }
             OverSeeds::Sum => share(&readings, measure.unit.scale()),
-            OverSeeds::P99 => bootstrap(readings.len(), |drawn| {
-                statistic(OverSeeds::P99, drawn.iter().map(|i| readings[*i]))
-            }),
+            kind @ (OverSeeds::P99 | OverSeeds::Mean) => {
+                bootstrap(readings.len(), |drawn| statistic(kind, drawn.iter().map(|i| readings[*i])))
+            }
         };
         return (found, readings.len());
     };
@@ -209,8 +210,15 @@ fn statistic(kind: OverSeeds, readings: impl Iterator<Item = Reading>) -> f64 {
         return above / below;
     }
     let mut values: Vec<f64> = readings.map(Reading::value).collect();
+    if kind == OverSeeds::Mean {
+        return mean(&values);
+    }
     values.sort_unstable_by(f64::total_cmp);
     nearest_rank(&values, values.len() as u64, Quantile::P99).unwrap_or(f64::NAN)
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// A share of counts over all seeds, with its Wilson interval: a bootstrap of none among few would be none for certain.

@@ -141,18 +141,21 @@ impl Ledger {
         self.figures.iter().find(|record| record.figure == figure)
     }
 
-    /// The claims that this ledger holds at the record's size and the record does not. None at smoke size.
+    /// The claims that this ledger holds and the record does not. None at smoke size; at another size than the ledger's
+    /// none of those that were not run.
     #[must_use]
     pub fn regressions(&self, record: &Record) -> Vec<Regression> {
-        let Some(before) = self.record(&record.figure).filter(|before| before.size == record.size) else {
+        let Some(before) = self.record(&record.figure).filter(|_| record.size != Size::Smoke) else {
             return Vec::new();
         };
-        if record.size == Size::Smoke {
-            return Vec::new();
-        }
         let held =
             |id: &str| before.claims.iter().any(|claim| claim.id == id && claim.verdict == Verdict::Holds);
-        let now = record.claims.iter().filter(|claim| claim.verdict != Verdict::Holds && held(&claim.id));
+        let fallen = |verdict: Verdict| match verdict {
+            Verdict::Holds => false,
+            Verdict::NotRun => before.size == record.size,
+            _ => true,
+        };
+        let now = record.claims.iter().filter(|claim| fallen(claim.verdict) && held(&claim.id));
         now.map(|claim| Regression { id: claim.id.clone(), verdict: claim.verdict }).collect()
     }
 

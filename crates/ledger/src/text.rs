@@ -129,6 +129,8 @@ pub enum OverSeeds {
     /// The median; of two arms, the median of the ratios paired by seed.
     #[default]
     Median,
+    /// The mean: what few seeds move counts, where the median of ratios is that of the many that nothing moves.
+    Mean,
     /// The 99% quantile, nearest rank.
     P99,
     /// The sum over the sum of `per`: a share of counts.

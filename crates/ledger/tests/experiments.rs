@@ -41,6 +41,24 @@ fn every_measure_stands_in_the_documents_of_its_figure() {
     }
 }
 
+/// Null reads as infinite: a measure that never has a value would be judged all the same.
+#[test]
+fn every_measure_of_the_ledger_has_a_number_somewhere() {
+    let figures = figures().unwrap();
+    for record in Ledger::committed().figures.iter().filter(|record| !record.rows.is_empty()) {
+        let figure = figures.iter().find(|figure| figure.name == record.figure).unwrap();
+        for measure in &figure.measures {
+            let cells = record.rows.iter().filter_map(|row| row.values.get(&measure.name));
+            assert!(
+                cells.filter_map(|cell| cell.median).next().is_some(),
+                "{}: {}",
+                figure.name,
+                measure.name
+            );
+        }
+    }
+}
+
 #[test]
 fn ids_are_the_figure_s_name_and_each_once() {
     let figures = figures().unwrap();
