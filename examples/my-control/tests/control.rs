@@ -46,9 +46,11 @@ fn a_window_of_unmarked_acks_adds_one_packet() {
 #[test]
 fn marks_of_one_round_trip_cut_once() {
     let start = start();
-    let (mut flow, mut acks) = (Config::default().control(&start), AckStream::new(&start));
-    let half = Bytes::new(flow.decision().cwnd.get() / 2);
-    assert_eq!(flow.on_ack(&acks.next(true)).cwnd, half);
-    assert_eq!(flow.on_ack(&acks.next(true)).cwnd, half, "it left before the cut");
-    assert_eq!(flow.on_ack(&acks.next_round(true)).cwnd, Bytes::new(half.get() / 2));
+    let config = Config::default();
+    let cut = |cwnd: Bytes| Bytes::new((cwnd.as_f64() * (1.0 - config.cut)) as u64);
+    let (mut flow, mut acks) = (config.control(&start), AckStream::new(&start));
+    let first = cut(flow.decision().cwnd);
+    assert_eq!(flow.on_ack(&acks.next(true)).cwnd, first);
+    assert_eq!(flow.on_ack(&acks.next(true)).cwnd, first, "it left before the cut");
+    assert_eq!(flow.on_ack(&acks.next_round(true)).cwnd, cut(first));
 }

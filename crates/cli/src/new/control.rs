@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 const FILES: &[(&str, &str)] = &[
     ("Cargo.toml", include_str!("../../template/manifest.toml")),
     ("README.md", include_str!("../../template/README.md")),
+    ("rustfmt.toml", include_str!("../../template/rustfmt.toml")),
     ("src/lib.rs", include_str!("../../template/src/lib.rs")),
     ("src/main.rs", include_str!("../../template/src/main.rs")),
     ("tests/command.rs", include_str!("../../template/tests/command.rs")),
