@@ -244,14 +244,18 @@ impl File {
                 false => Err(self.error("draw", Problem::Missing { example: "count = 100".to_owned() })),
             };
         };
+        if draws.is_empty() && count > 0 {
+            let cure = "give a key with its values, such as \"topology.k\" = [4, 8], or leave count out";
+            return Err(self.error("draw.count", rule("nothing is drawn".to_owned(), cure)));
+        }
         let setting = |index: u64, (key, path, draw): &(String, String, Draw)| Setting {
             target: Target::Key(key.clone()),
             value: draw.value(seed, key, index),
             path: path.clone(),
         };
-        let count = if draws.is_empty() { 0 } else { count.min(MOST_POINTS as u64 + 1) };
-        let values: Vec<_> =
-            (0..count).map(|index| draws.iter().map(|draw| setting(index, draw)).collect()).collect();
+        let values: Vec<_> = (0..count.min(MOST_POINTS as u64 + 1))
+            .map(|index| draws.iter().map(|draw| setting(index, draw)).collect())
+            .collect();
         Ok((!values.is_empty()).then_some(Axis { values }))
     }
 
@@ -434,6 +438,7 @@ mod tests {
             ),
             ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
             ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:1: draw: missing", "count = 100"),
+            ("[draw]\ncount = 3\n", "s.toml:3:9: draw.count: nothing is drawn", "give a key"),
             ("[draw]\ncount = -1\n", "s.toml:3:9: draw.count: -1", "not negative"),
             ("[draw]\ncount = 1\n\"topology.k\" = 4\n", "s.toml:4:16: draw.topology.k: 4", "a range"),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 1 }\n", "s.toml:4:9: draw.a.b: missing", "to ="),

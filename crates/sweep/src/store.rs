@@ -29,6 +29,12 @@ pub enum StoreError {
         /// One of the files.
         found: String,
     },
+    /// It is a file.
+    #[error("{}: a file stands where the folder for the runs would be; give --out DIR", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another command writes to it.
     #[error("{}: another sweep writes to this folder; wait for its end, or give another --out", path.display())]
     Locked {
@@ -49,7 +55,7 @@ impl StoreError {
     /// Whether another folder would do: bad input, nothing was touched.
     #[must_use]
     pub const fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Foreign { .. })
+        matches!(self, Self::Foreign { .. } | Self::File { .. })
     }
 }
 
@@ -72,6 +78,9 @@ impl Store {
             let path = path.to_owned();
             move |source| StoreError::Io { path, source }
         };
+        if root.is_file() {
+            return Err(StoreError::File { path: root.to_owned() });
+        }
         fs::create_dir_all(root).map_err(io(root))?;
         let mark = root.join(MARK);
         if !mark.exists()
