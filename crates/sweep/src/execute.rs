@@ -3,14 +3,13 @@
 use crate::point::Point;
 use crate::pool::Pool;
 use crate::store::{Store, StoreError};
-use farspan_scenario::{Request, World};
+use farspan_scenario::{Estimate, Request};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::process::ChildStderr;
 
 /// How to run points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +91,7 @@ pub fn execute(
     progress.done = finished.len();
     let pool = Pool::new(options.jobs);
     estimate(&mut tasks, &pool, watch);
-    progress.hops = tasks.iter().map(|task| task.hops).sum();
+    progress.hops = tasks.iter().map(|task| task.hops).fold(0, u64::saturating_add);
     watch.update(&progress);
     let mut broken = None;
     pool.run(
@@ -105,7 +104,7 @@ pub fn execute(
                 Ran::Ended(result) => {
                     progress.failed += if result.is_err() { task.points.len() } else { 0 };
                     progress.done += task.points.len();
-                    progress.hops_done += task.hops;
+                    progress.hops_done = progress.hops_done.saturating_add(task.hops);
                     finished.extend(task.finished(store, &result, false));
                     watch.update(&progress);
                 }
@@ -181,8 +180,8 @@ fn estimate(tasks: &mut [Task<'_>], pool: &Pool, watch: &dyn Watch) {
     let firsts: Vec<usize> = kinds.values().map(|(index, _)| *index).collect();
     let hops = |_: usize, index: usize| {
         let resolved = &tasks[firsts[index]].point.resolved;
-        let world = || World::build(resolved).map_or(0, |world| world.estimate().packet_hops);
-        catch_unwind(AssertUnwindSafe(world)).unwrap_or(0)
+        let estimate = || Estimate::of(resolved).map_or(0, |estimate| estimate.packet_hops);
+        catch_unwind(AssertUnwindSafe(estimate)).unwrap_or(0)
     };
     pool.run(firsts.len(), watch, hops, |index, hops| {
         if let Some(kind) = kinds.get_mut(&keys[firsts[index]]) {
@@ -223,7 +222,7 @@ fn run_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Ran {
     let child = store.program().run(&task.point.request, &folder).spawn();
     let ended = child.and_then(|mut child| {
         pool.hold(thread, child.stdin.take());
-        let said = child.stderr.take().map_or_else(String::new, last_lines);
+        let said = child.stderr.take().map_or_else(String::new, outline);
         child.wait().map(|status| (status, said))
     });
     pool.hold(thread, None);
@@ -245,22 +244,58 @@ fn run_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Ran {
     }
 }
 
-/// How many lines of standard error are kept.
-const LINES: usize = 5;
+/// How many lines of standard error are kept: the first ones, with which errors begin, and the last ones, with which those of
+/// Python end.
+const LINES: (usize, usize) = (3, 2);
 
-/// The last lines that are no warnings, without the name of the program.
-fn last_lines(stderr: ChildStderr) -> String {
-    let mut last = VecDeque::new();
+/// The first and the last lines that are no warnings and no backtrace, without the name of the program.
+fn outline(stderr: impl Read) -> String {
+    let (mut first, mut last, mut count) = (Vec::new(), VecDeque::new(), 0);
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
         let line = line.strip_prefix("farspan: ").map(str::to_owned).unwrap_or(line);
-        if line.is_empty() || line.starts_with("warning: ") || line.starts_with("note: ") {
+        let aside = ["warning: ", "note: "].iter().any(|word| line.starts_with(word));
+        if line.is_empty() || aside || is_of_backtrace(&line) {
             continue;
         }
-        if last.len() == LINES {
+        count += 1;
+        if first.len() < LINES.0 {
+            first.push(line);
+            continue;
+        }
+        if last.len() == LINES.1 {
             last.pop_front();
         }
         last.push_back(line);
     }
-    Vec::from(last).join("\n")
+    if count > LINES.0 + LINES.1 {
+        first.push("...".to_owned());
+    }
+    first.extend(last);
+    first.join("\n")
+}
+
+fn is_of_backtrace(line: &str) -> bool {
+    let inner = line.trim_start();
+    let numbered = inner.split_once(": ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    line == "stack backtrace:" || inner.len() < line.len() && (numbered || inner.starts_with("at "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backtrace_does_not_hide_the_error() {
+        let said = "memory allocation of 8 bytes failed\nstack backtrace:\n   0: std::alloc::rust_oom\n             at ./alloc.rs:3\n";
+        assert_eq!(outline(said.as_bytes()), "memory allocation of 8 bytes failed");
+    }
+
+    #[test]
+    fn of_many_lines_the_first_and_the_last_are_kept() {
+        let lines = |count: usize| (1..=count).map(|n| format!("line {n}\n")).collect::<String>();
+        assert_eq!(outline(lines(5).as_bytes()), lines(5).trim_end());
+        let warned = format!("farspan: warning: x\nfarspan: note: y\nfarspan: {}", lines(9));
+        assert_eq!(outline(warned.as_bytes()), "line 1\nline 2\nline 3\n...\nline 8\nline 9");
+    }
 }
