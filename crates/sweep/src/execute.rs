@@ -2,7 +2,8 @@
 
 use crate::point::Point;
 use crate::pool::Pool;
-use crate::store::{Store, StoreError};
+use crate::program::ProgramError;
+use crate::store::{KeepError, Store, StoreError};
 use farspan_scenario::{Estimate, Request};
 use serde_json::Value;
 use std::cmp::Reverse;
@@ -67,13 +68,16 @@ pub enum SweepError {
     /// The store refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The program is another build than at the beginning.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
 }
 
 /// Runs what is not there, longest first. A failed run is a result and not the end; once stopped, runs under way end, and
 /// points that are not done are left out.
 ///
 /// # Errors
-/// If the store cannot be written.
+/// If the store cannot be written, or another build takes the program's place.
 pub fn execute(
     points: &[Point],
     store: &Store,
@@ -124,7 +128,7 @@ pub fn execute(
     finished.sort_by_key(|finished| finished.point);
     // A store that is broken stays so: what was under way is cleared away at the next start.
     match broken {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None => store.clear().map(|()| finished).map_err(SweepError::from),
     }
 }
@@ -207,18 +211,20 @@ enum Ran {
     Interrupted,
     /// Because the pool stopped.
     Stopped,
-    /// The store cannot be written.
-    Broken(StoreError),
+    /// So that no other run can be had either.
+    Broken(SweepError),
 }
 
 /// The exit code of a run that was interrupted.
 const INTERRUPTED: i32 = 130;
 
 fn run_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Ran {
-    let folder = match store.begin(&task.name) {
-        Ok(folder) => folder,
-        Err(error) => return Ran::Broken(error),
-    };
+    try_one(task, store, pool, thread).unwrap_or_else(Ran::Broken)
+}
+
+fn try_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Result<Ran, SweepError> {
+    store.program().unchanged()?;
+    let folder = store.begin(&task.name)?;
     let child = store.program().run(&task.point.request, &folder).spawn();
     let ended = child.and_then(|mut child| {
         pool.hold(thread, child.stdin.take());
@@ -226,22 +232,22 @@ fn run_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Ran {
         child.wait().map(|status| (status, said))
     });
     pool.hold(thread, None);
-    let failed = |error: String| match store.discard(&folder) {
-        Ok(()) => Ran::Ended(Err(error)),
-        Err(error) => Ran::Broken(error),
-    };
-    match ended {
-        Ok((status, _)) if status.success() => match store.keep(&folder, &task.name) {
-            Ok(Some(document)) => Ran::Ended(Ok(document)),
-            Ok(None) => failed("it ended well, but left no whole result".to_owned()),
-            Err(error) => Ran::Broken(error),
+    // Which build ran is known only if the file is still the same.
+    store.program().unchanged()?;
+    let error = match ended {
+        Ok((status, _)) if status.success() => match store.keep(&folder, &task.name, &task.point.resolved) {
+            Ok(document) => return Ok(Ran::Ended(Ok(document))),
+            Err(KeepError::Store(error)) => return Err(error.into()),
+            Err(error) => error.to_string(),
         },
-        _ if pool.stopping() => Ran::Stopped,
-        Ok((status, _)) if status.code() == Some(INTERRUPTED) => Ran::Interrupted,
-        Ok((status, said)) if said.is_empty() => failed(status.to_string()),
-        Ok((_, said)) => failed(said),
-        Err(error) => failed(format!("it could not be started ({error})")),
-    }
+        _ if pool.stopping() => return Ok(Ran::Stopped),
+        Ok((status, _)) if status.code() == Some(INTERRUPTED) => return Ok(Ran::Interrupted),
+        Ok((status, said)) if said.is_empty() => status.to_string(),
+        Ok((_, said)) => said,
+        Err(error) => format!("it could not be started ({error})"),
+    };
+    store.discard(&folder)?;
+    Ok(Ran::Ended(Err(error)))
 }
 
 /// How many lines of standard error are kept: the first ones, with which errors begin, and the last ones, with which those of

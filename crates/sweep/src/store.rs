@@ -51,6 +51,23 @@ pub enum StoreError {
     },
 }
 
+/// Why a run that ended well is not kept.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeepError {
+    /// It did not run to its end.
+    #[error("it ended well, but left no whole result")]
+    Partial,
+    /// It read its scenario at its own start, and found another one than the sweep has resolved.
+    #[error(
+        "its scenario is not the one that the sweep began with; leave the files that it reads alone while a sweep runs, and \
+         start it again"
+    )]
+    Changed,
+    /// The store cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 impl StoreError {
     /// Whether another folder would do: bad input, nothing was touched.
     #[must_use]
@@ -155,9 +172,12 @@ impl Store {
         Ok(folder)
     }
 
-    /// Gives a whole run its name; gives its document.
-    pub(crate) fn keep(&self, under_way: &Path, name: &str) -> Result<Option<Value>, StoreError> {
-        let Some(document) = document(under_way) else { return Ok(None) };
+    /// Gives a whole run of this scenario its name; gives its document.
+    pub(crate) fn keep(&self, under_way: &Path, name: &str, run: &Resolved) -> Result<Value, KeepError> {
+        let document = document(under_way).ok_or(KeepError::Partial)?;
+        if fs::read_to_string(under_way.join("scenario.toml")).ok() != Some(run.to_toml()) {
+            return Err(KeepError::Changed);
+        }
         let folder = self.root.join(name);
         let old = self.root.join(UNDER_WAY).join(format!("{name}.old"));
         let aside = match fs::rename(&folder, &old) {
@@ -166,7 +186,7 @@ impl Store {
         };
         let kept = aside.and_then(|()| fs::rename(under_way, &folder)).and_then(|()| remove(&old));
         kept.map_err(|source| StoreError::Io { path: folder, source })?;
-        Ok(Some(document))
+        Ok(document)
     }
 
     /// Removes what a failed run has written.
@@ -247,7 +267,7 @@ mod tests {
     }
 
     fn program(id: &str) -> Program {
-        Program { words: vec!["farspan".into()], id: id.to_owned() }
+        Program::new(vec!["farspan".into(), id.into()], &[]).unwrap()
     }
 
     fn resolved(request: &Request) -> Resolved {
@@ -294,6 +314,19 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_another_scenario_does_not_get_the_name() {
+        let folder = Folder::new("changed");
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        let run = resolved(&incast());
+        let name = store.name_of(&run);
+        let under_way = store.begin(&name).unwrap();
+        fs::write(under_way.join("summary.json"), "{\"partial\": false}").unwrap();
+        fs::write(under_way.join("scenario.toml"), run.with_seed(4).to_toml()).unwrap();
+        assert!(matches!(store.keep(&under_way, &name, &run), Err(KeepError::Changed)));
+        assert!(store.finished(&run).is_none());
+    }
+
+    #[test]
     fn only_a_whole_run_is_finished() {
         let folder = Folder::new("whole");
         let store = Store::open(&folder.0, &program("a")).unwrap();
@@ -303,8 +336,9 @@ mod tests {
         {
             let under_way = store.begin(&name).unwrap();
             fs::write(under_way.join("summary.json"), summary).unwrap();
+            fs::write(under_way.join("scenario.toml"), run.to_toml()).unwrap();
             assert!(store.finished(&run).is_none());
-            assert_eq!(store.keep(&under_way, &name).unwrap().is_some(), whole);
+            assert_eq!(store.keep(&under_way, &name, &run).is_ok(), whole);
         }
         assert!(store.finished(&run).is_some());
         store.begin("another").unwrap();
