@@ -246,7 +246,7 @@ fn try_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Result
         Ok((_, said)) => said,
         Err(error) => format!("it could not be started ({error})"),
     };
-    store.discard(&folder)?;
+    store.discard(&folder, &error)?;
     Ok(Ran::Ended(Err(error)))
 }
 

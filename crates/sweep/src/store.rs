@@ -189,13 +189,15 @@ impl Store {
         Ok(document)
     }
 
-    /// Removes what a failed run has written.
+    /// Removes what a failed run has written; `error` is what it said.
     ///
     /// # Errors
-    /// If there is no room for another run either.
-    pub(crate) fn discard(&self, under_way: &Path) -> Result<(), StoreError> {
-        let probe = self.root.join(UNDER_WAY).join("room");
-        let room = fs::write(&probe, [1; ROOM]).and_then(|()| fs::remove_file(&probe));
+    /// If it failed for want of room, as others would.
+    pub(crate) fn discard(&self, under_way: &Path, error: &str) -> Result<(), StoreError> {
+        let room = match FULL.iter().find(|words| error.contains(**words)) {
+            Some(words) => Err(io::Error::new(io::ErrorKind::StorageFull, *words)),
+            None => Ok(()),
+        };
         let removed = remove(under_way);
         room.and(removed).map_err(|source| StoreError::Io { path: self.root.clone(), source })
     }
@@ -207,8 +209,8 @@ impl Store {
     }
 }
 
-/// Bytes without which no run can be written.
-const ROOM: usize = 1 << 16;
+/// The operating system's words for a full disk.
+const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 /// How often a folder is removed anew: a worker that has just lost its parent may put one more file into it.
 const ATTEMPTS: u32 = 100;
@@ -324,6 +326,17 @@ mod tests {
         fs::write(under_way.join("scenario.toml"), run.with_seed(4).to_toml()).unwrap();
         assert!(matches!(store.keep(&under_way, &name, &run), Err(KeepError::Changed)));
         assert!(store.finished(&run).is_none());
+    }
+
+    #[test]
+    fn a_run_without_room_is_the_end() {
+        let folder = Folder::new("full");
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        let discard = |error: &str| store.discard(&store.begin("run").unwrap(), error);
+        discard("topology.k: 7 is odd").unwrap();
+        let error = discard("flows.parquet: cannot be written (No space left on device (os error 28))");
+        assert!(error.unwrap_err().to_string().contains("make room"));
+        assert!(!folder.0.join(UNDER_WAY).join("run").exists());
     }
 
     #[test]
