@@ -13,13 +13,18 @@ from typing import Any
 
 # As the store names the folder of runs under way: it is cleared away at the next start.
 UNDER_WAY = ".under-way"
+# As the store says it.
+CHANGED = (
+    "its scenario is not the one that the sweep began with; leave the files that it reads alone while a sweep runs, "
+    "and start it again"
+)
 # Of a failed run's standard error.
 LINES = 5
 
 
 def run_on(
     ray: Any,
-    pending: list[tuple[int, str, list[str]]],
+    pending: list[tuple[int, str, list[str], str]],
     out: Path,
     jobs: int | None,
     progress: Callable[[float, int], object] | None,
@@ -37,7 +42,7 @@ def run_on(
 
 def _gather(
     ray: Any,
-    pending: list[tuple[int, str, list[str]]],
+    pending: list[tuple[int, str, list[str], str]],
     out: Path,
     jobs: int | None,
     progress: Callable[[float, int], object] | None,
@@ -49,8 +54,8 @@ def _gather(
     try:
         while waiting or under_way:
             while waiting and (jobs is None or len(under_way) < jobs):
-                index, name, arguments = waiting.pop(0)
-                under_way[task.remote(str(out), name, arguments, str(Path.cwd()))] = index
+                index, name, arguments, scenario = waiting.pop(0)
+                under_way[task.remote(str(out), name, arguments, scenario, str(Path.cwd()))] = index
             ready, _ = ray.wait(list(under_way), timeout=0.1)
             for reference in ready:
                 index = under_way.pop(reference)
@@ -68,7 +73,7 @@ def _gather(
     return errors
 
 
-def run_one(out: str, name: str, arguments: list[str], cwd: str) -> str | None:
+def run_one(out: str, name: str, arguments: list[str], scenario: str, cwd: str) -> str | None:
     """Run a point on the worker, and give its folder the name once it is whole; give the error, if it failed.
 
     A task whose worker was killed is tried again by Ray: each has a folder of its own until then.
@@ -98,6 +103,8 @@ def run_one(out: str, name: str, arguments: list[str], cwd: str) -> str | None:
             return "\n".join(lines[-LINES:]) or f"exit status {code}"
         if json.loads((folder / "summary.json").read_text(encoding="utf-8"))["partial"]:
             return "it ended well, but left no whole result"
+        if (folder / "scenario.toml").read_text(encoding="utf-8") != scenario:
+            return CHANGED
         whole = Path(out, name)
         if not whole.exists():
             folder.replace(whole)

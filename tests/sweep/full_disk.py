@@ -15,11 +15,16 @@ import tempfile
 SWEEP = """scenario = "bench/fat-tree"
 seeds = "1..12"
 [grid]
-"topology.k" = 4
-"workload.flow_size" = "4KiB"
 """
-# A run takes about 40 KB.
-SMALL, LARGE = "300k", "200m"
+# What a run is, and a disk that it fills: nothing is left in the end, or as much as many a file takes, but not a run.
+CASES = {
+    "runs of 40 KB": ('"topology.k" = 4\n"workload.flow_size" = "4KiB"\n', "300k"),
+    "runs of 370 KB": (
+        '"topology.k" = 8\n"workload.flow_size" = "128KiB"\n"probes.queue_interval" = "200ns"\n"probes.ports" = "all"\n',
+        "1000k",
+    ),
+}
+LARGE = "200m"
 
 
 def outside(binary):
@@ -36,29 +41,40 @@ def outside(binary):
 
 
 def inside(binary, folder):
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SMALL}", "tmpfs", folder]).returncode:
-        print("SKIPPED: a full disk (no tmpfs to be had)")
-        return 0
+    wrong = []
+    for name, (grid, size) in CASES.items():
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder]).returncode:
+            print("SKIPPED: a full disk (no tmpfs to be had)")
+            return 0
+        wrong += [f"{name}: {what}" for what in fill(binary, folder, name, grid)]
+        subprocess.run(["umount", folder], check=True)
+    print("\n".join(wrong) if wrong else "held: a clear error, nothing lost")
+    return 1 if wrong else 0
+
+
+def fill(binary, folder, name, grid):
+    """Gives what does not hold on the disk that is mounted there."""
     file, out = pathlib.Path(folder, "s.toml"), pathlib.Path(folder, "s")
-    file.write_text(SWEEP)
+    file.write_text(SWEEP + grid)
     command = [binary, "sweep", str(file), "--quiet", "--json", "--jobs", "2"]
     full, wrong = subprocess.run(command, capture_output=True, text=True), []
-    print(f"full disk: exit {full.returncode}: {full.stderr.strip()}")
+    print(f"{name}, full disk: exit {full.returncode}: {full.stderr.strip()}")
     if full.returncode != 1 or "No space left" not in full.stderr or "make room" not in full.stderr:
         wrong.append("expected exit 1, with what the system says and a cure")
+    if full.stdout:
+        wrong.append("expected an end at the first run without room, and no document")
     kept = {path.parent.name: path.read_bytes() for path in out.glob("[!.]*/summary.json")}
     if not kept:
         wrong.append("no run was kept")
     subprocess.run(["mount", "-o", f"remount,size={LARGE}", folder], check=True)
     more = subprocess.run(command, capture_output=True, text=True)
     document = json.loads(more.stdout) if more.returncode == 0 else {}
-    print(f"with more room: {document.get('done')} done, {document.get('reused')} of them were there")
+    print(f"{name}, with more room: {document.get('done')} done, {document.get('reused')} of them were there")
     if (document.get("done"), document.get("reused")) != (12, len(kept)):
         wrong.append(f"expected 12 runs done, {len(kept)} of them there: {more.stderr.strip()[-500:]}")
     if any((out / name / "summary.json").read_bytes() != text for name, text in kept.items()):
         wrong.append("a run that was there has changed")
-    print("\n".join(wrong) if wrong else "held: a clear error, nothing lost")
-    return 1 if wrong else 0
+    return wrong
 
 
 if __name__ == "__main__":

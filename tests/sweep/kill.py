@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Kills a sweep at random moments, resumes it, and asks for the data set of an unbroken one. Standard library only; Linux.
+"""Kills a worker of a sweep, or the sweep at random moments, resumes it, and asks for the data set of an unbroken one. Standard
+library only; Linux.
 
 usage: kill.py BINARY [--runs 60] [--kills 3] [--jobs 2] [--seed 1]    exit 0: it held; 1: what did not
 """
@@ -28,16 +29,22 @@ seeds = "1..{seeds}"
 GRACE_S = 10
 
 
+def stat(pid):
+    """State and session of a process; Z, the state of a process that has ended, if there is none."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return "Z", 0
+    return fields[0], int(fields[3])
+
+
 def session(leader):
     """Processes of a session that are alive, without its leader: a command's workers."""
     found = []
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != leader:
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[3]) == leader and fields[0] != "Z":
+            state, of = stat(entry.name)
+            if of == leader and state != "Z":
                 found.append(int(entry.name))
     return found
 
@@ -47,6 +54,18 @@ def kill(pid):
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
+
+
+def kill_under_way(pid):
+    """Kills a process, if it has not ended before; gives whether it did."""
+    try:
+        os.kill(pid, signal.SIGSTOP)
+    except ProcessLookupError:
+        return False
+    while (state := stat(pid)[0]) not in "TZ":
+        time.sleep(0.001)
+    kill(pid)
+    return state == "T"
 
 
 def orphans(leader):
@@ -87,6 +106,23 @@ def interrupt(command, out, choose, most):
     return what, orphans(started.pid)
 
 
+def lose_a_worker(command):
+    """Kills one worker of a sweep, and waits for the sweep's end; gives what was wrong."""
+    started = subprocess.Popen([*command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    while started.poll() is None and not any(map(kill_under_way, session(started.pid))):
+        time.sleep(0.005)
+    out, said = started.communicate()
+    document = json.loads(out or "{}")
+    failed = [row["error"] for row in document.get("rows", []) if row["status"] == "failed"]
+    print(f"worker killed: exit {started.returncode}, {document.get('done')} done, failed: {failed}")
+    wrong = []
+    if started.returncode != 1 or len(failed) != 1 or "SIGKILL" not in failed[0] or document["not_run"]:
+        wrong.append(f"a killed worker should be one failed row that names the signal, and all others done: {said.strip()[-500:]}")
+    if left := orphans(started.pid):
+        wrong.append(f"processes {left} outlived the sweep that lost a worker")
+    return wrong
+
+
 def whole(command):
     """Runs the command to its end; gives its document and how long it took."""
     began = time.monotonic()
@@ -113,6 +149,11 @@ def main():
         command = [a.binary, "sweep", str(file), "--quiet", "--jobs", str(a.jobs), "--out"]
         unbroken, took = whole([*command, f"{folder}/unbroken"])
         print(f"unbroken: {len(unbroken['rows'])} rows in {took:.1f} s")
+        lost = f"{folder}/lost"
+        wrong += lose_a_worker([*command, lost])
+        again, _ = whole([*command, lost])
+        if again["reused"] != len(again["rows"]) - 1 or told(again["rows"]) != told(unbroken["rows"]):
+            wrong.append(f"after a killed worker {again['reused']} runs were there, or the data sets differ")
         out = pathlib.Path(folder, "broken")
         for i in range(a.kills):
             # Room is left for the kills to come, so that each of them finds work under way.

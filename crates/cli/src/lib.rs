@@ -22,6 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
+// These macros panic where nothing can be written: `output` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod bench;

@@ -109,7 +109,8 @@ pub fn reproduce(args: &ReproduceArgs, itself: &Itself<'_>) -> Result<(), Failur
 /// The results of a figure.
 struct Reproduced {
     record: Record,
-    wall_time_s: f64,
+    /// The time that its runs took, one after another, whenever that was.
+    run_time_s: f64,
     failed: usize,
     error: Option<String>,
 }
@@ -158,7 +159,7 @@ fn done(figure: &Figure, size: Size, plan: &[Run], first: usize, finished: &[Fin
     let errors = || own().filter_map(|(_, result)| result.as_ref().err());
     Reproduced {
         record: figure.evaluate(size, &documents),
-        wall_time_s: documents.iter().map(|(_, document)| wall_time(document)).sum(),
+        run_time_s: documents.iter().map(|(_, document)| wall_time(document)).sum(),
         failed: errors().count(),
         error: errors().next().cloned(),
     }
@@ -177,7 +178,7 @@ fn keep_pages(out: &Path, chosen: &[Figure], records: &[Record]) -> Result<(), F
 
 fn show(args: &ReproduceArgs, finished: &[Reproduced], seconds: f64) {
     if args.json {
-        let mut documents: Vec<Value> = finished.iter().map(document).collect();
+        let mut documents: Vec<Value> = finished.iter().map(|done| document(done, seconds)).collect();
         match documents.len() {
             1 => output::json(&documents.remove(0)),
             _ => output::json(&json!({ "wall_time_s": seconds, "figures": documents })),
@@ -197,10 +198,11 @@ fn show(args: &ReproduceArgs, finished: &[Reproduced], seconds: f64) {
     ));
 }
 
-fn document(done: &Reproduced) -> Value {
+/// Figures run side by side: the time that passed is one for all of them.
+fn document(done: &Reproduced, seconds: f64) -> Value {
     let mut document = json!(done.record);
-    // The time that its runs took, one after another.
-    document["wall_time_s"] = done.wall_time_s.into();
+    document["wall_time_s"] = seconds.into();
+    document["run_time_s"] = done.run_time_s.into();
     document
 }
 
@@ -268,7 +270,7 @@ impl Checkout {
         let order: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
         for record in records {
             for lost in self.ledger.regressions(&record) {
-                eprintln!("farspan: note: {lost}: the changelog should say why");
+                output::note(&format!("note: {lost}: the changelog should say why"));
             }
             self.ledger.accept(record, &order);
         }
@@ -314,6 +316,13 @@ mod tests {
         let documents: Vec<Value> =
             plan.iter().map(|run| json!({"fct": {"all": {"mean_us": mean(run.arm)}}})).collect();
         figure.evaluate(Size::Small, &plan.iter().zip(&documents).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_time_that_passed_is_not_that_of_the_runs() {
+        let done = Reproduced { record: record(2.0), run_time_s: 7.0, failed: 0, error: None };
+        let document = document(&done, 2.0);
+        assert_eq!((&document["wall_time_s"], &document["run_time_s"]), (&2.0.into(), &7.0.into()));
     }
 
     #[test]

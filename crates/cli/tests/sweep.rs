@@ -94,12 +94,11 @@ fn what_is_done_is_not_done_again() {
     assert!(schema.field_with_name("workload.flow_size").is_ok() && schema.field_with_name("error").is_ok());
     let compared = Command::new(BINARY).args(["compare", "--json"]).arg(folder.out()).output().unwrap();
     let comparisons = document(&compared)["comparisons"].clone();
-    let names: Vec<&str> =
+    // In the order of the folders' names, which have the program's build in them.
+    let names: BTreeSet<&str> =
         comparisons.as_array().unwrap().iter().filter_map(|one| one["scenario"].as_str()).collect();
-    assert_eq!(
-        names,
-        ["bench/fat-tree, workload[0].flow_size 4KiB", "bench/fat-tree, workload[0].flow_size 8KiB"]
-    );
+    let expected = ["4KiB", "8KiB"].map(|size| format!("bench/fat-tree, workload[0].flow_size {size}"));
+    assert!(names.into_iter().eq(&expected), "{comparisons}");
     assert_eq!(comparisons[1]["runs"].as_array().unwrap().len(), 3);
     let report = Command::new(BINARY).arg("report").arg(folder.out()).output().unwrap();
     assert!(report.status.success(), "{}", stderr(&report));
@@ -134,6 +133,11 @@ fn bad_input_exits_with_2_before_anything_is_written() {
     let ray = sweep(&file, &["--backend", "ray"]);
     assert!(ray.status.code() == Some(2) && stderr(&ray).contains("pip install 'farspan[ray]'"));
     assert!(!folder.out().exists());
+    // Without an ending, the file's name is that of its folder.
+    fs::copy(&file, folder.out()).unwrap();
+    let itself = sweep(&folder.out().display().to_string(), &[]);
+    assert!(itself.status.code() == Some(2) && stderr(&itself).contains("give --out DIR"), "{itself:?}");
+    fs::remove_file(folder.out()).unwrap();
     fs::create_dir(folder.out()).unwrap();
     fs::write(folder.out().join("thesis.tex"), "words").unwrap();
     let foreign = sweep(&file, &[]);
@@ -149,7 +153,7 @@ fn bad_input_exits_with_2_before_anything_is_written() {
 fn a_second_sweep_into_one_folder_is_refused() {
     let folder = Folder::new("two");
     let file = folder.sweep("");
-    let program = Program { words: vec!["farspan".into()], id: String::new() };
+    let program = Program::new(vec!["farspan".into()], &[]).unwrap();
     let store = Store::open(&folder.out(), &program).unwrap();
     let output = sweep(&file, &[]);
     assert!(
@@ -164,6 +168,11 @@ fn a_second_sweep_into_one_folder_is_refused() {
 fn under_way(folder: &Folder, file: &str) -> Child {
     let mut command = Command::new(BINARY);
     command.args(["sweep", file, "--quiet", "--jobs", "2"]).stdout(Stdio::null());
+    begun(folder, &mut command)
+}
+
+/// Starts a sweep, and waits until some runs are there.
+fn begun(folder: &Folder, command: &mut Command) -> Child {
     let child = command.spawn().unwrap();
     let whole = |name: &String| folder.out().join(name).join("summary.json").exists();
     while !folder.out().exists() || folder.names().iter().filter(|name| whole(name)).count() < 3 {
@@ -219,6 +228,52 @@ fn ctrl_c_keeps_what_is_whole() {
     assert!(!folder.names().contains(".under-way") && folder.names().contains("runs.parquet"));
     let resumed = document(&sweep(&file, &[]));
     assert!(resumed["reused"].as_u64().unwrap() >= 3 && resumed["done"] == 60, "{}", resumed["reused"]);
+}
+
+#[test]
+fn what_an_edited_scenario_gives_does_not_count_as_the_old_one() {
+    let folder = Folder::new("edited");
+    let file = folder.0.join("s.toml");
+    let scenario = |bytes: &str| {
+        let text = format!(
+            "base = 'bench/fat-tree'\n[topology]\nk = 4\n[[workload]]\nkind = 'permutation'\nflow_size = '{bytes}'\n"
+        );
+        fs::write(folder.0.join("mine.toml"), text).unwrap();
+    };
+    scenario("4KiB");
+    fs::write(&file, "scenario = 'mine.toml'\nseeds = '1..40'").unwrap();
+    let file = file.display().to_string();
+    let mut child = under_way(&folder, &file);
+    scenario("8KiB");
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    scenario("4KiB");
+    let again = document(&sweep(&file, &[]));
+    let payload = |row: &Value| row["bytes_payload"].as_u64().unwrap();
+    let payload: BTreeSet<u64> = again["rows"].as_array().unwrap().iter().map(payload).collect();
+    assert_eq!((&again["done"], payload), (&40.into(), BTreeSet::from([16 * 4096])));
+    assert!(again["reused"].as_u64().unwrap() < 40);
+}
+
+#[test]
+fn a_program_that_is_built_anew_ends_the_sweep() {
+    let folder = Folder::new("built");
+    let file = folder.sweep("seeds = '1..100'");
+    // A link: a program that was just written may still be open in another test's child, and cannot be started then.
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("farspan-{}", std::process::id()));
+    fs::hard_link(BINARY, &program).unwrap();
+    let mut command = Command::new(&program);
+    command.args(["sweep", &file, "--quiet", "--json", "--jobs", "2"]).stdout(Stdio::piped());
+    let child = begun(&folder, command.stderr(Stdio::piped()));
+    // As a linker does it: the old file goes, and runs of it go on.
+    fs::remove_file(&program).unwrap();
+    let mut built = fs::read(BINARY).unwrap();
+    built.push(0);
+    fs::write(&program, built).unwrap();
+    fs::set_permissions(&program, fs::metadata(BINARY).unwrap().permissions()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    fs::remove_file(&program).unwrap();
+    assert!(ended.status.code() == Some(1) && stderr(&ended).contains("another build"), "{ended:?}");
+    assert!(ended.stdout.is_empty());
 }
 
 #[test]

@@ -77,14 +77,16 @@ impl Sweep {
         }
     }
 
-    /// The runs that are not there, the longest first: index, name of the folder, arguments of the command.
-    fn pending(&self, py: Python<'_>) -> PyResult<Vec<(usize, String, Vec<String>)>> {
+    /// The runs that are not there, the longest first: index, name of the folder, arguments of the command, and the
+    /// resolved scenario that the run must turn out to have.
+    fn pending(&self, py: Python<'_>) -> PyResult<Vec<(usize, String, Vec<String>, String)>> {
         let pending = error::guarded(py, || {
             self.with_store(|store| {
                 let indices = longest_first(&self.points, store, self.jobs);
                 let of = |index: usize| {
                     let point = &self.points[index];
-                    (index, store.name_of(&point.resolved), arguments(&point.request))
+                    let run = &point.resolved;
+                    (index, store.name_of(run), arguments(&point.request), run.to_toml())
                 };
                 Ok(indices.into_iter().map(of).collect())
             })

@@ -1,8 +1,12 @@
 //! Estimated cost of a run, before it runs.
 
 use crate::build::World;
+use crate::error::ScenarioError;
+use crate::resolve::Resolved;
+use crate::value::WorkloadKind;
 use farspan_fabric::Routes;
 use farspan_units::Bytes;
+use farspan_workload::Expected;
 use serde::Serialize;
 
 /// Estimated cost of a run.
@@ -18,6 +22,36 @@ pub struct Estimate {
     pub packet_hops: u64,
     /// Memory for the flows' tables and the samples, beside the network itself.
     pub memory_bytes: u64,
+}
+
+/// More flows than this are not drawn to be counted.
+const MOST_DRAWN: f64 = 2e6;
+
+impl Estimate {
+    /// Estimates the cost of a scenario's run. Where the random arrivals are too many to be drawn for that, it follows from
+    /// their expected number and size, and all of them take the longest path.
+    ///
+    /// # Errors
+    /// If the world cannot be built.
+    pub fn of(resolved: &Resolved) -> Result<Self, ScenarioError> {
+        let parts = &resolved.scenario().workload;
+        if !parts.iter().any(|part| part.kind == Some(WorkloadKind::Poisson)) {
+            return Ok(World::build(resolved)?.estimate());
+        }
+        let (Expected { flows, bytes }, links) = World::expected(resolved)?;
+        if flows <= MOST_DRAWN {
+            return Ok(World::build(resolved)?.estimate());
+        }
+        let mss = resolved.scenario().transport.payload.unwrap_or_default();
+        // Their last packets are not full.
+        let packets = (bytes / mss.as_f64() + flows) as u64;
+        Ok(Self {
+            flows: flows as u64,
+            payload_bytes: bytes as u64,
+            packet_hops: packets.saturating_mul(2 * links as u64),
+            memory_bytes: packets.saturating_mul(BYTES_A_PACKET).saturating_add(flows as u64 * BYTES_A_FLOW),
+        })
+    }
 }
 
 /// Bytes that a sender and its receiver keep for each packet of a flow.

@@ -4,7 +4,7 @@
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::{Overflow, Tier, Victim};
 use farspan_scenario::value::Profile;
-use farspan_scenario::{BUILT_IN, EngineKind, Request, STARTER, World, available_schemes, schema};
+use farspan_scenario::{BUILT_IN, EngineKind, Estimate, Request, STARTER, World, available_schemes, schema};
 use farspan_units::Time;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -487,6 +487,19 @@ fn an_estimate_counts_links_there_and_back() {
     let world = World::build(&request.resolve().unwrap()).unwrap();
     // Four flows over 9 links and four over 6, one packet and one ACK each.
     assert_eq!(world.estimate().packet_hops, 4 * 2 * (9 + 6));
+}
+
+#[test]
+fn what_is_too_much_to_draw_is_estimated_from_what_is_expected() {
+    let of = |flows: &str| {
+        let request = with("uno/websearch", &[&format!("workload.flows={flows}"), "stop.time=10s"]);
+        Estimate::of(&request.resolve().unwrap()).unwrap()
+    };
+    let (drawn, expected) = (of("20000"), of("3000000000"));
+    assert!(expected.flows >= 3_000_000_000, "{expected:?}");
+    let a_flow = |estimate: &Estimate| estimate.packet_hops as f64 / estimate.flows as f64;
+    let ratio = a_flow(&expected) / a_flow(&drawn);
+    assert!((0.8..2.0).contains(&ratio), "{ratio}: {expected:?}, {drawn:?}");
 }
 
 #[test]

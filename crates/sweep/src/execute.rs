@@ -2,15 +2,15 @@
 
 use crate::point::Point;
 use crate::pool::Pool;
-use crate::store::{Store, StoreError};
-use farspan_scenario::{Request, World};
+use crate::program::ProgramError;
+use crate::store::{KeepError, Store, StoreError};
+use farspan_scenario::{Estimate, Request};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::process::ChildStderr;
 
 /// How to run points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,13 +68,16 @@ pub enum SweepError {
     /// The store refuses.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The program is another build than at the beginning.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
 }
 
 /// Runs what is not there, longest first. A failed run is a result and not the end; once stopped, runs under way end, and
 /// points that are not done are left out.
 ///
 /// # Errors
-/// If the store cannot be written.
+/// If the store cannot be written, or another build takes the program's place.
 pub fn execute(
     points: &[Point],
     store: &Store,
@@ -92,7 +95,7 @@ pub fn execute(
     progress.done = finished.len();
     let pool = Pool::new(options.jobs);
     estimate(&mut tasks, &pool, watch);
-    progress.hops = tasks.iter().map(|task| task.hops).sum();
+    progress.hops = tasks.iter().map(|task| task.hops).fold(0, u64::saturating_add);
     watch.update(&progress);
     let mut broken = None;
     pool.run(
@@ -105,7 +108,7 @@ pub fn execute(
                 Ran::Ended(result) => {
                     progress.failed += if result.is_err() { task.points.len() } else { 0 };
                     progress.done += task.points.len();
-                    progress.hops_done += task.hops;
+                    progress.hops_done = progress.hops_done.saturating_add(task.hops);
                     finished.extend(task.finished(store, &result, false));
                     watch.update(&progress);
                 }
@@ -125,7 +128,7 @@ pub fn execute(
     finished.sort_by_key(|finished| finished.point);
     // A store that is broken stays so: what was under way is cleared away at the next start.
     match broken {
-        Some(error) => Err(error.into()),
+        Some(error) => Err(error),
         None => store.clear().map(|()| finished).map_err(SweepError::from),
     }
 }
@@ -181,8 +184,8 @@ fn estimate(tasks: &mut [Task<'_>], pool: &Pool, watch: &dyn Watch) {
     let firsts: Vec<usize> = kinds.values().map(|(index, _)| *index).collect();
     let hops = |_: usize, index: usize| {
         let resolved = &tasks[firsts[index]].point.resolved;
-        let world = || World::build(resolved).map_or(0, |world| world.estimate().packet_hops);
-        catch_unwind(AssertUnwindSafe(world)).unwrap_or(0)
+        let estimate = || Estimate::of(resolved).map_or(0, |estimate| estimate.packet_hops);
+        catch_unwind(AssertUnwindSafe(estimate)).unwrap_or(0)
     };
     pool.run(firsts.len(), watch, hops, |index, hops| {
         if let Some(kind) = kinds.get_mut(&keys[firsts[index]]) {
@@ -208,59 +211,97 @@ enum Ran {
     Interrupted,
     /// Because the pool stopped.
     Stopped,
-    /// The store cannot be written.
-    Broken(StoreError),
+    /// So that no other run can be had either.
+    Broken(SweepError),
 }
 
 /// The exit code of a run that was interrupted.
 const INTERRUPTED: i32 = 130;
 
 fn run_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Ran {
-    let folder = match store.begin(&task.name) {
-        Ok(folder) => folder,
-        Err(error) => return Ran::Broken(error),
-    };
+    try_one(task, store, pool, thread).unwrap_or_else(Ran::Broken)
+}
+
+fn try_one(task: &Task<'_>, store: &Store, pool: &Pool, thread: usize) -> Result<Ran, SweepError> {
+    store.program().unchanged()?;
+    let folder = store.begin(&task.name)?;
     let child = store.program().run(&task.point.request, &folder).spawn();
     let ended = child.and_then(|mut child| {
         pool.hold(thread, child.stdin.take());
-        let said = child.stderr.take().map_or_else(String::new, last_lines);
+        let said = child.stderr.take().map_or_else(String::new, outline);
         child.wait().map(|status| (status, said))
     });
     pool.hold(thread, None);
-    let failed = |error: String| match store.discard(&folder) {
-        Ok(()) => Ran::Ended(Err(error)),
-        Err(error) => Ran::Broken(error),
-    };
-    match ended {
-        Ok((status, _)) if status.success() => match store.keep(&folder, &task.name) {
-            Ok(Some(document)) => Ran::Ended(Ok(document)),
-            Ok(None) => failed("it ended well, but left no whole result".to_owned()),
-            Err(error) => Ran::Broken(error),
+    // Which build ran is known only if the file is still the same.
+    store.program().unchanged()?;
+    let error = match ended {
+        Ok((status, _)) if status.success() => match store.keep(&folder, &task.name, &task.point.resolved) {
+            Ok(document) => return Ok(Ran::Ended(Ok(document))),
+            Err(KeepError::Store(error)) => return Err(error.into()),
+            Err(error) => error.to_string(),
         },
-        _ if pool.stopping() => Ran::Stopped,
-        Ok((status, _)) if status.code() == Some(INTERRUPTED) => Ran::Interrupted,
-        Ok((status, said)) if said.is_empty() => failed(status.to_string()),
-        Ok((_, said)) => failed(said),
-        Err(error) => failed(format!("it could not be started ({error})")),
-    }
+        _ if pool.stopping() => return Ok(Ran::Stopped),
+        Ok((status, _)) if status.code() == Some(INTERRUPTED) => return Ok(Ran::Interrupted),
+        Ok((status, said)) if said.is_empty() => status.to_string(),
+        Ok((_, said)) => said,
+        Err(error) => format!("it could not be started ({error})"),
+    };
+    store.discard(&folder, &error)?;
+    Ok(Ran::Ended(Err(error)))
 }
 
-/// How many lines of standard error are kept.
-const LINES: usize = 5;
+/// How many lines of standard error are kept: the first ones, with which errors begin, and the last ones, with which those of
+/// Python end.
+const LINES: (usize, usize) = (3, 2);
 
-/// The last lines that are no warnings, without the name of the program.
-fn last_lines(stderr: ChildStderr) -> String {
-    let mut last = VecDeque::new();
+/// The first and the last lines that are no warnings and no backtrace, without the name of the program.
+fn outline(stderr: impl Read) -> String {
+    let (mut first, mut last, mut count) = (Vec::new(), VecDeque::new(), 0);
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
         let line = line.strip_prefix("farspan: ").map(str::to_owned).unwrap_or(line);
-        if line.is_empty() || line.starts_with("warning: ") || line.starts_with("note: ") {
+        let aside = ["warning: ", "note: "].iter().any(|word| line.starts_with(word));
+        if line.is_empty() || aside || is_of_backtrace(&line) {
             continue;
         }
-        if last.len() == LINES {
+        count += 1;
+        if first.len() < LINES.0 {
+            first.push(line);
+            continue;
+        }
+        if last.len() == LINES.1 {
             last.pop_front();
         }
         last.push_back(line);
     }
-    Vec::from(last).join("\n")
+    if count > LINES.0 + LINES.1 {
+        first.push("...".to_owned());
+    }
+    first.extend(last);
+    first.join("\n")
+}
+
+fn is_of_backtrace(line: &str) -> bool {
+    let inner = line.trim_start();
+    let numbered = inner.split_once(": ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+    line == "stack backtrace:" || inner.len() < line.len() && (numbered || inner.starts_with("at "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backtrace_does_not_hide_the_error() {
+        let said = "memory allocation of 8 bytes failed\nstack backtrace:\n   0: std::alloc::rust_oom\n             at ./alloc.rs:3\n";
+        assert_eq!(outline(said.as_bytes()), "memory allocation of 8 bytes failed");
+    }
+
+    #[test]
+    fn of_many_lines_the_first_and_the_last_are_kept() {
+        let lines = |count: usize| (1..=count).map(|n| format!("line {n}\n")).collect::<String>();
+        assert_eq!(outline(lines(5).as_bytes()), lines(5).trim_end());
+        let warned = format!("farspan: warning: x\nfarspan: note: y\nfarspan: {}", lines(9));
+        assert_eq!(outline(warned.as_bytes()), "line 1\nline 2\nline 3\n...\nline 8\nline 9");
+    }
 }

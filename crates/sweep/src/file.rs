@@ -2,8 +2,7 @@
 
 use crate::draw::{Draw, is_range};
 use crate::point::Point;
-use farspan_scenario::seeds;
-use farspan_scenario::{BuiltIn, Document, Place, Problem, Request, ScenarioError};
+use farspan_scenario::{BuiltIn, Document, Place, Problem, Request, ScenarioError, seeds};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -19,7 +18,7 @@ pub struct Sweep {
     pub points: Vec<Point>,
     /// How many combinations resolve to the run of an earlier one, and are left out.
     pub repeated: usize,
-    /// Its text.
+    /// Its text, with scenario files by their whole paths: it is the same sweep wherever it lies.
     pub text: String,
 }
 
@@ -68,7 +67,7 @@ impl Sweep {
             }
             last = Some(point);
         }
-        Ok(Self { points, repeated, text: text.to_owned() })
+        Ok(Self { points, repeated, text: file.text(&axes) })
     }
 }
 
@@ -245,14 +244,18 @@ impl File {
                 false => Err(self.error("draw", Problem::Missing { example: "count = 100".to_owned() })),
             };
         };
+        if draws.is_empty() && count > 0 {
+            let cure = "give a key with its values, such as \"topology.k\" = [4, 8], or leave count out";
+            return Err(self.error("draw.count", rule("nothing is drawn".to_owned(), cure)));
+        }
         let setting = |index: u64, (key, path, draw): &(String, String, Draw)| Setting {
             target: Target::Key(key.clone()),
             value: draw.value(seed, key, index),
             path: path.clone(),
         };
-        let count = if draws.is_empty() { 0 } else { count.min(MOST_POINTS as u64 + 1) };
-        let values: Vec<_> =
-            (0..count).map(|index| draws.iter().map(|draw| setting(index, draw)).collect()).collect();
+        let values: Vec<_> = (0..count.min(MOST_POINTS as u64 + 1))
+            .map(|index| draws.iter().map(|draw| setting(index, draw)).collect())
+            .collect();
         Ok((!values.is_empty()).then_some(Axis { values }))
     }
 
@@ -284,8 +287,7 @@ impl File {
         Point::new(request, parameters).map_err(|error| {
             let place = match &error.place {
                 Place::Argument(argument) => places.iter().find(|(known, _)| known == argument),
-                Place::Whole(_) => None,
-                Place::Text { .. } => None,
+                _ => None,
             };
             let scenario = settings.iter().find(|setting| setting.target == Target::Scenario);
             let whole = scenario.filter(|_| matches!(error.place, Place::Whole(_)));
@@ -304,6 +306,21 @@ impl File {
             Some(folder) if BuiltIn::named(name).is_none() => folder.join(name).display().to_string(),
             _ => name.to_owned(),
         }
+    }
+
+    /// The text with whole paths.
+    fn text(&self, axes: &[Axis]) -> String {
+        let scenarios = axes.iter().flat_map(|axis| axis.values.iter().flatten());
+        let mut text = self.document.text.clone();
+        // From the end on, so that what is still to be replaced stays where it is.
+        for Setting { value, path, .. } in scenarios.filter(|it| it.target == Target::Scenario).rev() {
+            let name = value.as_str().filter(|name| BuiltIn::named(name).is_none());
+            let whole = name.and_then(|name| std::path::absolute(self.scenario(name)).ok());
+            if let (Some(whole), Some(span)) = (whole, self.document.value_span(path)) {
+                text.replace_range(span, &Value::from(whole.display().to_string()).to_string());
+            }
+        }
+        text
     }
 }
 
@@ -421,6 +438,7 @@ mod tests {
             ),
             ("grid = 3\n", "s.toml:2:8: grid: 3 does not fit here", "a table"),
             ("[draw]\n\"topology.k\" = [4]\n", "s.toml:2:1: draw: missing", "count = 100"),
+            ("[draw]\ncount = 3\n", "s.toml:3:9: draw.count: nothing is drawn", "give a key"),
             ("[draw]\ncount = -1\n", "s.toml:3:9: draw.count: -1", "not negative"),
             ("[draw]\ncount = 1\n\"topology.k\" = 4\n", "s.toml:4:16: draw.topology.k: 4", "a range"),
             ("[draw]\ncount = 1\n\"a.b\" = { from = 1 }\n", "s.toml:4:9: draw.a.b: missing", "to ="),
@@ -452,6 +470,21 @@ mod tests {
         assert!(said("seeds = 1").contains("scenario: missing"));
         assert!(said("scenario = 'no/such'").starts_with("s.toml:1:12: neither a built-in"));
         assert!(said("scenario = = 3").starts_with("s.toml:1:12: not TOML"));
+    }
+
+    #[test]
+    fn the_text_names_scenario_files_by_their_whole_paths() {
+        let folder = std::env::temp_dir().join(format!("farspan-sweep-text-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let names = ["ä.toml", "b.toml"];
+        names.iter().for_each(|name| std::fs::write(folder.join(name), "base = 'uno/steady'").unwrap());
+        let text = "scenario = ['ä.toml', 'uno/steady', \"b.toml\"] # mine\nseeds = 3\n";
+        let sweep = Sweep::parse("s.toml", text, Some(&folder)).unwrap();
+        let again = Sweep::parse("s.toml", &sweep.text, None).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let [a, b] = names.map(|name| folder.join(name).display().to_string());
+        assert_eq!(sweep.text, format!("scenario = [{a:?}, 'uno/steady', {b:?}] # mine\nseeds = 3\n"));
+        assert_eq!((again.text, again.points.len()), (sweep.text, 3));
     }
 
     #[test]

@@ -29,6 +29,12 @@ pub enum StoreError {
         /// One of the files.
         found: String,
     },
+    /// It is a file.
+    #[error("{}: a file stands where the folder for the runs would be; give --out DIR", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another command writes to it.
     #[error("{}: another sweep writes to this folder; wait for its end, or give another --out", path.display())]
     Locked {
@@ -45,11 +51,28 @@ pub enum StoreError {
     },
 }
 
+/// Why a run that ended well is not kept.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KeepError {
+    /// It did not run to its end.
+    #[error("it ended well, but left no whole result")]
+    Partial,
+    /// It read its scenario at its own start, and found another one than the sweep has resolved.
+    #[error(
+        "its scenario is not the one that the sweep began with; leave the files that it reads alone while a sweep runs, and \
+         start it again"
+    )]
+    Changed,
+    /// The store cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
 impl StoreError {
     /// Whether another folder would do: bad input, nothing was touched.
     #[must_use]
     pub const fn is_bad_input(&self) -> bool {
-        matches!(self, Self::Foreign { .. })
+        matches!(self, Self::Foreign { .. } | Self::File { .. })
     }
 }
 
@@ -72,6 +95,9 @@ impl Store {
             let path = path.to_owned();
             move |source| StoreError::Io { path, source }
         };
+        if root.is_file() {
+            return Err(StoreError::File { path: root.to_owned() });
+        }
         fs::create_dir_all(root).map_err(io(root))?;
         let mark = root.join(MARK);
         if !mark.exists()
@@ -146,9 +172,12 @@ impl Store {
         Ok(folder)
     }
 
-    /// Gives a whole run its name; gives its document.
-    pub(crate) fn keep(&self, under_way: &Path, name: &str) -> Result<Option<Value>, StoreError> {
-        let Some(document) = document(under_way) else { return Ok(None) };
+    /// Gives a whole run of this scenario its name; gives its document.
+    pub(crate) fn keep(&self, under_way: &Path, name: &str, run: &Resolved) -> Result<Value, KeepError> {
+        let document = document(under_way).ok_or(KeepError::Partial)?;
+        if fs::read_to_string(under_way.join("scenario.toml")).ok() != Some(run.to_toml()) {
+            return Err(KeepError::Changed);
+        }
         let folder = self.root.join(name);
         let old = self.root.join(UNDER_WAY).join(format!("{name}.old"));
         let aside = match fs::rename(&folder, &old) {
@@ -157,16 +186,18 @@ impl Store {
         };
         let kept = aside.and_then(|()| fs::rename(under_way, &folder)).and_then(|()| remove(&old));
         kept.map_err(|source| StoreError::Io { path: folder, source })?;
-        Ok(Some(document))
+        Ok(document)
     }
 
-    /// Removes what a failed run has written.
+    /// Removes what a failed run has written; `error` is what it said.
     ///
     /// # Errors
-    /// If there is no room for another run either.
-    pub(crate) fn discard(&self, under_way: &Path) -> Result<(), StoreError> {
-        let probe = self.root.join(UNDER_WAY).join("room");
-        let room = fs::write(&probe, [1; ROOM]).and_then(|()| fs::remove_file(&probe));
+    /// If it failed for want of room, as others would.
+    pub(crate) fn discard(&self, under_way: &Path, error: &str) -> Result<(), StoreError> {
+        let room = match FULL.iter().find(|words| error.contains(**words)) {
+            Some(words) => Err(io::Error::new(io::ErrorKind::StorageFull, *words)),
+            None => Ok(()),
+        };
         let removed = remove(under_way);
         room.and(removed).map_err(|source| StoreError::Io { path: self.root.clone(), source })
     }
@@ -178,8 +209,8 @@ impl Store {
     }
 }
 
-/// Bytes without which no run can be written.
-const ROOM: usize = 1 << 16;
+/// The operating system's words for a full disk.
+const FULL: [&str; 2] = ["No space left on device", "Disk quota exceeded"];
 
 /// How often a folder is removed anew: a worker that has just lost its parent may put one more file into it.
 const ATTEMPTS: u32 = 100;
@@ -238,7 +269,7 @@ mod tests {
     }
 
     fn program(id: &str) -> Program {
-        Program { words: vec!["farspan".into()], id: id.to_owned() }
+        Program::new(vec!["farspan".into(), id.into()], &[]).unwrap()
     }
 
     fn resolved(request: &Request) -> Resolved {
@@ -285,6 +316,30 @@ mod tests {
     }
 
     #[test]
+    fn a_run_of_another_scenario_does_not_get_the_name() {
+        let folder = Folder::new("changed");
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        let run = resolved(&incast());
+        let name = store.name_of(&run);
+        let under_way = store.begin(&name).unwrap();
+        fs::write(under_way.join("summary.json"), "{\"partial\": false}").unwrap();
+        fs::write(under_way.join("scenario.toml"), run.with_seed(4).to_toml()).unwrap();
+        assert!(matches!(store.keep(&under_way, &name, &run), Err(KeepError::Changed)));
+        assert!(store.finished(&run).is_none());
+    }
+
+    #[test]
+    fn a_run_without_room_is_the_end() {
+        let folder = Folder::new("full");
+        let store = Store::open(&folder.0, &program("a")).unwrap();
+        let discard = |error: &str| store.discard(&store.begin("run").unwrap(), error);
+        discard("topology.k: 7 is odd").unwrap();
+        let error = discard("flows.parquet: cannot be written (No space left on device (os error 28))");
+        assert!(error.unwrap_err().to_string().contains("make room"));
+        assert!(!folder.0.join(UNDER_WAY).join("run").exists());
+    }
+
+    #[test]
     fn only_a_whole_run_is_finished() {
         let folder = Folder::new("whole");
         let store = Store::open(&folder.0, &program("a")).unwrap();
@@ -294,8 +349,9 @@ mod tests {
         {
             let under_way = store.begin(&name).unwrap();
             fs::write(under_way.join("summary.json"), summary).unwrap();
+            fs::write(under_way.join("scenario.toml"), run.to_toml()).unwrap();
             assert!(store.finished(&run).is_none());
-            assert_eq!(store.keep(&under_way, &name).unwrap().is_some(), whole);
+            assert_eq!(store.keep(&under_way, &name, &run).is_ok(), whole);
         }
         assert!(store.finished(&run).is_some());
         store.begin("another").unwrap();

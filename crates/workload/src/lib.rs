@@ -36,7 +36,9 @@ pub use flow::{AssembleError, Flow, Part, Workload, assemble};
 pub use list::ListError;
 pub use load::{Direction, OfferedLoad, offered_load};
 pub use pattern::{PatternError, incast, pairs, permutation, site_permutations};
-pub use poisson::{Arrivals, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson};
+pub use poisson::{
+    Arrivals, Expected, Load, LoadReference, LoadUnit, Mix, MixUnit, Poisson, PoissonError, poisson,
+};
 pub use sites::{Capacity, Sites, SitesError, WanLinks};
 pub use sizes::{SizeDistribution, SizesError};
 pub use trigger::{Rule, Trigger};

@@ -138,6 +138,35 @@ pub fn poisson(
     generate(config, &receivers, sites, &streams, seed)
 }
 
+/// Expected traffic of a part, without drawing it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Expected {
+    /// Flows.
+    pub flows: f64,
+    /// Their payload, in bytes.
+    pub bytes: f64,
+}
+
+impl Expected {
+    /// Of a part; its unmeasured flows are counted, too.
+    ///
+    /// # Errors
+    /// If load or mix make no sense on these sites.
+    pub fn of(config: &Poisson, sites: &Sites, capacity: &Capacity) -> Result<Self, PoissonError> {
+        check_load(&config.load)?;
+        let streams = site_streams(config, &Receivers::of(&config.receivers, sites)?, sites, capacity)?;
+        let flows = expected_flows(config, sites, &streams);
+        let rates =
+            (0..).zip(&streams).map(|(site, stream)| (f64::from(sites.size(site)) * stream.rate, stream));
+        let (mut rate, mut bytes) = (0.0, 0.0);
+        for (of_site, Stream { intra, .. }) in rates {
+            rate += of_site;
+            bytes += of_site * (intra * config.intra.mean() + (1.0 - intra) * config.inter.mean());
+        }
+        Ok(Self { flows, bytes: flows * bytes / rate })
+    }
+}
+
 /// The hosts that receive, in order.
 struct Receivers(Vec<u32>);
 
@@ -336,6 +365,11 @@ fn leaves_rack(hosts: Range<u32>, racks: &[u32]) -> f64 {
 
 /// Refuses more flows than there are ids, before drawing them.
 fn check_count(config: &Poisson, sites: &Sites, streams: &[Stream]) -> Result<(), PoissonError> {
+    let expected = expected_flows(config, sites, streams);
+    if expected < f64::from(u32::MAX) * 0.99 { Ok(()) } else { Err(PoissonError::TooMany { expected }) }
+}
+
+fn expected_flows(config: &Poisson, sites: &Sites, streams: &[Stream]) -> f64 {
     let rate: f64 = (0..sites.count()).map(|s| f64::from(sites.size(s)) * streams[s].rate).sum();
     let (measured, period) = match config.arrivals {
         Arrivals::Flows(n) => (f64::from(n), Duration::ZERO),
@@ -343,8 +377,7 @@ fn check_count(config: &Poisson, sites: &Sites, streams: &[Stream]) -> Result<()
     };
     let period =
         config.warmup.since(config.start).as_secs_f64() + period.as_secs_f64() + config.tail.as_secs_f64();
-    let expected = measured + rate * period;
-    if expected < f64::from(u32::MAX) * 0.99 { Ok(()) } else { Err(PoissonError::TooMany { expected }) }
+    measured + rate * period
 }
 
 /// One host's arrivals.

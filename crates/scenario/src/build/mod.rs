@@ -24,7 +24,7 @@ use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
-use farspan_workload::{OfferedLoad, Sites, Workload};
+use farspan_workload::{Expected, OfferedLoad, Sites, Workload};
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
@@ -87,6 +87,23 @@ impl World {
     /// If a value is out of range where only the whole shows it: the topology, a host, a file, a size distribution.
     pub fn build(resolved: &Resolved) -> Result<Self, ScenarioError> {
         Self::try_build(resolved).map_err(|error| resolved.error(error))
+    }
+
+    /// Expected flows and bytes of random arrivals, and the links of the longest path: for estimates without a world.
+    pub(crate) fn expected(resolved: &Resolved) -> Result<(Expected, usize), ScenarioError> {
+        let expected = || {
+            let scenario = resolved.scenario();
+            let sizes = PacketSizes::of(scenario);
+            let network = network::build(&scenario.topology, sizes)?;
+            let routes = Routes::new(&network, resolved.seed());
+            let sites = sites(&network);
+            let capacity = network::capacity(&scenario.topology, &network, &routes, &sites, sizes);
+            let paths = Paths { network: &network, routes: &routes, sizes };
+            let between = paths.between(&sites).into_iter().map(|pair| pair.path);
+            let links = between.chain(paths.inside(&sites)).map(|path| path.hops).max();
+            Ok((traffic::expected(resolved, &sites, &capacity)?, links.unwrap_or_default()))
+        };
+        expected().map_err(|error| resolved.error(error))
     }
 
     fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {

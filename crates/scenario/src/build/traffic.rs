@@ -9,9 +9,9 @@ use farspan_transport::Class;
 use farspan_transport::coding::Shape;
 use farspan_units::{Duration, HostId, Time};
 use farspan_workload::{
-    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError, Flow,
-    ListError, Load, Operation, PatternError, Poisson, PoissonError, Sites, SizeDistribution, SizesError,
-    Workload,
+    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError, Expected,
+    Flow, ListError, Load, Operation, PatternError, Poisson, PoissonError, Sites, SizeDistribution,
+    SizesError, Workload,
 };
 
 /// Draws all flows of a scenario.
@@ -30,6 +30,27 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
             "no flow starts before stop.time",
             "raise stop.time, load or flows",
         ));
+    }
+    Ok(all)
+}
+
+/// Expected flows and bytes of the parts with random arrivals.
+pub(super) fn expected(
+    resolved: &Resolved,
+    sites: &Sites,
+    capacity: &Capacity,
+) -> Result<Expected, ValueError> {
+    let scenario = resolved.scenario();
+    let draw = Draw { resolved, scenario, sites, capacity };
+    let mut all = Expected { flows: 0.0, bytes: 0.0 };
+    for (number, part) in (0..).zip(&scenario.workload) {
+        if given(part.kind) == WorkloadKind::Poisson {
+            let path = format!("workload[{number}]");
+            let poisson = draw.poisson(&path, number, part, Time::ZERO + given(part.start))?;
+            let Expected { flows, bytes } =
+                Expected::of(&poisson, sites, capacity).map_err(|error| poisson_error(&path, error))?;
+            all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
+        }
     }
     Ok(all)
 }

@@ -84,6 +84,12 @@ impl Document {
         }
     }
 
+    /// The bytes of the text that are the value of `path`.
+    #[must_use]
+    pub fn value_span(&self, path: &str) -> Option<Range<usize>> {
+        self.spans.get(path).map(|(_, value)| value.clone())
+    }
+
     /// Checks every key.
     ///
     /// # Errors

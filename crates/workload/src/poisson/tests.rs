@@ -57,6 +57,19 @@ fn draw(config: &Poisson, seed: u64) -> Vec<Flow> {
 }
 
 #[test]
+fn what_is_expected_is_about_what_is_drawn() {
+    let near =
+        |expected: f64, drawn: f64| assert!((0.9..1.1).contains(&(expected / drawn)), "{expected}, {drawn}");
+    let period = Poisson { arrivals: Arrivals::For(Duration::from_ms(200)), ..paper(1) };
+    for config in [paper(50_000), period] {
+        let flows = draw(&config, 1);
+        let expected = Expected::of(&config, &sites(), &capacity(&sites())).unwrap();
+        near(expected.flows, flows.len() as f64);
+        near(expected.bytes, flows.iter().map(|flow| flow.size.as_f64()).sum());
+    }
+}
+
+#[test]
 fn listed_receivers_share_the_load_and_no_one_else_gets_any() {
     let mut config = config(mixed(0.5, LoadReference::Receivers, 1.0, 0.0, MixUnit::Flows), 40_000);
     config.receivers = [19, 16, 17, 16].map(HostId).to_vec();
