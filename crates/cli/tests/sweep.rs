@@ -106,6 +106,27 @@ fn what_is_done_is_not_done_again() {
 }
 
 #[test]
+fn a_single_run_does_not_go_into_the_folder_of_a_sweep() {
+    let folder = Folder::new("mixed");
+    let file = folder.sweep("");
+    let run = || {
+        let mut command = Command::new(BINARY);
+        command.args(["run", "bench/fat-tree", "--force", "--quiet", "--set", "topology.k=4", "--out"]);
+        command.arg(folder.out()).output().unwrap()
+    };
+    let program = Program { words: vec!["farspan".into()], id: String::new() };
+    let store = Store::open(&folder.out(), &program).unwrap();
+    let locked = run();
+    assert!(locked.status.code() == Some(1) && stderr(&locked).contains("(a sweep)"), "{locked:?}");
+    drop(store);
+    assert!(sweep(&file, &[]).status.success());
+    let names = folder.names();
+    let refused = run();
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("of a sweep"), "{refused:?}");
+    assert_eq!(folder.names(), names);
+}
+
+#[test]
 fn a_failed_run_is_a_row_and_not_the_end() {
     let folder = Folder::new("failed");
     let file = folder.sweep("");
