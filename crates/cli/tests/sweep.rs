@@ -106,6 +106,25 @@ fn what_is_done_is_not_done_again() {
 }
 
 #[test]
+fn what_a_sweep_has_no_longer_is_not_compared() {
+    let folder = Folder::new("stale");
+    assert!(sweep(&folder.sweep("scheme = ['uno', 'dctcp']"), &[]).status.success());
+    assert!(sweep(&folder.sweep("scheme = ['uno', 'gemini']"), &[]).status.success());
+    let names = || {
+        let compared = Command::new(BINARY).args(["compare", "--json"]).arg(folder.out()).output().unwrap();
+        let runs = document(&compared)["comparisons"][0]["runs"].clone();
+        let mut names: Vec<String> =
+            runs.as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["gemini", "uno"]);
+    // Before a sweep has ended once, what is there is its own.
+    fs::remove_file(folder.out().join("runs.parquet")).unwrap();
+    assert_eq!(names(), ["dctcp", "gemini", "uno"]);
+}
+
+#[test]
 fn a_single_run_does_not_go_into_the_folder_of_a_sweep() {
     let folder = Folder::new("mixed");
     let file = folder.sweep("");
