@@ -22,6 +22,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
+// They panic where nobody can hear them: `output` does not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod args;
 mod bench;

@@ -156,7 +156,7 @@ impl sweep::Watch for SweepDisplay {
             bar.set_message(message);
         } else if !self.quiet && last_line.elapsed() >= LINE_EVERY {
             *last_line = now();
-            eprintln!("farspan: {} of {} runs  {message}", progress.done, progress.points);
+            output::note(&format!("{} of {} runs  {message}", progress.done, progress.points));
         }
     }
 

@@ -268,7 +268,7 @@ impl Checkout {
         let order: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
         for record in records {
             for lost in self.ledger.regressions(&record) {
-                eprintln!("farspan: note: {lost}: the changelog should say why");
+                output::note(&format!("note: {lost}: the changelog should say why"));
             }
             self.ledger.accept(record, &order);
         }
