@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
 import signal
@@ -102,6 +103,48 @@ def test_a_control_without_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(fs.ScenarioError, match="runs on this machine"):
         fs.sweep(SMALL, out=tmp_path / "s", control=Dctcp, backend="ray")
     assert not (tmp_path / "s").exists()
+
+
+def test_a_control_that_was_changed_after_its_import_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dctcp, "gain", 0.5)
+    for control in (Dctcp, Broken):
+        with pytest.raises(
+            fs.ScenarioError, match=r"Dctcp\.gain is 0\.5, and 0\.0625 in its file.*gain = \.\.\."
+        ) as caught:
+            fs.sweep(SMALL, out=tmp_path / "s", control=control)
+        assert caught.value.argument == "control"
+    monkeypatch.undo()
+    monkeypatch.setattr(Dctcp, "on_timeout", Broken.on_ack)
+    with pytest.raises(fs.ScenarioError, match=r"Dctcp\.on_timeout is on_ack of test_sweep"):
+        fs.sweep(SMALL, out=tmp_path / "s", control=Dctcp)
+    assert not (tmp_path / "s").exists()
+
+
+PACKAGED = """
+from .parent import Dctcp
+class Mine(Dctcp):
+    gain = 0.125
+"""
+
+
+def test_a_control_of_a_package_imports_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "controls" / "inner"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (folder / "parent.py").write_text("from dctcp import Dctcp\n")
+    (folder / "mine.py").write_text(PACKAGED)
+    tests = str(Path(__file__).parent)
+    monkeypatch.setenv("PYTHONPATH", tests)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = importlib.import_module("controls.inner.mine").Mine
+    one = {"scenario": "bench/fat-tree", "grid": {"topology.k": 4, "workload.flow_size": "4KiB"}}
+    assert [row["status"] for row in fs.sweep(one, out=tmp_path / "s", control=mine).rows] == ["done"]
+    (folder / "parent.py").write_text("from nowhere_at_all import Dctcp\n")
+    with pytest.raises(fs.ScenarioError, match=r"cannot be imported by other processes \(.*nowhere_at_all"):
+        fs.sweep(one, out=tmp_path / "s", control=mine)
 
 
 def test_what_a_control_raises_is_the_error_of_its_row(tmp_path: Path) -> None:
