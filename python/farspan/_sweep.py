@@ -45,10 +45,13 @@ class Sweep:
         A folder for each run, ``runs.parquet`` and ``views.sql``.
     rows : list of dict
         A row for each run: its parameters, the numbers of its summary, ``status`` and ``error``.
+    reused : int
+        How many of the rows are of runs that were there already.
     """
 
     folder: Path
     rows: list[dict[str, Any]]
+    reused: int = 0
 
     @property
     def runs(self) -> _farspan.Table:
@@ -146,14 +149,20 @@ def sweep(
     try:
         with listening(progress, plan.name) as listener:
             if ray is None:
-                text = native.run(listener)
+                text, reused = native.run(listener)
             else:
                 from farspan._ray import run_on
 
-                text = native.finish(run_on(ray, native.pending(), plan.out, plan.jobs if jobs else None, listener))
+                pending = native.pending()
+                errors: dict[int, str] = {}
+                try:
+                    run_on(ray, pending, plan.out, plan.jobs if jobs else None, listener, errors)
+                finally:
+                    # Also after Ctrl-C: what is whole has its row.
+                    text, reused = native.finish(errors, [index for index, _, _ in pending])
     finally:
         native.close()
-    done = Sweep(plan.out, json.loads(text))
+    done = Sweep(plan.out, json.loads(text), reused)
     if done.failed:
         first = done.failed[0]["error"]
         warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
