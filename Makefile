@@ -25,7 +25,7 @@ python: release
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
-	FARSPAN_BINARY=$${CARGO_TARGET_DIR:-target}/release/farspan $(VENV)/bin/pytest --quiet
+	FARSPAN_BINARY=$${CARGO_TARGET_DIR:-target}/release/farspan $(VENV)/bin/pytest --quiet -rs
 	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
 # What tools/lint.py refuses.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import sys
 from typing import NoReturn
@@ -11,7 +12,18 @@ from farspan import _farspan
 
 def main() -> NoReturn:
     """Run the command with the arguments of this process, and exit with its code."""
+    words = sys.argv[1:]
+    if words[:1] == ["sweep"] and _names_ray(words):
+        from farspan._sweep_command import sweep_on_ray
+
+        sys.exit(sweep_on_ray(words[1:]))
     # Python would note a Ctrl-C and never look: the command has its own ways with signals.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    code = _farspan.main(["farspan", *sys.argv[1:]], [sys.executable, "-m", "farspan"], str(_farspan.__file__))
+    code = _farspan.main(["farspan", *words], [sys.executable, "-m", "farspan"], str(_farspan.__file__))
     sys.exit(code)
+
+
+def _names_ray(words: list[str]) -> bool:
+    """Whether the backend is Ray, which is reached from Python alone. Help is the command's own."""
+    named = "--backend=ray" in words or ("--backend", "ray") in itertools.pairwise(words)
+    return named and not {"-h", "--help"}.intersection(words)

@@ -28,13 +28,14 @@ def run_on(
     out: Path,
     jobs: int | None,
     progress: Callable[[float, int], object] | None,
-) -> dict[int, str]:
-    """Run these points, `jobs` at a time or as many as the cluster can; give the errors of those that failed."""
+    errors: dict[int, str],
+) -> None:
+    """Run these points, `jobs` at a time or as many as the cluster can; `errors` takes those of points that failed."""
     own = not ray.is_initialized()
     if own:
         ray.init(log_to_driver=False, include_dashboard=False, ignore_reinit_error=True)
     try:
-        return _gather(ray, pending, out.resolve(), jobs, progress)
+        _gather(ray, pending, out.resolve(), jobs, progress, errors)
     finally:
         if own:
             ray.shutdown()
@@ -46,11 +47,11 @@ def _gather(
     out: Path,
     jobs: int | None,
     progress: Callable[[float, int], object] | None,
-) -> dict[int, str]:
+    errors: dict[int, str],
+) -> None:
     task = ray.remote(num_cpus=1)(run_one)
     waiting = list(pending)
     under_way: dict[Any, int] = {}
-    errors: dict[int, str] = {}
     try:
         while waiting or under_way:
             while waiting and (jobs is None or len(under_way) < jobs):
@@ -70,7 +71,6 @@ def _gather(
     finally:
         for reference in under_way:
             ray.cancel(reference, force=True)
-    return errors
 
 
 def run_one(out: str, name: str, arguments: list[str], scenario: str, cwd: str) -> str | None:
@@ -101,13 +101,30 @@ def run_one(out: str, name: str, arguments: list[str], scenario: str, cwd: str) 
         if code != 0:
             lines = [line.removeprefix("farspan: ") for line in said.splitlines() if ": warning: " not in line]
             return "\n".join(lines[-LINES:]) or f"exit status {code}"
-        if json.loads((folder / "summary.json").read_text(encoding="utf-8"))["partial"]:
+        if not _is_whole(folder):
             return "it ended well, but left no whole result"
         if (folder / "scenario.toml").read_text(encoding="utf-8") != scenario:
             return CHANGED
-        whole = Path(out, name)
-        if not whole.exists():
-            folder.replace(whole)
+        _keep(folder, Path(out, name))
         return None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_whole(folder: Path) -> bool:
+    try:
+        document = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("partial") is False
+
+
+def _keep(folder: Path, whole: Path) -> None:
+    """Give a whole run its name; what has it goes, unless it is whole: another task was faster."""
+    if _is_whole(whole):
+        return
+    old = folder.with_name(f"{folder.name}.old")
+    if whole.exists():
+        whole.replace(old)
+    folder.replace(whole)
+    shutil.rmtree(old, ignore_errors=True)

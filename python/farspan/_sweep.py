@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import sys
@@ -14,15 +13,13 @@ from typing import Any
 
 from farspan import _farspan
 from farspan._errors import ScenarioError
+from farspan._place import IMPORTED, command
 from farspan._progress import Listener, listening
 from farspan._request import toml, whole
 from farspan._result import Result
-from farspan.control import Control, Controls, classes
+from farspan.control import Controls
 
 MOST_JOBS = 4096
-
-# The module of a control that the process of a run imports.
-IMPORTED = "farspan_control"
 
 
 @dataclass(frozen=True)
@@ -48,10 +45,13 @@ class Sweep:
         A folder for each run, ``runs.parquet`` and ``views.sql``.
     rows : list of dict
         A row for each run: its parameters, the numbers of its summary, ``status`` and ``error``.
+    reused : int
+        How many of the rows are of runs that were there already.
     """
 
     folder: Path
     rows: list[dict[str, Any]]
+    reused: int = 0
 
     @property
     def runs(self) -> _farspan.Table:
@@ -97,8 +97,9 @@ def sweep(
         The folder; by default the file's name without its ending. A mapping needs one.
     control : class or mapping, optional
         As for :func:`run`, in every run of the sweep, on the local backend. Each process imports the class anew, so it
-        must stand in a file, and a script that calls this function needs ``if __name__ == "__main__":``. Another text
-        of that file is another control; what the file imports is not looked at.
+        must stand in a file, alone or of a package, and a script that calls this function needs
+        ``if __name__ == "__main__":``. Another text of that file is another control; what the file imports is not
+        looked at. Attributes that were set since the import are refused: a subclass in a file has its own.
     backend : str
         ``"local"``: processes of this machine; ``"ray"``: tasks of a Ray cluster, the one that this process or
         ``RAY_ADDRESS`` is connected to, else one on this machine. All its nodes must see `out` and the scenario files
@@ -148,14 +149,20 @@ def sweep(
     try:
         with listening(progress, plan.name) as listener:
             if ray is None:
-                text = native.run(listener)
+                text, reused = native.run(listener)
             else:
                 from farspan._ray import run_on
 
-                text = native.finish(run_on(ray, native.pending(), plan.out, plan.jobs if jobs else None, listener))
+                pending = native.pending()
+                errors: dict[int, str] = {}
+                try:
+                    run_on(ray, pending, plan.out, plan.jobs if jobs else None, listener, errors)
+                finally:
+                    # Also after Ctrl-C: what is whole has its row.
+                    text, reused = native.finish(errors, [index for index, *_ in pending])
     finally:
         native.close()
-    done = Sweep(plan.out, json.loads(text))
+    done = Sweep(plan.out, json.loads(text), reused)
     if done.failed:
         first = done.failed[0]["error"]
         warnings.warn(f"{len(done.failed)} of {len(done.rows)} runs failed, the first one: {first}", stacklevel=2)
@@ -168,7 +175,7 @@ def _plan(
     jobs: int | None,
     control: Controls | None,
 ) -> _Plan:
-    itself, files = ([sys.executable, "-m", "farspan"], []) if control is None else _command(control)
+    itself, files = ([sys.executable, "-m", "farspan"], []) if control is None else command(control)
     if isinstance(sweep, Mapping):
         if out is None:
             raise ScenarioError("a mapping has no name", argument="out", cure="give out, the folder for the runs")
@@ -190,26 +197,6 @@ def _plan(
         itself=itself,
         code=[str(_farspan.__file__), *files],
     )
-
-
-def _command(control: Controls) -> tuple[list[str], list[str]]:
-    """Give the words that start a run with a control, and the files of its classes."""
-    places = [None if found is None else _place(found) for found in classes(control)]
-    files = list(dict.fromkeys(place[0] for place in places if place))
-    words = ["-" if place is None else ":".join(place) for place in places]
-    return [sys.executable, "-m", "farspan._worker", *words], files
-
-
-def _place(control: type[Control]) -> tuple[str, str]:
-    """Give the file of a class, and its name there."""
-    try:
-        file = inspect.getsourcefile(control)
-    except (OSError, TypeError):
-        file = None
-    if file is None or not Path(file).is_file() or "<locals>" in control.__qualname__:
-        problem = f"{control.__qualname__} cannot be imported by other processes"
-        raise ScenarioError(problem, argument="control", cure="move the class to the top of a file")
-    return str(Path(file).resolve()), control.__qualname__
 
 
 def _ray() -> Any:

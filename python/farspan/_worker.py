@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
+import contextlib
+import json
 import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from farspan import _farspan
 from farspan._errors import RunError, ScenarioError
+from farspan._place import attributes, load
 from farspan._request import Request
 from farspan._run import How
-from farspan._sweep import IMPORTED
-from farspan.control import Control, classes
-
-
-def _load(place: str, modules: dict[str, Any]) -> type[Control] | None:
-    if place == "-":
-        return None
-    file, name = place.rsplit(":", 1)
-    if file not in modules:
-        sys.path.insert(0, str(Path(file).parent))
-        spec = importlib.util.spec_from_file_location(IMPORTED, file)
-        if spec is None or spec.loader is None:
-            raise ImportError(f"{file} is no module of Python")
-        modules[file] = sys.modules[IMPORTED] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(modules[file])
-    found: Any = modules[file]
-    for part in name.split("."):
-        found = getattr(found, part)
-    return classes({"intra": found})[0]
 
 
 def _end_with_stdin() -> None:
@@ -47,8 +30,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m farspan._worker")
     parser.add_argument("intra")
     parser.add_argument("inter")
-    parser.add_argument("run", choices=["run"])
-    parser.add_argument("scenario")
+    parser.add_argument("what", choices=["run", "attributes"])
+    parser.add_argument("scenario", nargs="?")
     for option in ("scheme", "profile", "out"):
         parser.add_argument(f"--{option}")
     parser.add_argument("--seed", type=int)
@@ -56,11 +39,16 @@ def main() -> int:
     for flag in ("quiet", "json", "end-with-stdin"):
         parser.add_argument(f"--{flag}", action="store_true")
     told = parser.parse_args()
+    modules: dict[str, ModuleType] = {}
+    if told.what == "attributes":
+        with contextlib.redirect_stdout(sys.stderr):
+            controls = [load(told.intra, modules), load(told.inter, modules)]
+        print(json.dumps([control and attributes(control) for control in controls]))
+        return 0
     threading.Thread(target=_end_with_stdin, daemon=True).start()
-    modules: dict[str, Any] = {}
     ask = Request(told.scenario, None, told.scheme, told.profile, told.seed, told.set)
     try:
-        how = How(out=Path(told.out), controls=(_load(told.intra, modules), _load(told.inter, modules)), force=True)
+        how = How(out=Path(told.out), controls=(load(told.intra, modules), load(told.inter, modules)), force=True)
         _farspan.run(ask, how, None)
     except (RunError, ScenarioError) as error:
         print(f"farspan: {error}", file=sys.stderr)

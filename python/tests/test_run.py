@@ -6,6 +6,7 @@ from pathlib import Path
 import farspan as fs
 import pytest
 from common import INCAST, SMALL
+from dctcp import Dctcp
 
 
 def test_the_summary_is_the_document_of_the_command(small: fs.Result) -> None:
@@ -154,3 +155,12 @@ def test_other_results_are_replaced_with_force_alone(tmp_path: Path) -> None:
 def test_warnings_of_the_world_are_warnings_of_python() -> None:
     with pytest.warns(UserWarning, match="dctcp needs marks"):
         fs.run(INCAST, scheme="dctcp", seed=1, set={**SMALL, "scheme.ports.marking": "none"})
+
+
+def test_a_control_is_another_scheme_than_the_one_it_replaced(tmp_path: Path) -> None:
+    fs.run(INCAST, scheme="dctcp", seed=1, set=SMALL, out=tmp_path)
+    with pytest.raises(fs.ScenarioError, match='scheme is "dctcp" there, "Dctcp" here'):
+        fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path)
+    fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path, force=True)
+    fs.run(INCAST, scheme="dctcp", control=Dctcp, seed=1, set=SMALL, out=tmp_path)
+    assert fs.load(tmp_path).scheme == "Dctcp"

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import json
 import os
 import signal
+import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import farspan as fs
 import pytest
 from dctcp import Dctcp
+from farspan import _farspan
+from farspan._main import main
 from farspan.control import Ack, Decision
 
 SMALL: dict[str, object] = {
@@ -31,6 +37,10 @@ def told(sweep: fs.Sweep) -> list[dict[str, object]]:
     """The rows without what a computer took."""
     machine = {"wall_time_s", "setup_time_s", "peak_rss_bytes"}
     return [{name: value for name, value in row.items() if name not in machine} for row in sweep.rows]
+
+
+def table_of(folder: Path) -> _farspan.Table:
+    return _farspan.read_table(folder / "runs.parquet")
 
 
 def parents_of(word: str) -> list[int]:
@@ -104,6 +114,48 @@ def test_a_control_without_a_file_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
 
 
+def test_a_control_that_was_changed_after_its_import_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Dctcp, "gain", 0.5)
+    for control in (Dctcp, Broken):
+        with pytest.raises(
+            fs.ScenarioError, match=r"Dctcp\.gain is 0\.5, and 0\.0625 in its file.*gain = \.\.\."
+        ) as caught:
+            fs.sweep(SMALL, out=tmp_path / "s", control=control)
+        assert caught.value.argument == "control"
+    monkeypatch.undo()
+    monkeypatch.setattr(Dctcp, "on_timeout", Broken.on_ack)
+    with pytest.raises(fs.ScenarioError, match=r"Dctcp\.on_timeout is on_ack of test_sweep"):
+        fs.sweep(SMALL, out=tmp_path / "s", control=Dctcp)
+    assert not (tmp_path / "s").exists()
+
+
+PACKAGED = """
+from .parent import Dctcp
+class Mine(Dctcp):
+    gain = 0.125
+"""
+
+
+def test_a_control_of_a_package_imports_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "controls" / "inner"
+    folder.mkdir(parents=True)
+    for package in (folder, folder.parent):
+        (package / "__init__.py").touch()
+    (folder / "parent.py").write_text("from dctcp import Dctcp\n")
+    (folder / "mine.py").write_text(PACKAGED)
+    tests = str(Path(__file__).parent)
+    monkeypatch.setenv("PYTHONPATH", tests)
+    monkeypatch.syspath_prepend(tmp_path)
+    mine = importlib.import_module("controls.inner.mine").Mine
+    one = {"scenario": "bench/fat-tree", "grid": {"topology.k": 4, "workload.flow_size": "4KiB"}}
+    assert [row["status"] for row in fs.sweep(one, out=tmp_path / "s", control=mine).rows] == ["done"]
+    (folder / "parent.py").write_text("from nowhere_at_all import Dctcp\n")
+    with pytest.raises(fs.ScenarioError, match=r"cannot be imported by other processes \(.*nowhere_at_all"):
+        fs.sweep(one, out=tmp_path / "s", control=mine)
+
+
 def test_what_a_control_raises_is_the_error_of_its_row(tmp_path: Path) -> None:
     one = {"scenario": "bench/fat-tree", "grid": {"topology.k": 4}}
     with pytest.warns(UserWarning, match="out of windows"):
@@ -135,10 +187,99 @@ def test_without_ray_the_message_says_what_to_install(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
 
 
+class OneByOne:
+    """As much of Ray as a sweep asks for: tasks run when they are made. `after` so many, Ctrl-C is pressed."""
+
+    class exceptions:  # noqa: N801
+        RayError = OSError
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def remote(self, **_: int) -> Callable[[Callable[..., object]], OneByOne]:
+        def made(task: Callable[..., object]) -> OneByOne:
+            self.remote = lambda *arguments: iter([task(*arguments)])  # type: ignore[method-assign, assignment]
+            return self
+
+        return made
+
+    def wait(self, references: list[object], timeout: float) -> tuple[list[object], list[object]]:
+        self.after -= len(references)
+        if self.after < 0:
+            raise KeyboardInterrupt
+        return references, []
+
+    def get(self, reference: Iterator[object]) -> object:
+        return next(reference)
+
+    def cancel(self, reference: object, force: bool) -> None:
+        pass
+
+
+def test_on_a_cluster_ctrl_c_keeps_what_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", OneByOne(after=3))
+    with pytest.raises(KeyboardInterrupt):
+        fs.sweep(SMALL, out=tmp_path / "s", backend="ray", jobs=1)
+    status = table_of(tmp_path / "s").column("status")
+    assert (len(status), status.count("not_run")) == (8, 4), "the fourth ran, and nobody heard of it"
+    monkeypatch.setitem(sys.modules, "ray", OneByOne(after=100))
+    done = fs.sweep(SMALL, out=tmp_path / "s", backend="ray")
+    assert (done.reused, done.failed, len(done.rows)) == (4, [], 8)
+
+
+def test_on_a_cluster_a_folder_without_a_whole_document_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = {"scenario": "bench/fat-tree", "grid": {"topology.k": 4, "workload.flow_size": "4KiB"}}
+    monkeypatch.setitem(sys.modules, "ray", OneByOne(after=100))
+    run = fs.sweep(one, out=tmp_path / "s", backend="ray").rows[0]
+    document = tmp_path / "s" / str(run["run"]) / "summary.json"
+    for broken in ('{"partial": true}', "{"):
+        document.write_text(broken)
+        monkeypatch.setitem(sys.modules, "ray", OneByOne(after=100))
+        again = fs.sweep(one, out=tmp_path / "s", backend="ray")
+        assert (again.reused, again.rows[0]["digest"]) == (0, run["digest"])
+        assert fs.load(document.parent).digest == run["digest"]
+        assert not list((tmp_path / "s" / ".under-way").glob("*"))
+
+
+def test_the_command_hands_a_sweep_to_ray(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text("scenario = 'bench/fat-tree'\n[grid]\n'topology.k' = [4, 7]\n'workload.flow_size' = '4KiB'\n")
+
+    def call(*more: str) -> tuple[object, str, str]:
+        monkeypatch.setitem(sys.modules, "ray", OneByOne(after=100))
+        monkeypatch.setattr(sys, "argv", ["farspan", "sweep", str(file), "--backend", "ray", "--quiet", *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code, *capsys.readouterr()
+
+    code, out, said = call("--json")
+    document = json.loads(out)
+    told = [document[name] for name in ("runs", "done", "failed", "not_run", "reused", "partial")]
+    assert (code, told) == (1, [2, 1, 1, 0, 0, False])
+    assert "1 of 2 runs failed, the first one with: " in said
+    file.write_text(file.read_text().replace(", 7", ""))
+    code, out, said = call()
+    assert (code, said) == (0, "")
+    assert out.startswith("1 runs done, 1 of them were there\ndata set: ")
+    code, out, said = call("--jobs", "0")
+    assert (code, out) == (2, "")
+    assert "jobs" in said
+    assert call("--job", "1")[0] == 2
+    file.unlink()
+    assert call()[0] == 2
+
+
 # Ray opens files and sockets that it leaves to its end.
 @pytest.mark.filterwarnings("ignore")
 def test_ray_does_the_same_though_a_worker_is_killed(tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="SKIPPED: a sweep on a Ray cluster (Ray is not installed)")
+    pytest.importorskip("ray", reason="a sweep on a Ray cluster: Ray is not installed")
     many = {**SMALL, "seeds": "1..10"}
     killed = []
 

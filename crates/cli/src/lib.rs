@@ -104,10 +104,7 @@ impl From<runner::RunError> for Failure {
 
 impl From<FolderError> for Failure {
     fn from(error: FolderError) -> Self {
-        match error {
-            FolderError::Occupied { .. } | FolderError::Foreign { .. } => Self::BadInput(error.to_string()),
-            _ => Self::Failed(error.to_string()),
-        }
+        if error.is_bad_input() { Self::BadInput(error.to_string()) } else { Self::Failed(error.to_string()) }
     }
 }
 

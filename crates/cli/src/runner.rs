@@ -3,8 +3,8 @@
 use crate::clock::now;
 use farspan_metrics::{Summary, summarize};
 use farspan_scenario::{
-    EngineKind, FolderError, Progress, Resolved, ResultFolder, Results, SaveError, ScenarioError, World,
-    unknown_name,
+    EngineKind, FolderError, PlannedRun, Progress, Resolved, ResultFolder, Results, SaveError, ScenarioError,
+    World, scheme_name, unknown_name,
 };
 use farspan_transport::Class;
 use farspan_transport::congestion::Custom;
@@ -44,6 +44,12 @@ impl Job {
             ..self.clone()
         };
         seeds.into_iter().map(job).collect()
+    }
+
+    /// The scheme's name in results.
+    fn scheme(&self) -> String {
+        let of = |class| self.controls.iter().find(|(of, _)| *of == class).map(|(_, control)| control);
+        scheme_name(self.resolved.scheme(), [of(Class::Intra), of(Class::Inter)])
     }
 
     /// The world to run.
@@ -121,7 +127,11 @@ pub enum RunError {
 /// # Errors
 /// If other results stand there, or another run writes there.
 pub fn open(root: &Path, jobs: &[Job], force: bool) -> Result<ResultFolder, FolderError> {
-    let runs: Vec<_> = jobs.iter().filter_map(|job| Some((job.out.as_deref()?, &job.resolved))).collect();
+    let schemes: Vec<String> = jobs.iter().map(Job::scheme).collect();
+    let planned = jobs.iter().zip(&schemes).filter_map(|(job, scheme)| {
+        Some(PlannedRun { folder: job.out.as_deref()?, resolved: &job.resolved, scheme })
+    });
+    let runs: Vec<_> = planned.collect();
     ResultFolder::open(root, &runs, force)
 }
 

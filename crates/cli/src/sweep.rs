@@ -18,7 +18,7 @@ pub struct SweepArgs {
     /// The sweep: scenarios, schemes, profiles, seeds, [grid] and [draw]
     #[arg(value_name = "SWEEP.toml")]
     pub file: PathBuf,
-    /// Where runs go on: local (processes of this machine), or ray (from Python)
+    /// Where runs go on: local (processes of this machine), or ray (the command of the Python package)
     #[arg(long, value_name = "NAME", default_value = "local", value_parser = backend)]
     pub backend: Backend,
     /// Runs at a time [default: cores]
@@ -84,8 +84,9 @@ impl From<DataSetError> for Failure {
 pub fn sweep(args: &SweepArgs, itself: &Itself<'_>) -> Result<(), Failure> {
     if args.backend == Backend::Ray {
         return Err(Failure::BadInput(format!(
-            "--backend ray: Ray is reached from Python; pip install 'farspan[ray]', then farspan.sweep({:?}, backend=\"ray\")",
-            args.file.display().to_string()
+            "--backend ray: Ray is reached from Python: pip install 'farspan[ray]', then python -m farspan sweep {} \
+             --backend ray",
+            args.file.display()
         )));
     }
     let began = now();

@@ -105,6 +105,46 @@ fn what_is_done_is_not_done_again() {
 }
 
 #[test]
+fn what_a_sweep_has_no_longer_is_not_compared() {
+    let folder = Folder::new("stale");
+    assert!(sweep(&folder.sweep("scheme = ['uno', 'dctcp']"), &[]).status.success());
+    assert!(sweep(&folder.sweep("scheme = ['uno', 'gemini']"), &[]).status.success());
+    let names = || {
+        let compared = Command::new(BINARY).args(["compare", "--json"]).arg(folder.out()).output().unwrap();
+        let runs = document(&compared)["comparisons"][0]["runs"].clone();
+        let mut names: Vec<String> =
+            runs.as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap().to_owned()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["gemini", "uno"]);
+    // Before a sweep has ended once, what is there is its own.
+    fs::remove_file(folder.out().join("runs.parquet")).unwrap();
+    assert_eq!(names(), ["dctcp", "gemini", "uno"]);
+}
+
+#[test]
+fn a_single_run_does_not_go_into_the_folder_of_a_sweep() {
+    let folder = Folder::new("mixed");
+    let file = folder.sweep("");
+    let run = || {
+        let mut command = Command::new(BINARY);
+        command.args(["run", "bench/fat-tree", "--force", "--quiet", "--set", "topology.k=4", "--out"]);
+        command.arg(folder.out()).output().unwrap()
+    };
+    let program = Program { words: vec!["farspan".into()], id: String::new() };
+    let store = Store::open(&folder.out(), &program).unwrap();
+    let locked = run();
+    assert!(locked.status.code() == Some(1) && stderr(&locked).contains("(a sweep)"), "{locked:?}");
+    drop(store);
+    assert!(sweep(&file, &[]).status.success());
+    let names = folder.names();
+    let refused = run();
+    assert!(refused.status.code() == Some(2) && stderr(&refused).contains("of a sweep"), "{refused:?}");
+    assert_eq!(folder.names(), names);
+}
+
+#[test]
 fn a_failed_run_is_a_row_and_not_the_end() {
     let folder = Folder::new("failed");
     let file = folder.sweep("");
@@ -131,7 +171,12 @@ fn bad_input_exits_with_2_before_anything_is_written() {
     assert!(!folder.out().exists());
     let file = folder.sweep("");
     let ray = sweep(&file, &["--backend", "ray"]);
-    assert!(ray.status.code() == Some(2) && stderr(&ray).contains("pip install 'farspan[ray]'"));
+    let said = stderr(&ray);
+    assert!(
+        ray.status.code() == Some(2)
+            && said.contains("python -m farspan sweep")
+            && said.contains("--backend ray")
+    );
     assert!(!folder.out().exists());
     // Without an ending, the file's name is that of its folder.
     fs::copy(&file, folder.out()).unwrap();

@@ -42,7 +42,8 @@ pub use farspan_trace::{Class, FlowOutcome};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
 pub use quantile::{Quantile, median, nearest_rank};
 pub use read::{
-    FlowRow, PortRow, ReadError, SeriesRow, count_rows, read_flows, read_ports, read_series, read_table,
+    FlowRow, PortRow, ReadError, RunRow, SeriesRow, count_rows, read_flows, read_ports, read_runs,
+    read_series, read_table,
 };
 pub use record::{FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};

@@ -255,6 +255,33 @@ pub fn read_table(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), ReadErro
     Ok((schema, batches))
 }
 
+/// A row of `runs.parquet`, the data set of a sweep.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct RunRow {
+    /// The run's folder.
+    pub run: String,
+    /// `done`, `failed` or `not_run`.
+    pub status: String,
+}
+
+/// The rows of the data set of a sweep.
+///
+/// # Errors
+/// If it is not such a table, or cannot be read.
+pub fn read_runs(path: &Path) -> Result<Vec<RunRow>, ReadError> {
+    let mut rows = Vec::new();
+    batches(path, &mut |batch| {
+        let (run, status) = (batch.text("run")?, batch.text("status")?);
+        rows.extend(
+            (0..batch.rows())
+                .map(|i| RunRow { run: run.value(i).to_owned(), status: status.value(i).to_owned() }),
+        );
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
 /// Some rows of a table.
 struct Batch<'a> {
     path: &'a Path,

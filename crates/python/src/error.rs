@@ -3,7 +3,7 @@
 use farspan_cli::bug;
 use farspan_cli::runner::RunError;
 use farspan_report::ReportError;
-use farspan_scenario::{FolderError, Place, ScenarioError};
+use farspan_scenario::{Place, ScenarioError};
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -78,9 +78,7 @@ pub fn failed(py: Python<'_>, message: &str) -> PyErr {
 pub fn run(py: Python<'_>, error: &RunError) -> PyErr {
     match error {
         RunError::Scenario(error) => scenario(py, error),
-        RunError::Folder(error @ (FolderError::Occupied { .. } | FolderError::Foreign { .. })) => {
-            wrong_argument(py, "out", &error.to_string())
-        }
+        RunError::Folder(error) if error.is_bad_input() => wrong_argument(py, "out", &error.to_string()),
         RunError::Folder(error) => failed(py, &error.to_string()),
         RunError::Save(error) => failed(py, &error.to_string()),
     }

@@ -9,7 +9,7 @@ use farspan_sweep::{
 use pyo3::prelude::*;
 use serde_json::json;
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -57,24 +57,22 @@ impl Sweep {
         Ok(Self { points, jobs: plan.jobs, store: Mutex::new(Some(store)) })
     }
 
-    /// Runs what is not there in processes of this machine, and writes the data set; gives its rows as JSON. `progress` is
-    /// called with the share that is done and the packet-hops so far; what it raises ends the runs and goes on.
+    /// Runs what is not there in processes of this machine, and writes the data set; gives its rows as JSON, and how many
+    /// were there. `progress` is called with the share that is done and the packet-hops so far; what it raises ends the
+    /// runs and goes on.
     #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
-    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<String> {
-        let ran = error::guarded(py, || -> Result<(Vec<Row>, Option<PyErr>), String> {
+    fn run(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Told> {
+        let ran = error::guarded(py, || -> Result<(Told, Option<PyErr>), String> {
             let monitor = Listener { progress, latest: Cell::default(), raised: RefCell::new(None) };
             let options = Options { jobs: self.jobs, resume: true };
-            let rows = self.with_store(|store| {
+            let told = self.with_store(|store| {
                 let finished = execute(&self.points, store, &options, &monitor);
                 self.write(store, &finished.map_err(|error: SweepError| error.to_string())?)
             })?;
-            Ok((rows, monitor.raised.into_inner()))
+            Ok((told, monitor.raised.into_inner()))
         })?;
-        let (rows, raised) = ran.map_err(|message| error::failed(py, &message))?;
-        match raised {
-            Some(raised) => Err(raised),
-            None => Ok(as_json(&rows)),
-        }
+        let (told, raised) = ran.map_err(|message| error::failed(py, &message))?;
+        raised.map_or(Ok(told), Err)
     }
 
     /// The runs that are not there, the longest first: index, name of the folder, arguments of the command, and the
@@ -94,21 +92,26 @@ impl Sweep {
         pending.map_err(|message| error::failed(py, &message))
     }
 
-    /// Writes the data set of what is there and of these errors, by index; gives its rows as JSON.
+    /// Writes the data set of what is there and of these errors, by index, after the points `ran` did; gives its rows as
+    /// JSON, and how many were there before.
     #[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
-    fn finish(&self, py: Python<'_>, errors: BTreeMap<usize, String>) -> PyResult<String> {
-        let rows = error::guarded(py, || {
+    fn finish(&self, py: Python<'_>, errors: BTreeMap<usize, String>, ran: Vec<usize>) -> PyResult<Told> {
+        let told = error::guarded(py, || {
             self.with_store(|store| {
+                let folder = |point: &Point| store.folder_of(&point.resolved);
+                let new: BTreeSet<PathBuf> =
+                    ran.iter().filter_map(|point| self.points.get(*point)).map(folder).collect();
                 let of = |(point, it): (usize, &Point)| {
                     let there = store.finished(&it.resolved).map(Ok);
                     let result = there.or_else(|| errors.get(&point).cloned().map(Err))?;
-                    Some(Finished { point, folder: store.folder_of(&it.resolved), reused: false, result })
+                    let folder = folder(it);
+                    Some(Finished { point, reused: !new.contains(&folder), folder, result })
                 };
                 let finished: Vec<_> = self.points.iter().enumerate().filter_map(of).collect();
                 self.write(store, &finished)
             })
         })?;
-        rows.map(|rows| as_json(&rows)).map_err(|message| error::failed(py, &message))
+        told.map_err(|message| error::failed(py, &message))
     }
 
     /// Unlocks the folder.
@@ -123,16 +126,16 @@ impl Sweep {
         store.as_ref().map_or_else(|| Err("the sweep is closed".to_owned()), work)
     }
 
-    fn write(&self, store: &Store, finished: &[Finished]) -> Result<Vec<Row>, String> {
+    fn write(&self, store: &Store, finished: &[Finished]) -> Result<Told, String> {
         let rows = rows(&self.points, store, finished);
         write_data_set(store, &rows).map_err(|error| error.to_string())?;
-        Ok(rows)
+        let reused = finished.iter().filter(|finished| finished.reused).count();
+        Ok((json!(rows.iter().map(Row::json).collect::<Vec<_>>()).to_string(), reused))
     }
 }
 
-fn as_json(rows: &[Row]) -> String {
-    json!(rows.iter().map(Row::json).collect::<Vec<_>>()).to_string()
-}
+/// The rows of the data set as JSON, and how many of them were there.
+type Told = (String, usize);
 
 /// The exception of a folder that cannot be used.
 fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {

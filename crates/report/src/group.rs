@@ -61,11 +61,12 @@ pub fn groups(runs: Vec<Run>) -> Vec<Group> {
 
 /// Puts runs side by side, whatever their scenarios are called.
 pub(crate) fn group(name: String, runs: Vec<Run>) -> Group {
-    let mut arms: Vec<((String, Table), Vec<Run>)> = Vec::new();
+    let mut arms: Vec<((String, String, Table), Vec<Run>)> = Vec::new();
     let mut notes = Vec::new();
     for run in runs {
         let program = run.text("farspan_version").to_owned() + run.text("commit");
-        let key = (program, apart_from_seed(&run));
+        // A control from elsewhere stands in no scenario: the scheme is called after it.
+        let key = (program, run.text("scheme").to_owned(), apart_from_seed(&run));
         let fits =
             |of: &dyn Fn(&[Run]) -> bool| arms.iter().position(|(known, arm)| *known == key && of(arm));
         // Seeds may lie in several of the folders that were asked for; the same seed in two of them makes two arms.
@@ -242,6 +243,15 @@ mod tests {
         let drawn = |arm: &Arm| arm.drawn().into_iter().map(Run::seed).collect::<Vec<_>>();
         assert_eq!(drawn(&arm([true, false])), [2]);
         assert_eq!(drawn(&arm([true, true])), [1, 2]);
+    }
+
+    #[test]
+    fn a_control_and_the_scheme_that_it_was_put_into_are_two_arms() {
+        let mut mine = run("dctcp", 2, "a", false, "");
+        mine.summary["scheme"] = "Mine".into();
+        let groups = groups(vec![run("dctcp", 1, "a", false, ""), mine]);
+        let names: Vec<_> = groups[0].arms.iter().map(|arm| (arm.name.as_str(), arm.seeds())).collect();
+        assert_eq!(names, [("dctcp", vec![1]), ("Mine", vec![2])]);
     }
 
     #[test]

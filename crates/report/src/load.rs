@@ -1,8 +1,9 @@
 //! Finds runs below a folder and reads them.
 
 use crate::group::name_axes;
-use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports};
+use farspan_metrics::{FlowRow, PortRow, ReadError, read_flows, read_ports, read_runs};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Depth below a folder to which runs are searched: scenario, scheme, seed, and one more.
@@ -10,6 +11,9 @@ const DEPTH: usize = 4;
 
 /// The file that marks the folder of a sweep.
 const SWEEP: &str = ".farspan-store";
+
+/// The data set of a sweep: which of the runs in its folder are of the sweep as it is now.
+const RUNS: &str = "runs.parquet";
 
 /// Why results cannot be read or shown.
 #[derive(Debug, thiserror::Error)]
@@ -194,8 +198,22 @@ fn find(folder: &Path, root: usize, depth: usize, runs: &mut Vec<Run>) -> Result
             below.push(entry.path());
         }
     }
+    if let Some(done) = done(folder)? {
+        below.retain(|path| path.file_name().is_some_and(|name| done.contains(&*name.to_string_lossy())));
+    }
     below.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
     below.iter().try_for_each(|path| find(path, root, depth - 1, runs))
+}
+
+/// The runs that a sweep has done, by the names of their folders; `None` where there is no sweep, or none that has ended.
+/// Runs of older builds, and of points that the sweep has no longer, stay in its folder.
+fn done(folder: &Path) -> Result<Option<BTreeSet<String>>, ReportError> {
+    let data_set = folder.join(RUNS);
+    if !folder.join(SWEEP).is_file() || !data_set.is_file() {
+        return Ok(None);
+    }
+    let rows = read_runs(&data_set)?.into_iter().filter(|row| row.status == "done");
+    Ok(Some(rows.map(|row| row.run).collect()))
 }
 
 fn document(path: &Path) -> Result<Value, ReportError> {

@@ -35,7 +35,7 @@ mod text;
 pub mod topology;
 pub mod value;
 
-pub use build::{CollectivePlan, PathFacts, SitePair, World};
+pub use build::{CollectivePlan, PathFacts, SitePair, World, scheme_name};
 pub use catalog::builtin::{
     BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
 };
@@ -48,7 +48,7 @@ pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::{Resolved, file_digest};
-pub use results::{FolderError, ResultFolder, Results, SaveError, Traces, run, write};
+pub use results::{FolderError, PlannedRun, ResultFolder, Results, SaveError, Traces, run, write};
 pub use text::document::Document;
 pub use text::schema::schema;
 pub use text::seeds::{SeedsError, seeds};

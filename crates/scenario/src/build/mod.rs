@@ -164,12 +164,15 @@ impl World {
 
     /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.
     pub(crate) fn scheme_name(&self, named: &str) -> String {
-        let name = |replaced: &Option<congestion::Custom>| {
-            replaced.as_ref().map_or_else(|| named.to_owned(), |control| control.name().to_owned())
-        };
-        let [intra, inter] = [name(&self.replaced[0]), name(&self.replaced[1])];
-        if intra == inter { intra } else { format!("{intra}/{inter}") }
+        scheme_name(named, self.replaced.each_ref().map(Option::as_ref))
     }
+}
+
+/// The name in results of a scheme whose controls inside a site and between sites are replaced by these, if any.
+#[must_use]
+pub fn scheme_name(named: &str, replaced: [Option<&congestion::Custom>; 2]) -> String {
+    let [intra, inter] = replaced.map(|control| control.map_or(named, |control| control.name()));
+    if intra == inter { intra.to_owned() } else { format!("{intra}/{inter}") }
 }
 
 /// Sizes of a full packet.

@@ -18,7 +18,7 @@ use farspan_units::{Bytes, FlowId, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use folder::{FolderError, ResultFolder};
+pub use folder::{FolderError, PlannedRun, ResultFolder};
 pub use trace::Traces;
 
 /// The results of a run.
