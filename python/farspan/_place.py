@@ -21,15 +21,16 @@ IMPORTED = "farspan_control"
 
 
 def command(control: Controls) -> tuple[list[str], list[str]]:
-    """Give the words that start a run with a control, and the files of its classes."""
+    """Give the words that start a run with a control, and the files of its classes and of those above them."""
     found = classes(control)
-    places = [("-", None) if one is None else _place(one) for one in found]
-    words = [word for word, _ in places]
+    words = ["-" if one is None else _place(one) for one in found]
     start = [sys.executable, "-m", "farspan._worker", *words]
     for one, there in zip(found, _as_imported(start), strict=True):
         if one is not None:
             _refuse_changes(one, there)
-    return start, list(dict.fromkeys(file for _, file in places if file))
+    above = (cls for one in found if one for cls in one.__mro__ if cls not in Control.__mro__)
+    files = (inspect.getsourcefile(cls) for cls in above)
+    return start, list(dict.fromkeys(file for file in files if file))
 
 
 def load(word: str, modules: dict[str, ModuleType]) -> type[Control] | None:
@@ -62,8 +63,8 @@ def attributes(control: type[Control]) -> dict[str, str]:
     return found
 
 
-def _place(control: type[Control]) -> tuple[str, str]:
-    """Give a class as a word (path, module of a package, name) and its file."""
+def _place(control: type[Control]) -> str:
+    """Give a class as a word: path, module of a package, name."""
     try:
         file = inspect.getsourcefile(control)
     except (OSError, TypeError):
@@ -73,11 +74,11 @@ def _place(control: type[Control]) -> tuple[str, str]:
         raise ScenarioError(problem, argument="control", cure="move the class to the top of a file")
     path, module = Path(file).resolve(), sys.modules.get(control.__module__)
     if module is None or not module.__package__ or not (path.parent / "__init__.py").is_file():
-        return f"{path}::{control.__qualname__}", str(path)
+        return f"{path}::{control.__qualname__}"
     # A module of a package imports its neighbours by the package's name. That of `python -m` is called __main__.
     name = module.__spec__.name if module.__spec__ else control.__module__
     depth = name.count(".") + (path.name == "__init__.py")
-    return f"{path.parents[depth]}:{name}:{control.__qualname__}", str(path)
+    return f"{path.parents[depth]}:{name}:{control.__qualname__}"
 
 
 def _as_imported(start: list[str]) -> list[dict[str, str]]:

@@ -18,6 +18,7 @@ import pytest
 from dctcp import Dctcp
 from farspan import _farspan
 from farspan._main import main
+from farspan._place import command
 from farspan.control import Ack, Decision
 
 SMALL: dict[str, object] = {
@@ -101,6 +102,11 @@ def test_a_control_runs_in_every_process(tmp_path: Path) -> None:
     assert [row["packet_digest"] for row in mine.rows] == [row["packet_digest"] for row in twin.rows]
     both = fs.sweep(small, out=tmp_path / "s", control={"intra": Dctcp})
     assert {*(row["run"] for row in both.rows)}.isdisjoint(row["run"] for row in mine.rows), "another program"
+
+
+def test_another_text_of_a_class_above_it_is_another_control() -> None:
+    _, files = command(Broken)
+    assert [Path(file).name for file in files] == ["test_sweep.py", "dctcp.py"]
 
 
 def test_a_control_without_a_file_is_refused(tmp_path: Path) -> None:
