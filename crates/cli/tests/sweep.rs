@@ -132,7 +132,7 @@ fn a_single_run_does_not_go_into_the_folder_of_a_sweep() {
         command.args(["run", "bench/fat-tree", "--force", "--quiet", "--set", "topology.k=4", "--out"]);
         command.arg(folder.out()).output().unwrap()
     };
-    let program = Program { words: vec!["farspan".into()], id: String::new() };
+    let program = Program::new(vec!["farspan".into()], &[]).unwrap();
     let store = Store::open(&folder.out(), &program).unwrap();
     let locked = run();
     assert!(locked.status.code() == Some(1) && stderr(&locked).contains("(a sweep)"), "{locked:?}");

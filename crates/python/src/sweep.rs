@@ -75,9 +75,8 @@ impl Sweep {
         raised.map_or(Ok(told), Err)
     }
 
-    /// The runs that are not there, the longest first: index, name of the folder, arguments of the command, and the
-    /// resolved scenario that the run must turn out to have.
-    fn pending(&self, py: Python<'_>) -> PyResult<Vec<(usize, String, Vec<String>, String)>> {
+    /// The runs that are not there, the longest first; each must turn out to be of its resolved scenario.
+    fn pending(&self, py: Python<'_>) -> PyResult<Vec<Pending>> {
         let pending = error::guarded(py, || {
             self.with_store(|store| {
                 let indices = longest_first(&self.points, store, self.jobs);
@@ -136,6 +135,9 @@ impl Sweep {
 
 /// The rows of the data set as JSON, and how many of them were there.
 type Told = (String, usize);
+
+/// A run that is not there: index, name of the folder, arguments of the command, resolved scenario.
+type Pending = (usize, String, Vec<String>, String);
 
 /// The exception of a folder that cannot be used.
 fn refused(py: Python<'_>, refusal: &StoreError) -> PyErr {
