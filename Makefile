@@ -6,7 +6,7 @@ release:
 	cargo build --release --locked -p farspan-cli -p farspan-python --bin farspan
 
 demo: release
-	target/release/farspan demo
+	$${CARGO_TARGET_DIR:-target}/release/farspan demo
 
 # Unit, property and golden tests, then the sans-IO crates without the standard library.
 test:
@@ -39,7 +39,7 @@ lint:
 
 # The pages and figures of the book that are made from the program and from a few small runs.
 docs: release
-	python3 docs/generate.py target/release/farspan
+	python3 docs/generate.py $${CARGO_TARGET_DIR:-target}/release/farspan
 
 # The book with a table of contents and search: out/book/index.html.
 book:
@@ -48,4 +48,4 @@ book:
 
 # Instructions per packet-hop under callgrind (needs valgrind).
 instructions: release
-	python3 bench/instructions.py target/release/farspan --probes
+	python3 bench/instructions.py $${CARGO_TARGET_DIR:-target}/release/farspan --probes
