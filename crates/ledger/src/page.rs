@@ -101,7 +101,7 @@ const RULES: &str = "\
 | not run | fewer than six seeds with a value, or not part of the size that ran |
 
 What never ends counts as infinite. A 99% quantile needs 1,000 flows. Intervals are bootstraps over seeds, of shares of counts
-Wilson's. Nothing here is typed in: `farspan reproduce --accept` writes this page, the figures' and `docs/ledger.json`, and a
+Wilson's. No number of a table is typed in: `farspan reproduce --accept` writes this page, the figures' and `docs/ledger.json`, and a
 claim that holds there and no longer does ends `farspan reproduce` with 3.
 ";
 
