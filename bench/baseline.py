@@ -23,9 +23,10 @@ LIST = pathlib.Path(__file__).resolve().parent / "baseline/runs.tsv"
 RUN = ("scenario", "scheme", "profile", "set")
 PROFILES = ("paper", "artifact")
 # Sizes at which all runs together take minutes.
-SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB"}
-# Of the build, the machine or the command, not of the result.
-APART = {"farspan_version", "commit", "wall_time_s", "setup_time_s", "peak_rss_bytes"}
+SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
+        "reps/*": "topology.k=8", "ndp/*": "topology.k=8"}
+# Of the build, the machine, the command or the network, not of the result.
+APART = {"farspan_version", "sites", "commit", "wall_time_s", "setup_time_s", "peak_rss_bytes"}
 COMMAND = ("scenario", "scheme", "profile", "engine", "seed", "threads")
 MOST_SHOWN = 40
 

@@ -1,13 +1,14 @@
 """Runs the public htsim simulators and farspan in turn on one machine and on the same traffic; docs/src/peers.md says how
 to build them and how to read the numbers.
 
-usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count-hops] [--work DIR] [-o FILE.json]
+usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count] [--work DIR] [-o FILE.json]
 
-DIR is a checkout of ultraethernet/uet-htsim or Broadcom/csg-htsim, built. Needs GNU time, and valgrind for --count-hops.
+DIR is a checkout of ultraethernet/uet-htsim or Broadcom/csg-htsim, built. Needs GNU time, and valgrind for --count.
 """
 import argparse
 import hashlib
 import json
+import math
 import os
 import pathlib
 import random
@@ -18,9 +19,16 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-MTU, HEADER, BUFFER = 4096, 64, 176128
+MTU, HEADER = 4096, 64
 LINK_BPS = 100e9
 SENDERS = 32
+# What uet-htsim makes of these links: the longest round trip without queues, and from it window, ports and time-out.
+RTT = 6 * 2e-6 + 6 * (MTU + HEADER) * 8 / LINK_BPS
+BDP = round(RTT * LINK_BPS / 8)
+START = BDP * 3 // 2
+BUFFER, MARK_MIN, MARK_MAX = (MTU * math.ceil(math.ceil(BDP / MTU) * part) for part in (1, 0.2, 0.8))
+RTO = 15e-6 + 6 * BUFFER * 8 / LINK_BPS
+PATHS = 64
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,17 @@ oversubscription = [{s.over[0]}, {s.over[1]}]
 [transport]
 payload = "{MTU - HEADER}B"
 header = "{HEADER}B"
+start = "{START}B"
+rto = "{RTO * 1e12:.0f}ps"
 [scheme]
-name = "unocc+rps"
+name = "nscc+reps"
+profile = "artifact"
+[scheme.intra]
+window_check = "fits"
+balance = {{ name = "reps", entropies = {PATHS}, freeze = "10ms", explore = 16 }}
+[scheme.ports.red]
+min = {MARK_MIN / BUFFER}
+max = {MARK_MAX / BUFFER}
 [[workload]]
 kind = "flows"
 file = "{s.name}.csv"
@@ -104,7 +121,7 @@ file = "{s.name}.csv"
 
 @dataclass(frozen=True)
 class Tool:
-    """A simulator: its binary, its arguments for a scenario, and what its output says."""
+    """A simulator: its binary, its arguments for a scenario and a seed, and what its output says."""
     name: str
     binary: pathlib.Path
     arguments: object
@@ -113,12 +130,15 @@ class Tool:
 
 def read_farspan(text, _scenario):
     run = json.loads(text)
-    return {"hops": run["packet_hops"], "finished": run["flows"]["finished"], "max_fct_us": run["fct"]["all"]["max_us"]}
+    fct = run["fct"]["all"]
+    found = {"mean_fct_us": fct["mean_us"], "max_fct_us": fct["max_us"]}
+    return {"hops": run["packet_hops"], "finished": run["flows"]["finished"], **found}
 
 
 def ends(text):
     times = [float(t) for t in re.findall(r"^Flow .* finished at ([\d.e+]+)", text, re.MULTILINE)]
-    return {"finished": len(times), "max_fct_us": max(times, default=None)}
+    mean = statistics.fmean(times) if times else None
+    return {"finished": len(times), "mean_fct_us": mean, "max_fct_us": max(times, default=None)}
 
 
 def read_uet(text, scenario):
@@ -129,11 +149,12 @@ def read_uet(text, scenario):
 
 
 def read_csg(text, _scenario):
-    """It does not count its pulls: packet-hops are known only by --count-hops."""
+    """It does not count its pulls: packet-hops are known only by --count."""
     return {"hops": None, **ends(text)}
 
 
-def ndp_arguments(s, work):
+def ndp_arguments(s, work, _seed):
+    """Of one seed: another one's last flow may end later."""
     paths = ["-strat", "perm"] if s.over == (1, 1) else ["-strat", "ecmp_host", "-paths", "64", "-oversubscribed_cc"]
     # Its timers keep it busy until the end, which therefore comes right after the last flow; see learn_end.
     known = end_file(s, work)
@@ -149,18 +170,24 @@ def end_file(s, work):
 def learn_end(tool, s, work, timeout):
     """A run of NDP that is not counted, to learn when its last flow ends."""
     if tool.arguments is ndp_arguments and not end_file(s, work).is_file():
-        first = run(tool, s, work, timeout)
+        first = run(tool, s, work, timeout, 1)
         if not first["failed"]:
             end_file(s, work).write_text(str(round(first["max_fct_us"]) + 10))
 
 
-def uet_arguments(s, _work):
-    words = ["-mtu", str(MTU), "-sender_cc_only", "-load_balancing_algo", "oblivious", "-end", "1000000", "-o", "uet.log"]
-    return [*words, "-tm", f"{s.name}.cm", "-topo", f"{s.name}.topo"]
+def uet_arguments(s, _work, seed):
+    """NSCC and REPS; an ACK for each packet, as farspan sends."""
+    words = ["-mtu", str(MTU), "-sender_cc_only", "-sender_cc_algo", "nscc", "-load_balancing_algo", "reps"]
+    words += ["-paths", str(PATHS), "-sack_threshold", str(MTU - HEADER), "-end", "1000000", "-o", "uet.log"]
+    return [*words, "-seed", str(seed), "-tm", f"{s.name}.cm", "-topo", f"{s.name}.topo"]
+
+
+def farspan_arguments(s, _work, seed):
+    return ["run", f"{s.name}.toml", "--seed", str(seed), "--json", "--quiet"]
 
 
 def tools(a):
-    found = [Tool("farspan", a.farspan, lambda s, _work: ["run", f"{s.name}.toml", "--json", "--quiet"], read_farspan)]
+    found = [Tool("farspan", a.farspan, farspan_arguments, read_farspan)]
     if a.uet:
         found.append(Tool("uet-htsim", a.uet / "htsim/sim/datacenter/htsim_uec", uet_arguments, read_uet))
     if a.csg:
@@ -171,12 +198,12 @@ def tools(a):
     return found
 
 
-def run(tool, scenario, work, timeout):
+def run(tool, scenario, work, timeout, seed):
     """One run: CPU seconds and memory from the system, the rest from its output. GNU time stands between, so that the
     memory of this script does not count as that of its child."""
     out, usage = work / "out.txt", work / "usage.txt"
     command = [shutil.which("time"), "-o", usage.resolve(), "-f", "%M", "timeout", str(timeout), tool.binary.resolve()]
-    command += tool.arguments(scenario, work)
+    command += tool.arguments(scenario, work, seed)
     with out.open("w") as file:
         child = subprocess.Popen(command, cwd=work, stdout=file, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(child.pid, 0)
@@ -190,15 +217,17 @@ def run(tool, scenario, work, timeout):
     return {"cpu_s": used.ru_utime + used.ru_stime, "rss_bytes": memory, "failed": wrong, **result}
 
 
-def count_hops(tool, scenario, work):
-    """Packets that left a queue: callgrind counts the calls, and the program stays as it is. Kept for the next time."""
-    digest = hashlib.sha256(tool.binary.read_bytes() + repr(scenario).encode()).hexdigest()[:16]
-    kept = work / f"hops-{digest}.json"
+def count(tool, scenario, work):
+    """Instructions, and packets that left a queue of htsim: callgrind counts them, and the program stays as it is. Kept
+    for the next time."""
+    arguments = tool.arguments(scenario, work, 1)
+    inputs = [(work / f"{scenario.name}.{kind}").read_bytes() for kind in ("cm", "csv", "topo", "toml")]
+    digest = hashlib.sha256(b"".join([tool.binary.read_bytes(), repr(arguments).encode(), *inputs])).hexdigest()[:16]
+    kept = work / f"count-{digest}.json"
     if not kept.is_file():
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={work.resolve() / 'calls'}", tool.binary.resolve()]
-        command += tool.arguments(scenario, work)
-        subprocess.run(command, cwd=work, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        names, hops, callee = {}, 0, None
+        subprocess.run([*command, *arguments], cwd=work, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        names, hops, callee, instructions = {}, 0, None, None
         for line in (work / "calls").open():
             if found := re.match(r"(c?)fn=\((\d+)\)(?: (.*))?", line):
                 names.setdefault(found[2], found[3])
@@ -206,7 +235,9 @@ def count_hops(tool, scenario, work):
             elif found := re.match(r"calls=(\d+)", line):
                 if re.match(r"\w*Queue::completeService\(\)", names[callee] or ""):
                     hops += int(found[1])
-        kept.write_text(json.dumps(hops))
+            elif found := re.match(r"totals: (\d+)", line):
+                instructions = int(found[1])
+        kept.write_text(json.dumps({"hops": hops, "instructions": instructions}))
     return json.loads(kept.read_text())
 
 
@@ -214,40 +245,53 @@ def summarize(runs, counted, scenario):
     good = [r for r in runs if not r["failed"]]
     if not good:
         return {"failed": runs[0]["failed"]}
-    cpu = statistics.median(r["cpu_s"] for r in good)
-    hops = counted or good[0]["hops"]
+    middle = lambda key: statistics.median(r[key] for r in good)
+    cpu, payload = middle("cpu_s"), scenario.size * good[0]["finished"]
+    estimate = middle("hops") if good[0]["hops"] else None
+    hops = counted.get("hops") or estimate
     return {
         "runs": len(good), "cpu_s": cpu, "cpu_s_range": [min(r["cpu_s"] for r in good), max(r["cpu_s"] for r in good)],
-        "hops": hops, "hops_counted": bool(counted), "hops_per_cpu_s": hops / cpu if hops else None,
-        "bytes_per_cpu_s": scenario.size * good[0]["finished"] / cpu,
-        "rss_bytes": statistics.median(r["rss_bytes"] for r in good), "max_fct_us": good[0]["max_fct_us"],
-        "estimate_over_count": good[0]["hops"] / counted if counted and good[0]["hops"] else None,
+        "hops": hops, "hops_counted": bool(counted.get("hops")), "hops_per_cpu_s": hops / cpu if hops else None,
+        "bytes_per_cpu_s": payload / cpu, "rss_bytes": middle("rss_bytes"),
+        "mean_fct_us": statistics.fmean(r["mean_fct_us"] for r in good),
+        "max_fct_us": statistics.fmean(r["max_fct_us"] for r in good),
+        "instructions_per_byte": counted["instructions"] / payload if counted else None,
+        "estimate_over_count": estimate / counted["hops"] if counted.get("hops") and estimate else None,
     }
 
 
+def ratio(of, by, key):
+    return "-" if of[key] is None or by[key] is None else f"{of[key] / by[key]:.2f}"
+
+
+def markdown(head, rows):
+    return ["| " + " | ".join(row) + " |" for row in [head, ["---"] * len(head), *rows]]
+
+
 def table(results):
-    head = ["scenario", "simulator", "CPU s (range)", "packet-hops", "hops / CPU s", "bytes / CPU s", "peak memory", "max FCT"]
-    rows = [head, ["---"] * len(head)]
+    head = ["scenario", "simulator", "mean FCT", "max FCT", "CPU s (range)", "packet-hops", "hops / CPU s", "bytes / CPU s"]
+    head += ["instructions / byte", "peak memory"]
     million = lambda x: "-" if x is None else f"{x / 1e6:.4g} M"
-    for scenario, result in results.items():
-        for tool, r in result["tools"].items():
-            if "failed" in r:
-                rows.append([scenario, tool, r["failed"]] + ["-"] * 5)
-                continue
-            low, high = r["cpu_s_range"]
-            cells = [f"{r['cpu_s']:.2f} ({low:.2f} to {high:.2f})", million(r["hops"]), million(r["hops_per_cpu_s"])]
-            cells += [million(r["bytes_per_cpu_s"]) + "B", f"{r['rss_bytes'] / 1e6:.1f} MB", f"{r['max_fct_us']:.0f} us"]
-            rows.append([scenario, tool, *cells])
-    lines = ["| " + " | ".join(row) + " |" for row in rows]
-    lines += ["", "| farspan over | scenario | hops / CPU s | bytes / CPU s | memory of the other |", "|---|---|---|---|---|"]
+    rows, ratios = [], []
     for scenario, result in results.items():
         ours = result["tools"]["farspan"]
         for tool, r in result["tools"].items():
-            if tool == "farspan" or "failed" in r or "failed" in ours:
+            if "failed" in r:
+                rows.append([scenario, tool, r["failed"]] + ["-"] * 7)
                 continue
-            hops = f"{ours['hops_per_cpu_s'] / r['hops_per_cpu_s']:.1f}" if r["hops_per_cpu_s"] else "-"
-            rest = [f"{ours['bytes_per_cpu_s'] / r['bytes_per_cpu_s']:.1f}", f"{r['rss_bytes'] / ours['rss_bytes']:.1f}"]
-            lines.append("| " + " | ".join([tool, scenario, hops, *rest]) + " |")
+            low, high = r["cpu_s_range"]
+            cells = [f"{r['mean_fct_us']:.1f} us", f"{r['max_fct_us']:.1f} us", f"{r['cpu_s']:.2f} ({low:.2f} to {high:.2f})"]
+            cells += [million(r["hops"]), million(r["hops_per_cpu_s"]), million(r["bytes_per_cpu_s"]) + "B"]
+            instructions = r["instructions_per_byte"]
+            cells += ["-" if instructions is None else f"{instructions:.3g}", f"{r['rss_bytes'] / 1e6:.1f} MB"]
+            rows.append([scenario, tool, *cells])
+            if tool != "farspan" and "failed" not in ours:
+                more = [ratio(ours, r, key) for key in ("mean_fct_us", "max_fct_us", "hops_per_cpu_s", "bytes_per_cpu_s")]
+                less = [ratio(r, ours, key) for key in ("instructions_per_byte", "rss_bytes")]
+                ratios.append([tool, scenario, *more, *less])
+    lines = markdown(head, rows)
+    head = ["farspan over", "scenario", "mean FCT", "max FCT", "hops / CPU s", "bytes / CPU s"]
+    lines += ["", *markdown([*head, "instructions / byte of the other", "memory of the other"], ratios)]
     loads = ", ".join(f"{name} {r['load_average'][0]:.1f} to {r['load_average'][1]:.1f}" for name, r in results.items())
     return "\n".join([*lines, "", f"Load average of the last minute, before and after: {loads}."])
 
@@ -259,7 +303,7 @@ def main():
     p.add_argument("--csg", type=pathlib.Path, metavar="DIR")
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--only", action="append", default=[], choices=[s.name for s in SCENARIOS])
-    p.add_argument("--count-hops", action="store_true", help="count the peers' packet-hops under callgrind; slow, kept")
+    p.add_argument("--count", action="store_true", help="instructions, and the peers' packet-hops, under callgrind; slow, kept")
     p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("out/peers"))
     p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
     p.add_argument("-o", type=pathlib.Path, metavar="FILE.json")
@@ -276,11 +320,11 @@ def main():
         for number in range(a.rounds):
             turn = number % len(all_tools)
             for tool in all_tools[turn:] + all_tools[:turn]:
-                runs[tool.name].append(run(tool, s, a.work, a.timeout))
+                runs[tool.name].append(run(tool, s, a.work, a.timeout, number + 1))
                 print(f"{s.name} round {number + 1}: {tool.name} {runs[tool.name][-1]}", file=sys.stderr)
         after = os.getloadavg()[0]
-        counted = {t.name: count_hops(t, s, a.work) for t in all_tools if a.count_hops and t.name != "farspan"}
-        summary = {name: summarize(r, counted.get(name), s) for name, r in runs.items()}
+        counted = {t.name: count(t, s, a.work) for t in all_tools if a.count}
+        summary = {name: summarize(r, counted.get(name, {}), s) for name, r in runs.items()}
         results[s.name] = {"load_average": [before, after], "tools": summary, "runs": runs}
     print(table(results))
     if a.o:

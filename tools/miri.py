@@ -36,7 +36,8 @@ def modules():
             module = parts[:-1] if parts[-1] == "mod" else parts
             while module and not has_tests(path.parents[len(path.parts) - 1 - path.parts.index("src")] / "src", module):
                 module = module[:-1]
-            found[f"farspan-{crate}"] |= {"::".join([*module, "tests::"])} if module else set()
+            if module:
+                found[f"farspan-{crate}"].add("::".join([*module, "tests::"]))
     return found
 
 

@@ -64,8 +64,17 @@ class FlowPath:
     def intra_base_rtt_ps(self) -> int:
         """Base round trip of the farthest pair inside one datacenter."""
     @property
+    def largest_base_rtt_ps(self) -> int:
+        """Base round trip of the farthest pair of the network."""
+    @property
     def max_queueing_ps(self) -> int:
         """Largest wait in full buffers along the path."""
+    @property
+    def k_min(self) -> int | None:
+        """The shortest queue at which a port of the path marks, in bytes; `None`: no port marks for its queue."""
+    @property
+    def trims(self) -> bool:
+        """Whether full ports of the path trim packets; else they drop them."""
     @property
     def line_rate(self) -> int:
         """Rate of the sender's NIC, in bit/s."""
@@ -136,6 +145,9 @@ def run(
 ) -> tuple[list[Ran], str | None, list[str]]: ...
 def check(ask: Request) -> str: ...
 def catalog(kind: str) -> str: ...
+def slowdown_bins(
+    sizes: Sequence[int], slowdowns: Sequence[float], quantiles: Sequence[float]
+) -> list[tuple[int, int, list[float | None]]]: ...
 def read_table(path: str | os.PathLike[str]) -> Table: ...
 def compare(folders: Sequence[str], baseline: str | None) -> str: ...
 def report(folder: str | os.PathLike[str], output: str | os.PathLike[str] | None) -> os.PathLike[str]: ...

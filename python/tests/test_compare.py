@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import re
+import statistics
+import subprocess
+import sys
 from pathlib import Path
 
 import farspan as fs
@@ -57,3 +61,18 @@ def test_what_does_not_pair_is_named(both: Path, tmp_path: Path) -> None:
         fs.compare(str(both))
     with pytest.raises(fs.RunError, match="cannot be written"):
         fs.report(both, output=tmp_path / "no" / "page.html")
+
+
+def test_the_demo_says_what_compare_and_the_runs_say(tmp_path: Path) -> None:
+    words = ["demo", "--quiet", "--seeds", "1..6", "--set", "workload.flow_size=64KiB", "--out", str(tmp_path)]
+    run = subprocess.run([sys.executable, "-m", "farspan", *words], check=True, capture_output=True, text=True)
+    table = [re.split(r" {2,}", line.strip()) for line in run.stdout.split("\nuno/")[0].splitlines()]
+    heading = next(row for row in table if row[-1] == "best")
+    drops = dict(zip(heading, next(row for row in table if row[0] == "packets dropped")[1:], strict=True))
+    (comparison,) = fs.compare([tmp_path / "border-failure"])
+    for side in comparison["runs"]:
+        runs = [fs.load(folder).summary for folder in side["folders"]]
+        dropped = statistics.median(run["packets"]["dropped"] for run in runs)
+        assert side["summary"]["packets"]["dropped"]["median"] == dropped
+        assert drops[side["name"]] == f"{dropped:,g}"
+    assert [verdict["path"] for verdict in comparison["verdicts"]].count("/packets/dropped") == 1

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import builtins
 import io
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from farspan.plot._style import COLOURS
 from farspan.plot._time import jain_over_time
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
@@ -25,9 +28,14 @@ def legend(figure: Figure) -> list[str]:
 
 def test_every_axis_has_a_name_and_a_unit(recorded: fs.Result) -> None:
     time = "time (ms)"
-    assert labels(fs.plot.fct_cdf(recorded)) == ("flow completion time (ms)", "fraction of flows")
+    assert labels(fs.plot.fct_cdf(recorded)) == ("flow completion time (ms)", "CDF: fraction of flows")
+    ccdf = fs.plot.fct_cdf(recorded, complementary=True)
+    assert labels(ccdf)[1] == "CCDF: fraction of flows that took longer"
     assert labels(fs.plot.fct_cdf(recorded, slowdown=True))[0] == "slowdown (FCT / ideal FCT)"
-    assert labels(fs.plot.slowdown_by_size(recorded)) == ("flow size (bytes)", "slowdown (FCT / ideal FCT)")
+    assert labels(fs.plot.slowdown_by_size(recorded)) == (
+        "flow size, up to (bytes)",
+        "slowdown (FCT / ideal FCT)",
+    )
     assert labels(fs.plot.rates(recorded)) == (time, "goodput of a flow (Gbit/s)")
     assert labels(fs.plot.queues(recorded)) == (time, "queue (KB)")
     assert labels(fs.plot.convergence(recorded)) == (time, "Jain's index")
@@ -96,7 +104,36 @@ def test_a_quantile_needs_flows_above_it() -> None:
     result = fs.run("uno/permutation", set={"workload.flow_size": "4KiB"})
     assert result.summary["flows"]["started"] >= 100
     lines = fs.plot.slowdown_by_size(result, quantiles=(0.5, 0.99, 0.9999)).axes[0].lines
-    assert [len(np.asarray(one.get_xdata())) for one in lines[1:4]] == [1, 1, 0]
+    assert [int(np.isfinite(np.asarray(one.get_ydata())).sum()) for one in lines[1:4]] == [1, 1, 0]
+
+
+def test_the_line_of_a_ccdf_is_that_of_the_cdf_turned_over(recorded: fs.Result) -> None:
+    line = fs.plot.fct_cdf(recorded, group="inter", complementary=True).axes[0].lines[0]
+    assert np.asarray(line.get_ydata()).tolist() == [1.0, 0.75, 0.5, 0.25, 0.25]
+
+
+def test_slowdown_has_the_bins_of_the_report_and_breaks_where_one_is_empty(tmp_path: Path) -> None:
+    sizes = [1000 + 100 * i for i in range(20)] + [100_000] * 3
+    rows = "".join(f"{i % 8},{8 + i % 7},{size},{i * 1000}\n" for i, size in enumerate(sizes))
+    (tmp_path / "list.csv").write_text("src,dst,size_bytes,start_ns\n" + rows)
+    scenario = tmp_path / "sizes.toml"
+    scenario.write_text("[topology]\nkind = 'star'\nhosts = 16\n[[workload]]\nkind = 'flows'\nfile = 'list.csv'\n")
+    result = fs.run(scenario, out=tmp_path / "out")
+    page = fs.report(tmp_path / "out").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    bins = data["groups"][0]["arms"][0]["slowdown"]["all"]
+    assert [bin[:2] for bin in bins][-3:] == [[32768, 0], [65536, 0], [131072, 3]]
+    line = fs.plot.slowdown_by_size(result).axes[0].lines[1]
+    assert np.asarray(line.get_xdata()).tolist() == [bin[0] for bin in bins]
+    expected = [math.nan if bin[2] is None else bin[2] for bin in bins]
+    assert np.asarray(line.get_ydata()) == pytest.approx(expected, rel=1e-3, nan_ok=True)
+    assert math.isnan(expected[-2])
+
+
+def test_each_flow_has_a_colour_of_its_own(recorded: fs.Result) -> None:
+    lines = [line for line in fs.plot.rates(recorded).axes[0].lines if len(np.asarray(line.get_xdata()))]
+    assert len(lines) == 8
+    assert len({to_hex(line.get_color()) for line in lines}) == 8
 
 
 def test_jain_over_time_has_the_mean_of_the_summary(recorded: fs.Result, rival: fs.Runs) -> None:

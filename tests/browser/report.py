@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Opens a report in headless Chromium and uses it: python3 tests/browser/report.py target/release/farspan
+"""Opens a report in headless Chromium and uses it: python3 tests/browser/report.py target/release/farspan [--shots DIR]
+   or with --book DIR instead: takes the book's pictures, of the demo's report
 
 Drives chromedriver over loopback by the WebDriver protocol, with Python's own library alone. Without Chromium it says
-that it was skipped, and ends with 0.
+that it was skipped, and ends with 0. `--shots` keeps a picture of each section at each width and theme.
 """
 
+import base64
+import itertools
 import json
 import os
 import shutil
@@ -25,8 +28,29 @@ FLOWS = 5000
 LARGEST_BYTES = 5_000_000
 LONGEST_S = 2.0
 MOST_ELEMENTS = 12_000
-SECTIONS = ["Overview", "Side by side", "Completion times", "Over time", "The busiest ports", "Network", "Flows"]
+SECTIONS = ["Overview", "Side by side", "Completion times", "Over time", "Ports", "Network", "Flows"]
 SEEDS = 4
+WIDTHS = [1400, 400]
+# Pictures of the book: name, theme, scenario of the demo, first and last element.
+BOOK = [
+    ("side-by-side", "light", 0, "header", "#completion"),
+    ("over-time", "light", 1, "#time", "#time"),
+    ("network-and-flow", "dark", 0, "#network", "#flows"),
+]
+BOOK_WIDTH = 1000
+THEMES = ["light", "dark"]
+
+# Tables and pictures that are wider than the page, and stand in nothing that scrolls.
+CUT = """return [...document.querySelectorAll('table, svg, h1, h2, select, input, .caption, figcaption')]
+  .filter((element) => element.getClientRects().length && !element.closest('.scroll, nav, .vega-actions-wrapper, details'))
+  .filter((element) => element.getBoundingClientRect().right > innerWidth + 1 || (element.tagName === 'H1' && element.scrollWidth > element.clientWidth + 1))
+  .map((element) => element.tagName + ' ' + (element.closest('[id]') || element).id)"""
+
+# Labels of one axis that are less than two pixels apart.
+TOUCHING = """return [...document.querySelectorAll('.chart .role-axis-label')].flatMap((labels) => {
+  const boxes = [...labels.querySelectorAll('text')].filter((text) => text.getAttribute('opacity') !== '0' && text.textContent).map((text) => text.getBoundingClientRect());
+  return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => a.left < b.right + 2 && b.left < a.right + 2 && a.top < b.bottom && b.top < a.bottom).map(() => labels.closest('.chart').id));
+})"""
 
 # Losses that some seeds have and others not, and a flow that the end of the run comes too early for.
 LOSSY = """
@@ -143,10 +167,10 @@ class Browser:
         found = f"[...document.querySelectorAll({json.dumps(selector)})].filter((element) => element.getClientRects().length)"
         return self.run(f"return {found}.map((element) => element.textContent)")
 
-    def show(self, page: Path, width: int, theme: str) -> None:
+    def show(self, page: Path, width: int, theme: str, height: int = 8000) -> None:
         features = [{"name": "prefers-color-scheme", "value": theme}]
         self.devtools("Emulation.setEmulatedMedia", features=features)
-        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=5000, deviceScaleFactor=1, mobile=False)
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("/url", url=page.as_uri())
 
     def press(self, *keys: str) -> None:
@@ -172,11 +196,13 @@ class Browser:
 def check(browser: Browser, page: Path, width: int, theme: str) -> None:
     """Every control, once."""
     browser.show(page, width, theme)
-    for chart in ["cdf", "slowdown", "goodput", "rate", "cwnd", "queue"]:
+    for chart in ["cdf", "ccdf", "slowdown", "goodput", "rate", "cwnd", "queue"]:
         browser.until(f"chart {chart}", f"document.querySelector('#{chart} .marks')")
     browser.until("the theme", f"document.documentElement.dataset.theme === '{theme}'")
     browser.until("the picture", "document.querySelectorAll('#picture .unit').length > 10")
     browser.until("no overflow", "document.documentElement.scrollWidth <= innerWidth")
+    same("what the page cuts off", browser.run(CUT), [])
+    same("labels that touch", browser.run(TOUCHING), [])
 
     browser.run("document.querySelector('.flow').focus()")
     browser.press("down", "enter")
@@ -185,11 +211,11 @@ def check(browser: Browser, page: Path, width: int, theme: str) -> None:
     browser.run("document.querySelector('#picture svg').focus()")
     browser.press("right", "right")
     browser.until("a unit by keyboard", "document.querySelector('.unit.chosen') && unit.textContent.includes('to ')")
-    browser.run("document.getElementById('search').focus()")
+    browser.run("document.getElementById('flows-search').focus()")
     browser.press(*"inter")
     browser.until("the search", "document.querySelectorAll('#flows-table tbody tr').length === 4")
     browser.run("document.querySelector('[data-sort=size]').click()")
-    browser.until("the order", "document.querySelector('[aria-sort]').textContent.startsWith('size')")
+    browser.until("the order", "document.querySelector('#flows-table [aria-sort]').textContent.startsWith('size')")
     browser.run("document.querySelector('#class button:last-child').click()")
     browser.run("arm.value = 1; arm.dispatchEvent(new Event('change'))")
     other = "light" if theme == "dark" else "dark"
@@ -202,6 +228,81 @@ def check(browser: Browser, page: Path, width: int, theme: str) -> None:
         raise SystemExit(f"the page asked for {resources}")
     if said := browser.said():
         raise SystemExit(f"the console says: {said}")
+
+
+def heads(browser: Browser, page: Path) -> None:
+    """Heads of tables stay above their rows, and the page's own head above everything."""
+    browser.show(page, 1400, "light", height=700)
+    for table in ["measures", "ports-table", "flows-table"]:
+        browser.run(f"document.getElementById('{table}').scrollIntoView()")
+        spots = "const box = document.getElementById('%s'); box.scrollTop = 90; return [box.scrollTop, box.getBoundingClientRect().top, box.querySelector('thead th').getBoundingClientRect().top]"
+        scrolled, box, head = browser.run(spots % table)
+        if scrolled > 0 and abs(head - box) > 2:
+            raise SystemExit(f"the head of {table} scrolls away: {head} at {box}")
+    browser.run("document.getElementById('cdf').scrollIntoView()")
+    browser.until("the menu of a chart", "document.querySelector('#cdf details summary')")
+    browser.run("scrollBy(0, document.querySelector('#cdf details summary').getBoundingClientRect().top - 12)")
+    above = "const menu = document.querySelector('#cdf details summary').getBoundingClientRect(); const top = document.elementFromPoint(menu.left + 4, menu.top + 4); return [menu.top, top && top.closest('header') != null]"
+    top, covered = browser.run(above)
+    if not (0 < top < 40 and covered):
+        raise SystemExit(f"the menu of a chart stands over the page's head (at {top})")
+
+
+def failed(browser: Browser, farspan: str, folder: Path) -> None:
+    """A dead link is drawn apart from those beside it, dashed, with its time; all ports are in the table."""
+    border = ["run", "uno/border-failure", "--quiet", "--set", "workload.flow_size=256KiB", "--out", str(folder)]
+    subprocess.run([farspan, *border], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    browser.show(folder / "report.html", 1400, "light")
+    browser.until("the picture", "document.querySelector('#picture .dead')")
+    between = "[...document.querySelectorAll('#picture path:not(.dead)')].filter((path) => path.textContent.startsWith('border0 – border1'))"
+    same("links between the borders, both ways", browser.run(f"return new Set({between}.map((path) => path.getAttribute('d'))).size"), 16)
+    same("dead links", browser.texts("#picture .dead"), ["border0->border1#0: black_hole from 0ns"])
+    same("its line", browser.run("return getComputedStyle(document.querySelector('#picture .dead')).strokeDasharray"), "6px, 4px")
+    same("faults", browser.texts("#faults"), ["Faults: border0->border1#0 black_hole from 0ns"])
+    same("sites", browser.texts("#picture text.name"), ["site 0", "site 1"])
+    same("its time, at the link", browser.texts("#picture text.fault"), ["black_hole from 0ns"])
+    same("scale", browser.texts("#picture > svg > g:last-of-type text"), ["0%", "50%", "100%"])
+    browser.run("const search = document.getElementById('ports-search'); search.value = 'border0->border1'; search.dispatchEvent(new Event('input'))")
+    same("ports found", len(browser.texts("#ports-table tbody tr")), 8)
+    browser.run("document.querySelector('#ports-table [data-sort=faults]').click()")
+    same("the faulty port first", browser.texts("#ports-table tbody tr:first-child th, #ports-table tbody tr:first-child .fault"), ["border0->border1#0", "black_hole from 0ns"])
+
+
+def picture(browser: Browser, file: Path, width: int, top: float, bottom: float) -> None:
+    clip = {"x": 0, "y": top, "width": width, "height": bottom - top, "scale": 1}
+    taken = browser.devtools("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+    file.write_bytes(base64.b64decode(taken["data"]))
+
+
+def choose_group(browser: Browser, group: int) -> None:
+    browser.run(f"const choice = document.getElementById('group'); choice.value = {group}; choice.dispatchEvent(new Event('change'))")
+    time.sleep(1)
+
+
+def book(browser: Browser, farspan: str, folder: Path) -> None:
+    """The pictures of docs/src/report.md."""
+    with tempfile.TemporaryDirectory(prefix="farspan-book-") as demo:
+        subprocess.run([farspan, "demo", "--quiet", "--out", demo], check=True, stdout=subprocess.DEVNULL, timeout=600)
+        spot = "const box = document.querySelector('%s').getBoundingClientRect(); return [box.top, box.bottom]"
+        for name, theme, group, first, last in BOOK:
+            browser.show(Path(demo, "report.html"), BOOK_WIDTH, theme)
+            choose_group(browser, group)
+            browser.run("document.querySelector('.flow').click()")
+            time.sleep(2)
+            top, bottom = browser.run(spot % first)[0], browser.run(spot % last)[1]
+            picture(browser, folder / f"{name}.png", BOOK_WIDTH, max(top - 10, 0), bottom + 10)
+
+
+def shots(browser: Browser, page: Path, folder: Path) -> None:
+    """Pictures of a whole page at each width and theme."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for width, theme in itertools.product(WIDTHS, THEMES):
+        browser.show(page, width, theme)
+        browser.until("charts", "document.querySelector('#cdf .marks')")
+        for group in range(browser.run("return document.getElementById('group').options.length")):
+            choose_group(browser, group)
+            height = browser.run("return document.body.offsetHeight")
+            picture(browser, folder / f"{page.parent.name}-{group}-{width}-{theme}.png", width, 0, height)
 
 
 def hostile(browser: Browser, page: Path) -> None:
@@ -243,7 +344,7 @@ def words(browser: Browser, folder: Path) -> None:
     same("runs", browser.texts("#runs > table th[scope=col]"), ["scheme", "profile", "seeds", "flows finished", "packet-hops"])
     same("finished", browser.texts("#runs > table tbody td:nth-of-type(3)"), [f"{3 * SEEDS} of {4 * SEEDS}"] * 2)
     same("all runs", browser.texts("#runs summary"), [f"All {2 * SEEDS} runs, with their digests"])
-    same("schemes", browser.texts("#measures th[scope=col]"), ["", "dctcp", "gemini"])
+    same("schemes", browser.texts("#measures th[scope=col]"), ["", *(f"{name}{SEEDS} unended" for name in ["dctcp", "gemini"])])
     rows = browser.run("return [...document.querySelectorAll('#measures tbody tr')].map((row) => [...row.children].map((cell) => cell.textContent))")
     said = {name: values for name, *values in rows}
     if not said["packets dropped"][1].endswith(f" ({paired} of {SEEDS})"):
@@ -252,13 +353,13 @@ def words(browser: Browser, folder: Path) -> None:
     same("rows without a ratio", [name for name, values in said.items() if "×" not in values[1]], ["time-outs"])
     same("completion times that are finite", [name for name in said if "FCT" in name], ["all p50 FCT"])
     caption = browser.texts("#measures-caption")[0]
-    for part in ["Median over seeds. ", "over dctcp, the median of the ratios seed by seed", "∞: flows did not end", "–: no such number", "(1 of 4): of so many"]:
+    for part in [f"Median over {SEEDS} seeds of each run's number. ", "over dctcp, the median of the ratios seed by seed", "∞: flows did not end", "–: no such number", "(1 of 4): of so many"]:
         if part not in caption:
             raise SystemExit(f"the caption lacks {part!r}: {caption}")
-    same("completion", browser.texts("#cdf-caption")[0].split(".")[0], f"Flows: dctcp {4 * SEEDS} ({SEEDS} unfinished), gemini {4 * SEEDS} ({SEEDS} unfinished)")
-    same("ports", browser.texts("#ports-table th[scope=col]"), ["port", "utilisation", "sent", "mean queue", "largest queue", "drops", "marks", "trims"])
-    same("network", browser.texts("#picture > svg > text"), ["6 hosts", "2 ToR switches"])
-    browser.run("document.getElementById('search').value = 'unfinished'; document.getElementById('search').dispatchEvent(new Event('input'))")
+    same("completion", browser.texts("#cdf-caption")[0].split(".")[0], f"Flows of all seeds together: dctcp {4 * SEEDS} ({SEEDS} unfinished), gemini {4 * SEEDS} ({SEEDS} unfinished)")
+    same("ports", browser.texts("#ports-table th[scope=col]"), ["port", "utilisation ↓", "sent", "mean queue", "largest queue", "drops", "marks", "trims", "faults"])
+    same("network", browser.texts("#picture > svg > text"), ["6 hosts", "2 ToR switches", "loss from 0ns"])
+    browser.run("document.getElementById('flows-search').value = 'unfinished'; document.getElementById('flows-search').dispatchEvent(new Event('input'))")
     same("unfinished flows", browser.texts("#flows-caption"), ["1 flow"])
     cells = browser.texts("#flows-table tbody td")
     same("an unfinished flow", [*cells[:5], *cells[6:8]], ["0", "4", "intra", "late", "4.10 KB", "unfinished", "–"])
@@ -267,8 +368,8 @@ def words(browser: Browser, folder: Path) -> None:
     values = dict(zip(browser.texts("#flow dt"), browser.texts("#flow dd"), strict=True))
     same("its size", values["size"], "4.10 KB (4,096 B)")
     same("what it lacks", [values[name] for name in ["completion", "slowdown", "delivered after", "mean rate"]], ["unfinished", "–", "–", "–"])
-    browser.run("document.getElementById('search').value = 'nothing'; document.getElementById('search').dispatchEvent(new Event('input'))")
-    same("no flow", browser.texts("#page"), ["No flow fits."])
+    browser.run("document.getElementById('flows-search').value = 'nothing'; document.getElementById('flows-search').dispatchEvent(new Event('input'))")
+    same("no flow", browser.texts("#flows-page"), ["No flow fits."])
     if not browser.texts("#footer")[0].startswith(f"farspan {documents['dctcp'][0]['farspan_version']}, commit "):
         raise SystemExit(f"the footer says {browser.texts('#footer')}")
 
@@ -283,7 +384,7 @@ def uneven(browser: Browser, farspan: str, folder: Path) -> None:
     subprocess.run([farspan, "run", str(folder / "run.toml"), "--quiet", "--out", str(folder / "out")], check=True, stdout=subprocess.DEVNULL, timeout=300)
     browser.show(folder / "out/report.html", 1300, "light")
     browser.until("the picture", "document.querySelector('#picture .unit')")
-    same("rows", browser.texts("#picture > svg > text"), ["8 gpu", "4 rack", "exit", "3 store", "3 switches", "edge", "pop"])
+    same("rows", browser.texts("#picture > svg > text"), ["8 gpu", "4 rack", "exit", "3 store", "3 switches", "edge", "pop", "west", "east", "south"])
     box = "[...document.querySelectorAll('.unit')].map((unit) => [unit.textContent.split(':')[0], Number(unit.getAttribute('x')), Number(unit.getAttribute('y'))])"
     spots = {name: (x, y) for name, x, y in browser.run(f"return {box}")}
     hosts = sorted((name for name in spots if name.startswith("gpu")), key=lambda name: spots[name])
@@ -330,6 +431,13 @@ def main() -> None:
         print("SKIPPED: reports in a browser (no Chromium or no chromedriver: apt install chromium chromium-driver)")
         return
     farspan = str(Path(sys.argv[1]).resolve())
+    if "--book" in sys.argv:
+        browser = Browser(driver, found)
+        try:
+            book(browser, farspan, Path(sys.argv[sys.argv.index("--book") + 1]))
+        finally:
+            browser.end()
+        return
     with tempfile.TemporaryDirectory(prefix="farspan-browser-") as folder:
         incast = ["run", "uno/incast-mixed", "--quiet", "--set", "workload.flow_size=8MiB", "--set", "probes.rate_interval=2ms"]
         for scheme in ["uno", "gemini"]:
@@ -347,12 +455,17 @@ def main() -> None:
         subprocess.run([farspan, "report", f"{folder}/large"], check=True, stdout=subprocess.DEVNULL, timeout=60)
         browser = Browser(driver, found)
         try:
-            for width, theme in [(1300, "light"), (400, "dark")]:
+            for width, theme in itertools.product(WIDTHS, THEMES):
                 check(browser, Path(folder, "runs/report.html"), width, theme)
+            heads(browser, Path(folder, "runs/report.html"))
+            failed(browser, farspan, Path(folder, "failed"))
             hostile(browser, Path(folder, "hostile/report.html"))
             words(browser, Path(folder, "lossy"))
             uneven(browser, farspan, Path(folder, "uneven"))
             large(browser, Path(folder, "large/report.html"))
+            if "--shots" in sys.argv:
+                for page in ["runs", "failed", "uneven/out"]:
+                    shots(browser, Path(folder, page, "report.html"), Path(sys.argv[sys.argv.index("--shots") + 1]))
         finally:
             browser.end()
     print("reports in a browser: charts, words, keyboard, search, themes, networks, narrow and wide: ok")

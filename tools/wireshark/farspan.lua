@@ -7,15 +7,19 @@
 local farspan = Proto("farspan", "farspan")
 
 local PORT = 17923
-local KINDS = { [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK" }
-local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20 }
+local KINDS = {
+  [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK", [5] = "ACK with a map", [6] = "pull",
+}
+local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16 }
 
 local f = {
   version = ProtoField.uint8("farspan.version", "Version", base.DEC, nil, 0xf0),
   kind = ProtoField.uint8("farspan.kind", "Kind", base.DEC, KINDS, 0x0f),
   ecn_ce = ProtoField.bool("farspan.ecn_ce", "Congestion mark echoed", 8, nil, 0x01),
   block_complete = ProtoField.bool("farspan.block_complete", "Block complete", 8, nil, 0x02),
-  profile = ProtoField.uint8("farspan.profile", "Profile of the flow"),
+  last_hop = ProtoField.bool("farspan.last_hop", "Trimmed at the last hop", 8, nil, 0x04),
+  profile = ProtoField.uint8("farspan.profile", "Profile of the flow", base.DEC, nil, 0x7f),
+  ask = ProtoField.bool("farspan.ask", "Asks for an ACK", 8, nil, 0x80),
   entropy = ProtoField.uint16("farspan.entropy", "Entropy"),
   flow = ProtoField.uint32("farspan.flow", "Flow"),
   sent_at = ProtoField.uint64("farspan.sent_at", "Send time (ps)"),
@@ -29,6 +33,8 @@ local f = {
   wait = ProtoField.uint32("farspan.block.wait", "Block wait (ns)"),
   first = ProtoField.uint32("farspan.first", "First packet of the bit map"),
   missing = ProtoField.uint32("farspan.missing", "Missing", base.HEX),
+  map = ProtoField.uint64("farspan.map", "Arrived above cumulative", base.HEX),
+  pulled = ProtoField.uint32("farspan.pulled", "Packets pulled so far"),
   trimmed = ProtoField.bool("farspan.trimmed", "Trimmed"),
 }
 farspan.fields = f
@@ -37,6 +43,7 @@ local short = ProtoExpert.new("farspan.short", "Shorter than a header", expert.g
 farspan.experts = { short }
 
 local function data_fields(buffer, tree, kind)
+  tree:add(f.ask, buffer(1, 1))
   tree:add(f.profile, buffer(1, 1))
   tree:add(f.entropy, buffer(2, 2))
   tree:add(f.flow, buffer(4, 4))
@@ -58,15 +65,19 @@ local function data_fields(buffer, tree, kind)
 end
 
 local function ack_fields(buffer, tree, kind)
-  if kind == 1 then
+  if kind == 1 or kind == 5 then
     tree:add(f.ecn_ce, buffer(1, 1))
     tree:add(f.block_complete, buffer(1, 1))
+  end
+  if kind == 2 then
+    tree:add(f.last_hop, buffer(1, 1))
   end
   tree:add(f.entropy, buffer(2, 2))
   tree:add(f.flow, buffer(4, 4))
   tree:add(f.sent_at, buffer(8, 8))
   tree:add(f.seq, buffer(16, 4))
   tree:add(f.cumulative, buffer(20, 4))
+  if kind == 5 then tree:add(f.map, buffer(24, 8)) end
   return string.format("flow %d packet %d cumulative %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(20, 4):uint())
 end
 
@@ -76,6 +87,13 @@ local function block_nack_fields(buffer, tree)
   tree:add(f.first, buffer(12, 4))
   tree:add(f.missing, buffer(16, 4))
   return string.format("flow %d missing 0x%08x from %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(12, 4):uint())
+end
+
+local function pull_fields(buffer, tree)
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.cumulative, buffer(8, 4))
+  tree:add(f.pulled, buffer(12, 4))
+  return string.format("flow %d count %d", buffer(4, 4):uint(), buffer(12, 4):uint())
 end
 
 function farspan.dissector(buffer, pinfo, root)
@@ -96,6 +114,8 @@ function farspan.dissector(buffer, pinfo, root)
     text = data_fields(buffer, tree, kind)
   elseif kind == 4 then
     text = block_nack_fields(buffer, tree)
+  elseif kind == 6 then
+    text = pull_fields(buffer, tree)
   else
     text = ack_fields(buffer, tree, kind)
   end

@@ -156,9 +156,15 @@ fn seeds(text: &str) -> Result<Seeds, SeedsError> {
 /// Arguments of `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
-    /// Seed of all draws
+    /// The first of the seeds
     #[arg(long, default_value_t = 1, allow_negative_numbers = true, value_parser = seed)]
     pub seed: u64,
+    /// Other seeds than each scenario has here: A..B, both ends included, or a list
+    #[arg(long, value_name = "A..B", conflicts_with = "seed", value_parser = seeds)]
+    pub seeds: Option<Seeds>,
+    /// Changes a key of every scenario; can be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub set: Vec<String>,
     /// Folder for the results of every run, and report.html
     #[arg(long, value_name = "DIR", default_value = "farspan-demo")]
     pub out: PathBuf,

@@ -4,7 +4,7 @@ use crate::args::CompareArgs;
 use crate::format::{INFINITE, NONE, Table, or_infinite};
 use crate::{Failure, output};
 use farspan_metrics::Unit;
-use farspan_report::{Comparison, Difference, Ratios, compare as paired, html, load, pairs, write};
+use farspan_report::{Comparison, Difference, Ratios, Verdict, compare as paired, html, load, pairs, write};
 use serde_json::{Value, json};
 
 /// Sets the runs of some folders side by side.
@@ -33,8 +33,10 @@ fn page(comparison: &Comparison) -> String {
             heading.push(format!("over {}", comparison.baseline));
         }
     }
+    heading.push("best".to_owned());
+    let last = heading.len() - 1;
     let mut table = Table::new(heading);
-    for measure in &comparison.measures {
+    for (measure, verdict) in comparison.measures.iter().zip(&comparison.verdicts) {
         let mut row = vec![measure.name.clone()];
         for (i, side) in comparison.runs.iter().enumerate() {
             row.push(median(&side.summary, &measure.path, measure.unit));
@@ -43,29 +45,57 @@ fn page(comparison: &Comparison) -> String {
                 row.push(ratio(ratios, &measure.path));
             }
         }
+        row.push(best(verdict));
         table.row(row);
     }
-    let of = if several { "median over seeds" } else { "one seed" };
+    let of = if several { "median over seeds of each run's number" } else { "one seed" };
     let seeds: Vec<String> =
         comparison.ratios.iter().map(|ratios| format!("{} of {}", ratios.seeds.len(), ratios.name)).collect();
     let mut text = format!("{}: {of}; pairs of runs: {}\n\n", comparison.scenario, seeds.join(", "));
-    text += &table.render(&[]);
+    text += &table.render(&[last]);
     text += &format!(
         "over {}: median of the ratios seed by seed{}; {INFINITE}: flows did not end, or rates never converged; {NONE}: \
          no such number; (1 of 4): of so many of the seeds there is a ratio\n",
         comparison.baseline,
         if several { " [95% bootstrap interval]" } else { "" }
     );
+    text += &format!("{BEST}\n");
     for difference in &comparison.differences {
         let Difference { name, key, baseline, value } = difference;
         text += &format!("note: {name}: {key} = {value}, in {} {baseline}\n", comparison.baseline);
     }
-    comparison.notes.iter().fold(text, |text, note| text + &format!("note: {note}\n"))
+    text + &notes(comparison)
+}
+
+/// The meaning of a table's last column.
+pub const BEST: &str = "best: its paired ratio over every other excludes 1, at 95% (from 6 seeds on); never what left flows unended";
+
+/// The notes of a comparison, a line each.
+pub fn notes(comparison: &Comparison) -> String {
+    comparison.notes.iter().map(|note| format!("note: {note}\n")).collect()
+}
+
+/// Which arm is best by a number, and by how much it is ahead of the nearest; or that there is no difference.
+pub fn best(verdict: &Verdict) -> String {
+    let number = |x| or_infinite(x, Unit::Number);
+    match (&verdict.best, &verdict.over) {
+        (Some(best), Some(over)) => format!(
+            "{best}: {} [{}, {}] of {}",
+            number(over.median),
+            number(over.ci_low),
+            number(over.ci_high),
+            over.name
+        ),
+        (Some(best), None) => best.clone(),
+        (None, _) if verdict.no_difference.is_empty() => NONE.to_owned(),
+        (None, _) if verdict.all_even => "no difference".to_owned(),
+        (None, _) => format!("no difference: {}", verdict.no_difference.join(", ")),
+    }
 }
 
 /// The median of a number that some arm has: one that lacks it, lacks it for flows that did not end or rates that never
 /// converged.
-fn median(summary: &Value, path: &str, unit: Unit) -> String {
+pub fn median(summary: &Value, path: &str, unit: Unit) -> String {
     if summary.is_null() {
         return NONE.to_owned();
     }

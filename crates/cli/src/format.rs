@@ -47,6 +47,21 @@ pub fn number(value: Option<f64>) -> String {
     value.map_or_else(|| NONE.to_owned(), digits)
 }
 
+/// A count, exact, with a comma between thousands; the median of an even number of counts may lie half way.
+pub fn count(value: Option<f64>) -> String {
+    let Some(value) = value else { return NONE.to_owned() };
+    let text = format!("{value:.1}");
+    let (whole, part) = text.split_once('.').unwrap_or((&text, "0"));
+    let digits = whole.len();
+    let mut grouped = String::new();
+    for (i, digit) in whole.chars().enumerate() {
+        let comma = i > 0 && digit.is_ascii_digit() && (digits - i).is_multiple_of(3);
+        grouped.extend(comma.then_some(','));
+        grouped.push(digit);
+    }
+    if part == "0" { grouped } else { format!("{grouped}.{part}") }
+}
+
 /// A share in per cent.
 pub fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| NONE.to_owned(), |share| format!("{}%", digits(share * 100.0)))
@@ -63,6 +78,7 @@ pub fn in_unit(value: Option<f64>, unit: Unit) -> String {
         Unit::Us => time(value),
         Unit::Bytes => bytes(value),
         Unit::Share => percent(value),
+        Unit::Count => count(value),
         Unit::Number => number(value),
     }
 }
@@ -134,6 +150,13 @@ mod tests {
         assert_eq!(percent(Some(0.4567)), "45.7%");
         assert_eq!(seconds(75.0), "75.0 s");
         assert_eq!(seconds(600.0), "10.0 min");
+    }
+
+    #[test]
+    fn counts_are_exact() {
+        let of = |value| in_unit(Some(value), Unit::Count);
+        assert_eq!([0.0, 101.5, 25_102.0, 714_389.0].map(of), ["0", "101.5", "25,102", "714,389"]);
+        assert_eq!(of(1_234_567.0), "1,234,567");
     }
 
     #[test]

@@ -7,6 +7,10 @@ use farspan_scenario::list;
 use farspan_scenario::topology::htsim;
 use std::path::Path;
 
+/// Whose constants an imported scenario takes, where they differ by scenario.
+const CONSTANTS: &str =
+    "under --profile artifact, constants = \"uno/permutation\" at its head names those it takes";
+
 /// Turns another tool's workload into a flow list, or its topology into a topology file.
 pub fn import(args: &ImportArgs) -> Result<(), Failure> {
     match &args.format {
@@ -34,7 +38,7 @@ fn topology(args: &TopoArgs) -> Result<(), Failure> {
     };
     farspan_scenario::write(out, &text)?;
     output::text(&format!(
-        "wrote {}: {} hosts, {} switches; next: a scenario with kind = \"from_file\" and this file under [topology]\n",
+        "wrote {}: {} hosts, {} switches; next: a scenario with kind = \"from_file\" and this file under [topology]; {CONSTANTS}\n",
         out.display(),
         topology.hosts,
         topology.switches,
@@ -69,7 +73,7 @@ fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
     let hosts =
         matrix.hosts.map_or(String::new(), |hosts| format!(", for {}", count(hosts as usize, "host")));
     output::text(&format!(
-        "wrote {}: {}, {}{hosts}; next: a scenario with kind = \"flows\" and this file\n",
+        "wrote {}: {}, {}{hosts}; next: a scenario with kind = \"flows\" and this file; {CONSTANTS}\n",
         out.display(),
         count(matrix.rows.len(), "flow"),
         count(matrix.triggers, "trigger"),

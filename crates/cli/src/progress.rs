@@ -98,7 +98,9 @@ impl Watch for Display {
     }
 
     fn finished(&self, index: usize) {
-        self.record(index, 1.0, None);
+        if !interrupted() {
+            self.record(index, 1.0, None);
+        }
     }
 
     fn warn(&self, warning: &str) {

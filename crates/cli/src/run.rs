@@ -36,8 +36,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     cost::announce(&job.resolved, &world, (jobs.len(), threads), args.quiet);
     drop(world);
     catch_interrupts();
-    let done = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
-    let summaries: Vec<Summary> = done.into_iter().map(|done| done.summary).collect();
+    let summaries = run_all(&jobs, threaded(args.engine, threads), args.quiet)?;
     for warning in summaries.iter().flat_map(unfinished) {
         output::note(&format!("warning: {warning}"));
     }

@@ -35,6 +35,7 @@
 //!     routes: routes.tables[hub.index()].clone(),
 //!     leaf_of: routes.leaf_of.clone().into(),
 //!     first_port: PortId(network.ports_of(hub).start),
+//!     routing: Routing::Ecmp,
 //!     jitter: Duration::ZERO,
 //!     seed: 1,
 //!     faults: None,

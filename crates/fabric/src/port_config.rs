@@ -62,9 +62,11 @@ pub struct Trim {
     pub header: Bytes,
     /// Whose payload is cut off.
     pub victim: Victim,
-    /// Bytes of headers that may wait or be on their way out; beyond them packets are dropped whole. Only
-    /// headers that were cut at this port count, as if they went before other control packets.
+    /// Bytes of headers that may wait or be on their way out, wherever they were cut; beyond them headers are dropped, and
+    /// packets whole. They count as if they went before other control packets.
     pub headers: Bytes,
+    /// Whether the port leads to a host, which headers that it cuts then say.
+    pub at_last_hop: bool,
 }
 
 /// Whose payload is cut off.
@@ -97,6 +99,18 @@ pub struct PortConfig {
 }
 
 impl PortConfig {
+    /// The data queue at which the port begins to mark (`k_min` of RED, the step's threshold); `None`: its length is no
+    /// reason to mark.
+    #[must_use]
+    pub fn k_min(&self) -> Option<Bytes> {
+        let of_queue = |marker: &Marker| match *marker {
+            Marker::Queue(red) => Some(red.min),
+            Marker::Step(threshold) => Some(threshold),
+            Marker::Phantom(_) => None,
+        };
+        self.markers.iter().filter_map(of_queue).min()
+    }
+
     /// A plain drop-tail port: no marking, control packets first.
     #[must_use]
     pub const fn drop_tail(buffer: Bytes) -> Self {
@@ -108,5 +122,22 @@ impl PortConfig {
             overflow: Overflow::Drop,
             control_priority: true,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Red;
+
+    #[test]
+    fn a_port_begins_to_mark_at_the_least_of_its_markers_of_the_queue() {
+        let red = |min| Red { min: Bytes::new(min), max: Bytes::new(900) };
+        let of = |markers: &[Marker]| {
+            PortConfig { markers: markers.to_vec(), ..PortConfig::drop_tail(Bytes::new(1000)) }.k_min()
+        };
+        assert_eq!(of(&[Marker::Queue(red(300)), Marker::Step(Bytes::new(200))]), Some(Bytes::new(200)));
+        assert_eq!(of(&[Marker::Queue(red(300)), Marker::Phantom(red(100))]), Some(Bytes::new(300)));
+        assert_eq!(of(&[Marker::Phantom(red(100))]), None);
     }
 }

@@ -57,6 +57,16 @@ impl RouteTable {
         Some(self.members[(first + pick(count & !Group::LISTED)) as usize])
     }
 
+    /// The equal-cost ports towards a leaf; one that is listed twice gets twice as much. None towards its own hosts.
+    pub(crate) fn group_of(&self, leaf: u32) -> impl Iterator<Item = PortId> + '_ {
+        let Group { first, count } = self.groups[leaf as usize];
+        let places = first..first + (count & !Group::LISTED);
+        places.map(move |place| match count & Group::LISTED {
+            0 => PortId(place),
+            _ => self.members[place as usize],
+        })
+    }
+
     /// The group of these ports. A switch has the same ports towards most leaves: the members that were added
     /// last are reused, and consecutive ports are not listed at all, which keeps the table small.
     fn group(&mut self, ports: impl Iterator<Item = PortId>) -> Group {
@@ -142,15 +152,9 @@ impl Routes {
         }
     }
 
-    /// The ports of a switch towards a leaf; one that is listed twice gets twice as much.
+    /// The ports of a switch towards a leaf.
     fn ports(&self, switch: NodeId, leaf: u32) -> impl Iterator<Item = PortId> + '_ {
-        let table = &self.tables[switch.index()];
-        let Group { first, count } = table.groups[leaf as usize];
-        let places = first..first + (count & !Group::LISTED);
-        places.map(move |place| match count & Group::LISTED {
-            0 => PortId(place),
-            _ => table.members[place as usize],
-        })
+        self.tables[switch.index()].group_of(leaf)
     }
 
     /// Switches that form a routing loop for packets to a leaf (the first), if there is one.

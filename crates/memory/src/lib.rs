@@ -2,6 +2,9 @@
 //! each visit may cost a walk through the page table: on Linux, jemalloc asks for huge pages for all that it maps. Elsewhere
 //! it is the system's.
 //!
+//! Where there is no more memory, the process says so and ends with 1: an abort, which is what Rust's own libraries do then,
+//! looks like a bug. (The kernel may end it before that, where it promises more than it has.)
+//!
 //! Linking this crate chooses it; the program and the Python package do, no library does.
 //!
 //! ```
@@ -10,17 +13,75 @@
 //! // From here on jemalloc serves this allocation, as all others.
 //! assert_eq!(vec![1, 2, 3].len(), 3);
 //! ```
-#![allow(unsafe_code, reason = "jemalloc finds its options by the name of a symbol")]
+#![allow(
+    unsafe_code,
+    reason = "an allocator is unsafe, and jemalloc finds its options by the name of a symbol"
+)]
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::io::Write as _;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use tikv_jemallocator::Jemalloc;
-
-    #[global_allocator]
-    static ALLOCATOR: Jemalloc = Jemalloc;
-
     /// jemalloc's options, a C string: huge pages where the system gives them to who asks (`opt.thp`).
     // SAFETY: jemalloc reads a pointer to a C string under this name, and nothing else has the name.
     #[unsafe(export_name = "_rjem_malloc_conf")]
     pub static OPTIONS: &[u8; 11] = b"thp:always\0";
+}
+
+#[cfg(target_os = "linux")]
+static INNER: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+#[cfg(not(target_os = "linux"))]
+static INNER: std::alloc::System = std::alloc::System;
+
+/// An allocator that ends the process when it has no more.
+struct Allocator;
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+// SAFETY: every call goes on to another allocator as it came; a failure does not return.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on.
+        there(unsafe { INNER.alloc(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on.
+        there(unsafe { INNER.alloc_zeroed(layout) }, layout.size())
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promises are passed on.
+        unsafe { INNER.dealloc(pointer, layout) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: the caller's promises are passed on.
+        there(unsafe { INNER.realloc(pointer, layout, size) }, size)
+    }
+}
+
+#[inline(always)]
+fn there(pointer: *mut u8, size: usize) -> *mut u8 {
+    if pointer.is_null() {
+        exhausted(size);
+    }
+    pointer
+}
+
+/// Says that memory has run out, without taking any, and ends the process: 1, failed while running.
+#[cold]
+#[inline(never)]
+fn exhausted(size: usize) -> ! {
+    let _ = writeln!(
+        std::io::stderr(),
+        "farspan: no memory for {size} bytes more: run fewer flows or hosts, sample less often, or use a larger machine"
+    );
+    std::process::exit(1)
 }

@@ -1,13 +1,13 @@
 //! Two schemes, seed by seed: which numbers count, and their paired ratios.
 
-use crate::seeds::{Bootstraps, paired_ratios_of};
+use crate::seeds::Bootstraps;
 use serde::Serialize;
 use serde_json::value::Index;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// Parts of a run's document whose numbers are compared: what happened in the network, not how long the computer took.
-const SECTIONS: [&str; 9] = [
+const SECTIONS: [&str; 10] = [
     "fct",
     "delivery",
     "bytes",
@@ -15,6 +15,7 @@ const SECTIONS: [&str; 9] = [
     "recovery",
     "fairness",
     "queues",
+    "rtt",
     "slowdown_by_size",
     "collectives",
 ];
@@ -29,7 +30,9 @@ pub enum Unit {
     Bytes,
     /// A share of 1.
     Share,
-    /// A count, an index or a factor.
+    /// A count, exact.
+    Count,
+    /// An index or a factor.
     Number,
 }
 
@@ -43,23 +46,36 @@ pub struct Measure {
     pub path: String,
     /// How to read it.
     pub unit: Unit,
-    /// Whether more is better.
-    pub more: bool,
+    /// Which way is better.
+    pub better: Better,
 }
 
-/// Beside completion times: name, place, unit, whether more is better.
-const MEASURES: [(&str, &str, Unit, bool); 11] = [
-    ("unfinished flows", "/fct/all/unfinished", Unit::Number, false),
-    ("Jain mean", "/fairness/jain_mean", Unit::Number, true),
-    ("Jain late 5%", "/fairness/jain_p5_late", Unit::Number, true),
-    ("converged at", "/fairness/converged_at_us", Unit::Us, false),
-    ("bottleneck queue, mean", "/queues/bottleneck_mean_bytes", Unit::Bytes, false),
-    ("bottleneck queue, p99", "/queues/bottleneck_p99_bytes", Unit::Bytes, false),
-    ("bottleneck utilisation", "/queues/bottleneck_utilization", Unit::Share, true),
-    ("packet delay, p99", "/queues/packet_delay_p99_us", Unit::Us, false),
-    ("packets dropped", "/packets/dropped", Unit::Number, false),
-    ("time-outs", "/recovery/timeouts", Unit::Number, false),
-    ("efficiency", "/bytes/efficiency", Unit::Share, true),
+/// Which of two numbers is better.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Better {
+    /// The smaller.
+    Less,
+    /// The larger.
+    More,
+    /// Neither by itself: a busy link may carry retransmissions and parity.
+    Neither,
+}
+
+/// Beside completion times: name, place, unit, which way is better.
+const MEASURES: [(&str, &str, Unit, Better); 12] = [
+    ("unfinished flows", "/fct/all/unfinished", Unit::Count, Better::Less),
+    ("Jain mean", "/fairness/jain_mean", Unit::Number, Better::More),
+    ("Jain late 5%", "/fairness/jain_p5_late", Unit::Number, Better::More),
+    ("converged at", "/fairness/converged_at_us", Unit::Us, Better::Less),
+    ("bottleneck queue, mean", "/queues/bottleneck_mean_bytes", Unit::Bytes, Better::Less),
+    ("bottleneck queue, p99", "/queues/bottleneck_p99_bytes", Unit::Bytes, Better::Less),
+    ("bottleneck utilisation", "/queues/bottleneck_utilization", Unit::Share, Better::Neither),
+    ("packet delay, p99", "/queues/packet_delay_p99_us", Unit::Us, Better::Less),
+    ("RTT, p99", "/rtt/all/p99_us", Unit::Us, Better::Less),
+    ("packets dropped", "/packets/dropped", Unit::Count, Better::Less),
+    ("time-outs", "/recovery/timeouts", Unit::Count, Better::Less),
+    ("efficiency", "/bytes/efficiency", Unit::Share, Better::More),
 ];
 
 /// The numbers that tables show of these documents, in order: those that at least one of them has.
@@ -69,9 +85,9 @@ pub fn measures(documents: &[&Value]) -> Vec<Measure> {
         documents.iter().any(|document| document.pointer(path).is_some_and(keep))
     };
     let mut found = Vec::new();
-    let mut add = |name: String, path: String, unit: Unit, more: bool| {
+    let mut add = |name: String, path: String, unit: Unit, better: Better| {
         if has(&path, Value::is_number) {
-            found.push(Measure { name, path, unit, more });
+            found.push(Measure { name, path, unit, better });
         }
     };
     // With one class, `all` would say the same again.
@@ -79,25 +95,26 @@ pub fn measures(documents: &[&Value]) -> Vec<Measure> {
     let classes: &[&str] = if both { &["intra", "inter"] } else { &["all"] };
     for class in classes {
         for (name, key) in [("mean", "mean_us"), ("p50", "p50_us"), ("p99", "p99_us"), ("max", "max_us")] {
-            add(format!("{class} {name} FCT"), format!("/fct/{class}/{key}"), Unit::Us, false);
+            add(format!("{class} {name} FCT"), format!("/fct/{class}/{key}"), Unit::Us, Better::Less);
         }
         let path = format!("/fct/{class}/slowdown_mean");
-        add(format!("{class} mean slowdown"), path, Unit::Number, false);
+        add(format!("{class} mean slowdown"), path, Unit::Number, Better::Less);
     }
     let collectives = documents.first().and_then(|document| document.get("collectives"));
     for (i, collective) in collectives.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let tag = collective.get("tag").and_then(Value::as_str).unwrap_or("collective");
-        add(format!("{tag}, mean"), format!("/collectives/{i}/mean_us"), Unit::Us, false);
-        add(format!("{tag}, over ideal"), format!("/collectives/{i}/ratio"), Unit::Number, false);
+        add(format!("{tag}, mean"), format!("/collectives/{i}/mean_us"), Unit::Us, Better::Less);
+        add(format!("{tag}, over ideal"), format!("/collectives/{i}/ratio"), Unit::Number, Better::Less);
     }
-    for (name, path, unit, more) in MEASURES {
-        add(name.to_owned(), path.to_owned(), unit, more);
+    for (name, path, unit, better) in MEASURES {
+        add(name.to_owned(), path.to_owned(), unit, better);
     }
     found
 }
 
 /// Paired ratios `numerator / denominator` of every number of two schemes' documents, each with its seed, in an object of
-/// the documents' shape. A number that is null counts as infinite, see [`paired_ratios`](crate::paired_ratios).
+/// the documents' shape. A number that is null counts as infinite, see [`paired_ratios`](crate::paired_ratios); but of a
+/// queue it is one that was not measured, and its seed is missing.
 #[must_use]
 pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Value {
     let mut bootstraps = Bootstraps::default();
@@ -107,10 +124,20 @@ pub fn compare(numerator: &[(u64, &Value)], denominator: &[(u64, &Value)]) -> Va
     };
     let sections = SECTIONS.iter().filter_map(|name| {
         let (above, below) = (section(numerator, name), section(denominator, name));
-        let tree = ratios(&places(&above), &places(&below), &mut bootstraps)?;
+        let null = if matches!(*name, "queues" | "rtt") { Null::Unmeasured } else { Null::Infinite };
+        let tree = ratios(&places(&above), &places(&below), null, &mut bootstraps)?;
         Some(((*name).to_owned(), tree))
     });
     Value::Object(sections.collect())
+}
+
+/// The meaning of a number that is null.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Null {
+    /// The thing that it measures never ended.
+    Infinite,
+    /// There is no number.
+    Unmeasured,
 }
 
 /// The values at one JSON path of the documents, by seed.
@@ -126,7 +153,7 @@ fn inside<'a>(places: &Places<'a>, index: impl Index + Copy) -> Vec<(u64, Option
 }
 
 /// The ratios below one place; `None` where nothing there is a number or an object, or all is null.
-fn ratios(above: &Places, below: &Places, bootstraps: &mut Bootstraps) -> Option<Value> {
+fn ratios(above: &Places, below: &Places, null: Null, bootstraps: &mut Bootstraps) -> Option<Value> {
     let present = || above.iter().chain(below).filter_map(|(_, value)| *value);
     if present().any(Value::is_object) {
         let names: BTreeSet<&str> =
@@ -134,7 +161,7 @@ fn ratios(above: &Places, below: &Places, bootstraps: &mut Bootstraps) -> Option
         let mut tree = Map::new();
         for name in names {
             let (above, below) = (inside(above, name), inside(below, name));
-            if let Some(ratios) = ratios(&above, &below, bootstraps) {
+            if let Some(ratios) = ratios(&above, &below, null, bootstraps) {
                 tree.insert(name.to_owned(), ratios);
             }
         }
@@ -144,15 +171,16 @@ fn ratios(above: &Places, below: &Places, bootstraps: &mut Bootstraps) -> Option
         let longest = present().filter_map(Value::as_array).map(Vec::len).max().unwrap_or(0);
         let element = |i: usize| {
             let (above, below) = (inside(above, i), inside(below, i));
-            ratios(&above, &below, bootstraps).unwrap_or_default()
+            ratios(&above, &below, null, bootstraps).unwrap_or_default()
         };
         return Some(Value::Array((0..longest).map(element).collect()));
     }
     present().any(Value::is_number).then(|| {
         let numbers = |places: &Places<'_>| -> Vec<(u64, Option<f64>)> {
-            places.iter().map(|(seed, v)| (*seed, v.and_then(Value::as_f64))).collect()
+            let all = places.iter().map(|(seed, v)| (*seed, v.and_then(Value::as_f64)));
+            all.filter(|(_, v)| v.is_some() || null == Null::Infinite).collect()
         };
-        let paired = paired_ratios_of(&numbers(above), &numbers(below), bootstraps);
+        let paired = bootstraps.paired_ratios(&numbers(above), &numbers(below));
         serde_json::to_value(paired).expect("ratios have a JSON form")
     })
 }
@@ -182,6 +210,16 @@ mod tests {
         assert_eq!((&mean[0]["ratio"], &mean[1]["ratio"]), (&json!(2.0 / 6.0), &Value::Null));
         assert_eq!(tree["collectives"][0]["mean_us"]["median"], 1.0);
         assert!(tree.get("wall_time_s").is_none() && tree["fct"]["all"].get("p999_us").is_none());
+    }
+
+    #[test]
+    fn a_queue_that_was_not_measured_is_missing() {
+        let document = |p99: Value| json!({"queues": {"bottleneck_p99_bytes": p99}});
+        let (a, b) = (document(json!(2.0)), document(Value::Null));
+        let tree = compare(&[(1, &a), (2, &b)], &[(1, &a), (2, &a)]);
+        let ratios = &tree["queues"]["bottleneck_p99_bytes"];
+        assert_eq!(ratios["ratios"], json!([{"seed": 1, "ratio": 1.0}]));
+        assert_eq!(ratios["missing"], 1);
     }
 
     #[test]

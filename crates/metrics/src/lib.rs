@@ -30,12 +30,13 @@ mod quantile;
 mod read;
 mod record;
 mod seeds;
+mod slowdown;
 mod summary;
 mod table;
 
 pub use collective::{Collective, CollectiveKind, IterationRecord};
 pub use column::{Column, Record};
-pub use compare::{Measure, Unit, compare, measures};
+pub use compare::{Better, Measure, Unit, compare, measures};
 pub use dynamic::{DynamicColumn, DynamicValues, save_columns};
 pub use fairness::{Fairness, Member, jain};
 pub use farspan_trace::{Class, FlowOutcome};
@@ -46,6 +47,9 @@ pub use read::{
     read_series, read_table,
 };
 pub use record::{FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
-pub use seeds::{Bootstrap, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
-pub use summary::{ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, Summary};
+pub use seeds::{Bootstrap, Bootstraps, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
+pub use slowdown::{SizeBin, slowdown_bins};
+pub use summary::{
+    ByteSums, FlowCounts, OfferedLoad, PacketSums, Queues, Recovery, RttSummary, RttTable, Summary,
+};
 pub use table::{FlowTable, IterationTable, PortTable, SeriesTable, Table, TableError};

@@ -34,6 +34,13 @@ impl Quantile {
         let exact = (u128::from(n) * u128::from(self.0)).div_ceil(10_000);
         u64::try_from(exact).expect("a rank is at most n").max(1)
     }
+
+    /// Whether a whole one of `n` values lies above this quantile: n (1 - q) >= 1. Without, it is hardly more than the
+    /// largest value.
+    #[must_use]
+    pub fn has_values_above(self, n: u64) -> bool {
+        u128::from(n) * u128::from(10_000 - self.0) >= 10_000
+    }
 }
 
 /// The quantile of `n` values by nearest rank. `sorted` holds the finite ones in rising order; the others count as

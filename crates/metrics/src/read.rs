@@ -81,7 +81,7 @@ pub struct FlowRow {
     pub trimmed_packets: u64,
     /// Data packets that did not arrive.
     pub dropped_packets: u64,
-    /// Time-outs.
+    /// Time-outs that ran out: of packets, or of the flow, by the recovery policy.
     pub timeouts: u64,
     /// NACKs received.
     pub nacks: u64,
@@ -113,6 +113,8 @@ pub struct PortRow {
     pub mean_queue_bytes: f64,
     /// Busy time over run time.
     pub utilization: f64,
+    /// The link's faults, each with its time; empty without any, and in tables that earlier versions wrote.
+    pub faults: Arc<str>,
 }
 
 /// A row of `series.parquet`.
@@ -193,6 +195,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
         let (mean_queue, utilization) = (share("mean_queue_bytes")?, share("utilization")?);
         // Earlier tables do not say where a port stands.
         let tier = batch.text("tier").ok();
+        let faults = batch.text("faults").ok();
         let site = |name| batch.numbers::<UInt32Type>(name).ok();
         let sites = [site("from_site"), site("to_site")];
         rows.extend((0..batch.rows()).map(|i| PortRow {
@@ -206,6 +209,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
             max_queue_bytes: max_queue.value(i),
             mean_queue_bytes: mean_queue.value(i),
             utilization: utilization.value(i),
+            faults: words.shared(faults.map_or("", |faults| faults.value(i))),
         }));
         Ok(())
     })?;
@@ -383,13 +387,15 @@ mod tests {
 
     #[test]
     fn ports_and_series_come_back() {
-        let port = PortRecord { tier: "wan", sites: [0, 2], ..port("a->b#0") };
+        let faults = "black_hole from 0ns".to_owned();
+        let port = PortRecord { tier: "wan", sites: [0, 2], faults, ..port("a->b#0") };
         let path = file("ports.parquet");
         PortTable::save(&path, &[port]).unwrap();
         let rows = read_ports(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!((rows[0].port.as_str(), rows[0].drops, rows[0].utilization), ("a->b#0", 3, 0.75));
         assert_eq!((&*rows[0].tier, rows[0].sites), ("wan", [0, 2]));
+        assert_eq!(&*rows[0].faults, "black_hole from 0ns");
 
         let sample = |ns: u64, value| SeriesRecord {
             t: Time::from_ps(ns * 1000),

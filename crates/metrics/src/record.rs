@@ -47,6 +47,8 @@ pub struct PortRecord {
     pub mean_queue: f64,
     /// Busy time over run time.
     pub utilization: f64,
+    /// The link's faults, such as `black_hole from 0ns` or `link_down 10ms to 30ms`, joined by `; `; empty without any.
+    pub faults: String,
 }
 
 /// A sampled quantity.
@@ -136,6 +138,7 @@ pub(crate) mod testing {
             max_queue: Bytes::new(6),
             mean_queue: 0.5,
             utilization: 0.75,
+            faults: String::new(),
         }
     }
 

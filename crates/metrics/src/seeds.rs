@@ -171,13 +171,41 @@ pub struct PairedRatios {
     pub missing: u64,
 }
 
-/// Bootstraps that were made, by number of values.
-#[derive(Default)]
-pub(crate) struct Bootstraps(BTreeMap<usize, Bootstrap>);
+/// Bootstraps that were made, by number of values: paired ratios of many numbers of the same runs share them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bootstraps(BTreeMap<usize, Bootstrap>);
 
 impl Bootstraps {
     fn of(&mut self, n: usize) -> &Bootstrap {
         self.0.entry(n).or_insert_with(|| Bootstrap::new(n))
+    }
+
+    /// [`paired_ratios`] of one of many numbers of the same runs.
+    #[must_use]
+    pub fn paired_ratios(
+        &mut self,
+        numerator: &[(u64, Option<f64>)],
+        denominator: &[(u64, Option<f64>)],
+    ) -> PairedRatios {
+        let below: BTreeMap<u64, Option<f64>> = denominator.iter().copied().collect();
+        let above: BTreeMap<u64, Option<f64>> = numerator.iter().copied().collect();
+        let seeds: BTreeSet<u64> = above.keys().chain(below.keys()).copied().collect();
+        let ratio = |seed: &u64| match (above.get(seed)?, below.get(seed)?) {
+            (Some(a), Some(b)) if *b > 0.0 => Some((*seed, a / b)),
+            (None, Some(_)) => Some((*seed, f64::INFINITY)),
+            (Some(_), None) => Some((*seed, 0.0)),
+            _ => None,
+        };
+        let ratios: Vec<(u64, f64)> = seeds.iter().filter_map(ratio).collect();
+        let values: Vec<Option<f64>> = ratios.iter().map(|(_, r)| finite(*r)).collect();
+        let spread = Spread::of(&values, self.of(values.len()));
+        PairedRatios {
+            median: spread.and_then(|s| s.median),
+            ci_low: spread.and_then(|s| s.ci_low),
+            ci_high: spread.and_then(|s| s.ci_high),
+            missing: (seeds.len() - ratios.len()) as u64,
+            ratios: ratios.iter().map(|(seed, r)| SeedRatio { seed: *seed, ratio: finite(*r) }).collect(),
+        }
     }
 }
 
@@ -185,34 +213,7 @@ impl Bootstraps {
 /// gives 0.
 #[must_use]
 pub fn paired_ratios(numerator: &[(u64, Option<f64>)], denominator: &[(u64, Option<f64>)]) -> PairedRatios {
-    paired_ratios_of(numerator, denominator, &mut Bootstraps::default())
-}
-
-/// Paired ratios of one number; `bootstraps` is shared by many numbers of the same runs.
-pub(crate) fn paired_ratios_of(
-    numerator: &[(u64, Option<f64>)],
-    denominator: &[(u64, Option<f64>)],
-    bootstraps: &mut Bootstraps,
-) -> PairedRatios {
-    let below: BTreeMap<u64, Option<f64>> = denominator.iter().copied().collect();
-    let above: BTreeMap<u64, Option<f64>> = numerator.iter().copied().collect();
-    let seeds: BTreeSet<u64> = above.keys().chain(below.keys()).copied().collect();
-    let ratio = |seed: &u64| match (above.get(seed)?, below.get(seed)?) {
-        (Some(a), Some(b)) if *b > 0.0 => Some((*seed, a / b)),
-        (None, Some(_)) => Some((*seed, f64::INFINITY)),
-        (Some(_), None) => Some((*seed, 0.0)),
-        _ => None,
-    };
-    let ratios: Vec<(u64, f64)> = seeds.iter().filter_map(ratio).collect();
-    let values: Vec<Option<f64>> = ratios.iter().map(|(_, r)| finite(*r)).collect();
-    let spread = Spread::of(&values, bootstraps.of(values.len()));
-    PairedRatios {
-        median: spread.and_then(|s| s.median),
-        ci_low: spread.and_then(|s| s.ci_low),
-        ci_high: spread.and_then(|s| s.ci_high),
-        missing: (seeds.len() - ratios.len()) as u64,
-        ratios: ratios.iter().map(|(seed, r)| SeedRatio { seed: *seed, ratio: finite(*r) }).collect(),
-    }
+    Bootstraps::default().paired_ratios(numerator, denominator)
 }
 
 #[cfg(test)]

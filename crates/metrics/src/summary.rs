@@ -49,6 +49,8 @@ pub struct Summary {
     pub fct: FctTable,
     /// Completion times at the receiver.
     pub delivery: FctTable,
+    /// Names of the sites, by number: those of a topology file, else `site 0`, `site 1`, ...
+    pub sites: Vec<String>,
     /// Load offered to each tier.
     pub offered_load: OfferedLoad,
     /// Whether any offered load is so high that there is no steady state.
@@ -63,6 +65,8 @@ pub struct Summary {
     pub fairness: Fairness,
     /// Queues and the bottleneck.
     pub queues: Queues,
+    /// Round trips of data packets and their ACKs.
+    pub rtt: RttTable,
     /// Slowdown by flow size.
     pub slowdown_by_size: SizeBins,
     /// Collectives, by part of the workload.
@@ -162,7 +166,8 @@ pub struct PacketSums {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// Time-outs.
+    /// Time-outs that ran out: under `per_packet_rto` those of packets, of which a lost burst has thousands; under `rack` and
+    /// `single_timer` those of a flow's one timer. They compare only where the policy is the same.
     pub timeouts: u64,
     /// NACKs that senders received.
     pub nacks: u64,
@@ -239,6 +244,28 @@ impl Queues {
     }
 }
 
+/// Round trips of data packets and their ACKs, those of retransmissions included; quantiles to about 3%.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct RttSummary {
+    /// Median.
+    pub p50_us: f64,
+    /// 99% quantile.
+    pub p99_us: f64,
+    /// Largest.
+    pub max_us: f64,
+}
+
+/// Round trips by class; `None` for a class without any.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct RttTable {
+    /// Of all flows.
+    pub all: Option<RttSummary>,
+    /// Of flows inside sites.
+    pub intra: Option<RttSummary>,
+    /// Of flows between sites.
+    pub inter: Option<RttSummary>,
+}
+
 /// The 99% quantile of a port's queue samples.
 fn sampled_p99(series: &[SeriesRecord], port: &str) -> Option<f64> {
     let of_port = |s: &&SeriesRecord| matches!(&s.id, SeriesId::Port(name) if **name == *port);
@@ -282,6 +309,7 @@ mod tests {
             flows: FlowCounts::of(flows),
             fct: FctTable::of(flows, Completion::Sender),
             delivery: FctTable::of(flows, Completion::Receiver),
+            sites: vec!["site 0".into()],
             offered_load: OfferedLoad {
                 host: Some(0.4),
                 fabric: None,
@@ -293,6 +321,7 @@ mod tests {
             recovery: Recovery::of(flows),
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
+            rtt: RttTable::default(),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
             collectives: Vec::new(),
             warnings: Vec::new(),
@@ -307,7 +336,7 @@ mod tests {
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
         wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
-        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o";
+        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o rtt:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
     const SECTIONS: [(&str, &str); 7] = [

@@ -197,6 +197,7 @@ impl Record for PortRecord {
         Column::text("tier", "", |r| r.tier.into()),
         Column::number("from_site", "", |r| r.sites[0]),
         Column::number("to_site", "", |r| r.sites[1]),
+        Column::text("faults", "", |r| r.faults.as_str().into()),
     ];
 }
 

@@ -41,7 +41,11 @@ pub struct FlowPath {
     class_name: &'static str,
     base_rtt_ps: u64,
     intra_base_rtt_ps: u64,
+    largest_base_rtt_ps: u64,
     max_queueing_ps: u64,
+    k_min: Option<u64>,
+    /// Whether full ports of the path trim packets; else they drop them.
+    trims: bool,
     line_rate: u64,
     bdp: u64,
     hops: u32,
@@ -53,12 +57,28 @@ pub struct FlowPath {
 
 impl FlowPath {
     fn of(&Start { path, initial_cwnd, flow, .. }: &Start<'_>) -> Self {
-        let Path { class, base_rtt, line_rate, bdp, intra_base_rtt, hops, max_queueing, mss, header } = *path;
+        let Path {
+            class,
+            base_rtt,
+            line_rate,
+            bdp,
+            intra_base_rtt,
+            largest_base_rtt,
+            hops,
+            max_queueing,
+            k_min,
+            trims,
+            mss,
+            header,
+        } = *path;
         Self {
             class_name: class.name(),
             base_rtt_ps: base_rtt.as_ps(),
             intra_base_rtt_ps: intra_base_rtt.as_ps(),
+            largest_base_rtt_ps: largest_base_rtt.as_ps(),
             max_queueing_ps: max_queueing.as_ps(),
+            k_min: k_min.map(Bytes::get),
+            trims,
             line_rate: line_rate.as_bps(),
             bdp: bdp.get(),
             hops,
@@ -112,7 +132,7 @@ impl Factory for PyControl {
 
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
         let cwnd = start.initial_cwnd.max(start.path.mss);
-        let decision = Decision { cwnd, pacing_rate: None, next_timer: None };
+        let decision = Decision::window(cwnd);
         let mut flow = PyFlow {
             object: None,
             name: self.name,
@@ -183,7 +203,7 @@ impl PyFlow {
             )));
         }
         let pacing_rate = pacing.map(|rate| Rate::from_bps(rate as u64));
-        Ok(Decision { cwnd: Bytes::new(cwnd as u64), pacing_rate, next_timer: None })
+        Ok(Decision { pacing_rate, ..Decision::window(Bytes::new(cwnd as u64)) })
     }
 
     fn lost(&mut self, method: &'static str, loss: PyLoss) -> Decision {

@@ -3,6 +3,7 @@
 use crate::error;
 use crate::run::Ask;
 use crate::table::Table;
+use farspan_metrics::Quantile;
 use farspan_report::ReportError;
 use farspan_scenario::{PathFacts, ScenarioError, World};
 use pyo3::exceptions::PyOSError;
@@ -45,6 +46,23 @@ fn path(facts: Option<PathFacts>) -> Value {
     facts.map_or(Value::Null, |PathFacts { hops, base_rtt, bdp, .. }| {
         json!({ "links": hops, "base_rtt_us": base_rtt.as_us_f64(), "bdp_bytes": bdp.get() })
     })
+}
+
+/// Slowdown by flow size, in the bins of reports: largest size, flows, and each quantile. A slowdown that is not a number is
+/// that of a flow that did not finish.
+#[pyfunction]
+#[allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over")]
+pub fn slowdown_bins(
+    sizes: Vec<u64>,
+    slowdowns: Vec<f64>,
+    quantiles: Vec<f64>,
+) -> Vec<(u64, u64, Vec<Option<f64>>)> {
+    let finished = |slowdown: f64| (!slowdown.is_nan()).then_some(slowdown);
+    let flows: Vec<_> = sizes.into_iter().zip(slowdowns.into_iter().map(finished)).collect();
+    let quantiles: Vec<_> =
+        quantiles.iter().map(|q| Quantile::per_10_000((q * 1e4).round() as u32)).collect();
+    let bins = farspan_metrics::slowdown_bins(&flows, &quantiles);
+    bins.into_iter().map(|bin| (bin.up_to, bin.count, bin.quantiles)).collect()
 }
 
 /// Reads a Parquet table of a result directory.

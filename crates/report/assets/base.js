@@ -54,7 +54,9 @@ const rate = (x) => scaled(x, [[1e12, "Tbit/s"], [1e9, "Gbit/s"], [1e6, "Mbit/s"
 const large = (x) => scaled(x, [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "K"], [1, ""]]);
 const share = (x) => (x == null ? NONE : `${digits(x * 100)}%`);
 const number = (x) => (x == null ? NONE : Number.isInteger(x) && Math.abs(x) < 1e6 ? x.toLocaleString("en") : digits(x));
-const SHOW = { us: time, bytes, share, number };
+/** A count is exact; the median of an even number of them may lie half way. */
+const count = (x) => (x == null ? NONE : x.toLocaleString("en", { maximumFractionDigits: 1 }));
+const SHOW = { us: time, bytes, share, number, count };
 
 /** The value of a column at a row: a column that says the same of all rows is one value. */
 const at = (column, row) => (Array.isArray(column) ? column[row] : column);

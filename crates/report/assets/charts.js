@@ -23,7 +23,7 @@ function config() {
     background: "transparent",
     font: "system-ui, sans-serif",
     view: { stroke: null },
-    axis: { ...text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 11, titleFontSize: 11, labelFlush: true },
+    axis: { ...text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 11, titleFontSize: 11, labelFlush: true, labelOverlap: "greedy", labelSeparation: 10 },
     legend: { ...text, labelColor: ink, orient: "bottom", columns: 4, labelLimit: 200, symbolStrokeWidth: 2 },
     range: { category: dark() ? CATEGORIES.dark : CATEGORIES.light },
     line: { strokeWidth: 1.8 },
@@ -75,12 +75,15 @@ function redraw() {
 const byArm = (more) => ({ field: "arm", type: "nominal", title: null, sort: null, ...more });
 const armNames = () => group().arms.map((arm) => arm.name);
 
-function cdf() {
+/** The distribution of completion times of each arm: the share that took at most so long, or, if `above`, longer. */
+function distribution(above) {
   const values = group().arms.flatMap((arm) => {
     const curve = arm.fct[state.cls];
     if (!curve || !curve.x.length) return [];
-    const points = curve.x.map((x, i) => ({ arm: arm.name, x, p: curve.p[i] }));
-    return [{ ...points[0], p: 0 }, ...points].map((point) => ({ ...point, took: time(point.x), part: share(point.p) }));
+    const steps = [[curve.x[0], 0], ...curve.x.map((x, i) => [x, curve.p[i]])];
+    // No flow took longer than the slowest: a logarithmic axis ends there at the share before.
+    const points = above ? steps.map(([x, p], i) => [x, 1 - (p < 1 ? p : steps[i - 1][1])]) : steps;
+    return points.map(([x, p]) => ({ arm: arm.name, x, p, took: time(x), part: share(p) }));
   });
   if (!values.length) return null;
   const times = values.map((value) => value.x);
@@ -89,11 +92,13 @@ function cdf() {
     data: { values },
     mark: { type: "line", interpolate: "step-after" },
     encoding: {
-      x: { field: "x", type: "quantitative", scale: wide ? { type: "log", nice: false } : { zero: false, nice: false }, axis: axis("us", "flow completion time", { tickCount: 6, labelOverlap: true }) },
-      y: { field: "p", type: "quantitative", axis: { title: null, format: "%" }, scale: { domain: [0, 1] } },
+      x: { field: "x", type: "quantitative", scale: wide ? { type: "log", nice: false } : { zero: false, nice: false }, axis: axis("us", "flow completion time", { tickCount: 6 }) },
+      y: above
+        ? { field: "p", type: "quantitative", axis: { title: null, format: "~%", tickCount: 4 }, scale: { type: "log", nice: false } }
+        : { field: "p", type: "quantitative", axis: { title: null, format: "%" }, scale: { domain: [0, 1] } },
       color: byArm({ scale: { domain: armNames() } }),
       strokeDash: byArm({ scale: { domain: armNames(), range: DASHES } }),
-      tooltip: [{ field: "arm", title: "run" }, { field: "took", title: "at most" }, { field: "part", title: "share" }],
+      tooltip: [{ field: "arm", title: "run" }, { field: "took", title: above ? "longer than" : "at most" }, { field: "part", title: "share" }],
     },
   };
 }
@@ -103,16 +108,18 @@ const DASHES = [[1, 0], [8, 3], [3, 2], [10, 2, 2, 2], [5, 5], [1, 3], [12, 4]];
 
 function slowdown() {
   const values = group().arms.flatMap((arm) => (arm.slowdown[state.cls] || []).flatMap(([size, n, p50, p99]) =>
-    [["p50", p50], ["p99", p99]].filter(([, y]) => y != null).map(([q, y]) =>
+    [["p50", p50], ["p99", p99]].map(([q, y]) =>
       ({ arm: arm.name, size, text: `≤ ${bytes(size)}`, n, q, y, line: `${arm.name} ${q}` }))));
-  if (!values.length) return null;
-  const sizes = new Set(values.map((value) => value.size));
+  // A bin without a number breaks the line: nothing is known between its neighbours.
+  const known = values.filter((value) => value.y != null);
+  if (!known.length) return null;
+  const sizes = new Set(known.map((value) => value.size));
   const tooltip = [{ field: "arm", title: "run" }, { field: "text", title: "size" }, { field: "n", title: "flows" }, { field: "q", title: "quantile" }, { field: "y", title: "slowdown", format: ".3~g" }];
   const color = byArm({ scale: { domain: armNames() } });
-  const quantile = values.some((value) => value.q === "p99");
+  const quantile = known.some((value) => value.q === "p99");
   if (sizes.size <= 3) {
     return {
-      data: { values },
+      data: { values: known },
       encoding: { x: { field: "text", type: "ordinal", sort: [...sizes].sort((a, b) => a - b).map((size) => `≤ ${bytes(size)}`), axis: { title: "flow size", labelAngle: 0 } }, xOffset: byArm({ sort: armNames() }), tooltip },
       layer: [
         ...(!quantile ? [] : [{ transform: [{ filter: "datum.q == 'p99'" }], mark: { type: "bar", width: { band: 0.7 }, fillOpacity: 0.15, strokeWidth: 1.5 }, encoding: { y: { field: "y", type: "quantitative" }, color, stroke: { ...color, legend: null } } }]),
@@ -121,10 +128,10 @@ function slowdown() {
     };
   }
   return {
-    data: { values },
-    mark: { type: "line", point: { size: 22 } },
+    data: { values: quantile ? values : values.filter(({ q }) => q === "p50") },
+    mark: { type: "line", point: { size: 22 }, invalid: "break-paths-filter-domains" },
     encoding: {
-      x: { field: "size", type: "quantitative", scale: { type: "log", nice: false }, axis: axis("bytes", "flow size, up to", { tickCount: 6, labelOverlap: true }) },
+      x: { field: "size", type: "quantitative", scale: { type: "log", nice: false }, axis: axis("bytes", "flow size, up to", { tickCount: 6 }) },
       y: { field: "y", type: "quantitative", scale: { type: "log" }, axis: { title: "slowdown", format: "~g", tickCount: 5 } },
       color,
       ...(quantile && { strokeDash: { field: "q", type: "nominal", title: null, scale: { domain: ["p50", "p99"], range: [[1, 0], [4, 3]] } } }),
@@ -167,7 +174,7 @@ function lines(probe, list) {
     data: { values },
     mark: { type: "line", opacity: many ? 0.35 : 1, strokeWidth: many ? 1 : 1.6 },
     encoding: {
-      x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: 6, labelOverlap: true }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
+      x: { field: "t", type: "quantitative", axis: axis("us", null, { tickCount: 6 }), scale: { domain: [0, run().sim_time_s * 1e6], nice: false } },
       y: { field: "v", type: "quantitative", axis: axis(unit, null, { tickCount: 5 }), scale: { zero: probe !== "rtt" } },
       ...(many ? { detail: { field: "name" }, color: { value: style("--accent") } } : { color: { field: "name", type: "nominal", title: null, sort: null, legend: list.length > 1 ? { columns: legendColumns(values) } : null } }),
       tooltip: [{ field: "name", title: "of" }, { field: "at", title: "at" }, { field: "text", title: "value" }],

@@ -1,20 +1,18 @@
 // The table of flows, and the flow chosen from it.
 
-const PAGE = 25;
-const COLUMNS = [
-  ["id", "flow", (x) => String(x)],
-  ["src", "from", (x) => String(x)],
-  ["dst", "to", (x) => String(x)],
-  ["class", "class", (x) => x],
-  ["tag", "tag", (x) => x],
+const FLOW_COLUMNS = [
+  ["id", "flow", (x) => String(x), true],
+  ["src", "from", (x) => String(x), true],
+  ["dst", "to", (x) => String(x), true],
+  ["class", "class", (x) => x, true],
+  ["tag", "tag", (x) => x, true],
   ["size", "size", bytes],
-  ["start", "start", time],
+  ["start", "start", time, true],
   ["fct", "FCT", (x) => (x == null ? "unfinished" : time(x))],
   ["slowdown", "slowdown", number],
   ["dropped", "lost", number],
   ["timeouts", "time-outs", number],
 ];
-const view = { sort: "slowdown", down: true, page: 0, rows: [] };
 
 /** A cell as its value. */
 function cell(flows, name, row) {
@@ -30,79 +28,36 @@ function flowRow(id) {
   return flows.id.indexOf(Number(id));
 }
 
-/** Flows that every word of the search fits: an id, FROM->TO, a class, a tag, `unfinished`, `lost`. */
-function found(flows) {
-  const words = byId("search").value.toLowerCase().split(/\s+/).filter(Boolean);
-  const rows = Array.from({ length: flows.n }, (_, row) => row);
-  return rows.filter((row) => words.every((word) => {
-    const [src, dst] = [String(at(flows.src, row)), String(at(flows.dst, row))];
-    const ends = word.split(/->|→/);
-    if (ends.length === 2) return (!ends[0] || ends[0] === src) && (!ends[1] || ends[1] === dst);
-    if (word === "unfinished") return at(flows.fct, row) == null;
-    if (word === "lost") return at(flows.dropped, row) > 0;
-    if (/^[0-9]+$/.test(word)) return [String(at(flows.id, row)), src, dst].includes(word);
-    return `${cell(flows, "class", row)} ${cell(flows, "tag", row)}`.toLowerCase().includes(word);
-  }));
+/** Whether a word of the search fits a flow: an id, FROM->TO, a class, a tag, `unfinished`, `lost`. */
+function fitsFlow(flows, word, row) {
+  const [src, dst] = [String(at(flows.src, row)), String(at(flows.dst, row))];
+  const ends = word.split(/->|→/);
+  if (ends.length === 2) return (!ends[0] || ends[0] === src) && (!ends[1] || ends[1] === dst);
+  if (word === "unfinished") return at(flows.fct, row) == null;
+  if (word === "lost") return at(flows.dropped, row) > 0;
+  if (/^[0-9]+$/.test(word)) return [String(at(flows.id, row)), src, dst].includes(word);
+  return `${cell(flows, "class", row)} ${cell(flows, "tag", row)}`.toLowerCase().includes(word);
 }
 
-/** What is not there sorts as infinite: an unfinished flow is the slowest. */
-function sorted(flows, rows) {
-  const value = (row) => cell(flows, view.sort, row) ?? Infinity;
-  const order = (a, b) => (a === b ? 0 : a < b ? -1 : 1);
-  return rows.sort((a, b) => order(value(a), value(b)) * (view.down ? -1 : 1) || a - b);
-}
-
-function flowsTable() {
-  const detail = run().detail;
-  byId("flows").querySelector(".flows").hidden = !detail;
-  if (!detail) {
-    byId("flows-caption").textContent = "The flows of this run are not kept in this report; see flows.parquet in its folder.";
-    return;
-  }
-  const flows = detail.flows;
-  view.rows = sorted(flows, found(flows));
-  view.page = Math.min(view.page, Math.max(Math.ceil(view.rows.length / PAGE) - 1, 0));
+const flowsTable = listing("flows", FLOW_COLUMNS, "slowdown", () => {
+  const flows = run().detail && run().detail.flows;
+  if (!flows) return null;
   const kept = flows.n < flows.all ? `; the slowest and a sample of the others, ${number(flows.n)} of ${number(flows.all)}, are in this report` : "";
-  byId("flows-caption").textContent = `${number(view.rows.length)} flow${view.rows.length === 1 ? "" : "s"}${kept}`;
-  const heading = COLUMNS.map(([name, text]) => {
-    const on = view.sort === name;
-    const sort = () => {
-      Object.assign(view, { down: on ? !view.down : !["id", "src", "dst", "class", "tag", "start"].includes(name), sort: name, page: 0 });
-      flowsTable();
-      byId("flows-table").querySelector(`[data-sort="${name}"]`).focus();
-    };
-    return h("th", { scope: "col", "aria-sort": on ? (view.down ? "descending" : "ascending") : null },
-      h("button", { type: "button", "data-sort": name, onclick: sort }, text + (on ? (view.down ? " ↓" : " ↑") : "")));
-  });
-  const first = view.page * PAGE;
-  const rows = view.rows.slice(first, first + PAGE).map((row) => {
-    const id = at(flows.id, row);
-    const pick = h("button", { type: "button", class: "flow", "data-flow": id, "aria-pressed": String(state.flow === id), onclick: () => chooseFlow(id) }, String(id));
-    const cells = COLUMNS.slice(1).map(([name, , text]) => h("td", {}, text(cell(flows, name, row))));
-    return h("tr", { class: state.flow === id ? "chosen" : null, onclick: () => state.flow !== id && chooseFlow(id) }, h("th", { scope: "row" }, pick), cells);
-  });
-  fill("flows-table", h("table", {}, h("thead", {}, h("tr", {}, heading)), h("tbody", { onkeydown: walk }, rows)));
-  byId("page").textContent = view.rows.length ? `${first + 1} to ${first + rows.length} of ${number(view.rows.length)}` : "No flow fits.";
-  byId("previous").disabled = first === 0;
-  byId("next").disabled = first + PAGE >= view.rows.length;
-}
-
-/** Up and down walk through the flows of the page. */
-function walk(event) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  const buttons = [...byId("flows-table").querySelectorAll(".flow")];
-  const next = buttons[buttons.indexOf(document.activeElement) + step];
-  if (next) {
-    event.preventDefault();
-    next.focus();
-  }
-}
+  const chosen = (row) => state.flow === at(flows.id, row);
+  return {
+    n: flows.n,
+    value: (key, row) => cell(flows, key, row),
+    fits: (word, row) => fitsFlow(flows, word, row),
+    caption: (found) => `${number(found)} flow${found === 1 ? "" : "s"}${kept}`,
+    first: (row, text) => h("button", { type: "button", class: "flow", "data-flow": text, "aria-pressed": String(chosen(row)), onclick: () => chooseFlow(at(flows.id, row)) }, text),
+    dress: (row, cells) => h("tr", { class: chosen(row) ? "chosen" : null, onclick: () => !chosen(row) && chooseFlow(at(flows.id, row)) }, cells),
+  };
+});
 
 function chooseFlow(id) {
   state.flow = id;
   const focused = document.activeElement && document.activeElement.dataset.flow === String(id);
-  flowsTable();
+  flowsTable.show();
   flowPanel();
   if (focused) byId("flows-table").querySelector(`[data-flow="${id}"]`).focus();
 }

@@ -30,7 +30,8 @@ function chooseClass(cls) {
 }
 
 function completion() {
-  draw("cdf", cdf);
+  draw("cdf", () => distribution(false));
+  draw("ccdf", () => distribution(true));
   draw("slowdown", slowdown);
   const quantiles = group().arms.some((arm) => (arm.slowdown[state.cls] || []).some((bin) => bin[3] != null));
   byId("slowdown-caption").textContent = `Slowdown by flow size: median${quantiles ? ", and p99 (dashed or outlined) where a size has 100 flows" : ""}`;
@@ -38,7 +39,7 @@ function completion() {
     const { n, left } = arm.fct[state.cls];
     return `${arm.name} ${number(n)}${left ? ` (${number(left)} unfinished)` : ""}`;
   });
-  byId("cdf-caption").textContent = `Flows: ${counts.join(", ")}. Slowdown: completion time over that of an empty network.`;
+  byId("cdf-caption").textContent = `Flows of all seeds together: ${counts.join(", ")}. Slowdown: completion time over that of an empty network.`;
 }
 
 function showArm() {
@@ -59,10 +60,9 @@ function showRun() {
   byId("no-series").hidden = any;
   byId("no-series").textContent = detail ? "No samples: probes were off. Run with --set probes.rate_interval=1ms --set probes.queue_interval=100us." : "";
   byId("time-caption").textContent = any ? `Each point stands for ${time(detail.series.bin_us)} of the run, or one sample. Largest flows and longest queues; series.parquet has everything.` : "";
-  ports();
+  portsTable.reset();
   picture();
-  view.page = 0;
-  flowsTable();
+  flowsTable.reset();
   flowPanel();
 }
 
@@ -91,9 +91,6 @@ function begin() {
   choose("group", "group", () => { Object.assign(state, { arm: 0, seed: 0, flow: null }); showGroup(); });
   choose("arm", "arm", () => { state.seed = Math.min(state.seed, arm().runs.length - 1); showArm(); });
   choose("seed", "seed", showRun);
-  byId("search").addEventListener("input", () => { view.page = 0; flowsTable(); });
-  byId("previous").addEventListener("click", () => { view.page -= 1; flowsTable(); });
-  byId("next").addEventListener("click", () => { view.page += 1; flowsTable(); });
   showGroup();
 }
 

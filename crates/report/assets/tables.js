@@ -36,16 +36,14 @@ function overview() {
   byId("footer").textContent = `farspan ${version}, commit ${(commit || "unknown").slice(0, 12)}; engine ${all[0].run.engine}, ${all[0].run.threads} thread${all[0].run.threads === 1 ? "" : "s"}. Charts: Vega-Lite (BSD-3-Clause).`;
 }
 
-/** The best of a row, if it beats the next by more than 1%; what is not there is the worst. */
-function best(values, more) {
-  const ranked = values.map((value, i) => [value == null ? Infinity : more ? -value : value, i]).sort((a, b) => a[0] - b[0]);
-  const [[first, winner], [second] = [Infinity]] = ranked;
-  if (!isFinite(first) || first === second) return -1;
-  return Math.abs(second - first) > 0.01 * Math.max(Math.abs(first), Math.abs(second)) || !isFinite(second) ? winner : -1;
+/** Where no arm is best: which ones cannot be told from the leading one. */
+function noDifference({ even, all }) {
+  if (!even.length) return null;
+  return h("small", {}, all ? "no difference" : `no difference: ${even.map((arm) => group().arms[arm].name).join(", ")}`);
 }
 
 function sideBySide() {
-  const { arms, measures, baseline, base, notes, differences } = group();
+  const { arms, measures, verdicts, baseline, base, notes, differences } = group();
   fill("notes", notes.map((note) => h("p", { class: "note" }, note)),
     differences.length ? h("details", { open: differences.length < 4 }, h("summary", {}, `${differences.length} differences of keys from ${baseline}`),
       h("div", { class: "scroll" }, table(["key", "run", baseline, "here"], differences.map((d) => [d.key, d.name, d.baseline, d.value])))) : null);
@@ -53,29 +51,19 @@ function sideBySide() {
   const rows = measures.map((measure, m) => {
     const show = SHOW[measure.unit];
     const entry = (arm) => arm.numbers[m] || [null, null];
-    const winner = best(arms.map((arm) => (entry(arm)[0] || [null])[0]), measure.more);
+    const { best: winner, over } = verdicts[m];
     const cells = arms.map((arm, i) => {
       const [spread, ratio] = entry(arm);
       const finite = (x, text) => (x == null ? "∞" : text(x));
       const interval = (three, text) => (several ? ` [${finite(three[1], text)}, ${finite(three[2], text)}]` : "");
       return h("span", { class: i === winner ? "best" : null },
         h("b", { title: spread ? `95% interval of the median:${interval(spread, show)}` : null }, spread ? finite(spread[0], show) : NONE),
-        i === winner ? h("span", { class: "mark good" }, "best") : null,
+        i === winner ? h("span", { class: "mark good", title: `×${finite(over[1][0], digits)} [${finite(over[1][1], digits)}, ${finite(over[1][2], digits)}] of ${arms[over[0]].name}` }, "best") : null,
         i !== base && ratio ? h("small", {}, `×${finite(ratio[0], digits)}${interval(ratio, digits)}${ratio.length > 3 ? ` (${ratio[3]} of ${ratio[4]})` : ""}`) : null);
     });
-    return [measure.name, ...cells];
+    return [h("span", {}, measure.name, noDifference(verdicts[m])), ...cells];
   });
-  fill("measures", table(["", ...armNames()], rows));
-  byId("measures-caption").textContent = `${several ? "Median over seeds. " : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: ahead of the next by more than 1%. ∞: flows did not end, or rates never converged. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
-}
-
-function ports() {
-  const detail = run().detail;
-  if (!detail) {
-    fill("ports-table", h("p", { class: "empty" }, "The ports of this run are not kept in this report; see ports.parquet in its folder."));
-    return;
-  }
-  const bar = (value) => h("span", { class: "meter" }, h("span", { style: `width:${Math.min(value, 1) * 100}%` }), h("b", {}, share(value)));
-  const rows = detail.ports.map((port) => [h("code", {}, port.port), bar(port.use), bytes(port.bytes), bytes(port.mean), bytes(port.max), number(port.drops), number(port.marks), number(port.trims)]);
-  fill("ports-table", table(["port", "utilisation", "sent", "mean queue", "largest queue", "drops", "marks", "trims"], rows));
+  const unended = (arm) => (arm.unended ? h("span", { class: "mark" }, `${number(arm.unended)} unended`) : null);
+  fill("measures", table(["", ...arms.map((arm) => h("span", {}, arm.name, unended(arm)))], rows));
+  byId("measures-caption").textContent = `${several ? `Median over ${arms.map((arm) => arm.runs.length).reduce((a, b) => Math.max(a, b))} seeds of each run's number. ` : ""}Below it, ×: over ${baseline}${several ? ", the median of the ratios seed by seed, and its 95% bootstrap interval" : ", at the same seed"}. Best: the 95% interval of its paired ratio over every other run excludes 1 (from 6 seeds on); what left flows unended is never best. ∞: flows did not end, or rates never converged. Utilisation is not judged: a busy link may carry parity and repeats. ${NONE}: no such number, as a p99 of few flows. (1 of 4): of so many of the seeds there is a ratio.`;
 }

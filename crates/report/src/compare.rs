@@ -2,13 +2,14 @@
 
 use crate::group::{Arm, Group, differences, group, groups};
 use crate::load::{ReportError, Run};
+use crate::verdict::{Verdict, timeouts_note, unended, verdicts};
 use farspan_metrics::{FlowRow, Measure, measures, summarize};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Below so many seeds no interval of the median reaches 95%: with n seeds its widest misses it with chance 2 x 0.5^n.
-const SEEDS_FOR_AN_INTERVAL: usize = 6;
+pub(crate) const SEEDS_FOR_AN_INTERVAL: usize = 6;
 
 /// The arms of one scenario, beside one of them.
 #[derive(Clone, Debug, Serialize)]
@@ -24,6 +25,8 @@ pub struct Comparison {
     pub runs: Vec<Side>,
     /// Every arm but the baseline, over the baseline.
     pub ratios: Vec<Ratios>,
+    /// Of each number that tables show: which arm is best, or between which there is no difference.
+    pub verdicts: Vec<Verdict>,
     /// Keys of the scenario that differ from the baseline's; those of the scheme only if both have the same.
     pub differences: Vec<Difference>,
     /// Notes for the reader.
@@ -87,16 +90,22 @@ pub struct Difference {
 pub fn compare(runs: Vec<Run>, baseline: Option<&str>) -> Result<(Vec<Comparison>, Vec<Group>), ReportError> {
     given_once(&runs)?;
     let groups = side_by_side(runs);
+    Ok((comparisons(&groups, baseline)?, groups))
+}
+
+/// The comparisons of the groups that have several arms; see [`compare`].
+///
+/// # Errors
+/// If no group has, no arm is called as `baseline` says, or the runs do not pair.
+pub fn comparisons(groups: &[Group], baseline: Option<&str>) -> Result<Vec<Comparison>, ReportError> {
     let comparable: Vec<_> = groups.iter().filter(|group| group.arms.len() > 1).collect();
     if comparable.is_empty() {
         return Err(ReportError::Unpaired {
-            problem: format!("nothing to compare: there is one arm, {}", arm_names(&groups)),
+            problem: format!("nothing to compare: there is one arm, {}", arm_names(groups)),
             cure: "give two folders, or one with runs of several schemes".to_owned(),
         });
     }
-    let comparisons: Result<Vec<_>, _> =
-        comparable.iter().map(|group| compare_group(group, baseline, true)).collect();
-    Ok((comparisons?, groups))
+    comparable.iter().map(|group| compare_group(group, baseline, true)).collect()
 }
 
 /// A run beside itself would show that a scheme is as good as itself.
@@ -160,11 +169,15 @@ pub(crate) fn compare_group(
         base: place,
         runs: group.arms.iter().map(side).collect(),
         ratios: Vec::new(),
+        verdicts: Vec::new(),
         differences: Vec::new(),
         notes: group.notes.clone(),
         measures: measures(&documents),
     };
+    comparison.verdicts = verdicts(&group.arms, &comparison.measures);
     comparison.notes.extend(group.arms.iter().filter_map(interrupted));
+    comparison.notes.extend(group.arms.iter().filter_map(unended_note));
+    comparison.notes.extend(timeouts_note(&group.arms, &comparison.measures));
     for (i, arm) in group.arms.iter().enumerate().filter(|(i, _)| *i != place) {
         let difference = |(key, baseline, value)| Difference { name: arm.name.clone(), key, baseline, value };
         comparison.differences.extend(differences(&base.runs[0], &arm.runs[0]).into_iter().map(difference));
@@ -196,6 +209,15 @@ fn interrupted(arm: &Arm) -> Option<String> {
     let seeds: Vec<u64> = arm.runs.iter().filter(|run| run.partial()).map(Run::seed).collect();
     (!seeds.is_empty()).then(|| {
         format!("{}: the runs of seeds {} were interrupted and are left out", arm.name, list(&seeds))
+    })
+}
+
+fn unended_note(arm: &Arm) -> Option<String> {
+    let (left, all, runs) = unended(arm);
+    let of = arm.complete().count();
+    (left > 0).then(|| {
+        let seeds = if of > 1 { format!(" in {runs} of {of} seeds") } else { String::new() };
+        format!("{}: {left} of {all} flows unended{seeds}; it is best by no number", arm.name)
     })
 }
 

@@ -1,7 +1,7 @@
 //! Distributions in a few hundred points: completion times, and slowdown by size.
 
 use crate::number::point;
-use farspan_metrics::{FlowRow, Quantile, nearest_rank};
+use farspan_metrics::{FlowRow, Quantile, SizeBin, nearest_rank, slowdown_bins};
 use serde_json::{Value, json};
 
 /// Up to so many values a distribution keeps each.
@@ -10,11 +10,6 @@ const VALUES: usize = 240;
 const BODY: u32 = 50;
 /// ... up to here, and of the tail.
 const TAIL: (u32, u32) = (9900, 5);
-/// Sizes that are few enough for a point each; otherwise bins whose ends are powers of this.
-const SIZES: usize = 12;
-const BIN: f64 = 2.0;
-/// Flows that a bin needs before its 99% quantile is more than its largest.
-const FLOWS_FOR_P99: usize = 100;
 
 /// The flows that count: measured and started.
 pub(crate) fn counted<'a>(flows: impl Iterator<Item = &'a FlowRow>, class: &str) -> Vec<&'a FlowRow> {
@@ -58,26 +53,12 @@ pub(crate) fn completion(flows: &[&FlowRow]) -> Value {
 
 /// Slowdown by size: bins of `[largest size, flows, p50, p99]`; null where too few finished.
 pub(crate) fn slowdown(flows: &[&FlowRow]) -> Value {
-    let mut sizes: Vec<u64> = flows.iter().map(|flow| flow.size_bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    if sizes.len() > SIZES {
-        sizes = sizes.iter().map(|size| BIN.powf((*size as f64).log(BIN).ceil()) as u64).collect();
-        sizes.dedup();
-    }
-    let mut bins: Vec<(u64, usize, Vec<f64>)> = sizes.iter().map(|size| (*size, 0, Vec::new())).collect();
-    for flow in flows {
-        let place = bins.partition_point(|bin| bin.0 < flow.size_bytes).min(bins.len() - 1);
-        bins[place].1 += 1;
-        bins[place].2.extend(flow.slowdown);
-    }
-    let bin = |(size, n, slowdowns): &mut (u64, usize, Vec<f64>)| {
-        slowdowns.sort_unstable_by(f64::total_cmp);
-        let at = |q| nearest_rank(slowdowns, *n as u64, q).map_or(Value::Null, point);
-        let p99 = if *n >= FLOWS_FOR_P99 { at(Quantile::P99) } else { Value::Null };
-        json!([size, n, at(Quantile::P50), p99])
+    let flows: Vec<_> = flows.iter().map(|flow| (flow.size_bytes, flow.slowdown)).collect();
+    let bin = |bin: &SizeBin| {
+        let at = |i: usize| bin.quantiles[i].map_or(Value::Null, point);
+        json!([bin.up_to, bin.count, at(0), at(1)])
     };
-    bins.iter_mut().map(bin).collect()
+    slowdown_bins(&flows, &[Quantile::P50, Quantile::P99]).iter().map(bin).collect()
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use farspan_metrics::{FlowRow, PortRow};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Ports in the table.
-const BUSIEST: usize = 10;
+/// Networks of more ports than this have their busiest ones in the table alone.
+const ALL_PORTS: usize = 20_000;
 /// Ports with series.
 const PORT_SERIES: usize = 6;
 /// Flows with series, at least.
@@ -27,10 +27,13 @@ pub(crate) struct Budget {
     pub flows: usize,
     /// Samples in all series.
     pub samples: usize,
+    /// Ports that carried anything in all tables.
+    pub ports: usize,
 }
 
-/// The whole page stays below 5 MB with these: the libraries take 0.83 MB, a flow about 70 bytes, a sample about 12.
-pub(crate) const BUDGET: Budget = Budget { runs: 24, flows: 24_000, samples: 80_000 };
+/// The whole page stays below 5 MB with these: the libraries take 0.83 MB, a flow about 70 bytes, a sample about 12, a port
+/// about 40.
+pub(crate) const BUDGET: Budget = Budget { runs: 24, flows: 24_000, samples: 80_000, ports: 24_000 };
 
 /// The share of the page's budget for each run with details.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +44,8 @@ pub(crate) struct Share {
     series: usize,
     /// Bins of a series.
     bins: usize,
+    /// Ports that carried anything in its table, at most.
+    ports: usize,
 }
 
 impl Budget {
@@ -64,15 +69,21 @@ impl Budget {
             rows = self.flows;
         }
         let samples = self.samples / sampled.max(1);
-        let ports = PORT_SERIES * PORT_PROBES.len();
-        let bins = (samples / (ports + FLOW_SERIES * FLOW_PROBES.len())).clamp(BINS.0, BINS.1);
-        let series = (samples / bins).saturating_sub(ports) / FLOW_PROBES.len();
-        Share { rows: rows.max(50), series: series.max(FLOW_SERIES), bins }
+        let queues = PORT_SERIES * PORT_PROBES.len();
+        let bins = (samples / (queues + FLOW_SERIES * FLOW_PROBES.len())).clamp(BINS.0, BINS.1);
+        let series = (samples / bins).saturating_sub(queues) / FLOW_PROBES.len();
+        let ports = (self.ports / flows.len().max(1)).max(50);
+        Share { rows: rows.max(50), series: series.max(FLOW_SERIES), bins, ports }
     }
 }
 
 /// The details of a run.
-pub(crate) fn detail(run: &Run, share: Share, picture: &Picture) -> Result<Value, ReportError> {
+pub(crate) fn detail(
+    run: &Run,
+    share: Share,
+    picture: &Picture,
+    names: &mut Names,
+) -> Result<Value, ReportError> {
     let flows = choose(&run.flows, share.rows);
     let mut largest: Vec<&&FlowRow> = flows.iter().collect();
     largest.sort_by_key(|flow| (std::cmp::Reverse(flow.size_bytes), flow.flow_id));
@@ -80,8 +91,9 @@ pub(crate) fn detail(run: &Run, share: Share, picture: &Picture) -> Result<Value
         largest.into_iter().take(share.series).map(|flow| flow.flow_id.to_string()).collect();
     let choice = Choice { flows: chosen, ports: PORT_SERIES, bins: share.bins as u32 };
     Ok(json!({
-        "ports": busiest(&run.ports),
+        "ports": ports(&run.ports, share.ports, names),
         "use": picture.utilisation(&run.ports),
+        "faults": picture.faults(&run.ports),
         "series": series(run, &choice)?,
         "flows": table(&flows, run.flows.len()),
     }))
@@ -101,15 +113,18 @@ fn choose(flows: &[FlowRow], rows: usize) -> Vec<&FlowRow> {
     kept.into_iter().map(|i| &flows[i]).collect()
 }
 
-/// Columns; one that says the same of all flows is one value.
+/// A column; one that says the same of all rows is one value.
+fn column<R>(rows: &[&R], of: &dyn Fn(&R) -> Value) -> Value {
+    let values: Vec<Value> = rows.iter().map(|row| of(row)).collect();
+    match values.first() {
+        Some(first) if values.iter().all(|value| value == first) => first.clone(),
+        _ => Value::Array(values),
+    }
+}
+
+/// The columns of the table of flows.
 fn table(flows: &[&FlowRow], all: usize) -> Value {
-    let column = |of: &dyn Fn(&FlowRow) -> Value| {
-        let values: Vec<Value> = flows.iter().map(|flow| of(flow)).collect();
-        match values.first() {
-            Some(first) if values.iter().all(|value| value == first) => first.clone(),
-            _ => Value::Array(values),
-        }
-    };
+    let column = |of: &dyn Fn(&FlowRow) -> Value| column(flows, of);
     let mut tags: Vec<&str> = flows.iter().map(|flow| &*flow.tag).collect();
     tags.sort_unstable();
     tags.dedup();
@@ -123,7 +138,7 @@ fn table(flows: &[&FlowRow], all: usize) -> Value {
         "src": column(&|f| f.src.into()),
         "dst": column(&|f| f.dst.into()),
         "inter": column(&|f| u8::from(&*f.class == "inter").into()),
-        "tag": column(&|f| tags.iter().position(|tag| *tag == &*f.tag).into()),
+        "tag": column(&|f| tags.binary_search(&&*f.tag).ok().into()),
         "measured": column(&|f| u8::from(f.measured).into()),
         "size": column(&|f| f.size_bytes.into()),
         "start": column(&|f| time(f.start_ns)),
@@ -142,24 +157,43 @@ fn table(flows: &[&FlowRow], all: usize) -> Value {
     })
 }
 
-fn busiest(ports: &[PortRow]) -> Value {
-    let mut order: Vec<&PortRow> = ports.iter().collect();
-    order.sort_by(|a, b| {
-        b.utilization.total_cmp(&a.utilization).then(b.mean_queue_bytes.total_cmp(&a.mean_queue_bytes))
+/// Lists of names of ports: runs of one network share theirs.
+pub(crate) type Names = Vec<Vec<String>>;
+
+/// The table of ports: of all of them, in which those without a row were idle; of more than so many, the busiest.
+fn ports(ports: &[PortRow], most: usize, names: &mut Names) -> Value {
+    let idle = |port: &PortRow| port.bytes == 0 && port.drops == 0 && port.faults.is_empty();
+    let mut busy: Vec<usize> = (0..ports.len()).filter(|port| !idle(&ports[*port])).collect();
+    let whole = busy.len() <= most && ports.len() <= ALL_PORTS;
+    if !whole {
+        let rank = |port: &usize| (ports[*port].utilization, ports[*port].mean_queue_bytes);
+        busy.sort_by(|a, b| {
+            rank(b).partial_cmp(&rank(a)).unwrap_or(std::cmp::Ordering::Equal).then(a.cmp(b))
+        });
+        busy.truncate(most);
+        busy.sort_unstable();
+    }
+    let rows: Vec<&PortRow> = busy.iter().map(|port| &ports[*port]).collect();
+    let named: Vec<&PortRow> = if whole { ports.iter().collect() } else { rows.clone() };
+    let list: Vec<String> = named.iter().map(|port| port.port.clone()).collect();
+    let known = names.iter().position(|known| *known == list).unwrap_or_else(|| {
+        names.push(list);
+        names.len() - 1
     });
-    let row = |port: &&PortRow| {
-        json!({
-            "port": port.port,
-            "use": point(port.utilization),
-            "bytes": port.bytes,
-            "mean": point(port.mean_queue_bytes),
-            "max": port.max_queue_bytes,
-            "drops": port.drops,
-            "marks": port.marks,
-            "trims": port.trims,
-        })
-    };
-    order.iter().take(BUSIEST).map(row).collect()
+    let column = |of: &dyn Fn(&PortRow) -> Value| column(&rows, of);
+    json!({
+        "all": ports.len(),
+        "names": known,
+        "at": if whole { busy } else { (0..rows.len()).collect() },
+        "use": column(&|p| point(p.utilization)),
+        "bytes": column(&|p| p.bytes.into()),
+        "mean": column(&|p| point(p.mean_queue_bytes)),
+        "max": column(&|p| p.max_queue_bytes.into()),
+        "drops": column(&|p| p.drops.into()),
+        "marks": column(&|p| p.marks.into()),
+        "trims": column(&|p| p.trims.into()),
+        "faults": column(&|p| (&*p.faults).into()),
+    })
 }
 
 /// The curves of an arm's runs together, by class.
@@ -189,7 +223,7 @@ mod tests {
 
     #[test]
     fn short_tables_leave_their_share_to_long_ones() {
-        let budget = Budget { runs: 24, flows: 1000, samples: 0 };
+        let budget = Budget { runs: 24, flows: 1000, samples: 0, ports: 0 };
         let rows = |flows: &[usize]| budget.share(flows, 0).rows;
         assert_eq!(rows(&[8, 8, 5000, 5000]), 492);
         assert_eq!(rows(&[5000, 100, 700]), 450);
@@ -203,6 +237,37 @@ mod tests {
     fn details_of_many_arms_stay_within_the_budget() {
         let all = |arms: usize| (0..arms).map(|place| BUDGET.runs_of(place, arms)).sum::<usize>();
         assert_eq!([1, 2, 5, 24, 25, 400].map(all), [24, 24, 20, 24, 24, 24]);
+    }
+
+    #[test]
+    fn all_ports_are_in_the_table_idle_ones_by_name_alone() {
+        let port = |name: &str, bytes: u64| PortRow {
+            port: name.to_owned(),
+            tier: "".into(),
+            sites: [0, 0],
+            bytes,
+            drops: 0,
+            marks: 0,
+            trims: 0,
+            max_queue_bytes: 0,
+            mean_queue_bytes: 0.0,
+            utilization: bytes as f64 / 100.0,
+            faults: "".into(),
+        };
+        let rows = [port("a->b#0", 1), port("b->a#0", 0), port("b->c#0", 7)];
+        let mut names = Names::new();
+        let table = ports(&rows, 9, &mut names);
+        assert_eq!(
+            (&table["all"], &table["at"], &table["bytes"]),
+            (&json!(3), &json!([0, 2]), &json!([1, 7]))
+        );
+        assert_eq!((&table["names"], names[0].join(" ").as_str()), (&json!(0), "a->b#0 b->a#0 b->c#0"));
+        assert_eq!((&ports(&rows, 9, &mut names)["names"], names.len()), (&json!(0), 1));
+        let busiest = ports(&rows, 1, &mut names);
+        assert_eq!(
+            (&busiest["at"], &busiest["use"], names[1].join(" ").as_str()),
+            (&json!([0]), &json!(0.07), "b->c#0")
+        );
     }
 
     #[test]

@@ -40,8 +40,10 @@ mod number;
 mod page;
 mod picture;
 mod series;
+mod verdict;
 
-pub use compare::{Comparison, Difference, Ratios, Side, compare, interval_note, pairs};
+pub use compare::{Comparison, Difference, Ratios, Side, compare, comparisons, interval_note, pairs};
 pub use group::{Arm, Group, groups};
 pub use load::{ReportError, Run, load};
 pub use page::{html, write, write_report};
+pub use verdict::{Lead, Verdict};

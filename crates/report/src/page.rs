@@ -2,23 +2,26 @@
 
 use crate::compare::{Comparison, compare_group, list, pairs};
 use crate::curve::{completion, slowdown};
-use crate::detail::{BUDGET, Share, curves, detail};
+use crate::detail::{BUDGET, Names, Share, curves, detail};
 use crate::group::{Arm, Group, groups};
 use crate::load::{ReportError, Run, load};
-use crate::number::point;
+use crate::number::{point, short};
 use crate::picture::Picture;
-use farspan_metrics::count_rows;
+use crate::verdict::{Lead, Verdict, unended};
+use farspan_metrics::{Unit, count_rows};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 const TEMPLATE: &str = include_str!("../assets/template.html");
 const STYLE: &str = include_str!("../assets/report.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../assets/base.js"),
+    include_str!("../assets/listing.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/picture.js"),
     include_str!("../assets/flows.js"),
+    include_str!("../assets/ports.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/report.js"),
 ];
@@ -52,6 +55,11 @@ pub fn write_report(folder: &Path, to: Option<&Path>) -> Result<PathBuf, ReportE
 /// # Errors
 /// If it cannot be written.
 pub fn write(path: &Path, page: &str) -> Result<(), ReportError> {
+    // A device or a pipe is written to as it is.
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return std::fs::write(path, page)
+            .map_err(|source| ReportError::Write { path: path.to_owned(), source });
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".partial");
     let written = std::fs::write(&temporary, page).and_then(|()| std::fs::rename(&temporary, path));
@@ -125,6 +133,13 @@ fn embed(data: &Value) -> String {
     data.to_string().replace('<', "\\u003c")
 }
 
+/// Parts that runs of a group have in common: the page holds each once.
+#[derive(Default)]
+struct SharedParts {
+    pictures: Vec<Picture>,
+    ports: Names,
+}
+
 /// How much of the runs is shown.
 struct Shown<'a> {
     arms: usize,
@@ -137,11 +152,11 @@ impl Shown<'_> {
     fn group(&self, group: &Group, before: usize) -> Result<Value, ReportError> {
         let baseline = self.baseline.filter(|name| group.arms.iter().any(|arm| arm.name == *name));
         let comparison = compare_group(group, baseline, false)?;
-        let mut pictures: Vec<Picture> = Vec::new();
+        let mut shared = SharedParts::default();
         let mut arms = Vec::new();
         for (i, arm) in group.arms.iter().enumerate() {
             let detailed = BUDGET.runs_of(before + i, self.arms);
-            arms.push(self.arm((i, arm), detailed, &comparison, &mut pictures)?);
+            arms.push(self.arm((i, arm), detailed, &comparison, &mut shared)?);
         }
         Ok(json!({
             "name": group.name,
@@ -151,7 +166,9 @@ impl Shown<'_> {
             "baseline": comparison.baseline,
             "base": comparison.base,
             "measures": comparison.measures,
-            "pictures": pictures.iter().map(Picture::layout).collect::<Vec<_>>(),
+            "verdicts": comparison.verdicts.iter().map(|v| said(v, &comparison)).collect::<Vec<_>>(),
+            "pictures": shared.pictures.iter().map(Picture::layout).collect::<Vec<_>>(),
+            "ports": shared.ports,
             "arms": arms,
         }))
     }
@@ -161,19 +178,20 @@ impl Shown<'_> {
         (place, arm): (usize, &Arm),
         detailed: usize,
         comparison: &Comparison,
-        pictures: &mut Vec<Picture>,
+        shared: &mut SharedParts,
     ) -> Result<Value, ReportError> {
         let mut runs = Vec::new();
         for (i, run) in arm.runs.iter().enumerate() {
             let mut value = head(run);
             if i < detailed {
                 let picture = Picture::of(&run.ports);
+                let SharedParts { pictures, ports } = shared;
                 let known = pictures.iter().position(|known| *known == picture);
                 let place = known.unwrap_or_else(|| {
                     pictures.push(picture);
                     pictures.len() - 1
                 });
-                value["detail"] = detail(run, self.share, &pictures[place])?;
+                value["detail"] = detail(run, self.share, &pictures[place], ports)?;
                 value["detail"]["picture"] = place.into();
             }
             runs.push(value);
@@ -184,6 +202,7 @@ impl Shown<'_> {
             "scheme": first.text("scheme"),
             "profile": first.text("profile"),
             "seeds": list(&arm.seeds()),
+            "unended": unended(arm).0,
             "numbers": numbers(place, comparison),
             "fct": curves(&arm.drawn(), completion),
             "slowdown": curves(&arm.drawn(), slowdown),
@@ -199,21 +218,42 @@ impl Shown<'_> {
 fn numbers(arm: usize, comparison: &Comparison) -> Value {
     let spread = comparison.runs.get(arm).map(|side| &side.summary);
     let ratios = comparison.ratios.iter().find(|ratios| ratios.arm == arm).map(|ratios| &ratios.fields);
-    let three = |entry: Option<&Value>| {
-        let number = |key: &str| entry.and_then(|entry| entry.get(key)?.as_f64()).map_or(Value::Null, point);
+    let three = |entry: Option<&Value>, short: fn(f64) -> Value| {
+        let number = |key: &str| entry.and_then(|entry| entry.get(key)?.as_f64()).map_or(Value::Null, short);
         vec![number("median"), number("ci_low"), number("ci_high")]
     };
     let ratio = |entry: &Value| {
         let (pairs, missing) = pairs(entry);
         let of = if missing > 0 { vec![json!(pairs), json!(pairs + missing)] } else { Vec::new() };
-        [three(Some(entry)), of].concat()
+        [three(Some(entry), point), of].concat()
     };
-    let row = |path: &str| {
-        let spread = spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(path)));
+    let row = |path: &str, unit: Unit| {
+        let exact = if unit == Unit::Count { count } else { point };
+        let spread = spread.filter(|tree| !tree.is_null()).map(|tree| three(tree.pointer(path), exact));
         let entry = ratios.and_then(|tree| tree.pointer(path)).filter(|entry| pairs(entry).0 > 0);
         json!([spread, entry.map(ratio)])
     };
-    comparison.measures.iter().map(|measure| row(&measure.path)).collect()
+    comparison.measures.iter().map(|measure| row(&measure.path, measure.unit)).collect()
+}
+
+/// A count as it is.
+fn count(x: f64) -> Value {
+    short(x, 15)
+}
+
+/// A verdict, with arms by number.
+fn said(verdict: &Verdict, comparison: &Comparison) -> Value {
+    let arm = |name: &String| comparison.runs.iter().position(|side| side.name == *name);
+    let over = |lead: &Lead| {
+        let ratio = [lead.median, lead.ci_low, lead.ci_high].map(|x| x.map_or(Value::Null, point));
+        json!([arm(&lead.name), ratio])
+    };
+    json!({
+        "best": verdict.best.as_ref().and_then(arm),
+        "over": verdict.over.as_ref().map(over),
+        "even": verdict.no_difference.iter().map(arm).collect::<Vec<_>>(),
+        "all": verdict.all_even,
+    })
 }
 
 /// The overview's entry for a run.
@@ -224,7 +264,8 @@ fn head(run: &Run) -> Value {
         "partial": run.partial(),
         "flows": run.flows.len(),
     });
-    for key in ["seed", "digest", "packet_digest", "farspan_version", "commit", "engine", "threads"] {
+    for key in ["seed", "sites", "digest", "packet_digest", "farspan_version", "commit", "engine", "threads"]
+    {
         head[key] = run.summary[key].clone();
     }
     for key in ["sim_time_s", "wall_time_s", "packet_hops"] {

@@ -13,6 +13,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Units in a row of a part.
 const UNITS: usize = 16;
+/// Links between two nodes that are few enough to be drawn each.
+const PARALLEL: usize = 16;
+/// Faults that are drawn each.
+const FAULTS: usize = 200;
 
 /// Nodes gathered in units, and the links between units.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,7 +25,8 @@ pub(crate) struct Picture {
     units: Vec<Unit>,
     /// Pairs of units with links between them; the first is lower.
     edges: BTreeMap<(usize, usize), usize>,
-    parts: usize,
+    /// The site of each part.
+    sites: Vec<usize>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -39,6 +44,11 @@ fn ends(port: &str) -> Option<(&str, &str)> {
     link.split_once("->")
 }
 
+/// The number of a port's link among those with the same ends.
+fn number(port: &str) -> Option<u32> {
+    port.rsplit_once('#')?.1.parse().ok()
+}
+
 impl Picture {
     /// The picture of a network with these ports.
     pub(crate) fn of(ports: &[PortRow]) -> Self {
@@ -49,9 +59,9 @@ impl Picture {
             rows.entry((network.site(node), *level)).or_default().push(node);
         }
         let sites: BTreeSet<usize> = rows.keys().map(|(site, _)| *site).collect();
-        let parts: BTreeMap<usize, usize> = sites.into_iter().zip(0..).collect();
-        let mut picture =
-            Self { nodes: BTreeMap::new(), units: Vec::new(), edges: BTreeMap::new(), parts: parts.len() };
+        let sites: Vec<usize> = sites.into_iter().collect();
+        let parts: BTreeMap<usize, usize> = sites.iter().copied().zip(0..).collect();
+        let mut picture = Self { nodes: BTreeMap::new(), units: Vec::new(), edges: BTreeMap::new(), sites };
         let mut spots = BTreeMap::new();
         for ((site, level), mut row) in rows {
             network.arrange(&mut row, level, &levels, &mut spots);
@@ -77,29 +87,70 @@ impl Picture {
     pub(crate) fn layout(&self) -> Value {
         let unit = |unit: &Unit| json!([unit.part, unit.level, unit.nodes, unit.first, unit.last]);
         json!({
-            "parts": self.parts,
+            "sites": self.sites,
             "units": self.units.iter().map(unit).collect::<Vec<_>>(),
             "edges": self.edges.keys().map(|(a, b)| json!([a, b])).collect::<Vec<_>>(),
         })
     }
 
-    /// Utilisation by edge: links, and largest and mean of those that lead from the first unit and to it.
+    /// The edge of a port, and whether it leads to the edge's first unit.
+    fn edge(&self, port: &str) -> Option<(usize, bool)> {
+        let (a, b) = self.place(port)?;
+        Some((*self.edges.get(&(a.min(b), a.max(b)))?, a > b))
+    }
+
+    /// Utilisation by edge: links, and largest and mean of those that lead from the first unit and to it; of a few links
+    /// between two nodes then each, by number.
     pub(crate) fn utilisation(&self, ports: &[PortRow]) -> Value {
+        let parallel = self.parallel(ports);
         let mut ways = vec![[(0_u32, 0.0_f64, 0.0_f64); 2]; self.edges.len()];
         for port in ports {
-            let Some((a, b)) = self.place(&port.port) else { continue };
-            let Some(&edge) = self.edges.get(&(a.min(b), a.max(b))) else { continue };
-            let (n, max, sum) = &mut ways[edge][usize::from(a > b)];
+            let Some((edge, back)) = self.edge(&port.port) else { continue };
+            let (n, max, sum) = &mut ways[edge][usize::from(back)];
             *n += 1;
             *max = max.max(port.utilization);
             *sum += port.utilization;
         }
         let share = |x: f64| short(x, 3);
-        let edge = |[out, back]: &[(u32, f64, f64); 2]| {
+        let edge = |(edge, [out, back]): (usize, &[(u32, f64, f64); 2])| {
             let mean = |way: &(u32, f64, f64)| share(way.2 / f64::from(way.0.max(1)));
-            json!([out.0.max(back.0), share(out.1), mean(out), share(back.1), mean(back)])
+            let mut said = vec![json!(out.0.max(back.0)), share(out.1), mean(out), share(back.1), mean(back)];
+            if let Some(links) = parallel.get(&edge) {
+                said.push(
+                    links.iter().map(|(n, [out, back])| json!([n, share(*out), share(*back)])).collect(),
+                );
+            }
+            Value::Array(said)
         };
-        ways.iter().map(edge).collect()
+        ways.iter().enumerate().map(edge).collect()
+    }
+
+    /// Of edges with a few links between two nodes: the utilisation of each link, both ways.
+    fn parallel(&self, ports: &[PortRow]) -> BTreeMap<usize, BTreeMap<u32, [f64; 2]>> {
+        let lone = |unit: usize| self.units[unit].nodes == 1;
+        let two: BTreeSet<usize> =
+            self.edges.iter().filter(|((a, b), _)| lone(*a) && lone(*b)).map(|(_, edge)| *edge).collect();
+        let mut links: BTreeMap<usize, BTreeMap<u32, [f64; 2]>> = BTreeMap::new();
+        for port in ports {
+            let Some((edge, back)) = self.edge(&port.port).filter(|(edge, _)| two.contains(edge)) else {
+                continue;
+            };
+            let Some(n) = number(&port.port) else { continue };
+            links.entry(edge).or_default().entry(n).or_default()[usize::from(back)] = port.utilization;
+        }
+        links.retain(|_, links| (2..=PARALLEL).contains(&links.len()));
+        links
+    }
+
+    /// Links with faults: edge, whether the link leads to the edge's first unit, its number, its name, and its faults in
+    /// words.
+    pub(crate) fn faults(&self, ports: &[PortRow]) -> Value {
+        let faulty = ports.iter().filter(|port| !port.faults.is_empty());
+        let said = |port: &PortRow| {
+            let (edge, back) = self.edge(&port.port)?;
+            Some(json!([edge, u8::from(back), number(&port.port), port.port, &*port.faults]))
+        };
+        faulty.filter_map(said).take(FAULTS).collect()
     }
 }
 
@@ -198,6 +249,7 @@ mod tests {
             max_queue_bytes: 0,
             mean_queue_bytes: 0.0,
             utilization,
+            faults: "".into(),
         }
     }
 
@@ -244,7 +296,7 @@ mod tests {
             (1, 1, "leaf"),
             (1, 2, "exit"),
         ];
-        assert_eq!((picture.parts, units(&picture)), (2, expected.to_vec()));
+        assert_eq!((picture.sites.len(), units(&picture)), (2, expected.to_vec()));
         assert_eq!(picture.edges.len(), 8);
     }
 
@@ -268,7 +320,7 @@ mod tests {
         let picture = Picture::of(&ports);
         let levels: Vec<_> = units(&picture).into_iter().map(|unit| (unit.1, unit.2)).collect();
         let expected = [(0, "host0"), (0, "host1"), (0, "host2"), (0, "host10"), (1, "tor0"), (1, "tor1")];
-        assert_eq!((picture.parts, levels), (1, expected.to_vec()));
+        assert_eq!((picture.sites.len(), levels), (1, expected.to_vec()));
         assert_eq!(picture.edges.len(), 5);
         assert_eq!(picture.utilisation(&ports)[0], json!([1, 0.25, 0.25, 0.5, 0.5]));
     }
@@ -281,14 +333,33 @@ mod tests {
         assert_eq!(picture.units.len(), 16 + 1);
         let fabric = (0..64).flat_map(|t| pair(&format!("tor{t}"), "core0"));
         let picture = Picture::of(&ports.iter().cloned().chain(fabric).collect::<Vec<_>>());
-        assert_eq!((picture.parts, picture.units.len(), picture.edges.len()), (1, 33, 32));
+        assert_eq!((picture.sites.len(), picture.units.len(), picture.edges.len()), (1, 33, 32));
         assert_eq!((picture.units[1].first.as_str(), picture.units[1].nodes), ("host64", 64));
         assert_eq!(picture.layout()["units"][1], json!([0, 0, 64, "host64", "host127"]));
     }
 
     #[test]
+    fn links_between_two_nodes_stand_apart_and_the_dead_one_is_named() {
+        let wan = (0..8).flat_map(|n| {
+            [
+                port(&format!("border0->border1#{n}"), f64::from(n) / 10.0),
+                port(&format!("border1->border0#{n}"), 0.5),
+            ]
+        });
+        let mut ports: Vec<_> = wan.chain(pair("host0", "border0")).chain(pair("host1", "border1")).collect();
+        ports[0].faults = "black_hole from 0ns".into();
+        let picture = Picture::of(&ports);
+        let (a, b) = (picture.nodes["border0"], picture.nodes["border1"]);
+        let edge = picture.edges[&(a.min(b), a.max(b))];
+        let links = &picture.utilisation(&ports)[edge][5];
+        assert_eq!((links.as_array().unwrap().len(), &links[3]), (8, &json!([3, 0.3, 0.5])));
+        let expected = json!([[edge, 0, 0, "border0->border1#0", "black_hole from 0ns"]]);
+        assert_eq!(picture.faults(&ports), expected);
+    }
+
+    #[test]
     fn names_that_are_no_ports_are_left_out() {
         assert_eq!(Picture::of(&[port("nonsense", 1.0)]).units.len(), 0);
-        assert_eq!(Picture::of(&[]).layout(), json!({"parts": 0, "units": [], "edges": []}));
+        assert_eq!(Picture::of(&[]).layout(), json!({"sites": [], "units": [], "edges": []}));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::build::World;
 use crate::error::ScenarioError;
+use crate::memory::OF_FLOW;
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_fabric::Routes;
@@ -49,15 +50,13 @@ impl Estimate {
             flows: flows as u64,
             payload_bytes: bytes as u64,
             packet_hops: packets.saturating_mul(2 * links as u64),
-            memory_bytes: packets.saturating_mul(BYTES_A_PACKET).saturating_add(flows as u64 * BYTES_A_FLOW),
+            memory_bytes: packets.saturating_mul(BYTES_A_PACKET).saturating_add(flows as u64 * OF_FLOW),
         })
     }
 }
 
 /// Bytes that a sender and its receiver keep for each packet of a flow.
 const BYTES_A_PACKET: u64 = 10;
-/// Bytes that a flow keeps beside them.
-const BYTES_A_FLOW: u64 = 1024;
 
 impl World {
     /// Estimates the cost of running this world.
@@ -77,7 +76,7 @@ impl World {
             flows,
             payload_bytes: payload.get(),
             packet_hops,
-            memory_bytes: packets * BYTES_A_PACKET + flows * BYTES_A_FLOW,
+            memory_bytes: packets * BYTES_A_PACKET + flows * OF_FLOW,
         }
     }
 }

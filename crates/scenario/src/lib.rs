@@ -24,6 +24,7 @@ pub mod catalog;
 mod error;
 mod estimate;
 mod limits;
+mod memory;
 pub mod model;
 mod names;
 pub mod reference;
@@ -44,6 +45,7 @@ pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_
 pub use error::{Place, Problem, ScenarioError};
 pub use estimate::Estimate;
 pub use farspan_sim::{EngineKind, Progress};
+pub use farspan_workload::input::{LONGEST_SCENARIO, read_file};
 pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;

@@ -12,6 +12,8 @@ pub(crate) const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
 const LARGEST_JITTER: Duration = Duration::from_ms(1);
 /// Send times travel in packets as 48 bits of picoseconds: 281 s.
 pub(crate) const LONGEST_RUN: Duration = Duration::from_ms(281_000);
+/// Between two samples: no link of a datacenter sends a packet in less.
+const SHORTEST_INTERVAL: Duration = Duration::from_ns(1);
 pub(crate) const SLOWEST: Rate = Rate::from_bps(1_000_000);
 pub(crate) const FASTEST: Rate = Rate::from_gbps(100_000);
 pub(crate) const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
@@ -51,6 +53,13 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ValueError> {
         if let Some(TriggerDelay::Value(delay)) = part.trigger_delay {
             within(&format!("workload[{i}].trigger_delay"), Some(delay), Duration::ZERO, LONGEST_DELAY)?;
         }
+    }
+    let intervals = [
+        ("probes.rate_interval", scenario.probes.rate_interval),
+        ("probes.queue_interval", scenario.probes.queue_interval),
+    ];
+    for (path, interval) in intervals {
+        within(path, interval.and_then(|interval| interval.get()), SHORTEST_INTERVAL, LONGEST_RUN)?;
     }
     within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)
 }

@@ -7,9 +7,10 @@ use crate::catalog::control;
 use crate::value::{
     CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
     LossPackets, LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize,
-    PortChoice, PortTier, Profile, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay, TrimVictim,
-    WorkloadKind,
+    PortChoice, PortTier, Profile, RoutingRule, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay,
+    TrimVictim, WorkloadKind,
 };
+use farspan_transport::ack::{self, AckConfig};
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::{self, CodingConfig};
 use farspan_transport::congestion::{self, CongestionConfig};
@@ -137,11 +138,13 @@ pub struct Transport {
     pub payload: Option<Bytes>,
     /// Header of a packet; also the size of an ACK, a NACK and a trimmed packet. Default: 64B.
     pub header: Option<Bytes>,
-    /// First window of every flow: "bdp", "iw10" or a size. Default: bdp.
+    /// First window of every flow: "bdp", "bdp/8" (the fair share of eight flows that start together), "iw10" or a size. Default: bdp.
     pub start: Option<FirstWindow>,
     /// Retransmission time-out: "path" (base RTT and full buffers along the path), "rfc6298" or a time. Default: path.
     pub rto: Option<RtoRule>,
-    /// The smallest time-out under "rfc6298". Default: 1ms.
+    /// The least by which a time-out under "rfc6298" is longer than the smoothed round trip. Default: 1ms.
+    pub rto_variance_floor: Option<Duration>,
+    /// The shortest time-out under "rfc6298". Default: 1ms.
     pub rto_min: Option<Duration>,
     /// Whether "path" counts the sender's own NIC as a port with a full buffer, too. Default: of the profile.
     pub rto_nic: Option<bool>,
@@ -150,6 +153,10 @@ pub struct Transport {
     /// "scheme", or one path selector for all schemes. Default: scheme.
     #[schemars(schema_with = "balance_schema")]
     pub balance: Option<Part>,
+    /// When receivers acknowledge packets: "per_packet", "coalesced", or a table with name and parameters. Default:
+    /// per_packet.
+    #[schemars(schema_with = "ack_schema")]
+    pub ack: Option<Part>,
 }
 
 /// The hosts.
@@ -219,9 +226,15 @@ pub struct Ports {
     /// Fate of a data packet that the buffer has no room for: "drop" it, or "trim": cut a payload off and
     /// send the header on in the priority queue, for the receiver to answer with a NACK. Default: drop.
     pub overflow: Option<Overflow>,
+    /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
+    /// data; a reference for path selectors). Default: ecmp.
+    pub routing: Option<RoutingRule>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
     /// the queue. Default: coin.
     pub trim_victim: Option<TrimVictim>,
+    /// With overflow = "trim", bytes of headers that may wait at a port; beyond them headers are dropped, and packets whole
+    /// rather than cut. Default: twice what the port holds of data.
+    pub header_buffer: Option<Bytes>,
 }
 
 /// Thresholds of RED, as fractions of the buffer: never below min, always above max, linear between.
@@ -259,6 +272,10 @@ pub struct Workload {
     pub kind: Option<WorkloadKind>,
     /// The name of this part in results. Default: the kind.
     pub tag: Option<String>,
+    /// Path selection of this part's flows, whatever the scheme: a name, or a table with name and parameters. Default: of
+    /// the scheme.
+    #[schemars(schema_with = "own_balance_schema")]
+    pub balance: Option<Part>,
     /// Incast: the receiving host.
     pub receiver: Option<u32>,
     /// Incast: the sending hosts.
@@ -330,6 +347,12 @@ pub struct LinkFault {
     pub kind: Option<FaultKind>,
     /// To which links: FROM->TO#n, or a pattern, in which * stands for anything and ? for one character.
     pub link: Option<String>,
+    /// Instead of link, to links by where they lie: a tier (host_up, host_down, fabric, border, wan), of which FROM-TO
+    /// takes those from one kind of node (host, tor, agg, core, border) to another: "wan", "fabric:agg-core".
+    pub links: Option<String>,
+    /// To which share of these links, drawn by the seed: above 0, at most 1; in both directions, a link and its reverse
+    /// are one. Default: 1.
+    pub share: Option<f64>,
     /// When it begins. Default: 0ns.
     pub at: Option<Duration>,
     /// When it ends. Default: never.
@@ -412,14 +435,30 @@ fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
     part_schema(&names, &generator.subschema_for::<BalanceConfig>())
 }
 
+fn own_balance_schema(generator: &mut SchemaGenerator) -> Schema {
+    part_schema(balance::NAMES, &generator.subschema_for::<BalanceConfig>())
+}
+
+fn ack_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut tables = AckConfig::json_schema(generator);
+    let is_known = |table: &serde_json::Value| {
+        table["properties"]["name"]["const"].as_str().is_some_and(|name| ack::OF_SCHEMES.contains(&name))
+    };
+    if let Some(tables) = tables.get_mut("oneOf").and_then(serde_json::Value::as_array_mut) {
+        tables.retain(is_known);
+    }
+    part_schema(ack::OF_SCHEMES, &tables)
+}
+
 fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
     part_schema(
         recovery::NAMES,
         &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
             "name": { "type": "string", "enum": recovery::NAMES },
             "rto": { "type": "string", "description": "As transport.rto, for this class only." },
+            "rto_variance_floor": { "type": "string", "description": "As transport.rto_variance_floor, for this class only." },
             "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
-            "backoff": { "type": "boolean", "description": "Whether a packet's time-out doubles with each of its time-outs." },
+            "backoff": { "type": "boolean", "description": "Whether a time-out doubles with each one before it. Left out: no under per_packet_rto, else yes." },
         } }),
     )
 }

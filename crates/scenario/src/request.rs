@@ -5,6 +5,7 @@ use crate::error::{Place, ScenarioError, ValueError};
 use crate::names;
 use crate::resolve::Resolved;
 use crate::text::source::Source;
+use farspan_workload::input::{LONGEST_SCENARIO, read_file};
 use std::path::Path;
 
 /// The request of a command: a scenario, and the changes to it.
@@ -73,7 +74,7 @@ fn open(scenario: &str) -> Result<Source, ScenarioError> {
 
 /// The text of a scenario's file, which was asked for as `name`.
 pub(crate) fn read(path: &Path, name: &str) -> Result<String, ValueError> {
-    let text = std::fs::read(path).map_err(|error| {
+    let text = read_file(path, LONGEST_SCENARIO).map_err(|error| {
         let known: Vec<_> = BUILT_IN.iter().map(|built_in| built_in.name).collect();
         let near = names::hint(name, known.iter().copied());
         let problem = format!("neither a built-in scenario nor a file that can be read ({error})");

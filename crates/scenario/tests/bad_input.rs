@@ -141,7 +141,10 @@ fn a_name_near_no_known_one_gets_the_list_of_them() {
         ("topology.colour=1", "unknown key \"colour\"; Known here: bottleneck_delay, "),
         ("scheme.name=reno", "available: uno, "),
         ("scheme.intra.balance=hash", "available: ecmp, "),
-        ("workload.sizes=zipf", "no part of the workload has \"sizes\"; its parts have: tag, receiver"),
+        (
+            "workload.sizes=zipf",
+            "no part of the workload has \"sizes\"; its parts have: tag, balance, receiver",
+        ),
         ("probes.ports=gateway->*", "nodes are: agg0..15, border0..1, core0..7, host0..31, tor0..15"),
         ("probes.series=['loss']", "available: rate, "),
         ("measure.fairness_group=all", "available: incast"),
@@ -220,6 +223,14 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("topology.hosts=4", "topology.hosts", &["dual_fat_tree has no \"hosts\"", "it has: k"]),
         ("transport.payload=0B", "transport.payload", &["from 1B"]),
         ("transport.balance=rsp", "transport.balance", &["did you mean \"rps\""]),
+        ("transport.ack=coalesce", "transport.ack", &["ACK policy", "did you mean \"coalesced\""]),
+        ("transport.ack=every_second", "transport.ack", &["ACK policy"]),
+        ("transport.ack={ bytes = \"1KiB\" }", "transport.ack.name", &["coalesced"]),
+        (
+            "transport.ack={ name = \"coalesced\", bytes = \"0B\" }",
+            "transport.ack.bytes",
+            &["holds no ACK", "give a size"],
+        ),
         ("workload.flow_size=0B", "workload[0].flow_size", &["at least 1 B"]),
         ("workload.receiver=99", "workload[0].receiver", &["does not exist", "0 to 31"]),
         ("workload.senders=[1]", "workload[0].senders", &["itself"]),
@@ -251,12 +262,26 @@ fn wrong_values_name_the_argument_that_set_them() {
             "scheme.inter.coding.resend",
             &["available: needed, all"],
         ),
+        (
+            "scheme.intra.congestion={ name = 3 }",
+            "scheme.intra.congestion",
+            &["name is not text", "in quotes"],
+        ),
         ("scheme.intra.congestion.beta=7", "scheme.intra.congestion.beta", &["out of range", "from"]),
         ("scheme.intra.congestion.bet=7", "scheme.intra.congestion.bet", &["\"beta\""]),
         ("scheme.ports.red.min=2", "scheme.ports.red.min", &["0 <= min <= max <= 1"]),
         ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["from 0.001 to 1"]),
         ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
+        ("scheme.ports.routing=hash", "scheme.ports.routing", &["available: ecmp, adaptive"]),
         ("scheme.ports.trim_victim=last", "scheme.ports.trim_victim", &["available: arriving, coin"]),
+        ("workload.balance=resp", "workload[0].balance", &["path selector", "did you mean"]),
+        (
+            "workload.balance={ slots = 3 }",
+            "workload[0].balance.name",
+            &["a path selector, such as \"ecmp\""],
+        ),
+        ("workload.balance={ name = 'reps', slots = 9 }", "workload[0].balance.slots", &["out of range"]),
+        ("scheme.ports.header_buffer=much", "scheme.ports.header_buffer", &["not a size", "1MiB"]),
         ("host.jitter='2ms'", "host.jitter", &["2ms is out of range", "to 1ms"]),
         ("topology.jitter='2ms'", "topology.jitter", &["2ms is out of range", "to 1ms"]),
         ("probes.rate_interval=0ns", "probes.rate_interval", &["\"off\""]),
@@ -307,7 +332,11 @@ fn wrong_faults_are_refused() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("", "kind", &["missing", "link_down, black_hole, rate, loss, block_loss"]),
         ("kind = 'black_hol'", "kind", &["did you mean \"black_hole\"?"]),
-        ("kind = 'link_down'\nlinks = 'a'", "links", &["unknown key", "\"link\""]),
+        ("kind = 'link_down'\nlinkes = 'a'", "linkes", &["unknown key", "\"links\""]),
+        ("kind = 'link_down'\nlinks = 'wan'", "links", &["link is given, too", "links by tier"]),
+        ("kind = 'link_down'\nshare = 0.0", "share", &["out of range", "above 0"]),
+        ("kind = 'link_down'\nshare = 1.5", "share", &["out of range", "at most 1"]),
+        ("kind = 'link_down'\nshare = 0.01", "share", &["0.01 of 1 links is none", "at least 1.000"]),
         ("kind = 'link_down'\nprobability = 0.1", "probability", &["link_down has no", "withdraw_delay"]),
         ("kind = 'link_down'\nat = '3ms'\nuntil = '2ms'", "until", &["begins at 3ms", "later"]),
         ("kind = 'link_down'\nat = '300s'", "at", &["out of range", "to 281s"]),
@@ -334,6 +363,16 @@ fn wrong_faults_are_refused() {
         words
             .iter()
             .for_each(|word| assert!(message.contains(word), "{text:?}\n  gave {message}, no {word}"));
+    }
+    for (place, words) in [
+        ("lan", &["no link lies at \"lan\"", "fabric:agg-core", "wan:border-border"][..]),
+        ("fabric:core-tor", &["no link lies at", "fabric:agg-tor"]),
+    ] {
+        let file = folder
+            .write("case.toml", &format!("{INCAST}[[fault]]\nkind = 'black_hole'\nlinks = '{place}'\n"));
+        let message = message(&Request::new(&file));
+        assert!(message.contains(": fault[0].links: "), "{message}");
+        words.iter().for_each(|word| assert!(message.contains(word), "{place}\n  gave {message}, no {word}"));
     }
     for (link, words) in [
         ("link = 'tor0->agg9#0'", &["no link is named \"tor0->agg9#0\"", "did you mean \"tor"][..]),
@@ -554,9 +593,37 @@ fn a_written_scenario_refuses_a_file_that_has_changed() {
         assert_eq!(first.scenario().files.keys().filter(differ).collect::<Vec<_>>(), [&path]);
         folder.write(name, text);
     }
-    // Of files that are no longer read nothing is compared.
-    folder.write("net.toml", "");
-    assert_eq!(resolve(&written, &["topology.file=three-sites"]).unwrap().scenario().files.len(), 3);
+    // Of files that are no longer read nothing is compared, and that is said.
+    let net = folder.write("net.toml", "");
+    let now = resolve(&written, &["topology.file=three-sites"]).unwrap();
+    assert_eq!(now.scenario().files.len(), 3);
+    let warnings = World::build(&now).unwrap().warnings;
+    assert!(
+        warnings.iter().any(|said| said.starts_with(&format!("files: nothing reads {net} "))),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn a_digest_of_a_file_that_nothing_reads_is_refused() {
+    let folder = Folder::new("unread");
+    let list = folder.write("list.csv", "src,dst,size_bytes,start_ns\n0,1,100,0\n");
+    let text = "[[workload]]\nkind = 'flows'\nfile = 'list.csv'\n[files]\n";
+    for (head, name) in [("", "list.csv"), ("", "other.csv"), ("base = 'uno/permutation'\n", "list.csv")] {
+        let file = folder.write("unread.toml", &format!("{head}{text}\"{name}\" = '0123456789abcdef'\n"));
+        let message = message(&Request::new(&file));
+        let line = if head.is_empty() { 5 } else { 6 };
+        assert!(message.starts_with(&format!("{file}:{line}:")), "{message}");
+        let cure =
+            format!("nothing reads this file; remove this line; the scenario reads {list}, by these names");
+        assert!(message.ends_with(&cure), "{message}");
+    }
+    let file = folder.write("none.toml", "base = 'uno/permutation'\n[files]\nx = 'y'\n");
+    let message = message(&Request::new(&file));
+    assert!(
+        message.ends_with("nothing reads this file; remove this line; the scenario reads no file"),
+        "{message}"
+    );
 }
 
 proptest! {
@@ -596,6 +663,7 @@ const KEYS: &[&str] = &[
     "transport.start",
     "transport.rto",
     "transport.balance",
+    "transport.ack",
     "host.jitter",
     "scheme.name",
     "scheme.profile",

@@ -49,6 +49,7 @@ fn every_scenario_builds_under_every_profile() {
                     "topology/three-sites" => 20,
                     "topology/parking-lot" => 8,
                     name if name.starts_with("bench/fat-tree") => 128,
+                    name if name.starts_with("reps/") || name.starts_with("ndp/") => 1024,
                     _ => 256,
                 };
                 assert_eq!(world.spec.network.hosts, hosts, "{}", scenario.name);
@@ -69,6 +70,14 @@ fn the_published_delay_between_borders_gives_the_artifact_its_base_rtt() {
     let intra = world.intra.unwrap();
     assert_eq!((intra.hops, intra.base_rtt.as_ps()), (6, 14_027_520));
     assert_eq!(intra.bdp.get(), 175_344);
+}
+
+#[test]
+fn published_runs_have_no_jitter() {
+    for (profile, none) in [("artifact", true), ("paper", false)] {
+        let spec = World::build(&request("uno/permutation", "uno", profile).resolve().unwrap()).unwrap().spec;
+        assert_eq!(spec.jitter.is_zero() && spec.port_jitter.is_zero(), none, "{profile}");
+    }
 }
 
 #[test]
@@ -110,6 +119,8 @@ fn every_knob_of_the_interface_works() {
     ];
     let fat_tree = ["topology.k=4", "topology.oversubscription=2"];
     let two_sites = ["topology.wan.rtt=4ms", "topology.wan.links=4"];
+    let one_site =
+        |name: &str| ["bench/fat-tree", "reps/", "ndp/"].iter().any(|start| name.starts_with(start));
     let own: &[(&str, &[&str])] = &[
         ("bench/fat-tree", &["workload.flow_size=4MiB"]),
         ("bench/fat-tree-fifo", &["workload.flow_size=4MiB"]),
@@ -140,6 +151,15 @@ fn every_knob_of_the_interface_works() {
                 "topology.uplink_rate=200Gbps",
             ],
         ),
+        ("ndp/incast", &["workload.flow_size=64KiB", "scheme.ports.header_buffer=1MiB"]),
+        ("ndp/permutation", &["workload.flow_size=1MiB", "scheme.ports.trim_victim=arriving"]),
+        ("ndp/oversubscribed", &["workload.flow_size=1MiB", "topology.oversubscription=4"]),
+        ("reps/permutation", &["workload.flow_size=1MiB", "scheme.ports.overflow=drop"]),
+        ("reps/oversubscribed", &["workload.flow_size=1MiB", "topology.oversubscription=4"]),
+        ("reps/failures", &["workload.flow_size=1MiB", "fault[0].share=0.2", "transport.rto=200us"]),
+        ("reps/degraded", &["workload.flow_size=1MiB", "fault[0].rate=10Gbps"]),
+        ("reps/wait-to-decrease", &["workload.flow_size=1MiB"]),
+        ("reps/mixed", &["workload.flow_size=1MiB", "workload[1].balance=rps"]),
         ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),
         (
             "topology/parking-lot",
@@ -160,7 +180,7 @@ fn every_knob_of_the_interface_works() {
         let untouched = Request::new(scenario).resolve().unwrap();
         let fat = !scenario.starts_with("topology/");
         let fat_tree = fat_tree.iter().filter(|_| fat);
-        let two_sites = two_sites.iter().filter(|_| fat && !scenario.starts_with("bench/fat-tree"));
+        let two_sites = two_sites.iter().filter(|_| fat && !one_site(scenario));
         for knob in common.iter().chain(fat_tree).chain(two_sites).chain(*own) {
             // A smaller tree has no host 240.
             let mut set = vec![*knob];
@@ -170,6 +190,8 @@ fn every_knob_of_the_interface_works() {
                     "uno/phantom" => {
                         &["workload.receiver=31", "workload.senders=[0, 1]", "workload.receivers=[30, 31]"]
                     }
+                    "reps/oversubscribed" | "ndp/oversubscribed" => &["topology.oversubscription=2"],
+                    "ndp/incast" => &["workload.senders=[8, 9]"],
                     _ if scenario.contains("incast") => &["workload.receiver=31", "workload.senders=[0, 1]"],
                     _ => &[],
                 });
@@ -348,6 +370,36 @@ fn the_rivals_of_the_published_incasts_are_not_those_of_its_websearch() {
     lines(&plb("artifact"), &["congested = 0.25", "busy_rounds = 2", "round = \"base_rtt\""], &[]);
 }
 
+/// The links of the one fault of `uno/border-failure` with these settings, by name.
+fn failed_links(scheme: &str, seed: u64, set: &[&str]) -> Vec<String> {
+    let mut request = with("uno/border-failure", set);
+    (request.scheme, request.seed) = (Some(scheme.to_owned()), Some(seed));
+    let world = World::build(&request.resolve().unwrap()).unwrap();
+    world.spec.faults[0].links.iter().map(|port| world.spec.network.port_name(*port)).collect()
+}
+
+#[test]
+fn a_share_of_the_links_of_a_tier_fails_by_seed_and_never_by_scheme() {
+    let share =
+        ["fault=[{ kind = 'black_hole', links = 'fabric:agg-core', share = 0.05, both_directions = true }]"];
+    let drawn = failed_links("uno", 1, &share);
+    // Two fat trees of radix 8 have 256 links between aggregation and core.
+    assert_eq!(drawn.len(), 2 * 13);
+    let up: Vec<_> = drawn.iter().filter(|name| name.starts_with("agg")).collect();
+    assert_eq!(up.len(), 13);
+    for name in up {
+        let (from, rest) = name.split_once("->").unwrap();
+        let (to, number) = rest.split_once('#').unwrap();
+        assert!(drawn.contains(&format!("{to}->{from}#{number}")), "{name} fails both ways");
+    }
+    assert_eq!(drawn, failed_links("gemini", 1, &share));
+    assert_ne!(drawn, failed_links("uno", 2, &share));
+    let all = ["fault=[{ kind = 'black_hole', links = 'wan' }]"];
+    assert_eq!(failed_links("uno", 1, &all).len(), 16, "eight links each way");
+    let half = ["fault=[{ kind = 'black_hole', links = 'wan', share = 0.5, both_directions = true }]"];
+    assert_eq!(failed_links("uno", 1, &half).len(), 8, "four of eight, both ways");
+}
+
 #[test]
 fn the_paper_profile_is_what_the_controls_take_by_default() {
     for name in ["unocc", "dctcp", "mprdma", "bbr"] {
@@ -458,6 +510,19 @@ fn ports_drop_unless_a_scenario_lets_them_trim() {
     }
     let (arriving, _) = ports(&["scheme.ports.overflow=trim", "scheme.ports.trim_victim=arriving"]);
     assert_eq!(trim(arriving.of(Tier::Wan).overflow).0, Victim::Arriving);
+    let (wide, text) = ports(&["scheme.ports.overflow=trim", "scheme.ports.header_buffer=1MiB"]);
+    assert_eq!(trim(wide.of(Tier::Fabric).overflow).2, 1 << 20);
+    assert!(text.contains("header_buffer = \"1MiB\""), "{text}");
+}
+
+#[test]
+fn ports_to_hosts_alone_say_that_they_cut_at_the_last_hop() {
+    let resolved = with("uno/incast-mixed", &["scheme.ports.overflow=trim"]).resolve().unwrap();
+    let ports = World::build(&resolved).unwrap().spec.ports;
+    for tier in Tier::ALL.into_iter().filter(|tier| *tier != Tier::HostUp) {
+        let Overflow::Trim(trim) = ports.of(tier).overflow else { panic!("a port that drops") };
+        assert_eq!(trim.at_last_hop, tier == Tier::HostDown, "{tier:?}");
+    }
 }
 
 #[test]
@@ -520,4 +585,22 @@ fn every_key_of_the_schema_has_a_meaning() {
     for (name, definition) in schema["$defs"].as_object().unwrap() {
         visit(name, definition);
     }
+}
+
+#[test]
+fn ports_say_their_links_faults_and_documents_name_the_sites() {
+    let fault = "fault=[{ kind = \"link_down\", link = \"border0->border1#1\", at = \"1us\", until = \"9us\", \
+                 both_directions = true }, { kind = \"loss\", link = \"border0->border1#*\", probability = 0.5 }]";
+    let resolved = with("uno/border-failure", &["workload.flow_size=4KiB", fault]).resolve().unwrap();
+    let world = World::build(&resolved).unwrap();
+    let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+    let faults = |name: &str| results.ports.iter().find(|port| port.name == name).unwrap().faults.as_str();
+    assert_eq!(faults("border0->border1#0"), "loss from 0ns");
+    assert_eq!(faults("border0->border1#1"), "link_down 1us to 9us; loss from 0ns");
+    assert_eq!((faults("border1->border0#1"), faults("border1->border0#0")), ("link_down 1us to 9us", ""));
+    assert_eq!(results.summary.sites, ["site 0", "site 1"]);
+    let named =
+        World::build(&with("topology/three-sites", &["workload.flows=10"]).resolve().unwrap()).unwrap();
+    assert_eq!(named.site_names.len(), 3);
+    assert!(named.site_names.iter().all(|name| !name.starts_with("site ")), "{:?}", named.site_names);
 }

@@ -88,3 +88,43 @@ fn of_two_arguments_that_exclude_each_other_none_wins() {
     let error = refused("uno/steady", ["workload.flows=10", "workload.duration=1ms"]);
     assert!(error.contains("either flows or duration"), "{error}");
 }
+
+#[test]
+fn a_scenario_of_its_own_name_under_the_profile_whose_constants_hang_on_it() {
+    let of = |head: &str, scheme: &str, profile: &str, kind: &str| {
+        let text = format!(
+            "{head}\n[topology]\nkind = 'star'\n[scheme]\nprofile = '{profile}'\nname = '{scheme}'\n[[workload]]\n{kind}"
+        );
+        let resolved = Request { text: Some(text), ..Request::new("mine.toml") }.resolve().unwrap();
+        about(&World::build(&resolved).unwrap().warnings, "differ by scenario")
+    };
+    let permutation = "kind = 'permutation'\nflow_size = '1MiB'";
+    let said = of("", "uno", "artifact", permutation);
+    assert_eq!(said.len(), 1, "{said:?}");
+    let [keys, cure] = ["scheme.inter.coding", "base = \"uno/permutation\""];
+    assert!(said[0].contains("\"mine\"") && said[0].contains(keys) && said[0].contains(cure), "{said:?}");
+    assert!(said[0].contains("scheme.intra.congestion, "), "by component: {said:?}");
+    let incast = "kind = 'incast'\nreceiver = 1\nsenders = [0]\nflow_size = '1MiB'";
+    let said = of("name = 'imported'", "mprdma-bbr", "artifact", incast);
+    assert!(said.len() == 1 && said[0].contains("constants = \"uno/incast-mixed\""), "{said:?}");
+    // Where nothing would differ, or it says whose constants it takes, there is nothing to say.
+    for (head, scheme, profile) in [
+        ("", "uno", "paper"),
+        ("", "fixed_window", "artifact"),
+        ("constants = 'uno/permutation'", "uno", "artifact"),
+        ("constants = 'uno/websearch'", "uno", "artifact"),
+        ("name = 'uno/permutation'", "uno", "artifact"),
+    ] {
+        assert_eq!(of(head, scheme, profile, permutation), Vec::<String>::new(), "{head} {scheme} {profile}");
+    }
+    let based = Request {
+        text: Some("base = 'uno/permutation'\nscheme.profile = 'artifact'\n".to_owned()),
+        ..Request::new("x.toml")
+    };
+    let world = World::build(&based.resolve().unwrap()).unwrap();
+    assert_eq!(about(&world.warnings, "differ by scenario"), Vec::<String>::new());
+    for built_in in ["topology/leaf-spine", "uno/incast-mixed"] {
+        let said = about(&warnings(built_in, &["scheme.profile=artifact"]), "differ by scenario");
+        assert_eq!(said, Vec::<String>::new(), "{built_in}");
+    }
+}

@@ -31,11 +31,13 @@
 //!     ports: ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(|_| PortConfig::drop_tail(Bytes::new(1 << 20)))),
 //!     own_ports: Default::default(),
 //!     shared: SharedConfig::None,
+//!     routing: Default::default(),
 //!     flows: vec![Flow { src: HostId(0), dst: HostId(1), size: Bytes::new(1 << 20), start: Time::ZERO, measured: true }],
 //!     triggers: Vec::new(),
 //!     faults: Vec::new(),
 //!     intra: scheme.clone(),
 //!     inter: scheme,
+//!     own_balance: Vec::new(),
 //!     mss: Bytes::new(4096),
 //!     header: Bytes::new(64),
 //!     initial_window: InitialWindow::Bdp,
@@ -65,9 +67,9 @@ mod world;
 
 pub use executor::{groups, threads};
 pub use farspan_trace::FlowOutcome;
-pub use outcome::{Amount, Outcome, PortOutcome, Sample, SampleId, Totals, Traced};
+pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use spec::{
-    ByTier, EngineKind, Flow, InitialWindow, ProbeKind, Probes, Progress, Rule, Series, Spec, Stop, Trace,
-    Trigger,
+    ByTier, EngineKind, Flow, InitialWindow, OwnBalance, ProbeKind, Probes, Progress, Rule, Series, Spec,
+    Stop, Trace, Trigger,
 };
 pub use world::run;

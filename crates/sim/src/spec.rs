@@ -1,10 +1,13 @@
 //! The specification of a run.
 
+use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
+use farspan_transport::balance::BalanceConfig;
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -57,11 +60,22 @@ pub struct Trigger {
     pub pause: Duration,
 }
 
+/// A path selector that some flows have in the place of their scheme's.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OwnBalance {
+    /// The selector.
+    pub balance: BalanceConfig,
+    /// The flows, which have no other such selector.
+    pub flows: Vec<FlowId>,
+}
+
 /// The first window of a flow, the same for every scheme.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum InitialWindow {
     /// The bandwidth-delay product of the flow's own path.
     Bdp,
+    /// So manieth part of it: the fair share of as many flows that start together.
+    BdpOver(NonZeroU32),
     /// Ten full packets (RFC 6928).
     Iw10,
     /// A number of bytes.
@@ -195,6 +209,8 @@ pub struct Spec {
     pub own_ports: BTreeMap<PortId, Arc<PortConfig>>,
     /// State that the ports of each switch share.
     pub shared: SharedConfig,
+    /// Which of the equal-cost ports of a switch packets take.
+    pub routing: Routing,
     /// The messages, by flow id.
     pub flows: Vec<Flow>,
     /// The triggers that make some flows wait for others.
@@ -205,6 +221,8 @@ pub struct Spec {
     pub intra: Arc<Scheme>,
     /// Scheme of inter-DC flows.
     pub inter: Arc<Scheme>,
+    /// Path selectors in the place of the schemes', for some flows.
+    pub own_balance: Vec<OwnBalance>,
     /// Payload of a full packet.
     pub mss: Bytes,
     /// Header of a packet; size of an ACK.

@@ -11,7 +11,7 @@ use crate::observe::delay::DelayHistogram;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::Samplers;
 use crate::observe::trace::FlowTracer;
-use crate::outcome::{Amount, Outcome, PortOutcome, Sample, Totals, Traced};
+use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Sample, Totals, Traced};
 use crate::plan::Plan;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
@@ -71,6 +71,7 @@ impl World {
                     routes: plan.routes().tables[node.index()].clone(),
                     leaf_of: Arc::clone(&plan.leaf_of),
                     first_port: PortId(ports.start),
+                    routing: spec.routing,
                     jitter: plan.port_jitter,
                     seed: plan.seed,
                     faults,
@@ -199,8 +200,12 @@ impl World {
         let ports = self.port_outcomes(end);
         let totals = self.totals(&ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
-        let mut delays = DelayHistogram::default();
-        self.engine.common().iter().for_each(|common| delays.merge(&common.delays));
+        let parts = self.engine.common();
+        let delays = DelayHistogram::sum(parts.iter().map(|common| &common.delays));
+        let [intra, inter] =
+            [0, 1].map(|class| DelayHistogram::sum(parts.iter().map(|common| &common.rtts[class])));
+        let rtt =
+            Rtts { all: DelayHistogram::sum([&intra, &inter]).rtt(), intra: intra.rtt(), inter: inter.rtt() };
         let packet_digest =
             self.hosts().fold(0, |sum: u64, host| sum.wrapping_add(host.counters.arrivals_hash));
         Outcome {
@@ -211,6 +216,7 @@ impl World {
             ports,
             totals,
             packet_delay_p99: delays.quantile(0.99),
+            rtt,
             end,
             is_held,
             interrupted,

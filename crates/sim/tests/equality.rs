@@ -11,6 +11,7 @@ mod random;
 mod worlds;
 
 use farspan_fabric::switch::shared::SharedConfig;
+use farspan_units::Duration;
 use random::{FEATURES, features, random_spec, shared_spec};
 use std::collections::BTreeMap;
 
@@ -58,6 +59,24 @@ fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
     }
     println!("of {worlds:?} worlds with pools and pause frames {differ:?} differ from those without");
     assert!(differ.iter().all(|&count| count >= 15), "{differ:?}: the gate would not notice a fault there");
+}
+
+#[test]
+fn no_nic_of_a_random_world_takes_in_more_goodput_than_its_line_carries() {
+    let mut coded = 0;
+    for seed in 0..600 {
+        let mut spec = random_spec(seed);
+        // Jitter moves what a port sends out of one interval into the next.
+        spec.port_jitter = Duration::ZERO;
+        let interval = spec.probes.rate_interval.unwrap_or(Duration::from_us(20));
+        common::sample_rates(&mut spec, interval);
+        let outcome = farspan_sim::run(&spec, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        common::goodput_within_line_rate(&spec, &outcome)
+            .unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        coded += u32::from(outcome.flows.iter().any(|flow| flow.receiver.blocks_repaired > 0));
+    }
+    println!("blocks were decoded in {coded} worlds");
+    assert!(coded >= 20, "{coded}: the gate would not notice a fault there");
 }
 
 #[test]

@@ -4,11 +4,12 @@ mod common;
 
 use common::*;
 use farspan_fabric::Marker;
-use farspan_sim::{EngineKind, Outcome, Spec};
+use farspan_sim::{EngineKind, InitialWindow, Outcome, Spec};
 use farspan_transport::WindowCheck;
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_units::{Bytes, Duration, Purpose, Random, Rate, Time};
 use proptest::prelude::*;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 /// Random traffic over two small sites, with losses.
@@ -26,7 +27,8 @@ fn busy(seed: u64, balance: &str, control_name: &str) -> Spec {
     let mut chosen = (*scheme(control(control_name), balance)).clone();
     let min = Duration::from_us(1);
     chosen.recovery.rto =
-        [Rto::Path, Rto::Rfc6298 { min }, Rto::Fixed(Duration::from_us(300))][seed as usize % 3];
+        [Rto::Path, Rto::Rfc6298 { variance_floor: min, min }, Rto::Fixed(Duration::from_us(300))]
+            [seed as usize % 3];
     chosen.recovery.backoff = seed.is_multiple_of(2);
     chosen.recovery.policy = [RecoveryPolicy::PerPacketRto, RecoveryPolicy::Rack][seed as usize / 3 % 2];
     chosen.window_check = [WindowCheck::Below, WindowCheck::Fits][seed as usize / 6 % 2];
@@ -60,6 +62,25 @@ fn every_flow_ends_everything_is_conserved_and_the_network_is_empty() {
                 totals.ecn_marked
             );
         }
+    }
+}
+
+#[test]
+fn the_eighth_of_a_bdp_is_an_eighth_of_each_flow_s_own() {
+    let outcome = |src: u32, size: Bytes, start| {
+        let flows = vec![flow(src, 31, size, Time::ZERO)];
+        let scheme = scheme(control("fixed_window"), "ecmp");
+        let mut spec = spec(two_sites(4, Duration::from_us(60)), ports(Bytes::MAX, &[]), &scheme, flows);
+        spec.initial_window = start;
+        run(&spec)
+    };
+    let eight = NonZeroU32::new(8).expect("not zero");
+    for src in [0, 30] {
+        let base_rtt = outcome(src, MSS, InitialWindow::Iw10).flows[0].ideal_fct;
+        let bdp = Rate::from_gbps(100).bytes_in(base_rtt);
+        let digest = |start| outcome(src, Bytes::new(4_000_000), start).digest;
+        assert_eq!(digest(InitialWindow::BdpOver(eight)), digest(InitialWindow::Bytes(bdp / 8)));
+        assert_ne!(digest(InitialWindow::BdpOver(eight)), digest(InitialWindow::Bdp));
     }
 }
 

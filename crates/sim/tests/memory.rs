@@ -11,74 +11,21 @@ use farspan_fabric::topology::Dumbbell;
 use farspan_sim::{EngineKind, FlowOutcome, InitialWindow, Spec};
 use farspan_transport::wire::Header;
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Incoming, Message, Path, Poll, Route, Scheme, Transmit, balance,
-    congestion,
+    Class, Endpoint, EndpointConfig, Incoming, Message, Path, Poll, Profiles, Route, Scheme, Transmit,
+    Trimmed, balance, congestion,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
-use std::cell::Cell;
 use std::sync::Arc;
-
-#[allow(unsafe_code, reason = "only an allocator can count what is allocated")]
-mod counting {
-    use super::{Cell, change};
-    use std::alloc::{GlobalAlloc, Layout, System};
-
-    thread_local! {
-        /// Bytes that this thread holds, and the most it held since the count was last set.
-        pub static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
-    }
-
-    /// The system's allocator; each thread counts for itself, so that tests side by side do not see each other.
-    struct Counting;
-
-    // SAFETY: every call goes on to the system's allocator as it came, and counting allocates nothing.
-    unsafe impl GlobalAlloc for Counting {
-        unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            change(layout.size() as isize);
-            // SAFETY: the caller's promises are passed on.
-            unsafe { System.alloc(layout) }
-        }
-
-        unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-            change(-(layout.size() as isize));
-            // SAFETY: the caller's promises are passed on.
-            unsafe { System.dealloc(pointer, layout) }
-        }
-
-        unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-            change(size as isize - layout.size() as isize);
-            // SAFETY: the caller's promises are passed on.
-            unsafe { System.realloc(pointer, layout, size) }
-        }
-    }
-
-    #[global_allocator]
-    static COUNTING: Counting = Counting;
-}
-
-fn change(bytes: isize) {
-    // A thread that ends has no count any more.
-    let _ = counting::HELD.try_with(|held| {
-        let (now, most) = held.get();
-        held.set((now + bytes, most.max(now + bytes)));
-    });
-}
 
 /// Bytes that what `build` gives holds.
 fn held<T>(build: impl FnOnce() -> T) -> f64 {
-    let before = counting::HELD.get().0;
-    let value = build();
-    let after = counting::HELD.get().0;
-    drop(value);
-    (after - before) as f64
+    farspan_counting::held(build) as f64
 }
 
 /// The most bytes held at once while `run` runs, and what it gives.
 fn peak<T>(run: impl FnOnce() -> T) -> (f64, T) {
-    let before = counting::HELD.get().0;
-    counting::HELD.set((before, before));
-    let value = run();
-    ((counting::HELD.get().1 - before) as f64, value)
+    let (most, value) = farspan_counting::peak(run);
+    (most as f64, value)
 }
 
 /// The cost of one more, from `n` to `2 n`.
@@ -95,8 +42,11 @@ fn path() -> Path {
         line_rate,
         bdp: line_rate.bytes_in(base_rtt),
         intra_base_rtt: base_rtt,
+        largest_base_rtt: base_rtt,
         hops: 6,
         max_queueing: Duration::from_us(100),
+        k_min: None,
+        trims: false,
         mss: MSS,
         header: HEADER,
     }
@@ -127,14 +77,16 @@ fn send_all(endpoint: &mut Endpoint, mut each: impl FnMut(Time, Transmit)) {
 fn deliver(to: &mut Endpoint, now: Time, from: u32, packet: &Transmit) {
     to.handle_packet(
         now,
-        &Incoming { from: HostId(from), header: packet.header, ecn_ce: false, trimmed: false },
+        &Incoming { from: HostId(from), header: packet.header, ecn_ce: false, trimmed: Trimmed::No },
     );
     while to.poll_event().is_some() {}
 }
 
 /// `flows` messages of `packets` packets, all in flight at once; each packet is handed to `each`.
 fn in_flight(flows: u32, packets: u64, scheme: &Scheme, each: impl FnMut(Time, Transmit)) -> Endpoint {
-    let (mut sender, route) = (endpoint(0), Arc::new(Route::new(path(), scheme)));
+    let profiles = Profiles::new([scheme.profile.clone()]);
+    let mut sender = endpoint(0).with_profiles(&profiles, path().line_rate);
+    let route = Arc::new(Route::new(path(), scheme));
     (0..flows).for_each(|flow| sender.submit(Time::ZERO, message(flow, packets, &route)));
     send_all(&mut sender, each);
     sender
@@ -194,10 +146,11 @@ fn a_packet_of_the_window_takes_8_bytes_of_the_sender() {
 }
 
 /// The bytes that a live sender may take under a control, and those of a packet of its window beside the sent
-/// map. BBR keeps the maxima of ten rounds and the sender's state when each packet left.
+/// map. BBR keeps the maxima of ten rounds and the sender's state when each packet left; recovery keeps room for its largest
+/// policy.
 fn allowed(control: &str) -> (f64, usize) {
     match control {
-        "bbr" => (896.0, size_of::<congestion::SendRecord>()),
+        "bbr" => (1024.0, size_of::<congestion::SendRecord>()),
         _ => (512.0, 0),
     }
 }

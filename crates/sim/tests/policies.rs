@@ -8,18 +8,19 @@ mod random;
 use common::*;
 use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
-use farspan_sim::{Flow, Outcome, Spec};
+use farspan_sim::{Flow, Outcome, OwnBalance, Spec};
 use farspan_trace::FlowOutcome;
 use farspan_transport::ack::{AckConfig, every_second};
+use farspan_transport::balance::BalanceConfig;
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme};
-use farspan_units::{Bytes, Duration, HostId, PortId, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 
 /// A scheme with this ACK policy, whose time-outs are far away.
 fn acknowledged(acks: AckConfig) -> Arc<Scheme> {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
-    scheme.profile = FlowProfile { acks };
+    scheme.profile = FlowProfile { acks, pulls: None };
     scheme.recovery.rto = Rto::Fixed(Duration::from_ms(50));
     Arc::new(scheme)
 }
@@ -65,6 +66,29 @@ fn an_ack_that_is_held_leaves_when_its_time_has_come() {
     };
     // The last packet of the message is acknowledged at once.
     assert_eq!(fct(50) - fct(20), Duration::from_us(4 * 30));
+}
+
+#[test]
+fn a_flow_with_a_path_selector_of_its_own_does_not_use_that_of_its_scheme() {
+    // Ports of the first host's ToR that carry data of one flow to the other side of the tree.
+    let uplinks = |own: &[u32]| {
+        let network = tree(4).build().expect("valid");
+        let flows = vec![flow(0, 15, MSS * 100, Time::ZERO), flow(4, 11, MSS * 100, Time::ZERO)];
+        let mut spec = spec(network, ports(Bytes::MAX, &[]), &scheme(control("fixed_window"), "ecmp"), flows);
+        let flows = own.iter().copied().map(FlowId).collect();
+        let balance = BalanceConfig::by_name("rps").expect("a built-in name");
+        spec.own_balance = vec![OwnBalance { balance, flows }];
+        let outcome = run(&spec);
+        let sent = |name: &str| {
+            let of_tor =
+                |port: &&farspan_sim::PortOutcome| port.name.starts_with(name) && port.sent_packets > 10;
+            outcome.ports.iter().filter(of_tor).filter(|port| port.name.contains("->agg")).count()
+        };
+        [sent("tor0->"), sent("tor2->")]
+    };
+    assert_eq!(uplinks(&[]), [1, 1]);
+    assert_eq!(uplinks(&[1]), [1, 2]);
+    assert_eq!(uplinks(&[0, 1]), [2, 2]);
 }
 
 /// A flow of 100 packets, sent at once, of which the link in the middle takes the last ones.
@@ -129,4 +153,55 @@ fn random_worlds_with_these_policies_come_out_equal_under_every_engine() {
     }
     assert!(fewer >= 30, "in {fewer} worlds there were fewer ACKs than packets");
     assert!(single >= 30, "in {single} worlds the one timer brought packets back");
+}
+
+fn coalesced() -> Arc<Scheme> {
+    acknowledged(AckConfig::by_name("coalesced").expect("a built-in name"))
+}
+
+#[test]
+fn a_receiver_that_holds_16_kib_sends_a_quarter_of_the_acks() {
+    let each = acknowledged(AckConfig::default());
+    let [all, few] = [each, coalesced()].map(|scheme| run(&across(&scheme, &scheme, 1000)));
+    // The first packet and the last one have ACKs of their own.
+    assert_eq!((acks(&all), acks(&few)), (3000, 3 * 251));
+    assert!(few.flows.iter().all(|flow| flow.sender.timeouts == 0 && flow.sender.retransmitted_packets == 0));
+}
+
+#[test]
+fn a_sprayed_flow_of_little_or_much_goes_on_without_time_outs_and_loses_no_time() {
+    let ends = |policy: &AckConfig, packets, window| {
+        let network = tree(4).build().expect("valid");
+        let flows: Vec<Flow> = (0..4).map(|i| flow(i, 15 - i, MSS * packets, Time::ZERO)).collect();
+        let mut scheme = Scheme::clone(&acknowledged(policy.clone()));
+        scheme.balance = BalanceConfig::by_name("rps").expect("a built-in name");
+        let mut spec = spec(network, ports(Bytes::MAX, &[]), &Arc::new(scheme), flows);
+        spec.initial_window = farspan_sim::InitialWindow::Bytes(MSS * window);
+        let outcome = run(&spec);
+        assert!(outcome.flows.iter().all(|flow| flow.sender.timeouts == 0));
+        let ends = outcome.flows.iter().map(|flow| flow.finish.expect("it ends").since(Time::ZERO));
+        (ends.max().expect("a flow").as_us_f64(), acks(&outcome))
+    };
+    for (packets, window) in [(1, 1), (50, 1), (50, 2), (50, 3), (200, 6), (400, 18), (1000, 60)] {
+        let (each, all) = ends(&AckConfig::default(), packets, window);
+        let (held, few) = ends(&AckConfig::by_name("coalesced").expect("a built-in name"), packets, window);
+        println!(
+            "{packets} packets, window {window}: {held:.1} us and {few} ACKs for {each:.1} us and {all}"
+        );
+        assert!(held < each * 1.3, "{held} us for {each} us with {window} packets");
+        assert!(few <= all && (window < 60 || few * 2 < all), "{few} ACKs for {all} with {window} packets");
+    }
+}
+
+#[test]
+fn random_worlds_of_held_acks_come_out_equal_under_every_engine() {
+    let mut fewer = 0;
+    for seed in 0..120 {
+        let spec = random::holding_spec(seed);
+        let outcome = equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let totals = &outcome.totals;
+        let arrived = totals.delivered.packets + totals.trimmed_delivered.packets;
+        fewer += u32::from(totals.control_sent.packets * 10 < arrived * 8);
+    }
+    assert!(fewer >= 30, "in {fewer} worlds there were fewer ACKs than packets");
 }

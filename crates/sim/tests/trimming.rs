@@ -14,7 +14,7 @@ const BUFFER: Bytes = Bytes::new(60_000);
 fn trimming(victim: Victim, headers: Bytes) -> ByTier {
     let mut ports = ports(BUFFER, &[Marker::Step(Bytes::new(40_000))]);
     for config in &mut ports.0 {
-        config.overflow = Overflow::Trim(Trim { header: HEADER, victim, headers });
+        config.overflow = Overflow::Trim(Trim { header: HEADER, victim, headers, at_last_hop: false });
     }
     ports
 }

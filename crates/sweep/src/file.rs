@@ -2,8 +2,11 @@
 
 use crate::draw::{Draw, is_range};
 use crate::point::Point;
-use farspan_scenario::{BuiltIn, Document, Place, Problem, Request, ScenarioError, seeds};
+use farspan_scenario::{
+    BuiltIn, Document, LONGEST_SCENARIO, Place, Problem, Request, ScenarioError, read_file, seeds,
+};
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -29,7 +32,11 @@ impl Sweep {
     /// If it cannot be read, or is bad input: the error names the place, what was expected, and the cure.
     pub fn read(path: &Path) -> Result<Self, ScenarioError> {
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| ScenarioError {
+        let text = read_file(path, LONGEST_SCENARIO).and_then(|bytes| {
+            String::from_utf8(bytes)
+                .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))
+        });
+        let text = text.map_err(|error| ScenarioError {
             place: Place::Whole(name.clone()),
             path: String::new(),
             problem: Box::new(rule(

@@ -114,6 +114,8 @@ pub enum Reason {
     Timeout,
     /// Packets sent later have arrived.
     Reordering,
+    /// Nothing was heard for long: it leaves once more as a probe.
+    Probe,
     /// A NACK says that a port trimmed it.
     Trimmed,
     /// The receiver asked for its block.

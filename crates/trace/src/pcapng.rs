@@ -169,6 +169,7 @@ mod tests {
             sent_at: Time::ZERO,
             entropy: 0xabcd,
             profile: 0,
+            ask: false,
         };
         PacketEvent {
             at: Time::from_ps(1_234_567_999),

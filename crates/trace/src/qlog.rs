@@ -12,10 +12,11 @@
 
 use crate::event::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::coding::{Layout, Payload};
-use farspan_transport::wire::{Coded, Data, Fate, Feedback, Header};
+use farspan_transport::wire::{Coded, Data, Fate, Feedback, Header, mapped};
 use farspan_units::{Bytes, Duration, FlowId, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 /// The schema of a file.
@@ -136,12 +137,12 @@ impl<W: Write> QlogWriter<W> {
             What::Sent { header, size, again, .. } => {
                 let mut data = self.packet(header, *size, false);
                 if let Some(reason) = again {
-                    let trigger = if *reason == Reason::Timeout {
-                        "retransmit_timeout"
-                    } else {
-                        "retransmit_reordered"
-                    };
-                    data["trigger"] = trigger.into();
+                    data["trigger"] = match reason {
+                        Reason::Timeout => "retransmit_timeout",
+                        Reason::Probe => "pto_probe",
+                        _ => "retransmit_reordered",
+                    }
+                    .into();
                     data["retransmission"] = true.into();
                 }
                 ("quic:packet_sent", data)
@@ -236,7 +237,7 @@ impl<W: Write> QlogWriter<W> {
 
 fn lost(packet: u32, reason: Reason) -> Value {
     let trigger = match reason {
-        Reason::Timeout => Some("pto_expired"),
+        Reason::Timeout | Reason::Probe => Some("pto_expired"),
         Reason::Reordering => Some("time_threshold"),
         Reason::Trimmed | Reason::Block => None,
     };
@@ -253,8 +254,8 @@ fn lost(packet: u32, reason: Reason) -> Value {
 fn feedback_frame(feedback: &Feedback) -> Value {
     let Feedback { seq, cumulative, fate, .. } = *feedback;
     match fate {
-        Fate::Arrived { ecn_ce, block_complete, .. } => {
-            acknowledgement(seq, cumulative, ecn_ce, block_complete)
+        Fate::Arrived { ecn_ce, block_complete, map, .. } => {
+            acknowledgement((seq, cumulative, map), ecn_ce, block_complete)
         }
         Fate::Trimmed { .. } => {
             json!({ "frame_type": "farspan:nack", "trimmed": seq, "cumulative": cumulative })
@@ -264,21 +265,23 @@ fn feedback_frame(feedback: &Feedback) -> Value {
                 (0..32).filter(|bit| packets >> bit & 1 == 1).map(|bit| seq + bit).collect();
             json!({ "frame_type": "farspan:block_nack", "missing": missing, "cumulative": cumulative })
         }
+        Fate::Pull { count } => {
+            json!({ "frame_type": "farspan:pull", "count": count, "cumulative": cumulative })
+        }
         fate => unreachable!("no frame has a place for {fate:?}"),
     }
 }
 
-/// An ACK: the packet that it is for, and all below the cumulative number.
-fn acknowledgement(seq: u32, cumulative: u32, ecn_ce: bool, block_complete: bool) -> Value {
+/// An ACK: the packet that it is for, all below the cumulative number, and those of its map.
+fn acknowledgement((seq, cumulative, map): (u32, u32, u64), ecn_ce: bool, block_complete: bool) -> Value {
     let mut ranges = Vec::new();
     match cumulative {
         0 => {}
         1 => ranges.push(json!([0])),
         cumulative => ranges.push(json!([0, cumulative - 1])),
     }
-    if seq >= cumulative {
-        ranges.push(json!([seq]));
-    }
+    let above: BTreeSet<u32> = mapped(cumulative, map).chain((seq >= cumulative).then_some(seq)).collect();
+    ranges.extend(above.into_iter().map(|seq| json!([seq])));
     let mut frame = json!({ "frame_type": "ack", "acked_ranges": ranges });
     if ecn_ce {
         frame["ce"] = 1.into();
@@ -321,7 +324,16 @@ mod tests {
     }
 
     fn data(seq: u32) -> Data {
-        Data { flow: FlowId(17), seq, packets: 10, len: 4096, sent_at: Time::ZERO, entropy: 7, profile: 0 }
+        Data {
+            flow: FlowId(17),
+            seq,
+            packets: 10,
+            len: 4096,
+            sent_at: Time::ZERO,
+            entropy: 7,
+            profile: 0,
+            ask: false,
+        }
     }
 
     fn sent(header: Header, again: Option<Reason>) -> What {
@@ -373,10 +385,14 @@ mod tests {
 
     #[test]
     fn an_ack_says_what_is_acknowledged() {
-        let ack = |seq, cumulative| acknowledgement(seq, cumulative, false, false)["acked_ranges"].clone();
+        let mapped = |seq, cumulative, map| {
+            acknowledgement((seq, cumulative, map), false, false)["acked_ranges"].clone()
+        };
+        let ack = |seq, cumulative| mapped(seq, cumulative, 0);
         assert_eq!(ack(0, 0), json!([[0]]));
         assert_eq!(ack(0, 1), json!([[0]]));
         assert_eq!(ack(5, 3), json!([[0, 2], [5]]));
+        assert_eq!(mapped(5, 3, 0b1010), json!([[0, 2], [5], [7]]));
     }
 
     #[test]

@@ -20,8 +20,9 @@
 //!
 //! Whatever the channel loses, reorders or duplicates, in either direction: the receiver gets each byte of a message
 //! once ([`Received`]), both ends learn when it is complete ([`Event`]), and nothing stays behind but a small record
-//! per flow that goes on answering duplicates. Each packet costs a constant number of steps in every path, time-outs of
-//! a lost burst included; a packet of the window costs 8 bytes at the sender and a bit at the receiver.
+//! per flow that goes on answering duplicates. Each packet costs a constant number of steps, time-outs of a lost burst
+//! included; RACK alone looks through the window now and then. A packet of the window costs 8 bytes at the sender and a bit at the
+//! receiver.
 //!
 //! Where switches trim, the receiver answers a packet that lost its payload with a NACK ([`Incoming::trimmed`]): the
 //! sender gives that transmission up at once, notifies its control and its path selector, and sends the packet again
@@ -38,7 +39,7 @@
 //! use farspan_transport::congestion::CongestionConfig;
 //! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 //! use farspan_transport::{
-//!     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, WindowCheck,
+//!     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, Trimmed, WindowCheck,
 //! };
 //! use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 //! use std::sync::Arc;
@@ -51,8 +52,8 @@
 //! let (line_rate, base_rtt) = (Rate::from_gbps(100), Duration::from_us(10));
 //! let bdp = line_rate.bytes_in(base_rtt);
 //! let path = Path {
-//!     class: Class::Intra, base_rtt, line_rate, bdp, intra_base_rtt: base_rtt, hops: 1,
-//!     max_queueing: Duration::from_us(50), mss, header,
+//!     class: Class::Intra, base_rtt, line_rate, bdp, intra_base_rtt: base_rtt, largest_base_rtt: base_rtt,
+//!     hops: 1, max_queueing: Duration::from_us(50), k_min: None, trims: false, mss, header,
 //! };
 //! let scheme = Scheme {
 //!     congestion: CongestionConfig::by_name("dctcp").expect("a built-in name"),
@@ -73,7 +74,7 @@
 //!         let arrival = now + Duration::from_us(5);
 //!         while let Poll::Packet(packet) = hosts[from].poll_transmit(now) {
 //!             let (from, header) = (HostId(from as u32), packet.header);
-//!             let packet = Incoming { from, header, ecn_ce: false, trimmed: false };
+//!             let packet = Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No };
 //!             hosts[1 - from.index()].handle_packet(arrival, &packet);
 //!         }
 //!         now = arrival;
@@ -88,9 +89,9 @@
 //! | extension | place |
 //! |---|---|
 //! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in the registry of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
-//! | what a receiver does beside acknowledging (CNPs, pulls) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
+//! | what a receiver does beside acknowledging (CNPs) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
-//! | credit | a [`congestion::Floor`] of zero, and an event of [`congestion::Congestion`] |
+//! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
 //! | proxies | endpoints of their own kind with the same six verbs |
 #![no_std]
@@ -108,6 +109,7 @@ mod endpoint;
 mod flow;
 pub mod in_place;
 mod pacing;
+mod pulls;
 mod queue;
 mod receiver;
 pub mod recovery;
@@ -119,9 +121,9 @@ pub mod wire;
 
 pub use endpoint::{Endpoint, EndpointConfig, Event};
 pub use flow::counters::{ReceiverCounters, SenderCounters};
-pub use flow::message::{Incoming, Message, Poll, Received, Transmit};
+pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::path::{Class, Path};
-pub use flow::profile::{FlowProfile, Profiles};
+pub use flow::profile::{FlowProfile, Profiles, PullConfig};
 pub use flow::route::Route;
 pub use flow::scheme::{Scheme, WindowCheck};
 pub use receiver::{ReceiverReport, ReceiverView};

@@ -106,7 +106,12 @@ mod tests {
 
     fn reply(seq: u32) -> Reply {
         let echo = Echo { sent_at: Time::ZERO, entropy: 0 };
-        let feedback = Feedback { flow: FlowId(0), seq, cumulative: 0, fate: Fate::Trimmed { echo } };
+        let feedback = Feedback {
+            flow: FlowId(0),
+            seq,
+            cumulative: 0,
+            fate: Fate::Trimmed { echo, at_last_hop: false },
+        };
         Reply { to: HostId(0), entropy: 0, feedback }
     }
 

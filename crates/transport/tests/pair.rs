@@ -10,13 +10,17 @@ use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
-    ReceiverReport, Route, Scheme, SenderReport, Transmit, WindowCheck,
+    ReceiverReport, Route, Scheme, SenderReport, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
+
+fn cut(trimmed: bool) -> Trimmed {
+    if trimmed { Trimmed::OnItsWay } else { Trimmed::No }
+}
 
 const MSS: u64 = 1000;
 const HEADER: Bytes = Bytes::new(64);
@@ -31,8 +35,11 @@ fn path() -> Path {
         line_rate: LINE,
         bdp: LINE.bytes_in(base_rtt),
         intra_base_rtt: base_rtt,
+        largest_base_rtt: base_rtt,
         hops: 1,
         max_queueing: Duration::from_us(20),
+        k_min: None,
+        trims: false,
         mss: Bytes::new(MSS),
         header: HEADER,
     }
@@ -64,6 +71,7 @@ struct Host {
     arrived: BTreeMap<FlowId, BTreeSet<u32>>,
     /// Parity that arrived.
     parity: BTreeMap<(FlowId, u32), Vec<u8>>,
+    goodput: BTreeMap<FlowId, Bytes>,
     finished: Vec<SenderReport>,
     delivered: Vec<ReceiverReport>,
 }
@@ -114,13 +122,14 @@ impl Pair {
                 mss: Bytes::new(MSS),
                 header: HEADER,
             })
-            .with_profiles(&Profiles::new(all_profiles())),
+            .with_profiles(&Profiles::new(all_profiles()), LINE),
             nic_free: Time::ZERO,
             wake: None,
             outgoing: BTreeMap::new(),
             incoming: BTreeMap::new(),
             arrived: BTreeMap::new(),
             parity: BTreeMap::new(),
+            goodput: BTreeMap::new(),
             finished: Vec::new(),
             delivered: Vec::new(),
         });
@@ -197,7 +206,7 @@ impl Pair {
             }
         }
         let view = self.hosts[host].endpoint.sender(data.flow).expect("a flow that sends is live");
-        assert!(view.cwnd >= Bytes::new(MSS));
+        assert!(view.cwnd >= view.in_flight.min(Bytes::new(MSS)));
         assert!(view.in_flight <= Bytes::new(u64::from(data.packets) * MSS));
     }
 
@@ -239,19 +248,18 @@ impl Pair {
 
     fn arrive(&mut self, to: usize, bytes: &[u8], ecn_ce: bool, trimmed: bool) {
         let view = View::new(bytes).expect("the channel does not forge");
-        let incoming = Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce, trimmed };
+        let incoming =
+            Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce, trimmed: cut(trimmed) };
         let host = &mut self.hosts[to];
         if let (Header::Data(data) | Header::Coded(Coded { data, .. }), false) = (incoming.header, trimmed) {
             host.arrived.entry(data.flow).or_default().insert(data.seq);
         }
         if let Some(new) = host.endpoint.handle_packet(self.now, &incoming) {
             let payload = view.payload().expect("a packet without its payload delivers nothing");
-            let mut delivered = 0;
             match (&new.payload, &incoming.header) {
                 (Payload::Source(range), _) => {
                     let range = range.start as usize..range.end as usize;
                     host.incoming.get_mut(&new.flow).unwrap()[range].copy_from_slice(payload);
-                    delivered = payload.len() as u64;
                 }
                 (Payload::Parity { .. }, Header::Coded(coded)) => {
                     host.parity.insert((new.flow, coded.data.seq), payload.to_vec());
@@ -259,22 +267,26 @@ impl Pair {
                 (Payload::Parity { .. }, header) => panic!("parity in {header:?}"),
             }
             if let (Some(block), Header::Coded(coded)) = (new.decodable, incoming.header) {
-                delivered += self.decode(to, &coded, &block);
+                self.decode(to, &coded, &block);
             }
-            assert_eq!(new.delivered, Bytes::new(delivered));
+            assert!(new.delivered <= Bytes::new(payload.len() as u64), "no more than came");
+            *self.hosts[to].goodput.entry(new.flow).or_default() += new.delivered;
         }
         let host = &mut self.hosts[to];
         while let Some(event) = host.endpoint.poll_event() {
             match event {
                 Event::Finished(report) => host.finished.push(report),
-                Event::Delivered(report) => host.delivered.push(report),
+                Event::Delivered(report) => {
+                    assert_eq!(host.goodput[&report.flow], report.bytes, "each byte once");
+                    host.delivered.push(report);
+                }
                 event => panic!("{event:?}"),
             }
         }
     }
 
-    /// Makes the missing segments of a block of which enough packets are here. Gives how many bytes they have.
-    fn decode(&mut self, to: usize, coded: &Coded, block: &Block) -> u64 {
+    /// Makes the missing segments of a block of which enough packets are here.
+    fn decode(&mut self, to: usize, coded: &Coded, block: &Block) {
         let Host { arrived, incoming, parity, .. } = &mut self.hosts[to];
         let (flow, data) = (coded.data.flow, usize::from(block.shape.data()));
         let first = block.number * u32::from(coded.shape.packets());
@@ -291,10 +303,8 @@ impl Pair {
         assert!(!lost.is_empty(), "segments are missing");
         let mut out: Vec<&mut [u8]> = lost.iter_mut().map(Vec::as_mut_slice).collect();
         Code::new(data, block.shape.parity().into()).unwrap().reconstruct(&present, &mut out).unwrap();
-        let decoded = lost.iter().map(|segment| segment.len() as u64).sum();
         (0..data).filter(|&i| !is_here(i)).zip(lost).for_each(|(i, lost)| segments[i] = lost);
         message[block.source.start as usize..block.source.end as usize].copy_from_slice(&segments.concat());
-        decoded
     }
 
     /// Does the next thing that happens; `false` if nothing will.
@@ -394,16 +404,28 @@ fn any_coding() -> impl Strategy<Value = CodingConfig> {
     prop_oneof![Just(CodingConfig::by_name("none").unwrap()), mds]
 }
 
-/// The profiles of all ACK policies.
+/// The profiles of receivers that hold ACKs of one packet, of a few, and of more than a window.
+fn holding_profiles() -> impl Iterator<Item = FlowProfile> {
+    let holds = |(bytes, gap)| ack::coalesced::CoalescedConfig { bytes: Bytes::new(bytes), gap };
+    let all = [(1, true), (2500, false), (8 * MSS, true), (100 * MSS, false)].map(holds);
+    all.into_iter().map(|config| FlowProfile { acks: AckConfig::Coalesced(config), pulls: None })
+}
+
+/// The profiles of all ACK policies, with pulls and without.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
-    ack::NAMES.iter().map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap() })
+    let pulls = CongestionConfig::by_name("ndp").unwrap().pulls();
+    let named =
+        ack::NAMES.iter().map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap(), pulls: None });
+    let with =
+        move |FlowProfile { acks, .. }| [None, pulls].map(|pulls| FlowProfile { acks: acks.clone(), pulls });
+    named.chain(holding_profiles()).flat_map(with)
 }
 
 /// Any scheme of the registries.
 fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let rto = prop_oneof![
         Just(Rto::Path),
-        Just(Rto::Rfc6298 { min: Duration::from_us(15) }),
+        Just(Rto::Rfc6298 { variance_floor: Duration::from_us(15), min: Duration::ZERO }),
         Just(Rto::Fixed(Duration::from_us(8))),
     ];
     let policy = prop::sample::select(recovery::ENTRIES)
@@ -413,13 +435,14 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
     let profile = prop::sample::select(all_profiles().collect::<Vec<_>>());
     (0..controls.len(), 0..balancers.len(), rto, any::<bool>(), policy, check, any_coding(), profile)
         .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
+            let congestion = CongestionConfig::by_name(congestion::NAMES[control]).unwrap();
             Arc::new(Scheme {
-                congestion: CongestionConfig::by_name(congestion::NAMES[control]).unwrap(),
+                profile: FlowProfile { pulls: congestion.pulls(), ..profile },
+                congestion,
                 balance: BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
                 recovery: RecoveryConfig { rto, backoff, policy },
                 coding,
                 window_check,
-                profile,
             })
         })
 }
@@ -469,22 +492,23 @@ proptest! {
             let echo = Echo { sent_at, entropy: 0 };
             let feedback = |seq, fate| Header::Feedback(Feedback { flow, seq, cumulative: 0, fate });
             let profile = (us % 3) as u8;
-            let data = Data { flow, seq, packets: count, len, sent_at, entropy: 0, profile };
+            let (ask, map) = (us % 2 == 1, u64::from(len) << count);
+            let data = Data { flow, seq, packets: count, len, sent_at, entropy: 0, profile, ask };
             let header = match kind {
                 0 | 1 => Header::Data(data),
                 // Nothing beyond the window was sent, so the message cannot be finished by these.
                 2 => {
                     let block_complete = len % 2 == 0;
-                    feedback(seq + 5, Fate::Arrived { echo, ecn_ce: false, block_complete })
+                    feedback(seq + 5, Fate::Arrived { echo, ecn_ce: false, block_complete, map })
                 }
                 3 => feedback(seq, Fate::Missing { packets: count << 8 }),
                 4 => {
                     let shape = Shape::new(len as u8 % 20 + 1, count as u8 % 5 + 1).unwrap();
                     Header::Coded(Coded { data, shape, last_len: len, block_wait_ns: us as u32 })
                 }
-                _ => feedback(seq, Fate::Trimmed { echo }),
+                _ => feedback(seq, Fate::Trimmed { echo, at_last_hop: false }),
             };
-            let packet = Incoming { from: HostId(1), header, ecn_ce: false, trimmed: kind == 1 };
+            let packet = Incoming { from: HostId(1), header, ecn_ce: false, trimmed: cut(kind == 1) };
             pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), &packet);
         }
         let view = pair.hosts[0].endpoint.sender(FlowId(0)).unwrap();
@@ -778,5 +802,30 @@ fn when_all_is_done_no_timer_is_left() {
         assert_eq!(host.endpoint.poll_timeout(), None);
         assert_eq!(host.endpoint.poll_transmit(pair.now), Poll::Idle);
         assert_eq!(host.endpoint.poll_event(), None);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(600))]
+
+    #[test]
+    fn senders_of_held_acks_never_wait_for_a_time_out_while_nothing_is_lost(
+        marking in 0.0..0.5, duplication in 0.0..0.2, jitter_us in 0_u64..30, seed in any::<u64>(),
+        scheme in any_scheme(), profile in prop::sample::select(holding_profiles().collect::<Vec<_>>()),
+        messages in prop::collection::vec((0_usize..2, any_size()), 1..4),
+    ) {
+        let jitter = Duration::from_us(jitter_us);
+        let mut pair = Pair::new(Channel { marking, duplication, jitter, ..Channel::default() }, seed);
+        let mut scheme = Scheme { profile, ..Scheme::clone(&scheme) };
+        let rto = Rto::Fixed(Duration::from_ms(20));
+        scheme.recovery = RecoveryConfig { rto, backoff: false, policy: RecoveryPolicy::PerPacketRto };
+        let scheme = Arc::new(scheme);
+        for (flow, (from, size)) in messages.iter().enumerate() {
+            pair.submit(*from, flow as u32, *size, &scheme);
+        }
+        pair.run();
+        pair.assert_all_delivered();
+        let timeouts = |host: &Host| host.finished.iter().map(|report| report.counters.timeouts).sum::<u64>();
+        prop_assert_eq!(pair.hosts.iter().map(timeouts).sum::<u64>(), 0);
     }
 }

@@ -38,6 +38,8 @@ pub enum Purpose {
     Test = 14,
     /// Random points of a sweep; entity: the key that is drawn.
     Sweep = 15,
+    /// Links that have a fault; entity: the fault's number.
+    Fault = 16,
 }
 
 /// One round of a 64-bit finaliser (David Stafford's variant 13 of MurmurHash3's, as in SplitMix64).

@@ -2,6 +2,7 @@
 
 use crate::Trigger;
 use farspan_units::{Bytes, HostId, Time};
+use std::collections::BTreeMap;
 
 /// One message from one host to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,11 +119,11 @@ pub fn assemble(parts: Vec<Part>) -> Result<Workload, AssembleError> {
     if count > u32::MAX as usize {
         return Err(AssembleError::TooMany { flows: count });
     }
-    let mut tags: Vec<String> = Vec::new();
+    let mut tags = Tags::default();
     let mut flows = Vec::with_capacity(count);
     let mut triggers = Vec::new();
     for (number, part) in parts.into_iter().enumerate() {
-        let renumbered: Vec<u32> = part.tags.into_iter().map(|tag| intern(&mut tags, tag)).collect();
+        let renumbered: Vec<u32> = part.tags.iter().map(|tag| tags.number(tag)).collect();
         let base = flows.len() as u32;
         flows.extend(part.flows.into_iter().map(|flow| Flow {
             part: number as u32,
@@ -141,16 +142,32 @@ pub fn assemble(parts: Vec<Part>) -> Result<Workload, AssembleError> {
     }
     let flows = order.iter().map(|i| flows[*i as usize]).collect();
     let triggers = triggers.iter().map(|trigger| trigger.renamed(|flow| id_of[flow as usize])).collect();
-    Ok(Workload { flows, tags, triggers })
+    Ok(Workload { flows, tags: tags.into_names(), triggers })
 }
 
-/// The index of `tag`, appended if it is new.
-pub(crate) fn intern(tags: &mut Vec<String>, tag: String) -> u32 {
-    let found = tags.iter().position(|t| *t == tag);
-    found.unwrap_or_else(|| {
-        tags.push(tag);
-        tags.len() - 1
-    }) as u32
+/// Distinct tags in the order of their first use.
+#[derive(Debug, Default)]
+pub(crate) struct Tags {
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+}
+
+impl Tags {
+    /// The number of a tag, which is the next one if it is new.
+    pub(crate) fn number(&mut self, tag: &str) -> u32 {
+        if let Some(number) = self.numbers.get(tag) {
+            return *number;
+        }
+        let number = self.names.len() as u32;
+        self.numbers.insert(tag.to_owned(), number);
+        self.names.push(tag.to_owned());
+        number
+    }
+
+    /// The tags by number.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.names
+    }
 }
 
 #[cfg(test)]
@@ -261,5 +278,20 @@ mod tests {
             prop_assert_eq!(workload.triggers.len(), expected.len());
             prop_assert!(workload.flows.is_sorted_by_key(|f| (f.start, f.part)));
         }
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is about time")]
+    fn two_hundred_thousand_tags_cost_no_more_than_their_number() {
+        let began = std::time::Instant::now();
+        let mut tags = Tags::default();
+        for round in 0..2 {
+            for n in 0..200_000 {
+                assert_eq!(tags.number(&format!("tag-{n}")), n, "{round}");
+            }
+        }
+        assert_eq!(tags.into_names().len(), 200_000);
+        // A search through all that came before takes a minute.
+        assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
     }
 }

@@ -22,6 +22,7 @@
 mod collective;
 mod flow;
 pub mod import;
+pub mod input;
 pub mod list;
 mod load;
 mod pattern;

@@ -12,7 +12,7 @@ pub enum PatternError {
     #[error("flow_size is 0 B; give at least 1 B")]
     ZeroSize,
     /// A host that does not exist.
-    #[error("host {host} does not exist; hosts are numbered 0 to {last}")]
+    #[error("host {host} does not exist; hosts are numbered 0 to {last}: give one of them")]
     NoSuchHost {
         /// The host asked for.
         host: HostId,

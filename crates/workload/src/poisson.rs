@@ -85,7 +85,7 @@ pub enum PoissonError {
         site: usize,
     },
     /// A receiver that does not exist.
-    #[error("host {host} does not exist; hosts are numbered 0 to {last}")]
+    #[error("host {host} does not exist; hosts are numbered 0 to {last}: give one of them")]
     NoSuchHost {
         /// The host asked for.
         host: HostId,

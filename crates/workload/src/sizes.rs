@@ -183,7 +183,11 @@ impl SizeDistribution {
         let mut rows = text::rows(table);
         let (line, header) = rows.next().ok_or_else(|| SizesError::Empty { file: file.to_owned() })?;
         if header != ["size_bytes", "cdf"] {
-            return Err(SizesError::Header { file: file.to_owned(), line, found: header.join(",") });
+            return Err(SizesError::Header {
+                file: file.to_owned(),
+                line,
+                found: text::shown(&header.join(",")),
+            });
         }
         let mut this = Self { sizes: Vec::new(), cdf: Vec::new() };
         let mut last_line = line;
@@ -322,7 +326,7 @@ fn point(file: &str, line: u64, fields: &[&str]) -> Result<(u64, f64), SizesErro
         file: file.to_owned(),
         line,
         column,
-        found: found.to_owned(),
+        found: text::shown(found),
         expected,
     };
     let size = size.parse().map_err(|_| bad("size_bytes", size, "a whole number of bytes, not negative"))?;

@@ -1,5 +1,6 @@
 //! Lines of a small text table: comments and blank lines left out, fields trimmed.
 
+use crate::input::{LONGEST_LIST, read_file};
 use std::path::Path;
 
 /// Why the text of a table cannot be had.
@@ -13,7 +14,7 @@ pub(crate) enum TextProblem {
 
 /// Reads a file as UTF-8, without a byte-order mark.
 pub(crate) fn read(path: &Path) -> Result<String, TextProblem> {
-    let bytes = std::fs::read(path).map_err(|e| TextProblem::Unreadable(e.to_string()))?;
+    let bytes = read_file(path, LONGEST_LIST).map_err(|e| TextProblem::Unreadable(e.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         TextProblem::NotUtf8(1 + valid.iter().filter(|b| **b == b'\n').count() as u64)
@@ -35,6 +36,17 @@ fn unquoted(field: &str) -> &str {
     field.strip_prefix('"').and_then(|f| f.strip_suffix('"')).unwrap_or(field)
 }
 
+/// The longest piece of an input that a message repeats, in characters.
+const SHOWN: usize = 60;
+
+/// A piece of an input, cut short for a message.
+pub(crate) fn shown(piece: &str) -> String {
+    match piece.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", &piece[..end]),
+        None => piece.to_owned(),
+    }
+}
+
 /// The known name nearest to `name`, if it is near at all.
 pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |k: &&'a str| strsim::jaro_winkler(&name.to_lowercase(), k);
@@ -44,4 +56,15 @@ pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 /// `; did you mean "x"?`, or nothing.
 pub(crate) fn hint(near: Option<&str>) -> String {
     near.map(|n| format!("; did you mean {n:?}?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_message_repeats_sixty_characters_of_an_input() {
+        assert_eq!(shown(&"é".repeat(60)), "é".repeat(60));
+        assert_eq!(shown(&"é".repeat(61)), format!("{}...", "é".repeat(60)));
+    }
 }

@@ -77,7 +77,7 @@ impl Flow {
 
 impl Congestion for Flow {
     fn decision(&self) -> Decision {
-        Decision { cwnd: Bytes::new(self.cwnd as u64), pacing_rate: None, next_timer: None }
+        Decision::window(Bytes::new(self.cwnd as u64))
     }
 
     fn wants_sent(&self) -> bool {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from farspan._farspan import slowdown_bins
 from farspan._result import Result
 from farspan.plot._style import MARKERS, Results, axes, by_label, finish, floats, heading, line, listed, plain_log
 
@@ -33,8 +34,15 @@ def _chosen(results: list[Result], group: str | None) -> tuple[Floats, Floats, F
     return sizes, fcts, slowdowns
 
 
-def fct_cdf(results: Results, *, group: str | None = None, slowdown: bool = False, ax: Axes | None = None) -> Figure:
-    """Draw the distribution of flow completion times, one line for each scheme.
+def fct_cdf(
+    results: Results,
+    *,
+    group: str | None = None,
+    slowdown: bool = False,
+    complementary: bool = False,
+    ax: Axes | None = None,
+) -> Figure:
+    """Draw the distribution of flow completion times (CDF), one line for each scheme.
 
     Flows of several seeds are pooled. Flows that had not ended count as infinite: their line ends below 1. Flows that
     never started do not count.
@@ -46,6 +54,8 @@ def fct_cdf(results: Results, *, group: str | None = None, slowdown: bool = Fals
         ``"intra"``, ``"inter"`` or a tag; by default all measured flows.
     slowdown : bool
         Draw FCT / ideal FCT instead.
+    complementary : bool
+        Draw the CCDF instead: the fraction of flows that took longer, on a logarithmic axis.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a figure of its own.
 
@@ -70,11 +80,19 @@ def fct_cdf(results: Results, *, group: str | None = None, slowdown: bool = Fals
         ended = np.isfinite(values)
         values, shares = values[ended], shares[ended]
         if values.size:
-            ax.step(np.r_[values[0], values], np.r_[0.0, shares], where="post", label=label, **line(index))
+            steps = np.r_[0.0, shares]
+            # No flow took longer than the slowest: a logarithmic axis ends there at the fraction before.
+            below = np.where(steps < 1, steps, steps[steps < 1].max())
+            heights = 1 - below if complementary else steps
+            ax.step(np.r_[values[0], values], heights, where="post", label=label, **line(index))
     plain_log(ax, "x")
-    ax.set_ylim(0, 1.02)
+    if complementary:
+        plain_log(ax, "y")
+    else:
+        ax.set_ylim(0, 1.02)
     what = "slowdown (FCT / ideal FCT)" if slowdown else "flow completion time (ms)"
-    finish(ax, what, "fraction of flows", _title(listed(results), group))
+    fraction = "CCDF: fraction of flows that took longer" if complementary else "CDF: fraction of flows"
+    finish(ax, what, fraction, _title(listed(results), group))
     return whole
 
 
@@ -83,24 +101,22 @@ def slowdown_by_size(
     *,
     quantiles: tuple[float, ...] = (0.5, 0.99),
     group: str | None = None,
-    bins: int = 12,
     ax: Axes | None = None,
 ) -> Figure:
     """Draw quantiles of the slowdown over flow size, one colour for each scheme and dashes for each quantile.
 
-    Bins are equally wide on the logarithmic axis; a point stands at the median size of its flows. Quantiles are by
-    nearest rank; unfinished flows count as infinite, and those that never started do not count. A bin has a point only
-    if it has flows above the quantile: the 99% one takes 100 flows.
+    Bins are those of reports: one for each size if there are at most 12 of them, else up to each power of two. A point
+    stands at the largest size of its bin. Quantiles are by nearest rank; unfinished flows count as infinite, and those
+    that never started do not count. Above the median, a bin has a point only if it has flows above the quantile: the
+    99% one takes 100 flows. Where a bin has none, the line breaks.
 
     Parameters
     ----------
     results : Result, Runs, or an iterable of them
     quantiles : tuple of float
-        Which quantiles.
+        Which quantiles, to a ten-thousandth.
     group : str, optional
         ``"intra"``, ``"inter"`` or a tag; by default all measured flows.
-    bins : int
-        So many bins from the smallest size to the largest.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a figure of its own.
 
@@ -116,34 +132,21 @@ def slowdown_by_size(
         If there are no results, or no flows of the group.
     """
     whole, ax = axes(ax)
-    import numpy as np
-
     chosen = {label: _chosen(runs, group) for label, runs in by_label(results).items()}
-    every = np.log(np.concatenate([sizes for sizes, _, _ in chosen.values()]))
-    edges = np.linspace(every.min(), every.max(), bins + 1)[1:-1]
     for index, (label, (sizes, _, slowdowns)) in enumerate(chosen.items()):
         look = {"color": line(index)["color"], "marker": MARKERS[index % len(MARKERS)], "markersize": 4}
         ax.plot([], [], linestyle="none", label=label, **look)
-        slot = np.searchsorted(edges, np.log(sizes))
-        for dash, quantile in enumerate(quantiles):
-            filled = [one for one in np.unique(slot) if (slot == one).sum() * (1 - quantile) >= 1 - 1e-9]
-            at = [float(np.median(sizes[slot == one])) for one in filled]
-            heights = [_nearest_rank(slowdowns[slot == one], quantile) for one in filled]
+        bins = slowdown_bins(sizes.astype(int).tolist(), slowdowns.tolist(), quantiles)
+        at = [size for size, _, _ in bins]
+        for dash in range(len(quantiles)):
+            heights = floats([values[dash] for _, _, values in bins])
             ax.plot(at, heights, linestyle=line(dash)["linestyle"], **look)
     for dash, quantile in enumerate(quantiles):
         ax.plot([], [], color="#666666", linestyle=line(dash)["linestyle"], label=f"p{100 * quantile:g}")
     ax.set_xscale("log")
     plain_log(ax, "y")
-    finish(ax, "flow size (bytes)", "slowdown (FCT / ideal FCT)", _title(listed(results), group))
+    finish(ax, "flow size, up to (bytes)", "slowdown (FCT / ideal FCT)", _title(listed(results), group))
     return whole
-
-
-def _nearest_rank(values: Floats, quantile: float) -> float:
-    """Quantile by nearest rank; NaN (unfinished) sorts last, and is drawn as a gap."""
-    import numpy as np
-
-    rank = max(int(np.ceil(quantile * values.size)), 1)
-    return float(np.sort(values)[rank - 1])
 
 
 def _title(results: list[Result], group: str | None) -> str:

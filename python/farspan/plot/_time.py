@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from farspan._result import Result
 from farspan.plot._style import COLOURS, Results, axes, by_label, finish, floats, heading, line
@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     from farspan.plot._style import Floats
 
-CLASSES = {"intra": COLOURS[0], "inter": COLOURS[1]}
+DASHES = {"intra": "-", "inter": (0, (4, 1))}
 FAIR = 0.95
+
+# More flows than this have no line of their own in the legend.
+NAMED = 16
 
 
 def _lines(result: Result, probe: str, knob: str) -> dict[str, tuple[Floats, Floats]]:
@@ -30,8 +33,18 @@ def _lines(result: Result, probe: str, knob: str) -> dict[str, tuple[Floats, Flo
     return {str(name): (times[which == i], values[which == i]) for i, name in enumerate(names)}
 
 
+def _colours(count: int) -> list[Any]:
+    """Give so many colours, each once."""
+    import matplotlib as mpl
+    import numpy as np
+
+    if count <= len(COLOURS):
+        return list(COLOURS[:count])
+    return list(mpl.colormaps["turbo"](np.linspace(0.03, 0.97, count)))
+
+
 def rates(result: Result, *, ax: Axes | None = None) -> Figure:
-    """Draw the goodput of each flow over time, coloured by class.
+    """Draw the goodput of each flow over time, each in a colour of its own, dashed between sites.
 
     Parameters
     ----------
@@ -53,15 +66,16 @@ def rates(result: Result, *, ax: Axes | None = None) -> Figure:
     """
     whole, ax = axes(ax)
     lines = _lines(result, "rate", "probes.rate_interval")
-    classes = [str(name) for name in result.flows.column("class")]
-    for flow, (times, values) in sorted(lines.items(), key=lambda item: int(item[0])):
-        name = classes[int(flow)]
-        dashes = "-" if name == "intra" else (0, (4, 1))
-        ax.plot(times, values / 1e9, color=CLASSES[name], linestyle=dashes, linewidth=1, alpha=0.8)
-    for name in sorted({classes[int(flow)] for flow in lines}, reverse=True):
-        count = sum(classes[int(flow)] == name for flow in lines)
-        dashes = "-" if name == "intra" else (0, (4, 1))
-        ax.plot([], [], color=CLASSES[name], linestyle=dashes, label=f"{name}, {count} flows")
+    ends = [[str(value) for value in result.flows.column(name)] for name in ("class", "src", "dst")]
+    flows = sorted(lines, key=int)
+    for flow, colour in zip(flows, _colours(len(flows)), strict=True):
+        times, values = lines[flow]
+        name, src, dst = (column[int(flow)] for column in ends)
+        label = f"{flow}: {src}→{dst}" if len(flows) <= NAMED else None
+        ax.plot(times, values / 1e9, color=colour, linestyle=DASHES[name], linewidth=1, alpha=0.8, label=label)
+    shown = [ends[0][int(flow)] for flow in flows]
+    for name in sorted(set(shown), reverse=True):
+        ax.plot([], [], color="#666666", linestyle=DASHES[name], label=f"{name}, {shown.count(name)} flows")
     ax.set_ylim(bottom=0)
     finish(ax, "time (ms)", "goodput of a flow (Gbit/s)", f"{heading([result])}, {result.scheme}")
     return whole

@@ -34,11 +34,12 @@ pub struct Packet {
 impl Packet {
     /// Number of destinations that a record can name.
     pub const MAX_HOSTS: u32 = 1 << 24;
-    const CONTROL: u32 = 1 << 24;
+    pub(crate) const CONTROL: u32 = 1 << 24;
     const ECN_CE: u32 = 1 << 25;
-    const TRIMMED: u32 = 1 << 26;
-    /// Of a record that holds no packet.
-    const FREE: u32 = 1 << 27;
+    pub(crate) const TRIMMED: u32 = 1 << 26;
+    const AT_LAST_HOP: u32 = 1 << 27;
+    /// Of a record that holds no packet: what is trimmed is a control packet, too.
+    const FREE: u32 = Self::TRIMMED;
     const KIND_SHIFT: u32 = 28;
 
     /// A packet without driver words. `kind` (0 to 15) is the driver's; control packets go first where a port says so.
@@ -104,16 +105,27 @@ impl Packet {
     pub const fn trimmed(&self) -> bool {
         self.to_and_flags & Self::TRIMMED != 0
     }
+    /// Whether it has one of these flags.
+    #[inline]
+    pub(crate) const fn has_any(&self, flags: u32) -> bool {
+        self.to_and_flags & flags != 0
+    }
+    /// Whether the port that cut it off leads to a host: every path to there ends with it.
+    #[must_use]
+    #[inline]
+    pub const fn trimmed_at_last_hop(&self) -> bool {
+        self.to_and_flags & Self::AT_LAST_HOP != 0
+    }
     /// The record holds no packet any more.
     #[inline]
     const fn free(&mut self) {
         self.to_and_flags = Self::FREE;
     }
     const fn is_free(&self) -> bool {
-        self.to_and_flags & Self::FREE != 0
+        self.to_and_flags == Self::FREE
     }
-    fn trim(&mut self, header: Bytes) {
-        self.to_and_flags |= Self::TRIMMED | Self::CONTROL;
+    fn trim(&mut self, header: Bytes, at_last_hop: bool) {
+        self.to_and_flags |= Self::TRIMMED | Self::CONTROL | if at_last_hop { Self::AT_LAST_HOP } else { 0 };
         self.size = header.get() as u16;
     }
     /// The driver's kind.
@@ -149,11 +161,11 @@ mod tests {
         (p.words, p.halves) = ([5, 6, 7], [8, 9]);
         let mut packets = Packets::for_test();
         let id = packets.insert(p);
-        assert_eq!(packets.trim(id, Bytes::new(64)), Bytes::new(4096));
+        assert_eq!(packets.trim(id, Bytes::new(64), true), Bytes::new(4096));
         assert_eq!(packets[id].size(), Bytes::new(64));
         let mut expected = p;
         p = packets.remove(id);
-        assert!(p.control() && p.trimmed() && p.ecn_ce());
+        assert!(p.control() && p.trimmed() && p.trimmed_at_last_hop() && p.ecn_ce());
         assert_eq!((p.size(), p.to(), p.kind()), (Bytes::new(64), HostId(2), 4));
         (expected.size, expected.to_and_flags) = (p.size, p.to_and_flags);
         assert_eq!(p, expected);

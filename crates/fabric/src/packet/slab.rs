@@ -40,7 +40,7 @@ impl PacketId {
     }
 }
 
-/// State that only some packets carry (in the simulator those of coded messages), kept beside the slab so that a record stays small. It travels with the
+/// State that only some packets carry (in the simulator those of coded messages, and ACKs of several packets), kept beside the slab so that a record stays small. It travels with the
 /// packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is removed with the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
@@ -49,7 +49,7 @@ pub struct Side {
     /// Bytes that the packet occupies in the state that the ports of that switch share.
     pub charged: u16,
     /// The driver's.
-    pub word: u32,
+    pub words: [u32; 2],
 }
 
 /// A packet outside a slab, with what it carries beside its record.
@@ -192,10 +192,10 @@ impl Packets {
 
     /// Cuts a packet's payload off: `header` bytes are left, which from here on go with the control packets. Marks and
     /// the driver's words stay. Returns how many bytes were cut.
-    pub fn trim(&mut self, id: PacketId, header: Bytes) -> Bytes {
+    pub fn trim(&mut self, id: PacketId, header: Bytes, at_last_hop: bool) -> Bytes {
         let packet = self.get_mut(id);
         let cut = packet.size().saturating_sub(header);
-        packet.trim(packet.size() - cut);
+        packet.trim(packet.size() - cut, at_last_hop);
         cut
     }
 
@@ -278,7 +278,7 @@ mod tests {
     fn what_a_packet_carries_travels_with_it_and_goes_when_it_does() {
         let (mut here, mut there) = (Packets::for_test(), Packets::for_test());
         let (plain, laden) = (here.insert(packet(0)), here.insert(packet(1)));
-        let side = Side { ingress: Some(PortId(7)), charged: 2, word: 9 };
+        let side = Side { ingress: Some(PortId(7)), charged: 2, words: [9, 8] };
         *here.side_mut(laden) = side;
         assert_eq!((here.side(plain), here.side(laden)), (Side::default(), side));
         here.swap(plain, laden);

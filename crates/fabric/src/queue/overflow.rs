@@ -9,7 +9,7 @@ use farspan_units::{Bytes, PortId, Purpose, Rate, Time};
 #[derive(Clone, Debug)]
 pub(super) struct Trimming {
     coin: Random,
-    /// When all headers that were cut here have left, if they go before other control packets.
+    /// When all headers have left, if they go before other control packets.
     clear_at: Time,
     /// Packets trimmed.
     pub(super) trimmed: u64,
@@ -23,12 +23,17 @@ impl Trimming {
         Self { coin, clear_at: Time::ZERO, trimmed: 0, cut_bytes: Bytes::ZERO }
     }
 
-    /// Whether one more header may wait, and counts it if so; `free_at`: when the link, of `rate`, is free for it.
+    /// Whether one more header may wait; `free_at`: when the link, of `rate`, is free for it.
     ///
     /// While a header waits, no data packet starts. So how many bytes of them wait follows from the time that
     /// has passed, without a count to keep at every packet.
-    pub(super) fn has_room(&mut self, trim: &Trim, free_at: Time, rate: Rate) -> bool {
-        let fits = rate.bytes_in(self.clear_at.since(free_at)) + trim.header <= trim.headers;
+    pub(super) fn has_room(&self, trim: &Trim, free_at: Time, rate: Rate) -> bool {
+        rate.bytes_in(self.clear_at.since(free_at)) + trim.header <= trim.headers
+    }
+
+    /// Counts one more header in, if it may wait; says whether it does.
+    pub(super) fn admit(&mut self, trim: &Trim, free_at: Time, rate: Rate) -> bool {
+        let fits = self.has_room(trim, free_at, rate);
         if fits {
             self.clear_at = self.clear_at.max(free_at) + rate.transmission(trim.header);
         }

@@ -176,7 +176,7 @@ impl Port {
     /// [`Self::enqueue`] of a control packet at a port that is not [FIFO](PortModel::is_fifo).
     #[inline(always)]
     pub fn enqueue_control(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
-        if !self.model.control_priority {
+        if packets[id].has_any(self.model.held_up) {
             return self.enqueue(now, id, packets, Gate::Open);
         }
         if self.next_at != Time::MAX || self.free_at > now {
@@ -204,8 +204,13 @@ impl Port {
         let (size, control) = (packet.size(), !DATA && packet.control());
         let is_fifo = !DATA && self.model.fifo;
         let in_data = DATA || !(is_fifo || control && self.model.control_priority);
-        let is_in =
-            if is_fifo { self.keep(now, packet) } else { !in_data || self.admit(now, packet, size, control) };
+        let is_in = if is_fifo {
+            self.keep(now, packet)
+        } else if in_data {
+            self.admit(now, packet, size, control)
+        } else {
+            !packet.trimmed() || self.admit_header(now)
+        };
         if !is_in {
             return self.overflow(now, id, packets, gate);
         }
@@ -221,14 +226,14 @@ impl Port {
         Admission::Queued
     }
 
-    /// A packet arrives at a port that is not FIFO: a control packet goes before all that waits, so that nothing can change
-    /// when it departs. Gives when its last bit leaves, and the port is done with it. `None` if it must be
+    /// A packet arrives at a port that is not FIFO: a control packet, which is no header of a trimmed one, goes before all
+    /// that waits, so that nothing can change when it departs. Gives when its last bit leaves, and the port is done with it. `None` if it must be
     /// [queued](Self::enqueue): it is data, a control packet waits, or it would not leave before `horizon`, when the counters
     /// may be read. Everything due at or before `now` must have been done.
     #[inline(always)]
     pub(crate) fn bypass(&mut self, now: Time, packet: &Packet, horizon: Time) -> Option<Time> {
         debug_assert!(self.next_at > now, "something is overdue");
-        if !(packet.control() && self.model.control_priority && self.control.is_empty()) {
+        if !packet.control() || packet.has_any(self.model.held_up) || !self.control.is_empty() {
             return None;
         }
         let time = self.model.transmission(packet.size());
@@ -281,18 +286,34 @@ impl Port {
         true
     }
 
+    /// Counts a header, which has lost its payload here or elsewhere, in if there is room for it.
+    #[cold]
+    fn admit_header(&mut self, now: Time) -> bool {
+        let free_at = self.headers_leave_from(now);
+        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
+        let trims = self.model.trim.zip(state);
+        trims.is_none_or(|(trim, state)| state.admit(&trim, free_at, self.model.rate))
+    }
+
+    /// When the link is free for a header: when the data packet in service has left.
+    fn headers_leave_from(&self, now: Time) -> Time {
+        if self.serving.is_none() || !self.serving.in_data { now } else { self.next_at }
+    }
+
     /// A packet arrives that the buffer has no room for.
     #[cold]
     fn overflow(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
         let (size, control) = (packets[id].size(), packets[id].control());
+        if packets[id].trimmed() {
+            return self.refuse(size);
+        }
         if let Some(phantom) = &self.model.marking.phantom
             && !control
             && phantom.count_dropped
         {
             self.phantom.add(now, size, phantom);
         }
-        // A header can leave when the data packet in service has.
-        let free_at = if self.serving.is_none() || !self.serving.in_data { now } else { self.next_at };
+        let free_at = self.headers_leave_from(now);
         let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
         let trims = self.model.trim.zip(state);
         let Some((trim, state)) = trims else { return self.refuse(size) };
@@ -302,7 +323,7 @@ impl Port {
         if state.picks_the_last(trim.victim) {
             self.replace_last(now, id, packets);
         }
-        let cut = packets.trim(id, trim.header);
+        let cut = packets.trim(id, trim.header, trim.at_last_hop);
         if let Some(Cold { trimming: Some(state), .. }) = self.cold.as_deref_mut() {
             state.trimmed += 1;
             state.cut_bytes += cut;

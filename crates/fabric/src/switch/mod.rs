@@ -135,6 +135,23 @@ impl Lookup {
         egress_of(&self.routes, &self.leaf_of, self.first_port, packet)
     }
 
+    /// The packet's port under [`Routing::Adaptive`], given the one that the hash picks; `is_down`: whether a port is.
+    fn least<L>(
+        &self,
+        now: Time,
+        packet: &Packet,
+        hashed: usize,
+        ports: &[Egress<L>],
+        is_down: impl Fn(PortId) -> bool,
+    ) -> usize {
+        let leaf = self.leaf_of[packet.to().index()];
+        let places: Vec<usize> = self.routes.group_of(leaf).map(|port| self.place(port)).collect();
+        let first = places.iter().position(|place| *place == hashed).unwrap_or_default();
+        let from_hashed = places[first..].iter().chain(&places[..first]).copied();
+        let up = from_hashed.filter(|place| !is_down(self.port(*place)));
+        up.min_by_key(|place| ports[*place].port.queued(now)).unwrap_or(hashed)
+    }
+
     const fn port(&self, egress: usize) -> PortId {
         PortId(self.first_port + egress as u32)
     }
@@ -159,6 +176,18 @@ enum Mode {
     Ordered(Box<Ordered>),
 }
 
+/// Which of the equal-cost ports a data packet takes. Control packets always take the one that the hash picks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Routing {
+    /// The one that the hash of (salt, flow, entropy) picks.
+    #[default]
+    Ecmp,
+    /// The one with the least data, as the switch sees its own ports at that moment: of several the first from the one on
+    /// that the hash picks. It leaves out its own ports that are down, and knows nothing of what lies behind the
+    /// others.
+    Adaptive,
+}
+
 /// The parameters of a switch.
 #[derive(Debug)]
 pub struct SwitchConfig {
@@ -168,6 +197,8 @@ pub struct SwitchConfig {
     pub leaf_of: Arc<[u32]>,
     /// The first of its ports, which have consecutive ids.
     pub first_port: PortId,
+    /// Which of them packets take.
+    pub routing: Routing,
     /// Largest jitter, uniform per data packet, order kept, of what leaves a backlog behind; zero: off.
     pub jitter: Duration,
     /// Seed of its draws.
@@ -197,16 +228,18 @@ pub struct Switch<L> {
 }
 
 impl<L> Switch<L> {
-    /// A switch with these ports, in order of their ids. It runs in ordered mode if it has faults or shared state.
+    /// A switch with these ports, in order of their ids. It runs in ordered mode if it has faults or shared state, or its
+    /// routing is adaptive.
     #[must_use]
     pub fn new(config: SwitchConfig, ports: Vec<(Port, L)>) -> Self {
-        let SwitchConfig { routes, leaf_of, first_port, jitter, seed, faults, shared, is_ordered } = config;
+        let SwitchConfig { routes, leaf_of, first_port, routing, jitter, seed, faults, shared, is_ordered } =
+            config;
         let egress = |((port, link), id): ((Port, L), u32)| {
             Egress::new(port, link, Jitter::new(seed, 1 << 32 | u64::from(id)))
         };
         let ports: Vec<_> = ports.into_iter().zip(first_port.0..).map(egress).collect();
-        let mode = if is_ordered || faults.is_some() || shared.is_some() {
-            Mode::Ordered(Box::new(Ordered::new(ports.len(), faults, shared)))
+        let mode = if is_ordered || faults.is_some() || shared.is_some() || routing == Routing::Adaptive {
+            Mode::Ordered(Box::new(Ordered::new(ports.len(), routing, faults, shared)))
         } else {
             let is_fifo = jitter.is_zero() && ports.iter().all(|egress| egress.port.model().is_fifo());
             Mode::Independent(Independent::new(ports.len(), is_fifo))

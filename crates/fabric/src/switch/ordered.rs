@@ -3,7 +3,7 @@
 
 use super::agenda::Agenda;
 use super::shared::{Attached, Crossing, Effect, Effects, Frame, Shared};
-use super::{Arrival, Core, PortEvent, Sink, Span};
+use super::{Arrival, Core, PortEvent, Routing, Sink, Span};
 use crate::fault::{Lost, NodeFaults};
 use crate::packet::{PacketId, Packets};
 use crate::queue::port::{Admission, Gate};
@@ -17,8 +17,9 @@ use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 pub(super) struct Ordered {
     /// Empty where the [driver keeps completions](Sink::KEEPS_COMPLETIONS).
     agenda: Agenda,
-    /// Whether it has faults or shared state.
+    /// Whether it has faults or shared state, or looks at its queues to choose a port.
     has_slow_path: bool,
+    routing: Routing,
     pub(super) faults: Option<NodeFaults>,
     shared: Option<SharedState>,
 }
@@ -66,15 +67,20 @@ fn schedule<L, S: Sink<L>>(agenda: &mut Agenda, place: usize, at: Time, link: &L
 }
 
 impl Ordered {
-    pub(super) fn new(ports: usize, faults: Option<NodeFaults>, shared: Option<Attached>) -> Self {
+    pub(super) fn new(
+        ports: usize,
+        routing: Routing,
+        faults: Option<NodeFaults>,
+        shared: Option<Attached>,
+    ) -> Self {
         let shared = shared.map(|Attached { model, reverse }| SharedState {
             model,
             gates: alloc::vec![Gate::Open; ports],
             reverse,
             effects: Effects::default(),
         });
-        let has_slow_path = faults.is_some() || shared.is_some();
-        Self { agenda: Agenda::new(ports), has_slow_path, faults, shared }
+        let has_slow_path = faults.is_some() || shared.is_some() || routing == Routing::Adaptive;
+        Self { agenda: Agenda::new(ports), has_slow_path, routing, faults, shared }
     }
 
     pub(super) const fn has_shared(&self) -> bool {
@@ -150,10 +156,10 @@ impl Ordered {
         let egress = &mut core.ports[place];
         let admission = if egress.port.model().is_fifo() {
             egress.port.enqueue(now, id, packets, Gate::Open)
-        } else if packets[id].control() {
-            egress.port.enqueue_control(now, id, packets)
-        } else {
+        } else if !packets[id].control() {
             egress.port.enqueue_data(now, id, packets, Gate::Open)
+        } else {
+            egress.port.enqueue_control(now, id, packets)
         };
         egress.admitted(admission, id, core.jitter, packets);
         if let Admission::Started(service) = admission {
@@ -161,7 +167,7 @@ impl Ordered {
         }
     }
 
-    /// A packet arrives for port `place` of a switch that has more to do than to queue it.
+    /// A packet arrives for port `hashed` of a switch that has more to do than to queue it there.
     #[cold]
     #[inline(never)]
     #[expect(clippy::too_many_arguments, reason = "what `arrive` was given, and what it has found")]
@@ -170,12 +176,19 @@ impl Ordered {
         now: Time,
         ingress: PortId,
         id: PacketId,
-        place: usize,
+        hashed: usize,
         core: &mut Core<L>,
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) {
-        let (port, before) = (core.lookup.port(place), packets[id]);
+        let before = packets[id];
+        let place = match self.routing {
+            Routing::Adaptive if !before.control() => {
+                core.lookup.least(now, &before, hashed, &core.ports, |port| self.is_down(port, now))
+            }
+            _ => hashed,
+        };
+        let port = core.lookup.port(place);
         if self.is_down(port, now) {
             let mut lost = Lost::default();
             lost.add(packets.remove(id).size());

@@ -4,7 +4,7 @@ use crate::network::Network;
 use crate::port_config::PortConfig;
 use crate::queue::port::PortModel;
 use crate::routing::Routes;
-use crate::topology::Star;
+use crate::topology::{FatTree, Star};
 use alloc::vec;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, NodeId};
@@ -62,6 +62,7 @@ impl World {
             routes: routes.tables[4].clone(),
             leaf_of: routes.leaf_of.as_slice().into(),
             first_port: PortId(ports.start),
+            routing: Routing::Ecmp,
             jitter: Duration::ZERO,
             seed: 1,
             faults: None,
@@ -94,6 +95,64 @@ fn at(ns: u64) -> Time {
 
 fn drop_tail() -> PortConfig {
     PortConfig::drop_tail(Bytes::new(1 << 20))
+}
+
+/// The uplinks (0 or 1) that packets of one flow take at the first ToR of a small fat tree: data packets of these sizes, all
+/// at once, and a control packet behind each.
+fn uplinks(routing: Routing, sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
+    let tree = FatTree {
+        k: 4,
+        link_rate: RATE,
+        link_delay: DELAY,
+        switch_delay: Duration::ZERO,
+        oversubscription: [1, 1],
+    };
+    let network = tree.build().expect("valid");
+    let (routes, tor) = (Routes::new(&network, 1), network.hosts);
+    let model = Arc::new(PortModel::new(&drop_tail(), RATE, DELAY));
+    let ports = network.ports_of(NodeId(tor));
+    let config = SwitchConfig {
+        routes: routes.tables[tor as usize].clone(),
+        leaf_of: routes.leaf_of.as_slice().into(),
+        first_port: PortId(ports.start),
+        routing,
+        jitter: Duration::ZERO,
+        seed: 1,
+        faults: None,
+        shared: None,
+        is_ordered: true,
+    };
+    let to = |id: u32| network.links[id as usize].to.0;
+    let up: Vec<u32> = ports.clone().filter(|&id| to(id) >= network.hosts).collect();
+    let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
+    let mut world =
+        World { switch: Switch::new(config, ports), packets: Packets::for_test(), seen: Seen::default() };
+    let mut ids = [Vec::new(), Vec::new()];
+    for size in sizes {
+        for control in [false, true] {
+            let packet = Packet::new(FlowId(7), HostId(15), Bytes::new(*size), 0, control, 0);
+            let id = world.packets.insert(packet);
+            ids[usize::from(control)].push(id);
+            world.switch.arrive(at(0), PortId(0), id, Time::MAX, &mut world.packets, &mut world.seen);
+        }
+    }
+    world.advance(100_000);
+    let link = |id: PacketId| world.seen.packets.iter().find(|seen| seen.2 == id).map(|seen| seen.1);
+    let place = |id| up.iter().position(|port| Some(*port) == link(id)).expect("it went up") as u32;
+    let [data, control] = ids.map(|ids: Vec<_>| ids.into_iter().map(place).collect());
+    (data, control)
+}
+
+#[test]
+fn an_adaptive_switch_sends_data_to_the_port_with_the_least_of_it_and_of_several_to_the_hash_s() {
+    let sizes = [1000, 3000, 1000, 1000, 500, 1000];
+    let (hashed, control) = uplinks(Routing::Ecmp, &sizes);
+    assert_eq!((&hashed, &hashed[1..]), (&control, &hashed[..5]), "one flow has one path");
+    let (first, other) = (hashed[0], 1 - hashed[0]);
+    let (adaptive, still) = uplinks(Routing::Adaptive, &sizes);
+    // Queues before each: 0 0, 1000 0, 1000 3000, 2000 3000, 3000 3000, 3500 3000.
+    assert_eq!(adaptive, [first, other, first, first, first, other]);
+    assert_eq!(still, control, "control packets go by the hash");
 }
 
 #[test]

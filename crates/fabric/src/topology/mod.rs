@@ -137,7 +137,7 @@ fn hosts_in_range(parameter: &'static str, per_switch: u32, switches: u32) -> Re
 
 impl FatTree {
     /// The largest k: 524,288 hosts a site.
-    const MAX_K: u32 = 128;
+    pub const MAX_K: u32 = 128;
 
     /// Checks the parameters.
     ///

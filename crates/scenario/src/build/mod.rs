@@ -1,7 +1,7 @@
 //! From a resolved scenario to the world that the simulator runs.
 
 mod collectives;
-mod fault;
+pub(crate) mod fault;
 mod network;
 pub(crate) mod ports;
 pub(crate) mod select;
@@ -15,10 +15,11 @@ use crate::error::{ScenarioError, ValueError};
 use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
 use crate::text::typed;
-use crate::value::{FirstWindow, Jitter, Part, RtoRule, TriggerDelay};
+use crate::value::{FirstWindow, Jitter, Part, RoutingRule, RtoRule, TriggerDelay};
+use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::{Network, Routes};
-use farspan_sim::{EngineKind, Flow, InitialWindow, Rule, Spec, Stop, Trace, Trigger};
+use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
 use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
@@ -50,6 +51,8 @@ pub struct World {
     pub inter: Option<PathFacts>,
     /// The farthest pair of hosts of every two sites.
     pub pairs: Vec<SitePair>,
+    /// The names of the sites, by number.
+    pub site_names: Vec<String>,
     /// Warnings about the scenario.
     pub warnings: Vec<String>,
     /// The controls that replace the scheme's, inside a site and between sites.
@@ -122,11 +125,16 @@ impl World {
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
             shared: SharedConfig::None,
+            routing: match given(scenario.scheme.ports.routing) {
+                RoutingRule::Ecmp => Routing::Ecmp,
+                RoutingRule::Adaptive => Routing::Adaptive,
+            },
             flows: workload.flows.iter().map(spec_flow).collect(),
-            faults: fault::faults(scenario, &network)?,
+            faults: fault::faults(scenario, &network, resolved.seed())?,
             triggers: triggers(scenario, &network, &workload),
             intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
             inter: Arc::new(scheme("scheme.inter", scenario, &scenario.scheme.inter)?),
+            own_balance: own_balance(scenario, &workload)?,
             mss: sizes.payload,
             header: sizes.header,
             initial_window: initial_window(scenario),
@@ -145,9 +153,18 @@ impl World {
         traffic::too_large(&workload, scenario, |flow| scheme(flow).coding.shape())?;
         let offered = |flow: &farspan_workload::Flow| offered(scheme(flow), flow.size, sizes.payload);
         let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
-        let (warnings, replaced) = (Vec::new(), [None, None]);
-        let world =
-            Self { spec, workload, collectives, offered_load, intra, inter, pairs, warnings, replaced };
+        let world = Self {
+            site_names: network::site_names(&scenario.topology, &spec.network),
+            spec,
+            workload,
+            collectives,
+            offered_load,
+            intra,
+            inter,
+            pairs,
+            warnings: Vec::new(),
+            replaced: [None, None],
+        };
         Ok(Self { warnings: warnings::of(resolved, &world), ..world })
     }
 
@@ -159,7 +176,9 @@ impl World {
             Class::Inter => (&mut self.spec.inter, &mut self.replaced[1]),
         };
         *replaced = Some(control.clone());
-        Arc::make_mut(scheme).congestion = CongestionConfig::Custom(control);
+        let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
+        scheme.profile.pulls = congestion.pulls();
+        scheme.congestion = congestion;
     }
 
     /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.
@@ -301,14 +320,30 @@ fn congestion_of(path: &str, part: Option<&Part>) -> Result<CongestionConfig, Va
 }
 
 fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
+    let congestion = congestion_of(&format!("{path}.congestion"), class.congestion.as_ref())?;
     Ok(Scheme {
-        congestion: congestion_of(&format!("{path}.congestion"), class.congestion.as_ref())?,
+        profile: FlowProfile {
+            acks: component("transport.ack", scenario.transport.ack.as_ref())?,
+            pulls: congestion.pulls(),
+        },
+        congestion,
         balance: component(&format!("{path}.balance"), class.balance.as_ref())?,
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
         coding: component(&format!("{path}.coding"), class.coding.as_ref())?,
         window_check: given(class.window_check),
-        profile: FlowProfile::default(),
     })
+}
+
+/// The path selectors of parts of the workload that have their own.
+fn own_balance(scenario: &Scenario, workload: &Workload) -> Result<Vec<OwnBalance>, ValueError> {
+    let own = |(part, written): (u32, &crate::model::Workload)| {
+        let path = format!("workload[{part}].balance");
+        let balance = component(&path, Some(written.balance.as_ref()?));
+        let flows = (0..).map(FlowId).zip(&workload.flows).filter(|(_, flow)| flow.part == part);
+        let flows = flows.map(|(id, _)| id).collect();
+        Some(balance.map(|balance| OwnBalance { balance, flows }))
+    };
+    (0..).zip(&scenario.workload).filter_map(own).collect()
 }
 
 /// Payload and parity of a message.
@@ -338,15 +373,17 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
     if matches!(rule, RtoRule::Value(time) if time.is_zero()) {
         return Err(read("rto", "a time-out of zero".to_owned()));
     }
-    let min = match own("rto_min")? {
-        Some(text) => text
-            .parse()
-            .map_err(|error: farspan_units::ParseQuantityError| read("rto_min", error.to_string()))?,
-        None => given(scenario.transport.rto_min),
+    let time = |key: &str, of_all| match own(key)? {
+        Some(text) => {
+            text.parse().map_err(|error: farspan_units::ParseQuantityError| read(key, error.to_string()))
+        }
+        None => Ok(given(of_all)),
     };
+    let variance_floor = time("rto_variance_floor", scenario.transport.rto_variance_floor)?;
+    let min = time("rto_min", scenario.transport.rto_min)?;
     let rto = match rule {
         RtoRule::Path => Rto::Path,
-        RtoRule::Rfc6298 => Rto::Rfc6298 { min },
+        RtoRule::Rfc6298 => Rto::Rfc6298 { variance_floor, min },
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
     };
@@ -354,7 +391,8 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
     let policy = RecoveryPolicy::by_name(name)
         .ok_or_else(|| ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))?;
     let backoff = match part.and_then(|part| part.0.get("backoff")) {
-        None => true,
+        // RFC 6298, rule 5.5, speaks of one time-out for a flow.
+        None => policy != RecoveryPolicy::PerPacketRto,
         Some(toml::Value::Boolean(backoff)) => *backoff,
         Some(other) => {
             let problem = format!("{other} is not true or false");
@@ -371,6 +409,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
 fn initial_window(scenario: &Scenario) -> InitialWindow {
     match given(scenario.transport.start) {
         FirstWindow::Bdp => InitialWindow::Bdp,
+        FirstWindow::BdpOver(flows) => InitialWindow::BdpOver(flows),
         FirstWindow::Iw10 => InitialWindow::Iw10,
         FirstWindow::Value(bytes) => InitialWindow::Bytes(bytes),
     }

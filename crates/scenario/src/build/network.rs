@@ -2,6 +2,7 @@
 
 use super::{PacketSizes, given};
 use crate::error::{Problem, ValueError};
+use crate::memory;
 use crate::model::Topology;
 use crate::topology::{self, Base};
 use crate::value::{Oversubscription, TopologyKind};
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 
 /// Builds the network; the delay between sites follows from `topology.wan.rtt`.
 pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
+    fits(topology)?;
     let mut network = match given(topology.kind) {
         TopologyKind::FatTree => fat_tree(topology).build(),
         TopologyKind::DualFatTree => dual_fat_tree(topology).build(),
@@ -39,6 +41,30 @@ pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, 
         stretch(&mut network, rtt, sizes)?;
     }
     Ok(network)
+}
+
+/// Refuses a generated network that there is no memory for.
+fn fits(topology: &Topology) -> Result<(), ValueError> {
+    const MOST_HOSTS: f64 = 1048576.0;
+    let number = |n: Option<u32>| f64::from(n.unwrap_or_default());
+    let (hosts, k) = (number(topology.hosts), number(topology.k));
+    let (leaves, spines) = (number(topology.leaves), number(topology.spines));
+    if k > f64::from(FatTree::MAX_K) || leaves * hosts > MOST_HOSTS {
+        // The generator says it better.
+        return Ok(());
+    }
+    let (key, pairs) = match given(topology.kind) {
+        // Thinned out by oversubscription, which is not counted: the hosts are a third of it.
+        TopologyKind::FatTree => ("topology.k", k.powi(3) / 4.0),
+        TopologyKind::DualFatTree => ("topology.k", k.powi(3) / 2.0),
+        TopologyKind::LeafSpine => ("topology.leaves", leaves * (hosts + spines)),
+        TopologyKind::DualLeafSpine => ("topology.leaves", 2.0 * leaves * (hosts + spines)),
+        TopologyKind::ParkingLot => ("topology.hosts", number(topology.bottlenecks) * hosts),
+        TopologyKind::Dumbbell => ("topology.hosts", 2.0 * hosts),
+        TopologyKind::Star => ("topology.hosts", hosts),
+        TopologyKind::FromFile => return Ok(()),
+    };
+    memory::fits(key, (2.0 * pairs, "links", memory::OF_LINK), "ask for a smaller network")
 }
 
 fn wan_buffer(topology: &Topology) -> Option<farspan_units::Bytes> {
@@ -141,6 +167,17 @@ fn from_file(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueEr
         return Err(ValueError::rule(key, problem, "give more"));
     }
     Ok(network)
+}
+
+/// The names of the sites of a network, by number.
+pub(super) fn site_names(topology: &Topology, network: &Network) -> Vec<String> {
+    let file = topology.file.as_deref().filter(|_| topology.kind == Some(TopologyKind::FromFile));
+    let file = file.and_then(|file| topology::TopologyDocument::open(file).ok());
+    let named: Vec<_> =
+        file.iter().flat_map(|file| &file.file().site).map(|site| site.name.clone()).collect();
+    let sites = network.nodes.iter().map(|node| node.site as usize + 1).max().unwrap_or_default();
+    let name = |n: usize| named.get(n).cloned().flatten().unwrap_or_else(|| format!("site {n}"));
+    (0..sites).map(name).collect()
 }
 
 /// The generators' parameters, as keys of a scenario.

@@ -85,7 +85,7 @@ fn config(
     (intra, inter): (Option<PathFacts>, Option<PathFacts>),
 ) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
-    let overflow = overflow(scenario, buffer)?;
+    let overflow = overflow(scenario, tier, buffer)?;
     let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
     if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
@@ -94,7 +94,7 @@ fn config(
 /// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).
 const HEADER_BUFFERS: u64 = 2;
 
-fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, ValueError> {
+fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, ValueError> {
     let (ports, transport) = (&scenario.scheme.ports, &scenario.transport);
     if given(ports.overflow) == value::Overflow::Drop {
         return Ok(Overflow::Drop);
@@ -110,8 +110,14 @@ fn overflow(scenario: &Scenario, buffer: Bytes) -> Result<Overflow, ValueError> 
         TrimVictim::Arriving => Victim::Arriving,
         TrimVictim::Coin => Victim::Coin,
     };
-    let headers = Bytes::new(buffer.get().saturating_mul(HEADER_BUFFERS));
-    Ok(Overflow::Trim(Trim { header: given(transport.header), victim, headers }))
+    let default = Bytes::new(buffer.get().saturating_mul(HEADER_BUFFERS));
+    let headers = ports.header_buffer.unwrap_or(default);
+    Ok(Overflow::Trim(Trim {
+        header: given(transport.header),
+        victim,
+        headers,
+        at_last_hop: tier == Tier::HostDown,
+    }))
 }
 
 /// The name of a tier.

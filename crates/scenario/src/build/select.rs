@@ -1,7 +1,9 @@
 //! Which flows and which ports: by id, name, tag, class and pattern.
 
+use super::network::usual_nic;
 use super::{World, given};
 use crate::error::{Place, Problem, ScenarioError, ValueError};
+use crate::memory;
 use crate::model::Scenario;
 use crate::names::{self, matches};
 use crate::value::{FlowChoice, PortChoice};
@@ -9,7 +11,7 @@ use farspan_fabric::{Network, Tier};
 use farspan_metrics::Probe;
 use farspan_sim::{ProbeKind, Probes, Series, Trace};
 use farspan_units::{Bytes, FlowId, HostId, PortId};
-use farspan_workload::Workload;
+use farspan_workload::{Flow, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many receivers count as bottlenecks, at most.
@@ -84,15 +86,36 @@ pub(super) fn probes(
             cure,
         ));
     }
+    let queue_ports = ports("probes.ports", &probes.ports)?;
     let flows = sampled_flows(scenario, network, workload)?;
+    let rate_flows = if rate_interval.is_some() { flows } else { Vec::new() };
+    let length = shortest_run(scenario, network, workload);
+    for (key, interval, sampled) in [
+        ("probes.rate_interval", rate_interval, rate_flows.len().min(1)),
+        ("probes.queue_interval", queue_interval, queue_ports.len().max(links.len())),
+    ] {
+        let Some(interval) = interval else { continue };
+        let samples = sampled as f64 * (length / interval.as_ps() as f64);
+        let cure = "sample less often, or fewer ports";
+        memory::fits(key, (samples, "samples", memory::OF_SAMPLE), cure)?;
+    }
     Ok(Probes {
         rate_interval,
-        rate_flows: if rate_interval.is_some() { flows } else { Vec::new() },
+        rate_flows,
         queue_interval,
-        queue_ports: ports("probes.ports", &probes.ports)?,
+        queue_ports,
         links,
         series: series(probes.series.as_deref().unwrap_or_default())?,
     })
+}
+
+/// How long a run lasts at least, in ps: until the measured flow that could end last has left its NIC, or until `stop.time`.
+fn shortest_run(scenario: &Scenario, network: &Network, workload: &Workload) -> f64 {
+    const PS: f64 = 1e12;
+    let rate = usual_nic(network).as_bps().max(1) as f64;
+    let end = |flow: &Flow| flow.start.as_ps() as f64 + flow.size.as_f64() * 8.0 * PS / rate;
+    let last = workload.flows.iter().filter(|flow| flow.measured).map(end).fold(0.0, f64::max);
+    last.min(given(scenario.stop.time).as_ps() as f64)
 }
 
 /// The flows whose rates, windows and RTTs are sampled.

@@ -2,6 +2,7 @@
 
 use super::given;
 use crate::error::ValueError;
+use crate::memory;
 use crate::model::{Scenario, Workload as Part};
 use crate::resolve::Resolved;
 use crate::value::{CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, WorkloadKind};
@@ -121,6 +122,7 @@ impl Draw<'_> {
             }
             WorkloadKind::Poisson => {
                 let poisson = self.poisson(&path, number, part, start)?;
+                self.fits(&path, part, &poisson)?;
                 workload::poisson(&poisson, self.sites, self.capacity, seed)
                     .map_err(|error| poisson_error(&path, error))?
             }
@@ -135,6 +137,17 @@ impl Draw<'_> {
             }
         };
         Ok(by_size(part, workload::Part::new(tag, flows)))
+    }
+
+    /// Refuses more random arrivals than there is memory for.
+    fn fits(&self, path: &str, part: &Part, poisson: &Poisson) -> Result<(), ValueError> {
+        let expected = Expected::of(poisson, self.sites, self.capacity);
+        let Expected { flows, .. } = expected.map_err(|error| poisson_error(path, error))?;
+        let (key, cure) = match part.flows {
+            Some(_) => ("flows", "ask for fewer flows"),
+            None => ("duration", "ask for a shorter time, or a lower load"),
+        };
+        memory::fits(&format!("{path}.{key}"), (flows, "flows", memory::OF_FLOW), cure)
     }
 
     fn list(

@@ -2,8 +2,8 @@
 
 use super::{World, given, initial_window, shortest_link};
 use crate::model::Scenario;
-use crate::resolve::Resolved;
-use farspan_fabric::{Routes, Tier};
+use crate::resolve::{Fitting, Resolved};
+use farspan_fabric::{Overflow, Routes, Tier};
 use farspan_sim::{Flow, InitialWindow};
 use farspan_transport::Class;
 use farspan_transport::congestion::Ecn;
@@ -13,6 +13,12 @@ use farspan_units::{Bytes, PortId};
 pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
     let routes = Routes::new(&world.spec.network, world.spec.seed);
     let mut warnings = resolved.dropped().to_vec();
+    warnings.extend(resolved.unread().iter().map(|file| {
+        format!(
+            "files: nothing reads {file} since topology or workload were changed: its digest is not compared"
+        )
+    }));
+    warnings.extend(constants(resolved));
     warnings.extend(rates(resolved, world));
     warnings.extend(delays(world));
     let published = resolved.published();
@@ -38,6 +44,19 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
 fn class_of(world: &World, flow: &Flow) -> Class {
     let site = |host| world.spec.network.site(host);
     if site(flow.src) == site(flow.dst) { Class::Intra } else { Class::Inter }
+}
+
+/// Constants that the published code had for each scenario, and this one says of none that it is like it.
+fn constants(resolved: &Resolved) -> Option<String> {
+    let Fitting { name, keys } = resolved.fitting()?;
+    Some(format!(
+        "the constants of profile \"artifact\" differ by scenario, and {:?} is none of those that were published: {} {} not as in \
+         {name}. Add base = {name:?} at the head of the file to begin with that scenario, or constants = {name:?} for its \
+         constants alone",
+        resolved.name(),
+        keys.join(", "),
+        if keys.len() == 1 { "is" } else { "are" },
+    ))
 }
 
 fn rates(resolved: &Resolved, world: &World) -> Option<String> {
@@ -92,6 +111,8 @@ struct Crossed {
     buffer: Bytes,
     /// Whether a port marks.
     marks: bool,
+    /// Whether all trim what they have no room for: nothing is lost, then.
+    trims: bool,
 }
 
 impl Crossed {
@@ -107,6 +128,7 @@ impl Crossed {
             bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
             buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
             marks: ports.iter().any(|port| !port.markers.is_empty()),
+            trims: ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_))),
         }
     }
 }
@@ -115,10 +137,11 @@ impl Crossed {
 fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let (window, lower) = match initial_window(resolved.scenario()) {
         InitialWindow::Bdp => (crossed.bdp, "\"iw10\" or a size is less"),
+        InitialWindow::BdpOver(flows) => (crossed.bdp / u64::from(flows.get()), "a smaller share would fit"),
         InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
         InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
     };
-    (window > crossed.buffer).then(|| {
+    (window > crossed.buffer && !crossed.trims).then(|| {
         format!(
             "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their path holds {} B: \
              flows that start together lose packets ({lower})",

@@ -53,7 +53,7 @@ use toml::{Table, Value};
 ///
 /// impl Congestion for Window {
 ///     fn decision(&self) -> Decision {
-///         Decision { cwnd: self.0, pacing_rate: None, next_timer: None }
+///         Decision::window(self.0)
 ///     }
 ///     fn on_ack(&mut self, _ack: &Ack) -> Decision {
 ///         self.decision()

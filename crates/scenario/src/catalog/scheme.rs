@@ -3,7 +3,7 @@
 use super::control;
 use crate::names::{self, UnknownName};
 use farspan_transport::coding::Shape;
-use farspan_transport::{balance, coding};
+use farspan_transport::{ack, balance, coding};
 
 /// Controls that later releases bring.
 pub(super) const PLANNED_CONTROLS: &[&str] = &[
@@ -16,14 +16,9 @@ pub(super) const PLANNED_CONTROLS: &[&str] = &[
     "theta-powertcp",
     "poseidon",
     "oscar",
-    "smartt",
     "cubic",
     "vegas",
-    "ndp",
 ];
-
-/// Path selectors that later releases bring.
-const PLANNED_BALANCES: &[&str] = &["reps", "spray"];
 
 /// A built-in scheme whose name is not that of its parts.
 struct Alias {
@@ -39,7 +34,7 @@ const fn alias(name: &'static str, intra: &'static str, inter: &'static str) -> 
 /// How a coding is written in a scheme's name.
 const CODINGS: &str = "write mds, mds(DATA,PARITY) such as mds(8,2) with at most 255 packets, or none";
 
-/// Built-in schemes with a name of their own; every control's name is a scheme as well (with ECMP).
+/// Built-in schemes with a name of their own; every other control's name is a scheme as well (with ECMP).
 const ALIASES: &[Alias] = &[
     alias("uno", "unocc+unolb", "unocc+unolb+mds(8,2)"),
     alias("uno-noec", "unocc+unolb", "unocc+unolb"),
@@ -50,6 +45,7 @@ const ALIASES: &[Alias] = &[
     alias("uno-plb", "unocc+plb", "unocc+plb"),
     alias("uno-plb-ec", "unocc+plb", "unocc+plb+mds(8,2)"),
     alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
+    alias("ndp", "ndp+spray", "ndp+spray"),
 ];
 
 /// Whether a built-in scheme has this name of its own.
@@ -92,7 +88,7 @@ pub fn built_in_schemes() -> Vec<SchemeEntry> {
     let there = control::names();
     let planned = PLANNED_CONTROLS.iter().copied().filter(|name| !there.contains(name));
     let controls = there.iter().copied().chain(planned);
-    let controls = controls.filter(|name| *name != "unocc").map(|name| {
+    let controls = controls.filter(|name| *name != "unocc" && !is_alias(name)).map(|name| {
         let stack = format!("{name}+ecmp");
         (name.to_owned(), stack.clone(), stack)
     });
@@ -242,7 +238,7 @@ impl SchemeError {
             }
             Missing::Whole(whole, control) => Self::Whole { scheme, whole, control },
             Missing::Balance(name) => {
-                let part = names::unknown("path selector", &name, balance::NAMES, PLANNED_BALANCES);
+                let part = names::unknown("path selector", &name, balance::NAMES, &[]);
                 Self::UnknownPart { scheme, part }
             }
         }
@@ -271,7 +267,7 @@ impl SchemeError {
 /// # Errors
 /// If it is unknown or not in this release.
 pub(crate) fn balance_name(name: &str) -> Result<&'static str, UnknownName> {
-    known("path selector", name, balance::NAMES, PLANNED_BALANCES)
+    known("path selector", name, balance::NAMES, &[])
 }
 
 /// A coding's name.
@@ -280,6 +276,14 @@ pub(crate) fn balance_name(name: &str) -> Result<&'static str, UnknownName> {
 /// If it is unknown.
 pub(crate) fn coding_name(name: &str) -> Result<&'static str, UnknownName> {
     known("coding", name, coding::NAMES, &[])
+}
+
+/// An ACK policy's name.
+///
+/// # Errors
+/// If it is unknown.
+pub(crate) fn ack_name(name: &str) -> Result<&'static str, UnknownName> {
+    known("ACK policy", name, ack::OF_SCHEMES, &[])
 }
 
 /// A control's name.
@@ -360,7 +364,7 @@ mod tests {
     #[test]
     fn planned_parts_are_told_from_unknown_ones() {
         assert!(said("oscar").contains("needs oscar, which is not in this release"));
-        assert!(said("unocc+reps").contains("\"reps\" is not in this release"));
+        assert!(said("unocc+rep").contains("did you mean \"reps\"?"));
         assert!(said("unoo").contains("did you mean \"uno\"?"), "{}", said("unoo"));
         assert!(said("unocc+rsp").contains("did you mean \"rps\"?"));
     }

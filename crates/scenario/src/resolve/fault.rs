@@ -10,7 +10,8 @@ use farspan_units::Duration;
 use serde::de::DeserializeOwned;
 
 /// The keys of every fault, beside `kind`.
-const COMMON: &[&str] = &["link", "at", "until", "both_directions", "withdraw_routes", "withdraw_delay"];
+const COMMON: &[&str] =
+    &["link", "links", "share", "at", "until", "both_directions", "withdraw_routes", "withdraw_delay"];
 
 /// The keys that a kind has beside.
 const fn keys(kind: FaultKind) -> &'static [&'static str] {
@@ -32,10 +33,25 @@ impl Context<'_> {
         let names = FaultKind::NAMES.join(", ");
         let kind = written.kind.ok_or_else(|| missing("kind", &format!("one of {names}")))?;
         self.only(path, kind.name(), &[COMMON, keys(kind)].concat(), "")?;
-        if written.link.is_none() {
-            let example =
-                "a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"";
-            return Err(missing("link", example));
+        match (&written.link, &written.links) {
+            (None, None) => {
+                let example = "a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"; \
+                               or links by tier, such as links = \"fabric:agg-core\"";
+                return Err(missing("link", example));
+            }
+            (Some(_), Some(_)) => {
+                let cure = "give one of them: link by name, links by tier";
+                return Err(ValueError::rule(format!("{path}.links"), "link is given, too", cure));
+            }
+            _ => {}
+        }
+        if let Some(share) = written.share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
+            let problem = format!("{share} is out of range");
+            return Err(ValueError::rule(
+                format!("{path}.share"),
+                problem,
+                "give a share above 0, at most 1",
+            ));
         }
         let mut fault = times(path, written)?;
         match kind {

@@ -14,15 +14,23 @@ use std::path::Path;
 /// The digest of every file, by its path. What is no file or cannot be read has none: whoever reads it says so.
 ///
 /// # Errors
-/// If a file has another digest than `written` says.
+/// If a file has another digest than `written` says, or if nothing reads it: unless `others`, which says that the files of
+/// the text gave way to others.
 pub(super) fn digests(
     topology: &Topology,
     workload: &[Workload],
     written: &BTreeMap<String, String>,
+    others: bool,
 ) -> Result<BTreeMap<String, String>, ValueError> {
     let network = topology.file.as_deref().filter(|file| BuiltInTopology::named(file).is_none());
     let of_parts = workload.iter().flat_map(|part| part.file.as_deref().into_iter().chain(sizes(part)));
     let files: BTreeSet<&str> = network.into_iter().chain(of_parts).collect();
+    if let Some(unread) = written.keys().find(|file| !others && !files.contains(file.as_str())) {
+        let read = files.iter().copied().collect::<Vec<_>>().join(", ");
+        let read = if read.is_empty() { "no file".to_owned() } else { format!("{read}, by these names") };
+        let cure = format!("remove this line; the scenario reads {read}");
+        return Err(ValueError::rule(join("files", unread), "nothing reads this file", cure));
+    }
     let mut digests = BTreeMap::new();
     for file in files {
         let Ok(digest) = digest(Path::new(file)) else { continue };

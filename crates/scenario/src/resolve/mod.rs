@@ -2,6 +2,7 @@
 
 mod fault;
 mod files;
+mod fitting;
 mod scheme;
 pub(crate) mod topology;
 mod workload;
@@ -19,6 +20,7 @@ use farspan_units::{Bytes, Duration};
 use std::sync::Arc;
 
 pub use files::digest as file_digest;
+pub(crate) use fitting::Fitting;
 
 /// A scenario in which every key that applies has a value.
 #[derive(Clone, Debug)]
@@ -93,6 +95,11 @@ impl Resolved {
         self.source.dropped()
     }
 
+    /// Files of which a digest is written, and which nothing reads since the scenario was changed.
+    pub(crate) fn unread(&self) -> Vec<String> {
+        self.source.keys("files").into_iter().filter(|file| !self.scenario.files.contains_key(file)).collect()
+    }
+
     /// The built-in scenario whose name or constants this one has, in the same profile.
     pub(crate) fn published(&self) -> Option<Scenario> {
         let special = self.scenario.constants.as_deref().unwrap_or(self.name());
@@ -133,10 +140,11 @@ impl Context<'_> {
         }
         let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
         let (topology, sites) = self.topology(written.topology, jitter)?;
-        let transport = transport(written.transport)?;
+        let ack = Some(self.acks(written.transport.ack.clone())?);
+        let transport = Transport { ack, ..transport(written.transport)? };
         let scheme = self.scheme(written.scheme, &transport)?;
         let workload = self.workload(written.workload, sites > 1)?;
-        let files = files::digests(&topology, &workload, &written.files)?;
+        let files = files::digests(&topology, &workload, &written.files, self.source.has_other_files())?;
         let scenario = Scenario {
             name: Some(self.name.to_owned()),
             description: written.description,
@@ -176,7 +184,7 @@ fn transport(written: Transport) -> Result<Transport, ValueError> {
         return Err(ValueError::rule(
             "transport.start",
             "a first window of nothing",
-            "give \"bdp\", \"iw10\" or a size",
+            "give \"bdp\", \"bdp/8\", \"iw10\" or a size",
         ));
     }
     let rto = written.rto.unwrap_or(RtoRule::Path);
@@ -197,10 +205,12 @@ fn transport(written: Transport) -> Result<Transport, ValueError> {
         header: Some(header),
         start: Some(start),
         rto: Some(rto),
+        rto_variance_floor: Some(written.rto_variance_floor.unwrap_or(Duration::from_ms(1))),
         rto_min: Some(written.rto_min.unwrap_or(Duration::from_ms(1))),
         rto_nic: Some(written.rto_nic.unwrap_or(true)),
         ack_priority: Some(written.ack_priority.unwrap_or(true)),
         balance: Some(balance),
+        ack: written.ack,
     })
 }
 

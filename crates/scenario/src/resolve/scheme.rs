@@ -9,7 +9,8 @@ use crate::names::UnknownName;
 use crate::table::overlay;
 use crate::text::schema::Keys;
 use crate::text::typed;
-use crate::value::{Marking, Overflow, Part, PortTier, Profile};
+use crate::value::{Marking, Overflow, Part, PortTier, Profile, RoutingRule};
+use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
@@ -77,6 +78,37 @@ impl Context<'_> {
             Some(name) => named(path, scheme::balance_name(name))?,
             None => stack.balance,
         };
+        self.selector(path, name, written)
+    }
+
+    /// When receivers acknowledge packets, every default spelled out.
+    pub(super) fn acks(&self, written: Option<Part>) -> Result<Part, ValueError> {
+        let path = "transport.ack";
+        let written = written.unwrap_or_else(|| Part::named(AckConfig::default().name()));
+        let Some(name) = written.name() else {
+            return Err(ValueError::missing(format!("{path}.name"), "an ACK policy, such as \"coalesced\""));
+        };
+        let name = named(path, scheme::ack_name(name))?;
+        let acks: AckConfig = checked(path, &part(&self.constants(name), "ack", name, Some(written)))?;
+        in_range(path, acks.check())?;
+        Ok(to_part(&acks))
+    }
+
+    /// A path selector of its own of a part of the workload, every default spelled out.
+    pub(super) fn own_balance(&self, path: &str, written: Part) -> Result<Part, ValueError> {
+        let Some(name) = written.name() else {
+            return Err(ValueError::missing(format!("{path}.name"), "a path selector, such as \"ecmp\""));
+        };
+        let name = named(path, scheme::balance_name(name))?;
+        self.selector(path, name, Some(written)).map(|balance| to_part(&balance))
+    }
+
+    fn selector(
+        &self,
+        path: &str,
+        name: &'static str,
+        written: Option<Part>,
+    ) -> Result<BalanceConfig, ValueError> {
         let balance = part(&self.constants(name), "balance", name, written);
         let balance: BalanceConfig = checked(path, &balance)?;
         in_range(path, balance.check())?;
@@ -162,9 +194,13 @@ fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueErr
 
 /// Checks that the component at `path` has these keys.
 fn check_keys(path: &str, table: &Table) -> Result<(), ValueError> {
-    let steps = path.rsplit('.');
-    let nested =
-        steps.fold(table.clone(), |inner, step| Table::from_iter([(step.to_owned(), Value::Table(inner))]));
+    let nested = path.rsplit('.').fold(table.clone(), |inner, step| {
+        let (key, value) = match step.split_once('[') {
+            Some((key, _)) => (key, Value::Array(vec![Value::Table(inner)])),
+            None => (step, Value::Table(inner)),
+        };
+        Table::from_iter([(key.to_owned(), value)])
+    });
     Keys::new().check(&nested)
 }
 
@@ -221,7 +257,9 @@ fn fill_ports(
         step: if marking.step { written.step.or(base.step) } else { None },
         tiers: Some(written.tiers.clone().unwrap_or(tiers)),
         overflow,
+        routing: written.routing.or(base.routing).or(Some(RoutingRule::Ecmp)),
         trim_victim: if trims { written.trim_victim.or(base.trim_victim) } else { None },
+        header_buffer: if trims { written.header_buffer.or(base.header_buffer) } else { None },
     })
 }
 

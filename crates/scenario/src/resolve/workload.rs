@@ -35,6 +35,10 @@ impl Context<'_> {
             kind: Some(kind),
             tag: Some(written.tag.clone().unwrap_or_else(|| kind.name().to_owned())),
             start: Some(written.start.unwrap_or(Duration::ZERO)),
+            balance: written
+                .balance
+                .map(|own| self.own_balance(&format!("{path}.balance"), own))
+                .transpose()?,
             ..written
         };
         match kind {

@@ -2,6 +2,7 @@
 
 use super::SaveError;
 use crate::resolve::Resolved;
+use farspan_workload::input::{LONGEST_LIST, read_file};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -283,7 +284,7 @@ impl Claim<'_> {
                 seeds => format!("here {seeds} others are to stand"),
             }),
             Some(run) => {
-                let there = fs::read_to_string(folder.join(SCENARIO)).unwrap_or_default();
+                let there = text_of(&folder.join(SCENARIO)).unwrap_or_default();
                 let here = run.resolved.to_toml();
                 let scheme = document.and_then(|document| document["scheme"].as_str()).unwrap_or_default();
                 let control = || format!("scheme is {scheme:?} there, {:?} here", run.scheme);
@@ -308,7 +309,7 @@ impl Claim<'_> {
         let page = [DOCUMENT, REPORT].into_iter().filter(|_| is_root || run.is_some());
         let rest = TABLES.into_iter().chain([SCENARIO]).filter(|_| run.is_some());
         let found = page.chain(rest).find(|name| {
-            let own = || run.map(|run| run.resolved.to_toml()) == fs::read_to_string(folder.join(name)).ok();
+            let own = || run.map(|run| run.resolved.to_toml()) == text_of(&folder.join(name));
             folder.join(name).exists() && !(*name == SCENARIO && own())
         });
         found.map_or(Ok(()), |name| Err(FolderError::Foreign { file: folder.join(name) }))
@@ -329,7 +330,7 @@ fn is_seed(name: &OsStr) -> bool {
 
 /// Whether a run has begun to write its results here: it puts its scenario first, every default spelled out.
 fn was_begun(folder: &Path) -> bool {
-    let text = fs::read_to_string(folder.join(SCENARIO)).unwrap_or_default();
+    let text = text_of(&folder.join(SCENARIO)).unwrap_or_default();
     let keys = keys(&text);
     FIRST.iter().all(|key| keys.contains_key(*key))
 }
@@ -356,8 +357,13 @@ fn kind(document: Option<&Value>) -> DocumentKind {
     }
 }
 
+/// The text of a file that a run may have left.
+fn text_of(file: &Path) -> Option<String> {
+    String::from_utf8(read_file(file, LONGEST_LIST).ok()?).ok()
+}
+
 fn document(folder: &Path) -> Option<Value> {
-    let text = fs::read_to_string(folder.join(DOCUMENT)).ok()?;
+    let text = text_of(&folder.join(DOCUMENT))?;
     serde_json::from_str(&text).ok()
 }
 

@@ -4,17 +4,18 @@ mod collectives;
 mod folder;
 mod trace;
 
-use crate::build::{World, ports::tier_name, select::probe};
+use crate::build::{World, fault::fault_name, ports::tier_name, select::probe};
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
-use farspan_fabric::{Link, Network};
+use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
     ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Queues, Recovery, SeriesId,
-    SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
+    IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Queues, Recovery, RttSummary,
+    RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
-use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Sample, SampleId};
-use farspan_units::{Bytes, FlowId, Time};
+use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
+use farspan_units::{Bytes, Duration, FlowId, Time};
+use farspan_workload::input::is_special;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -73,7 +74,8 @@ pub fn run(
         .links
         .iter()
         .zip(&outcome.ports)
-        .map(|(link, port)| port_record(network, link, port))
+        .zip(fault_words(&world.spec.faults, network.links.len()))
+        .map(|((link, port), faults)| port_record(network, link, port, faults))
         .collect();
     let series = series_records(&outcome);
     let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
@@ -111,6 +113,9 @@ impl Results {
 /// # Errors
 /// If the file cannot be written.
 pub fn write(path: &Path, text: &str) -> Result<(), SaveError> {
+    if is_special(path) {
+        return std::fs::write(path, text).map_err(|source| SaveError::Io { path: path.to_owned(), source });
+    }
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".partial");
     let written = std::fs::write(&temporary, text).and_then(|()| std::fs::rename(&temporary, path));
@@ -135,7 +140,7 @@ fn flow_records(resolved: &Resolved, world: &World, outcomes: Vec<FlowOutcome>) 
     flows.map(record).collect()
 }
 
-fn port_record(network: &Network, link: &Link, port: &PortOutcome) -> PortRecord {
+fn port_record(network: &Network, link: &Link, port: &PortOutcome, faults: String) -> PortRecord {
     PortRecord {
         name: port.name.clone(),
         tier: tier_name(link.tier),
@@ -149,7 +154,25 @@ fn port_record(network: &Network, link: &Link, port: &PortOutcome) -> PortRecord
         max_queue: port.max_queue,
         mean_queue: port.mean_queue,
         utilization: port.utilization,
+        faults,
     }
+}
+
+/// The faults of each link, in words.
+fn fault_words(faults: &[Fault], links: usize) -> Vec<String> {
+    let mut words = vec![String::new(); links];
+    for fault in faults {
+        let kind = fault_name(&fault.kind);
+        let text = match fault.until {
+            Time::MAX => format!("{kind} from {}", fault.at),
+            until => format!("{kind} {} to {until}", fault.at),
+        };
+        for link in &fault.links {
+            let of = &mut words[link.index()];
+            *of = if of.is_empty() { text.clone() } else { format!("{of}; {text}") };
+        }
+    }
+    words
 }
 
 fn series_records(outcome: &Outcome) -> Vec<SeriesRecord> {
@@ -195,6 +218,7 @@ fn summary(
         flows: FlowCounts::of(flows),
         fct: FctTable::of(flows, Completion::Sender),
         delivery: FctTable::of(flows, Completion::Receiver),
+        sites: world.site_names.clone(),
         offered_load: offered_load(world),
         transient: world.offered_load.transient(),
         bytes: ByteSums::of(flows, totals.header_bytes),
@@ -208,6 +232,7 @@ fn summary(
         recovery: Recovery::of(flows),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
+        rtt: rtt(&outcome.rtt),
         slowdown_by_size: SizeBins::of(
             flows,
             world.spec.mss,
@@ -217,6 +242,15 @@ fn summary(
         collectives: Vec::new(),
         warnings: warnings(world, outcome),
     }
+}
+
+fn rtt(rtts: &Rtts) -> RttTable {
+    let summary = |rtt: Rtt| {
+        let [p50_us, p99_us, max_us] = [rtt.p50, rtt.p99, rtt.max].map(Duration::as_us_f64);
+        RttSummary { p50_us, p99_us, max_us }
+    };
+    let [all, intra, inter] = [rtts.all, rtts.intra, rtts.inter].map(|rtt| rtt.map(summary));
+    RttTable { all, intra, inter }
 }
 
 /// Those of the scenario, and whether pause frames have brought the network to a halt.

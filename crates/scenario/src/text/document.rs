@@ -25,7 +25,7 @@ pub struct Document {
 /// The cure for a text that is not TOML, from the parser's message and the line that it means.
 fn syntax_cure(message: &str, line: &str) -> &'static str {
     if message.contains("duplicate key") && line.trim_start().starts_with('[') {
-        "each [table] stands once; of what there can be several, such as workload and fault, each is a [[table]]"
+        "write each [table] once; of what there can be several, such as workload and fault, each is a [[table]]"
     } else if message.contains("duplicate key") {
         "each key stands once in its table: remove one of the two"
     } else {

@@ -130,6 +130,16 @@ impl Source {
         &self.dropped
     }
 
+    /// Whether topology or workload were changed after digests of files were written: they may name others now.
+    pub fn has_other_files(&self) -> bool {
+        let written = self.changes.iter().rposition(|change| change.path == "files");
+        let is_other = |change: &Change| {
+            let is_there = ["topology", "workload"].iter().any(|path| below(path, &change.path).is_some());
+            is_there && written.is_none_or(|at| !self.changes[at].origin.is_beside(&change.origin))
+        };
+        self.changes[written.map_or(0, |at| at + 1)..].iter().any(is_other)
+    }
+
     /// The last change at `path`, or at what contains it, with the rest of the path.
     fn change_of<'a>(&self, path: &'a str) -> Option<(&Change, &'a str)> {
         self.changes.iter().rev().find_map(|change| Some((change, below(&change.path, path)?)))
@@ -303,11 +313,12 @@ impl Source {
 /// The keys that apply to a kind of workload, beside `kind`.
 pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
-        WorkloadKind::Incast => &["tag", "receiver", "senders", "flow_size", "start"],
-        WorkloadKind::Permutation => &["tag", "class", "flow_size", "start"],
-        WorkloadKind::Pairs => &["tag", "pairs", "flow_size", "start", "gap"],
+        WorkloadKind::Incast => &["tag", "balance", "receiver", "senders", "flow_size", "start"],
+        WorkloadKind::Permutation => &["tag", "balance", "class", "flow_size", "start"],
+        WorkloadKind::Pairs => &["tag", "balance", "pairs", "flow_size", "start", "gap"],
         WorkloadKind::Poisson => &[
             "tag",
+            "balance",
             "class",
             "receivers",
             "sizes",
@@ -322,12 +333,13 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
             "start",
             "start_granularity",
         ],
-        WorkloadKind::Flows => &["tag", "file", "start", "trigger_delay"],
+        WorkloadKind::Flows => &["tag", "balance", "file", "start", "trigger_delay"],
         WorkloadKind::Allreduce
         | WorkloadKind::ReduceScatter
         | WorkloadKind::AllGather
         | WorkloadKind::AllToAll => &[
             "tag",
+            "balance",
             "ranks",
             "groups",
             "flow_size",

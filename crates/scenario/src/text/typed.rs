@@ -21,11 +21,24 @@ fn explain(message: &str) -> Option<Problem> {
         let found = if value.is_empty() { format!("a {kind}") } else { value.to_owned() };
         return Some(Problem::WrongType { found, expected: plain(expected) });
     }
+    if let Some((length, expected)) =
+        message.strip_prefix("invalid length ").and_then(|rest| rest.split_once(", expected "))
+    {
+        return Some(Problem::WrongType { found: format!("a list of {length}"), expected: plain(expected) });
+    }
+    if let Some(expected) = message.strip_suffix(" was expected") {
+        return Some(Problem::WrongType { found: "the value".to_owned(), expected: expected.to_owned() });
+    }
     if let Some((found, rest)) =
         message.strip_prefix("unknown variant `").and_then(|rest| rest.split_once("`, expected "))
     {
         let known: Vec<&str> = rest.split('`').skip(1).step_by(2).collect();
         return Some(Problem::UnknownName(names::unknown("word for this key", found, &known, &[])));
+    }
+    if message == "wanted string or table" {
+        // Of a value that is one of several words.
+        let expected = "one of the words for this key, as text in quotes".to_owned();
+        return Some(Problem::WrongType { found: "the value".to_owned(), expected });
     }
     let missing = message.strip_prefix("missing field `")?.split('`').next()?;
     Some(Problem::rule(format!("{missing} is missing"), format!("add {missing} = ... to it")))
@@ -120,7 +133,10 @@ mod tests {
             explain("invalid type: map, expected f64").unwrap().to_string(),
             "a map does not fit here"
         );
+        assert_eq!(cure("invalid length 0, expected one number or two"), "give one number or two");
+        assert_eq!(cure("\"ports\" or a size was expected"), "give \"ports\" or a size");
         assert_eq!(cure("missing field `per_gbps`"), "add per_gbps = ... to it");
+        assert_eq!(cure("wanted string or table"), "give one of the words for this key, as text in quotes");
         assert_eq!(explain("something else"), None);
     }
 }

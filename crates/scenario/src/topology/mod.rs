@@ -17,6 +17,7 @@ use crate::text::document::Document;
 use crate::text::schema::Keys;
 use farspan_fabric::Network;
 use farspan_units::{Bytes, Duration, Rate};
+use farspan_workload::input::{LONGEST_TOPOLOGY, read_file};
 use std::path::Path;
 
 /// The JSON Schema (2020-12) of a topology file.
@@ -63,7 +64,7 @@ impl TopologyDocument {
         let name = path.display().to_string();
         let fail =
             |problem: String, cure: &str| ValueError::rule("", problem, cure).at(Place::Whole(name.clone()));
-        let text = std::fs::read(path).map_err(|error| {
+        let text = read_file(path, LONGEST_TOPOLOGY).map_err(|error| {
             fail(
                 format!("cannot be read ({error})"),
                 "give a topology file; `farspan new --topology` writes one",

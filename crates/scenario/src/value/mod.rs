@@ -5,13 +5,15 @@
 
 #[macro_use]
 mod text;
+mod first_window;
 mod shape;
 mod words;
 
+pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    Overflow, PortTier, Profile, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    Overflow, PortTier, Profile, RoutingRule, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 
 use crate::names;
@@ -63,16 +65,6 @@ macro_rules! word_or_quantity {
 
         as_text!($name, { "type": "string" });
     };
-}
-
-word_or_quantity! {
-    /// The first window of every flow.
-    FirstWindow(Bytes) {
-        /// The bandwidth-delay product of the flow's own path.
-        Bdp = "bdp",
-        /// Ten full packets.
-        Iw10 = "iw10",
-    }
 }
 
 word_or_quantity! {
@@ -245,14 +237,17 @@ impl FromStr for Marking {
             return Ok(marking);
         }
         for word in text.split('+').map(str::trim) {
-            match word {
-                "red" => marking.red = true,
-                "phantom" => marking.phantom = true,
-                "step" => marking.step = true,
+            let marker = match word {
+                "red" => &mut marking.red,
+                "phantom" => &mut marking.phantom,
+                "step" => &mut marking.step,
                 _ => {
                     let known = ["red", "phantom", "step", "red+phantom", "none"];
                     return Err(names::unknown("marking", word, &known, &[]).to_string());
                 }
+            };
+            if std::mem::replace(marker, true) {
+                return Err(format!("{word:?} stands there twice; write each marker once"));
             }
         }
         Ok(marking)
@@ -275,6 +270,7 @@ mod tests {
     #[test]
     fn words_and_quantities_come_back_as_they_were_written() {
         assert_eq!(round_trip::<FirstWindow>("bdp"), "bdp");
+        assert_eq!(round_trip::<FirstWindow>("bdp/8"), "bdp/8");
         assert_eq!(round_trip::<FirstWindow>("64KiB"), "64KiB");
         assert_eq!(round_trip::<Interval>("off"), "off");
         assert_eq!(round_trip::<Jitter>("1packet"), "1packet");
@@ -288,8 +284,11 @@ mod tests {
     #[test]
     fn wrong_words_name_what_there_is() {
         assert!("bpd".parse::<FirstWindow>().unwrap_err().contains("\"bdp\""));
+        assert!("bdp/0".parse::<FirstWindow>().unwrap_err().contains("\"bdp/8\""));
+        assert!("bdp/x".parse::<FirstWindow>().unwrap_err().contains("\"bdp/8\""));
         assert!("4:".parse::<Mix>().unwrap_err().contains("\"4:1\""));
         assert!("0:0".parse::<Mix>().unwrap_err().contains("\"4:1\""));
+        assert!("red+red".parse::<Marking>().unwrap_err().contains("\"red\" stands there twice"));
         assert!("redd".parse::<Marking>().unwrap_err().contains("did you mean \"red\""));
         assert!("rescaled".parse::<Profile>().unwrap_err().problem().contains("not in this release"));
     }

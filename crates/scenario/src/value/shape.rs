@@ -387,7 +387,15 @@ impl<'de> Deserialize<'de> for Part {
                 Ok(Part::named(text))
             }
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Part, A::Error> {
-                toml::Table::deserialize(MapAccessDeserializer::new(map)).map(Part)
+                let table = toml::Table::deserialize(MapAccessDeserializer::new(map))?;
+                if table.is_empty() {
+                    let problem = "an empty table; give a name or a parameter, or leave it out";
+                    return Err(serde::de::Error::custom(problem));
+                }
+                if table.get("name").is_some_and(|name| !name.is_str()) {
+                    return Err(serde::de::Error::custom("name is not text; give a name in quotes"));
+                }
+                Ok(Part(table))
             }
         }
         deserializer.deserialize_any(PartVisitor)

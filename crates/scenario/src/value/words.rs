@@ -263,6 +263,16 @@ words! {
 }
 
 words! {
+    /// Which of its equal-cost ports a switch sends a data packet to.
+    RoutingRule is "routing" {
+        /// By the hash of flow and entropy.
+        Ecmp = "ecmp",
+        /// The one with the least data.
+        Adaptive = "adaptive",
+    } planned []
+}
+
+words! {
     /// Whose payload a port cuts off.
     TrimVictim is "victim of trimming" {
         /// That of the packet that arrives.

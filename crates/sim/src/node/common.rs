@@ -28,6 +28,8 @@ pub(crate) struct Common {
     pub(crate) buckets: Buckets<Arriving<PacketId>>,
     /// How much longer data packets took than through an empty network.
     pub(crate) delays: DelayHistogram,
+    /// Round trips of data packets and their ACKs: inside sites, and between them.
+    pub(crate) rtts: [DelayHistogram; 2],
 }
 
 impl Common {
@@ -36,7 +38,12 @@ impl Common {
         // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see
         // `PartitionState`), and the engines hand a node what was sent to it in the same part.
         let packets = unsafe { Packets::new() };
-        Self { packets, buckets: Buckets::default(), delays: DelayHistogram::default() }
+        Self {
+            packets,
+            buckets: Buckets::default(),
+            delays: DelayHistogram::default(),
+            rtts: Default::default(),
+        }
     }
 }
 

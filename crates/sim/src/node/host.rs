@@ -77,7 +77,7 @@ impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
         let size = Bytes::new(u64::from(len)) + header;
         let id = packets.insert(record::pack(&data.header(), from, data.to, size, entropy));
         if data.is_coded() {
-            packets.side_mut(id).word = record::sender(from, profile);
+            packets.side_mut(id).words[0] = record::sender(from, profile);
         }
         nic.send(now, id, size, false, out);
     }
@@ -88,7 +88,8 @@ impl Host {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
-            endpoint: Endpoint::new(config).with_profiles(&plan.profiles),
+            endpoint: Endpoint::new(config)
+                .with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate),
             nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
@@ -366,7 +367,7 @@ impl Host {
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
         let Self { endpoint, nic, plan, id: from, .. } = self;
         let (from, header) = (*from, plan.header);
-        if let Some(id) = endpoint.poll_reply(|reply| packets.insert(record::reply(reply, from, header))) {
+        if let Some(id) = endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header)) {
             nic.send(now, id, header, true, out);
             return true;
         }
@@ -392,7 +393,7 @@ impl Host {
         }
         let taken = self.send_next(now, packets, &mut Holding { now, held: &mut instruments.held, out });
         if let (Some(flows), Some(id)) = (&mut instruments.flows, instruments.held.last()) {
-            flows.sent(now, &packets[id], &self.endpoint);
+            flows.sent(now, &packets[id], &packets.side(id), &self.endpoint);
         }
         instruments.held.leave_at(self.nic.free_at());
         instruments.release(packets, out);

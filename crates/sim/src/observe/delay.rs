@@ -1,5 +1,6 @@
 //! A histogram of delays: logarithmic buckets of about 3%.
 
+use crate::outcome::Rtt;
 use farspan_units::Duration;
 
 /// Sub-buckets of each power of two, as a power of two.
@@ -47,7 +48,20 @@ impl DelayHistogram {
         self.counts[bucket] = 1;
     }
 
-    pub(crate) fn merge(&mut self, other: &Self) {
+    /// The counts of all.
+    pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
+        parts.into_iter().fold(Self::default(), |mut sum, part| {
+            sum.merge(part);
+            sum
+        })
+    }
+
+    /// Round trips, if any was counted.
+    pub(crate) fn rtt(&self) -> Option<Rtt> {
+        Some(Rtt { p50: self.quantile(0.5)?, p99: self.quantile(0.99)?, max: self.quantile(1.0)? })
+    }
+
+    fn merge(&mut self, other: &Self) {
         if other.counts.len() > self.counts.len() {
             self.counts.resize(other.counts.len(), 0);
         }

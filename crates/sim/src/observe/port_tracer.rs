@@ -3,7 +3,7 @@
 use crate::plan::Plan;
 use crate::record;
 use farspan_fabric::switch::PortEvent;
-use farspan_fabric::{Packet, Port};
+use farspan_fabric::{Packet, Port, Side};
 use farspan_trace::{PacketEvent, Remark};
 use farspan_units::{FlowId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,7 +116,7 @@ impl PortTracer {
     }
 
     fn push(&mut self, rank: Rank, at: Time, port: PortId, packet: &Packet, remarks: Vec<Remark>) {
-        let header = record::unpack(packet, at, self.plan.message_facts(packet.flow));
+        let header = record::unpack(packet, &Side::default(), at, self.plan.message_facts(packet.flow));
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let event = PacketEvent {
             at,

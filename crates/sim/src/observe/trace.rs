@@ -4,10 +4,10 @@
 use crate::plan::Plan;
 use crate::record;
 use crate::spec::Spec;
-use farspan_fabric::Packet;
+use farspan_fabric::{Packet, Side};
 use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
-use farspan_transport::wire::{Fate, Feedback, Header};
-use farspan_transport::{Endpoint, PacketState, SenderView};
+use farspan_transport::wire::{Fate, Feedback, Header, mapped};
+use farspan_transport::{Endpoint, PacketState, SenderCounters, SenderView};
 use farspan_units::{Duration, FlowId, HostId, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,8 +25,8 @@ struct Sending {
     min_rtt: Option<Duration>,
     metrics: Option<Metrics>,
     state: Option<&'static str>,
-    /// Time-outs, NACKs and losses at the last event.
-    given_up: u64,
+    /// The counters at the last event.
+    counters: SenderCounters,
 }
 
 /// A traced flow at its receiver.
@@ -80,9 +80,9 @@ impl FlowTracer {
     }
 
     /// The NIC has taken a packet.
-    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
+    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, side: &Side, endpoint: &Endpoint) {
         let flow = packet.flow;
-        let header = record::unpack(packet, now, self.plan.message_facts(flow));
+        let header = record::unpack(packet, side, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
         if let Some(seq) = data_packet(&header) {
             let Some(sending) = self.sending.get_mut(&flow) else { return };
@@ -102,9 +102,9 @@ impl FlowTracer {
     }
 
     /// A packet has arrived, and the endpoint has taken it.
-    pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, endpoint: &Endpoint) {
+    pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, side: &Side, endpoint: &Endpoint) {
         let flow = packet.flow;
-        let header = record::unpack(packet, now, self.plan.message_facts(flow));
+        let header = record::unpack(packet, side, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
         let (ecn_ce, trimmed) = (packet.ecn_ce(), packet.trimmed());
         let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
@@ -176,6 +176,22 @@ const fn data_packet(header: &Header) -> Option<u32> {
     }
 }
 
+/// Why packets were given up between these counters; `None`: none was.
+fn reason(cause: Cause<'_>, before: SenderCounters, now: SenderCounters) -> Option<Reason> {
+    let fate = match cause {
+        Cause::Header(Header::Feedback(feedback)) => Some(feedback.fate),
+        _ => None,
+    };
+    match fate {
+        Some(Fate::Trimmed { .. }) if now.nacks > before.nacks => Some(Reason::Trimmed),
+        Some(Fate::Missing { .. }) if now.nacks > before.nacks => Some(Reason::Block),
+        _ if now.timeouts > before.timeouts => Some(Reason::Timeout),
+        _ if now.losses > before.losses => Some(Reason::Reordering),
+        _ if now.probes > before.probes => Some(Reason::Probe),
+        _ => None,
+    }
+}
+
 impl Sending {
     /// The round trip of an ACK, as the sender takes it.
     fn sample(&mut self, now: Time, feedback: &Feedback) {
@@ -199,20 +215,13 @@ impl Sending {
     ) {
         let packets = self.take_acked(cause, view.flow, &state, plan);
         news.extend((!packets.is_empty()).then_some(What::Acked { packets }));
-        let given_up = view.counters.timeouts + view.counters.nacks + view.counters.losses;
-        if std::mem::replace(&mut self.given_up, given_up) != given_up {
-            let reason = match cause {
-                Cause::Header(Header::Feedback(Feedback { fate: Fate::Trimmed { .. }, .. })) => {
-                    Reason::Trimmed
-                }
-                Cause::Header(Header::Feedback(Feedback { fate: Fate::Missing { .. }, .. })) => Reason::Block,
-                Cause::Header(_) => Reason::Reordering,
-                Cause::Sent | Cause::Timer => Reason::Timeout,
-            };
+        let before = std::mem::replace(&mut self.counters, view.counters);
+        if let Some(reason) = reason(cause, before, view.counters) {
             for (&packet, lost) in &mut self.open {
                 if lost.is_none() && state(packet) == PacketState::Lost {
                     *lost = Some(reason);
-                    news.push(What::Lost { packet, reason });
+                    // What a probe repeats is not given up.
+                    news.extend((reason != Reason::Probe).then_some(What::Lost { packet, reason }));
                 }
             }
         }
@@ -243,15 +252,16 @@ impl Sending {
     ) -> Vec<u32> {
         let Cause::Header(Header::Feedback(feedback)) = cause else { return Vec::new() };
         let Feedback { seq, cumulative, fate, .. } = *feedback;
-        let (seq, block) = match fate {
-            Fate::Arrived { block_complete, .. } => (Some(seq), block_complete.then_some(seq)),
-            _ => (None, None),
+        let (seq, block, map) = match fate {
+            Fate::Arrived { block_complete, map, .. } => (Some(seq), block_complete.then_some(seq), map),
+            _ => (None, None, 0),
         };
         let of_block =
             block.zip(plan.layout(flow)).map(|(seq, layout)| layout.packets_of(layout.block_of(seq)));
         let below = self.open.range(..cumulative).map(|(&seq, _)| seq);
         let mut packets: BTreeSet<u32> = below.chain(seq).collect();
         packets.extend(of_block.into_iter().flatten());
+        packets.extend(mapped(cumulative, map));
         let is_news = |seq: &u32| self.open.contains_key(seq) && state(*seq) == PacketState::Acked;
         let acked: Vec<_> = packets.into_iter().filter(is_news).collect();
         for seq in &acked {

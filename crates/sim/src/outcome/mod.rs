@@ -124,6 +124,28 @@ impl Totals {
     }
 }
 
+/// Quantiles of round trips, each the top of its bucket of about 3%.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rtt {
+    /// Median.
+    pub p50: Duration,
+    /// 99th percentile.
+    pub p99: Duration,
+    /// Largest.
+    pub max: Duration,
+}
+
+/// Round trips of data packets and their ACKs, whatever their flow; `None` without any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rtts {
+    /// Of all flows.
+    pub all: Option<Rtt>,
+    /// Of flows inside sites.
+    pub intra: Option<Rtt>,
+    /// Of flows between sites.
+    pub inter: Option<Rtt>,
+}
+
 /// The result of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
@@ -139,6 +161,8 @@ pub struct Outcome {
     pub totals: Totals,
     /// Queueing delay of data packets, one way, from NIC to receiver: 99th percentile (bucketed to about 3%).
     pub packet_delay_p99: Option<Duration>,
+    /// Round trips.
+    pub rtt: Rtts,
     /// Simulated time of the end.
     pub end: Time,
     /// Whether the run ended in a deadlock: nodes held data that pause frames had stopped, and nothing was left to

@@ -4,8 +4,9 @@
 pub(crate) mod trigger;
 
 use crate::record::MessageFacts;
-use crate::spec::{Flow, InitialWindow, Spec};
-use farspan_fabric::{Fault, Network, RoutedPath, Routes, fault};
+use crate::spec::{Flow, InitialWindow, OwnBalance, Spec};
+use farspan_fabric::{Fault, Network, Overflow, RoutedPath, Routes, fault};
+use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
 use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -65,16 +66,30 @@ pub(crate) struct Plan {
     /// Routes that senders share, one for each path and scheme that differ.
     shared: Vec<Arc<Route>>,
     buffers: Vec<Bytes>,
+    /// Where each port begins to mark.
+    k_min: Vec<Option<Bytes>>,
+    /// Which ports trim.
+    trims: Vec<bool>,
+    /// Whether there are several sites.
+    pub(crate) has_sites: bool,
     intra_base_rtt: Duration,
+    largest_base_rtt: Duration,
     initial_window: InitialWindow,
     schemes: [Arc<Scheme>; 2],
+    /// Path selectors in the place of the schemes'.
+    own_balance: Vec<BalanceConfig>,
 }
+
+/// The properties that flows of one route share: the path, and the index of their own path selector, if they have one.
+type RouteKey = (Path, Option<usize>);
 
 impl Plan {
     pub(crate) fn new(spec: &Spec) -> Self {
         let routes = Routes::new(&spec.network, spec.seed);
         let ports = (0..spec.network.links.len() as u32).map(PortId);
-        let buffers = ports.map(|port| spec.port(port).buffer).collect();
+        let buffers = ports.clone().map(|port| spec.port(port).buffer).collect();
+        let k_min = ports.clone().map(|port| spec.port(port).k_min()).collect();
+        let trims = ports.map(|port| matches!(spec.port(port).overflow, Overflow::Trim(_))).collect();
         let mut plan = Self {
             network: spec.network.clone(),
             leaf_of: routes.leaf_of.as_slice().into(),
@@ -93,15 +108,25 @@ impl Plan {
             routes,
             shared: Vec::new(),
             buffers,
+            k_min,
+            trims,
+            has_sites: (1..spec.network.hosts)
+                .any(|host| spec.network.site(HostId(host)) != spec.network.site(HostId(0))),
             intra_base_rtt: Duration::ZERO,
+            largest_base_rtt: Duration::ZERO,
             initial_window: spec.initial_window,
             schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
+            own_balance: spec.own_balance.iter().map(|own| own.balance.clone()).collect(),
         };
-        plan.intra_base_rtt = plan.largest_base_rtt_of_one_site();
+        (plan.intra_base_rtt, plan.largest_base_rtt) = plan.largest_base_rtts();
+        let own = (0..).zip(&spec.own_balance);
+        let own: BTreeMap<FlowId, usize> = own
+            .flat_map(|(index, OwnBalance { flows, .. })| flows.iter().map(move |id| (*id, index)))
+            .collect();
         let mut known = BTreeMap::new();
         plan.flows = Vec::with_capacity(spec.flows.len());
-        for flow in &spec.flows {
-            let flow = plan.flow(flow, &mut known);
+        for (id, flow) in (0..).map(FlowId).zip(&spec.flows) {
+            let flow = plan.flow(flow, own.get(&id).copied(), &mut known);
             plan.flows.push(flow);
         }
         plan
@@ -115,22 +140,28 @@ impl Plan {
         if self.network.site(from) == self.network.site(to) { Class::Intra } else { Class::Inter }
     }
 
-    /// The largest base RTT inside any site, from one end of it to the other: of its first host's farthest and of that
-    /// one's farthest, which is exact in a tree. Without two hosts at any site, that between the first and the last.
-    fn largest_base_rtt_of_one_site(&self) -> Duration {
-        let rtt = |from, to| self.base_rtt(&self.routes.path(&self.network, from, to));
+    /// The largest base RTT inside any site, and that of the network. Without two hosts at any site, the first is that
+    /// between the first host and the last.
+    fn largest_base_rtts(&self) -> (Duration, Duration) {
         let hosts: Vec<_> = (0..self.network.hosts).map(HostId).collect();
-        let of_site = |site: &[HostId]| {
-            let farthest = |from: HostId| {
-                let others = site.iter().copied().filter(|host| *host != from);
-                others.map(|to| (rtt(from, to), to)).max_by_key(|(rtt, _)| *rtt)
-            };
-            let (_, end) = farthest(site[0])?;
-            farthest(end).map(|(rtt, _)| rtt)
+        let sites: Vec<_> = hosts.chunk_by(|a, b| self.network.site(*a) == self.network.site(*b)).collect();
+        let inside = sites.iter().filter_map(|site| self.largest_base_rtt(site)).max();
+        let across = if sites.len() > 1 { self.largest_base_rtt(&hosts) } else { inside };
+        let ends = || self.base_rtt(&self.routes.path(&self.network, hosts[0], hosts[hosts.len() - 1]));
+        let inside = inside.unwrap_or_else(ends);
+        (inside, across.unwrap_or(inside))
+    }
+
+    /// The largest base RTT among these hosts, from one end to the other: of the first host's farthest and of that one's
+    /// farthest, which is exact in a tree.
+    fn largest_base_rtt(&self, hosts: &[HostId]) -> Option<Duration> {
+        let rtt = |from, to| self.base_rtt(&self.routes.path(&self.network, from, to));
+        let farthest = |from: HostId| {
+            let others = hosts.iter().copied().filter(|host| *host != from);
+            others.map(|to| (rtt(from, to), to)).max_by_key(|(rtt, _)| *rtt)
         };
-        let sites = hosts.chunk_by(|a, b| self.network.site(*a) == self.network.site(*b));
-        let last = HostId(self.network.hosts - 1);
-        sites.filter_map(of_site).max().unwrap_or_else(|| rtt(HostId(0), last))
+        let (_, end) = farthest(hosts[0])?;
+        farthest(end).map(|(rtt, _)| rtt)
     }
 
     /// A full packet out, its ACK back.
@@ -143,17 +174,23 @@ impl Plan {
         routed.one_way(&self.network, self.header)
     }
 
-    /// `known`: the position of each path among the routes that senders share.
-    fn flow(&mut self, flow: &Flow, known: &mut BTreeMap<Path, u32>) -> FlowPlan {
+    /// `own`: the index of its own path selector, if it has one; `known`: the positions of the routes that senders share.
+    fn flow(&mut self, flow: &Flow, own: Option<usize>, known: &mut BTreeMap<RouteKey, u32>) -> FlowPlan {
         let routed = self.routes.path(&self.network, flow.src, flow.dst);
         let packets = flow.size.segments(self.mss).max(1);
         let last = flow.size - self.mss * (packets - 1) + self.header;
         let message = routed.message(&self.network, packets, self.mss + self.header, last);
         let rates = routed.links.iter().map(|port| self.network.links[port.index()].rate);
         let path = self.path(&routed, self.class(flow.src, flow.dst));
-        let route = *known.entry(path).or_insert_with(|| {
-            self.shared
-                .push(Arc::new(Route::new(path, &self.schemes[usize::from(path.class == Class::Inter)])));
+        let route = *known.entry((path, own)).or_insert_with(|| {
+            let scheme = &self.schemes[usize::from(path.class == Class::Inter)];
+            self.shared.push(Arc::new(match own {
+                None => Route::new(path, scheme),
+                Some(own) => {
+                    let balance = self.own_balance[own].clone();
+                    Route::new(path, &Scheme { balance, ..Scheme::clone(scheme) })
+                }
+            }));
             (self.shared.len() - 1) as u32
         });
         FlowPlan {
@@ -184,8 +221,11 @@ impl Plan {
             line_rate,
             bdp: line_rate.bytes_in(base_rtt),
             intra_base_rtt: self.intra_base_rtt,
+            largest_base_rtt: self.largest_base_rtt,
             hops: routed.links.len() as u32,
             max_queueing: routed.links.iter().map(drain).sum(),
+            k_min: routed.links.iter().filter_map(|port| self.k_min[port.index()]).min(),
+            trims: routed.links.iter().any(|port| self.trims[port.index()]),
             mss: self.mss,
             header: self.header,
         }
@@ -215,6 +255,7 @@ impl Plan {
         let path = route.path();
         let initial_cwnd = match self.initial_window {
             InitialWindow::Bdp => path.bdp,
+            InitialWindow::BdpOver(flows) => path.bdp / u64::from(flows.get()),
             InitialWindow::Iw10 => path.mss * 10,
             InitialWindow::Bytes(bytes) => bytes,
         };

@@ -1,10 +1,14 @@
 //! Small worlds for tests.
 #![allow(dead_code, reason = "each test binary uses its part")]
 
+use farspan_fabric::fault::FaultKind;
+use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
-use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Outcome, Probes, Spec, Stop, Trace, Traced};
+use farspan_sim::{
+    ByTier, EngineKind, Flow, InitialWindow, Outcome, ProbeKind, Probes, SampleId, Spec, Stop, Trace, Traced,
+};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
@@ -19,12 +23,12 @@ pub const HEADER: Bytes = Bytes::new(64);
 
 pub fn scheme(congestion: CongestionConfig, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
+        profile: FlowProfile { pulls: congestion.pulls(), ..FlowProfile::default() },
         congestion,
         balance: BalanceConfig::by_name(balance).expect("a built-in name"),
         recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
         coding: CodingConfig::by_name("none").expect("a built-in name"),
         window_check: WindowCheck::Below,
-        profile: FlowProfile::default(),
     })
 }
 
@@ -122,11 +126,13 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         ports,
         own_ports: BTreeMap::new(),
         shared: SharedConfig::None,
+        routing: Routing::Ecmp,
         flows,
         triggers: Vec::new(),
         faults: Vec::new(),
         intra: Arc::clone(scheme),
         inter: Arc::clone(scheme),
+        own_balance: Vec::new(),
         mss: MSS,
         header: HEADER,
         initial_window: InitialWindow::Bdp,
@@ -142,6 +148,34 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
 pub fn sample_rates(spec: &mut Spec, interval: Duration) {
     spec.probes.rate_interval = Some(interval);
     spec.probes.rate_flows = (0..spec.flows.len() as u32).map(FlowId).collect();
+}
+
+/// The first interval in which the flows into a host have more goodput together than its NIC takes in: (interval x rate / wire
+/// packet + 2 packets) x payload. Two packets, as the interval cuts one at each end.
+///
+/// # Errors
+/// The host, the end of the interval, and both amounts.
+pub fn goodput_within_line_rate(spec: &Spec, outcome: &Outcome) -> Result<(), String> {
+    let interval = spec.probes.rate_interval.expect("rates are sampled").as_secs_f64();
+    let mut into = BTreeMap::<(HostId, Time), f64>::new();
+    for sample in outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::Rate) {
+        let SampleId::Flow(flow) = sample.id else { continue };
+        *into.entry((spec.flows[flow.index()].dst, sample.at)).or_default() += sample.value * interval / 8.0;
+    }
+    for ((host, at), goodput) in into {
+        let down = spec.network.links.iter().position(|link| link.to.0 == host.0).expect("a host has a link");
+        let faulty = spec.faults.iter().filter_map(|fault| match fault.kind {
+            FaultKind::Rate(rate) => fault.links.iter().any(|link| link.index() == down).then_some(rate),
+            _ => None,
+        });
+        let rate = faulty.fold(spec.network.links[down].rate, Rate::max).bytes_per_sec_f64();
+        let packets = interval * rate / (spec.mss + spec.header).as_f64() + 2.0;
+        let most = packets * spec.mss.as_f64();
+        if goodput > most + 1.0 {
+            return Err(format!("host {} until {at:?}: {goodput:.0} B where {most:.0} B fit", host.0));
+        }
+    }
+    Ok(())
 }
 
 /// Everything that must come out as the oracle does.
@@ -190,7 +224,11 @@ pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     if a == b {
         return None;
     }
-    let sums = of("sums", &[(a.totals, a.end, a.packet_delay_p99)], &[(b.totals, b.end, b.packet_delay_p99)]);
+    let sums = of(
+        "sums",
+        &[(a.totals, a.end, a.packet_delay_p99, a.rtt)],
+        &[(b.totals, b.end, b.packet_delay_p99, b.rtt)],
+    );
     let parts = of("flow", &a.flows, &b.flows).or_else(|| of("port", &a.ports, &b.ports));
     let rest = || {
         let short = |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.is_held, o.interrupted);

@@ -2,6 +2,7 @@
 
 use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
+use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
@@ -46,6 +47,11 @@ pub fn random_spec(seed: u64) -> Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
         shared: SharedConfig::None,
+        routing: if Draw(Random::new(seed, Purpose::Test, 8)).one_in(8) {
+            Routing::Adaptive
+        } else {
+            Routing::Ecmp
+        },
         initial_window: match draw.below(3) {
             0 => InitialWindow::Bdp,
             1 => InitialWindow::Iw10,
@@ -60,6 +66,7 @@ pub fn random_spec(seed: u64) -> Spec {
         flows,
         intra: Arc::new(scheme),
         inter: Arc::new(inter),
+        own_balance: Vec::new(),
         mss,
         header,
         jitter,
@@ -87,6 +94,21 @@ pub fn policy_spec(seed: u64) -> Spec {
     spec
 }
 
+/// The world of a seed, with receivers that hold ACKs.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn holding_spec(seed: u64) -> Spec {
+    let mut spec = random_spec(seed);
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 21));
+    for scheme in [&mut spec.intra, &mut spec.inter] {
+        let bytes = Bytes::new(draw.pick(&[1, 5, 20, 100]) * draw.spread(200, 9000));
+        let config = ack::coalesced::CoalescedConfig { bytes, gap: draw.one_in(2) };
+        if !draw.one_in(8) {
+            Arc::make_mut(scheme).profile.acks = AckConfig::Coalesced(config);
+        }
+    }
+    spec
+}
+
 /// The world of a seed with switches whose ports share state.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn shared_spec(seed: u64) -> Spec {
@@ -105,12 +127,57 @@ pub fn shared_spec(seed: u64) -> Spec {
     spec
 }
 
+/// So many controls were there before others came, which have draws of their own.
+const FIRST_CONTROLS: usize = 6;
+
+/// A control of those that came later.
+fn later_control(own: &mut Draw, names: &[&str]) -> CongestionConfig {
+    let mut congestion = CongestionConfig::by_name(own.pick(names)).expect("a built-in name");
+    let (on, accurate) = (own.one_in(2), own.one_in(2));
+    match &mut congestion {
+        CongestionConfig::Smartt(config) => (config.quick_adapt, config.wait_to_decrease) = (on, accurate),
+        CongestionConfig::Nscc(config) => (config.quick_adapt, config.accurate_base_rtt) = (on, accurate),
+        CongestionConfig::Ndp(config) => {
+            config.pull_rate = if on { 0.99 } else { 0.5 };
+            config.pull_timeout = Duration::from_us(if accurate { 1000 } else { 50 });
+        }
+        _ => {}
+    }
+    congestion
+}
+
+/// So many path selectors were there before others came, which have draws of their own.
+const FIRST_SELECTORS: usize = 4;
+
+/// A path selector of those that came later.
+fn later_selector(own: &mut Draw, names: &[&str], rtt: Duration) -> BalanceConfig {
+    let mut balance = BalanceConfig::by_name(own.pick(names)).expect("a built-in name");
+    let (entropies, slots) = own.pick(&[(256, 8), (4, 8), (65_536, 1)]);
+    match &mut balance {
+        BalanceConfig::RepsEarly(config) => (config.entropies, config.slots) = (entropies, slots),
+        BalanceConfig::Reps(config) => {
+            (config.entropies, config.slots) = (entropies, slots);
+            (config.freeze, config.explore) = own.pick(&[(Duration::ZERO, None), (rtt * 2, Some(3))]);
+            config.congested = own.pick(&[1.0, 1.65]);
+        }
+        _ => {}
+    }
+    balance
+}
+
 /// Draws of one world.
 struct Draw(Random);
 
 impl Draw {
     fn below(&mut self, n: u64) -> u64 {
         self.0.below(n)
+    }
+
+    /// Draws of its own for what came later: those of all else stay.
+    fn apart(&self) -> Self {
+        let mut own = Self(self.0);
+        own.below(1 << 40);
+        own
     }
 
     fn one_in(&mut self, n: u64) -> bool {
@@ -514,7 +581,8 @@ fn fault_kind(draw: &mut Draw) -> FaultKind {
 }
 
 fn scheme(draw: &mut Draw, base: Base) -> Scheme {
-    let mut congestion = CongestionConfig::by_name(draw.pick(congestion::NAMES)).expect("a built-in name");
+    let (controls, later_controls) = congestion::NAMES.split_at(FIRST_CONTROLS);
+    let mut congestion = CongestionConfig::by_name(draw.pick(controls)).expect("a built-in name");
     let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
     match &mut congestion {
         CongestionConfig::Unocc(config) => config.pacing = pacing,
@@ -529,7 +597,8 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         }
         other => unreachable!("the worlds have draws for every built-in control, and none for {other:?}"),
     }
-    let mut balance = BalanceConfig::by_name(draw.pick(balance::NAMES)).expect("a built-in name");
+    let (first, later) = balance::NAMES.split_at(FIRST_SELECTORS);
+    let mut balance = BalanceConfig::by_name(draw.pick(first)).expect("a built-in name");
     if let BalanceConfig::Unolb(config) = &mut balance {
         config.subflows = draw.pick(&[1, 3, 10]);
         config.reroute = draw.pick(&[balance::unolb::Reroute::Recent, balance::unolb::Reroute::Fresh]);
@@ -540,13 +609,24 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         config.round = draw.pick(&[balance::plb::Round::Window, balance::plb::Round::BaseRtt]);
         config.pause = draw.pick(&[Duration::ZERO, base.rtt, Duration::from_ms(60_000)]);
     }
+    let mut own = draw.apart();
+    if own.one_in(4) {
+        balance = later_selector(&mut own, later, base.rtt);
+    }
+    if own.one_in(4) {
+        congestion = later_control(&mut own, later_controls);
+    }
     let rto = match draw.below(3) {
         0 => Rto::Path,
-        1 => Rto::Rfc6298 { min: draw.time(Duration::from_us(1), base.rtt * 4) },
+        1 => Rto::Rfc6298 {
+            variance_floor: draw.time(Duration::from_us(1), base.rtt * 4),
+            min: Duration::ZERO,
+        },
         // Below a round trip, time-outs are spurious.
         _ => Rto::Fixed(draw.time(base.rtt / 4, base.rtt * 8).max(base.packet * 4)),
     };
     Scheme {
+        profile: FlowProfile { pulls: congestion.pulls(), ..FlowProfile::default() },
         congestion,
         balance,
         recovery: RecoveryConfig {
@@ -556,7 +636,6 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         },
         coding: coding(draw, base),
         window_check: draw.pick(&[WindowCheck::Below, WindowCheck::Fits]),
-        profile: FlowProfile::default(),
     }
 }
 
@@ -614,7 +693,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
     ];
     let control_priority = draw.one_in(2);
     let victim = draw.pick(&[Victim::Arriving, Victim::Coin]);
-    let trim = Trim { header, victim, headers: header * draw.below(12) };
+    let trim = Trim { header, victim, headers: header * draw.below(12), at_last_hop: draw.apart().one_in(2) };
     let trims = control_priority && draw.one_in(2);
     PortConfig {
         phantom,

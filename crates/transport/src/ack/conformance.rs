@@ -3,11 +3,11 @@
 use super::*;
 use crate::endpoint::{Endpoint, EndpointConfig};
 use crate::flow::message::{Incoming, Poll};
-use crate::wire::{Data, Fate, Feedback, Header};
+use crate::wire::{Data, Fate, Feedback, Header, mapped};
 use crate::{FlowProfile, Profiles};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
-use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate};
 use proptest::prelude::*;
 
 /// No ACK waits for longer.
@@ -26,10 +26,10 @@ struct Receiver {
 
 impl Receiver {
     fn new(config: &AckConfig) -> Self {
-        let profiles = Profiles::new([FlowProfile { acks: config.clone() }]);
+        let profiles = Profiles::new([FlowProfile { acks: config.clone(), pulls: None }]);
         let config =
             EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(100), header: Bytes::new(64) };
-        let endpoint = Endpoint::new(config).with_profiles(&profiles);
+        let endpoint = Endpoint::new(config).with_profiles(&profiles, Rate::from_gbps(100));
         Self { endpoint, now: Time::ZERO, said: Vec::new() }
     }
 
@@ -49,9 +49,18 @@ impl Receiver {
     }
 
     fn take(&mut self, seq: u32, packets: u32, ecn_ce: bool) {
-        let data =
-            Data { flow: FlowId(3), seq, packets, len: 100, sent_at: self.now, entropy: 0, profile: 0 };
-        let packet = Incoming { from: HostId(0), header: Header::Data(data), ecn_ce, trimmed: false };
+        let data = Data {
+            flow: FlowId(3),
+            seq,
+            packets,
+            len: 100,
+            sent_at: self.now,
+            entropy: 0,
+            profile: 0,
+            ask: false,
+        };
+        let packet =
+            Incoming { from: HostId(0), header: Header::Data(data), ecn_ce, trimmed: crate::Trimmed::No };
         self.endpoint.handle_packet(self.now, &packet);
     }
 }
@@ -92,17 +101,24 @@ proptest! {
             let end = receiver.now + LONGEST_DELAY;
             receiver.run(end);
             let name = config.name();
-            let covers = |said: &Feedback, seq: u32| said.seq == seq || seq < said.cumulative;
+            let covers = |said: &Feedback, seq: u32| {
+                let Fate::Arrived { map, .. } = said.fate else { return false };
+                said.seq == seq || seq < said.cumulative || mapped(said.cumulative, map).any(|named| named == seq)
+            };
+            // What is held without a limit leaves with the last packet at the latest.
+            let holds = !config.build().holds().is_zero();
             for (at, seq) in arrivals {
-                let in_time = receiver.said.iter().any(|(when, said)| {
-                    (at..=at + LONGEST_DELAY).contains(when) && covers(said, seq)
-                });
+                let last = if holds { Time::MAX } else { at + LONGEST_DELAY };
+                let in_time =
+                    receiver.said.iter().any(|(when, said)| (at..=last).contains(when) && covers(said, seq));
                 prop_assert!(in_time, "{name}: packet {seq} of {at} is not acknowledged");
             }
             let echoed = |said: &&(Time, Feedback)| matches!(said.1.fate, Fate::Arrived { ecn_ce: true, .. });
             prop_assert_eq!(receiver.said.iter().filter(echoed).count(), marks, "{}", name);
             let last = receiver.said.iter().map(|(_, said)| said.cumulative).max();
             prop_assert_eq!(last, Some(packets), "{}", name);
+            let maps = |said: &Feedback| matches!(said.fate, Fate::Arrived { map: 1.., .. });
+            prop_assert!(holds || !receiver.said.iter().any(|(_, said)| maps(said)), "{}", name);
             let about: BTreeSet<u32> = receiver.said.iter().map(|(_, said)| said.seq).collect();
             prop_assert!(about.iter().all(|&seq| seq < packets), "{}", name);
         }
@@ -110,22 +126,44 @@ proptest! {
 
     #[test]
     fn an_ack_is_held_only_where_a_later_one_covers_its_packet(
-        events in prop::collection::vec((any::<bool>(), any::<bool>(), any::<bool>(), 0_u64..30), 0..200),
+        events in prop::collection::vec((any::<u8>(), 0_u32..100, 0_u64..6000, 0_u64..30), 0..200),
     ) {
         for config in all() {
             let run = || {
                 let (mut policy, mut now) = (config.build(), Time::ZERO);
-                let answer = |&(is_new, is_covered, ecn_ce, us): &(bool, bool, bool, u64)| {
+                let answer = |&(flags, seq, bytes, us): &(u8, u32, u64, u64)| {
                     now += Duration::from_us(us);
-                    let arrival = Arrival { now, is_new, is_covered, ecn_ce, is_last: false };
+                    let [is_new, is_covered, is_far, opens_gap, ecn_ce, asks, completes_block, is_last] =
+                        core::array::from_fn(|bit| flags >> bit & 1 == 1);
+                    let arrival = Arrival {
+                        now,
+                        seq,
+                        bytes: Bytes::new(bytes),
+                        is_new,
+                        is_covered,
+                        is_mapped: is_covered || !is_far,
+                        opens_gap,
+                        ecn_ce,
+                        asks,
+                        completes_block,
+                        is_last,
+                    };
                     (arrival, policy.on_arrival(&arrival))
                 };
                 events.iter().map(answer).collect::<Vec<_>>()
             };
+            let holds = !config.build().holds().is_zero();
             for (arrival, release) in run() {
-                if let Release::At(at) = release {
-                    prop_assert!(arrival.is_covered, "{}", config.name());
-                    prop_assert!((arrival.now..=arrival.now + LONGEST_DELAY).contains(&at), "{}", config.name());
+                match release {
+                    Release::At(at) => {
+                        prop_assert!(arrival.is_covered, "{}", config.name());
+                        prop_assert!((arrival.now..=arrival.now + LONGEST_DELAY).contains(&at), "{}", config.name());
+                    }
+                    Release::WithNext => {
+                        let is_heard = arrival.asks || arrival.ecn_ce || arrival.is_last;
+                        prop_assert!(holds && arrival.is_mapped && !is_heard, "{}", config.name());
+                    }
+                    Release::Now | Release::Apart => {}
                 }
             }
             prop_assert_eq!(run(), run(), "{}", config.name());

@@ -74,7 +74,7 @@ mod tests {
 
     /// The next packet, in order.
     fn next(now: u64) -> Arrival {
-        Arrival { now: us(now), is_new: true, is_covered: true, ecn_ce: false, is_last: false }
+        Arrival::in_order(us(now))
     }
 
     fn policy() -> EverySecond {

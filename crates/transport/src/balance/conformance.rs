@@ -48,7 +48,9 @@ fn run(config: &BalanceConfig, events: &[Event], flow: u32, seed: u64) -> Vec<En
             Event::Ack { age, ecn_ce } => {
                 of(age).into_iter().for_each(|f| balancer.on_ack(f, ecn_ce, &mut random));
             }
-            Event::Nack { age } => of(age).into_iter().for_each(|f| balancer.on_nack(f, &mut random)),
+            Event::Nack { age } => {
+                of(age).into_iter().for_each(|f| balancer.on_nack(f, age % 2 == 0, &mut random));
+            }
             Event::Loss { age } => of(age).into_iter().for_each(|f| balancer.on_loss(f, &mut random)),
             Event::Timeout { age } => of(age).into_iter().for_each(|f| balancer.on_timeout(f, &mut random)),
             Event::Wait(ps) => now += Duration::from_ps(ps),
@@ -76,11 +78,13 @@ fn a_selector_that_wants_no_feedback_chooses_the_same_without_it() {
     let events: Vec<Event> = (0..400)
         .map(|i| match i % 4 {
             0 | 1 => Event::Send,
+            2 if i % 8 == 2 => Event::Ack { age: 0, ecn_ce: false },
             2 => Event::Timeout { age: 0 },
             _ => Event::Wait(30_000_000),
         })
         .collect();
-    let silent: Vec<Event> = events.iter().copied().filter(|e| !matches!(e, Event::Timeout { .. })).collect();
+    let silent: Vec<Event> =
+        events.iter().copied().filter(|e| matches!(e, Event::Send | Event::Wait(_))).collect();
     for config in all() {
         let path = path();
         let random = Random::new(1, Purpose::Balance, 0);

@@ -3,11 +3,15 @@
 //! Switches hash (flow, entropy) with a salt of their own, so an entropy names a path without knowing it. A balancer
 //! is notified of the same events as a control, each with the entropy of the packet concerned.
 
+mod cache;
 #[cfg(test)]
 mod conformance;
 pub mod ecmp;
 pub mod plb;
+pub mod reps;
+pub mod reps_early;
 pub mod rps;
+pub mod spray;
 #[cfg(test)]
 mod testing;
 pub mod unolb;
@@ -46,8 +50,9 @@ pub trait Balance {
     /// A packet with this entropy was acknowledged; `ecn_ce`: it carried a mark.
     fn on_ack(&mut self, _sample: PathSample, _ecn_ce: bool, _random: &mut Random) {}
 
-    /// A packet with this entropy came back as a NACK.
-    fn on_nack(&mut self, _sample: PathSample, _random: &mut Random) {}
+    /// A packet with this entropy came back as a NACK; `at_last_hop`: the port to the receiver trimmed it, which every path
+    /// ends with.
+    fn on_nack(&mut self, _sample: PathSample, _at_last_hop: bool, _random: &mut Random) {}
 
     /// A packet with this entropy was found lost from the ACKs of later ones.
     fn on_loss(&mut self, _sample: PathSample, _random: &mut Random) {}
@@ -126,10 +131,10 @@ macro_rules! balancers {
                 }
             }
 
-            fn on_nack(&mut self, sample: PathSample, random: &mut Random) {
+            fn on_nack(&mut self, sample: PathSample, at_last_hop: bool, random: &mut Random) {
                 match self {
-                    $(Self::$variant(balancer) => balancer.on_nack(sample, random),)*
-                    Self::Custom(balancer) => balancer.on_nack(sample, random),
+                    $(Self::$variant(balancer) => balancer.on_nack(sample, at_last_hop, random),)*
+                    Self::Custom(balancer) => balancer.on_nack(sample, at_last_hop, random),
                 }
             }
 
@@ -156,4 +161,7 @@ balancers! {
     Rps, rps::RpsConfig, rps::Rps, "rps", "A random path for each packet", "Dixit et al., INFOCOM 2013";
     Unolb, unolb::UnolbConfig, Box<unolb::Unolb>, "unolb", "Turns over subflows that leave failed paths", "Uno, section 4.2";
     Plb, plb::PlbConfig, Box<plb::Plb>, "plb", "Another path for the flow after congested rounds or a time-out", "PLB, SIGCOMM 2022";
+    Spray, spray::SprayConfig, spray::Spray, "spray", "All paths in a random order, round after round", "uet-htsim";
+    Reps, reps::RepsConfig, Box<reps::Reps>, "reps", "Paths of unmarked packets again, and only those while paths fail", "REPS, EuroSys 2026";
+    RepsEarly, reps_early::RepsEarlyConfig, Box<reps_early::RepsEarly>, "reps-early", "Paths of unmarked packets again, else the next in turn", "REPS, 2024";
 }

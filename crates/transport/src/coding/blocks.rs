@@ -176,7 +176,8 @@ impl Layout {
     pub fn of_message(size: Bytes, mss: Bytes, shape: Shape) -> Option<Self> {
         let segments = size.segments(mss);
         let blocks = segments.div_ceil(u64::from(shape.data()));
-        let packets = u32::try_from(segments + blocks * u64::from(shape.parity())).ok()?;
+        let parity = blocks.checked_mul(u64::from(shape.parity()))?;
+        let packets = u32::try_from(segments.checked_add(parity)?).ok()?;
         let last_len = u16::try_from((size - mss * segments.checked_sub(1)?).get()).ok()?;
         Some(Self { shape, last_len, mss: u16::try_from(mss.get()).ok()?, packets })
     }
@@ -256,6 +257,15 @@ impl Layout {
         Bytes::new((self.segments() - 1) * self.mss as u64 + self.last_len as u64)
     }
 
+    /// Payload of a block: so many bytes of the message.
+    #[must_use]
+    #[inline]
+    pub fn payload_of(&self, block: u32) -> Bytes {
+        let sources = self.sources_of(block);
+        let full = u64::from(sources.end - 1 - sources.start) * u64::from(self.mss);
+        Bytes::new(full + u64::from(self.len(sources.end - 1)))
+    }
+
     /// Payload of all parity packets.
     #[must_use]
     pub fn parity(&self) -> Bytes {
@@ -298,8 +308,7 @@ impl Layout {
         let sources = self.sources_of(number);
         let data = NonZeroU8::new((sources.end - sources.start) as u8).unwrap_or(self.shape.data);
         let start = self.segment(sources.start) * u64::from(self.mss);
-        let end = start + (u64::from(data.get()) - 1) * u64::from(self.mss);
-        let source = start..end + u64::from(self.len(sources.end - 1));
+        let source = start..start + self.payload_of(number).get();
         Block { number, shape: Shape { data, ..self.shape }, source }
     }
 
@@ -380,6 +389,10 @@ mod tests {
         let segments = u64::from(u32::MAX) / 10 * 8;
         assert!(Layout::of_message(MSS * segments, MSS, shape(8, 2)).is_some());
         assert_eq!(Layout::of_message(MSS * (segments + 8), MSS, shape(8, 2)), None);
+        // Numbers of packets beyond 64 bits, by their parity and by the sum.
+        for size in [(1 << 57) + 1, u64::MAX / 128, u64::MAX / 128 + 1, u64::MAX] {
+            assert_eq!(Layout::of_message(Bytes::new(size), Bytes::new(1), shape(1, 127)), None, "{size}");
+        }
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use super::blocks::Layout;
 use crate::table::{Fixed, room};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use core::cmp::Reverse;
-use farspan_units::{Duration, HostId, Time};
+use farspan_units::{Bytes, Duration, HostId, Time};
 use hashbrown::HashMap;
 
 /// A block of which a packet has arrived, and not enough.
@@ -22,6 +22,18 @@ struct Open {
     due: Time,
     /// Packets that have arrived.
     arrived: u8,
+    /// Their payload, parity's included: at most 254 times 65,535 B.
+    bytes: u32,
+}
+
+/// The gain of a block by the first arrival of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Progress {
+    /// Whether the block is complete now.
+    pub is_complete: bool,
+    /// The growth of min(payload of the block's packets that have arrived, the block's own): a packet of parity counts as
+    /// the segment that it will be decoded to, and decoding adds nothing.
+    pub goodput: Bytes,
 }
 
 /// Segments that were decoded and have not arrived.
@@ -79,15 +91,19 @@ impl IncomingBlocks {
         &self.layout
     }
 
-    /// A packet of `block`, which is not complete, arrived for the first time; `wait`: how long to wait for the rest.
-    /// Returns whether the block is complete now.
+    /// Packet `seq` of a block that is not complete arrived for the first time; `wait`: how long to wait for the rest.
     #[inline]
-    pub(crate) fn on_new(&mut self, now: Time, block: u32, wait: Duration) -> bool {
-        let open = self.open.entry(block).or_insert(Open { due: Time::MAX, arrived: 0 });
+    pub(crate) fn on_new(&mut self, now: Time, seq: u32, wait: Duration) -> Progress {
+        let block = self.layout.block_of(seq);
+        let payload = self.layout.payload_of(block);
+        let open = self.open.entry(block).or_insert(Open { due: Time::MAX, arrived: 0, bytes: 0 });
+        let before = Bytes::new(u64::from(open.bytes)).min(payload);
         open.arrived += 1;
+        open.bytes += u32::from(self.layout.len(seq));
+        let goodput = Bytes::new(u64::from(open.bytes)).min(payload) - before;
         if u32::from(open.arrived) == self.layout.sources_of(block).len() as u32 {
             self.open.remove(&block);
-            return true;
+            return Progress { is_complete: true, goodput };
         }
         if open.due == Time::MAX {
             open.due = now.saturating_add(wait);
@@ -96,7 +112,7 @@ impl IncomingBlocks {
             }
             self.timers.push(Reverse((open.due, block)));
         }
-        false
+        Progress { is_complete: false, goodput }
     }
 
     /// Packet `seq` was decoded.
@@ -156,12 +172,16 @@ mod tests {
     use super::*;
     use crate::coding::Shape;
     use alloc::vec::Vec;
-    use farspan_units::Bytes;
 
     const WAIT: Duration = Duration::from_us(100);
 
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
+    }
+
+    /// Whether the block is complete with its `i`-th packet.
+    fn completes(incoming: &mut IncomingBlocks, now: Time, block: u32, i: u32, wait: Duration) -> bool {
+        incoming.on_new(now, block * 10 + i, wait).is_complete
     }
 
     /// A message of 20 segments: blocks of 8 + 2, 8 + 2 and 4 + 2.
@@ -174,10 +194,10 @@ mod tests {
     #[test]
     fn a_block_is_complete_when_as_many_packets_have_arrived_as_it_has_data() {
         let mut incoming = incoming();
-        let complete: Vec<bool> = (0..8).map(|i| incoming.on_new(us(i), 1, WAIT)).collect();
+        let complete: Vec<bool> = (0..8).map(|i| completes(&mut incoming, us(0), 1, i, WAIT)).collect();
         assert_eq!(complete, [false, false, false, false, false, false, false, true]);
         assert!(incoming.on_duplicate(1, 19), "it stays complete");
-        let last: Vec<bool> = (0..4).map(|i| incoming.on_new(us(i), 2, WAIT)).collect();
+        let last: Vec<bool> = (0..4).map(|i| completes(&mut incoming, us(0), 2, i, WAIT)).collect();
         assert_eq!(last, [false, false, false, true]);
     }
 
@@ -185,7 +205,7 @@ mod tests {
     fn the_first_packet_starts_the_timer_and_later_ones_do_not_move_it() {
         let mut incoming = incoming();
         incoming.on_new(us(5), 0, WAIT);
-        incoming.on_new(us(50), 0, WAIT * 3);
+        incoming.on_new(us(50), 1, WAIT * 3);
         assert_eq!(incoming.next_timer(), Some(us(105)));
         assert_eq!(incoming.take_timeout(us(104)), None);
         assert_eq!(incoming.take_timeout(us(105)), Some(0));
@@ -199,8 +219,8 @@ mod tests {
         assert_eq!(incoming.take_timeout(us(100)), Some(0));
         assert!(!incoming.on_duplicate(0, 0), "a duplicate brings nothing");
         assert_eq!(incoming.next_timer(), None);
-        incoming.on_new(us(300), 0, WAIT);
-        incoming.on_new(us(310), 0, WAIT);
+        incoming.on_new(us(300), 1, WAIT);
+        incoming.on_new(us(310), 2, WAIT);
         assert_eq!(incoming.take_timeout(us(399)), None);
         assert_eq!(incoming.take_timeout(us(400)), Some(0));
     }
@@ -208,12 +228,31 @@ mod tests {
     #[test]
     fn blocks_run_out_in_order_of_time_and_complete_ones_not_at_all() {
         let mut incoming = incoming();
-        incoming.on_new(us(0), 1, WAIT);
+        incoming.on_new(us(0), 10, WAIT);
         incoming.on_new(us(1), 0, WAIT);
-        incoming.on_new(us(2), 2, WAIT / 2);
-        (3..6).for_each(|i| assert_eq!(incoming.on_new(us(i), 2, WAIT), i == 5));
+        incoming.on_new(us(2), 20, WAIT / 2);
+        (1..4).for_each(|i| assert_eq!(completes(&mut incoming, us(3), 2, i, WAIT), i == 3));
         assert_eq!(incoming.take_timeout(us(60)), None, "block 2 is complete");
         assert_eq!([(); 3].map(|()| incoming.take_timeout(us(200))), [Some(1), Some(0), None]);
+    }
+
+    #[test]
+    fn a_block_counts_as_much_as_has_arrived_of_it_and_never_more_than_it_carries() {
+        // 4,900 B in blocks of 4 + 2: the second has a segment of 900 B alone, its parity as short.
+        let layout =
+            Layout::of_message(Bytes::new(4900), Bytes::new(1000), Shape::new(4, 2).unwrap()).unwrap();
+        let goodput = |incoming: &mut IncomingBlocks, seq| incoming.on_new(us(0), seq, WAIT).goodput.get();
+        let mut incoming = IncomingBlocks::new(HostId(1), layout);
+        assert_eq!([0, 4, 5, 3].map(|seq| goodput(&mut incoming, seq)), [1000; 4], "parity as well as data");
+        assert_eq!(goodput(&mut incoming, 8), 900);
+        let layout =
+            Layout::of_message(Bytes::new(3400), Bytes::new(1000), Shape::new(4, 2).unwrap()).unwrap();
+        let mut incoming = IncomingBlocks::new(HostId(1), layout);
+        let in_turn = [4, 5, 1, 3].map(|seq| goodput(&mut incoming, seq));
+        assert_eq!(in_turn, [1000, 1000, 1000, 400], "parity is longer than what it stands for");
+        let mut incoming = IncomingBlocks::new(HostId(1), layout);
+        let in_turn = [3, 4, 5, 1].map(|seq| goodput(&mut incoming, seq));
+        assert_eq!(in_turn, [400, 1000, 1000, 1000]);
     }
 
     #[test]

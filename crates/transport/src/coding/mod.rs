@@ -16,7 +16,7 @@ pub mod none;
 mod outgoing;
 
 pub use blocks::{Block, Layout, Payload, Shape};
-pub(crate) use incoming::{Decoded, IncomingBlocks};
+pub(crate) use incoming::{Decoded, IncomingBlocks, Progress};
 pub use mds::{Code, CodeError, CodingError, Plan, PlanError};
 pub(crate) use outgoing::OutgoingBlocks;
 

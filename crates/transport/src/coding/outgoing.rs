@@ -58,6 +58,8 @@ pub(crate) struct OutgoingBlocks {
     losses: HashMap<u32, BlockLosses, Fixed>,
     /// Packets to be sent again.
     wanted: u32,
+    /// A lost packet that leaves again though its block can do without it: a probe asks for an ACK.
+    probe: Option<u32>,
     /// Parity packets sent, retransmissions not counted.
     parity_packets: u32,
     /// Their payload.
@@ -78,6 +80,7 @@ impl OutgoingBlocks {
             spare,
             losses: HashMap::with_hasher(Fixed),
             wanted: 0,
+            probe: None,
             parity_packets: 0,
             parity_bytes: Bytes::ZERO,
             undecodable: 0,
@@ -93,7 +96,7 @@ impl OutgoingBlocks {
     /// Whether a packet waits to be sent again.
     #[inline]
     pub(crate) const fn has_wanted(&self) -> bool {
-        self.wanted > 0
+        self.wanted > 0 || self.probe.is_some()
     }
 
     /// Parity packets sent, retransmissions not counted.
@@ -139,9 +142,16 @@ impl OutgoingBlocks {
         }
     }
 
+    /// A probe is due, and repeats packet `seq`, which is marked lost for it: it leaves again, needed or not.
+    #[cold]
+    pub(crate) fn on_probe(&mut self, seq: u32) {
+        self.probe = Some(seq);
+    }
+
     /// Packet `seq`, which was marked lost, is so no more: it has arrived, or leaves again.
     #[cold]
     pub(crate) fn on_found(&mut self, seq: u32) {
+        self.probe = self.probe.filter(|&probe| probe != seq);
         if let Some(block) = self.losses.get_mut(&self.layout.block_of(seq)) {
             self.wanted -= u32::from(block.packets > self.spare);
             block.packets -= 1;
@@ -153,17 +163,17 @@ impl OutgoingBlocks {
     pub(crate) fn on_complete(&mut self, block: u32) {
         if !self.losses.is_empty() {
             self.losses.remove(&block);
+            self.probe = self.probe.filter(|&probe| self.layout.block_of(probe) != block);
         }
     }
 
     /// A lost packet leaves again, if one is to; gives its number and how often it timed out.
     pub(crate) fn resend(&mut self, now: Time, entropy: Entropy, sent: &mut SentMap) -> Option<(u32, u32)> {
-        if self.wanted == 0 {
-            return None;
-        }
-        let seq = self.next_wanted(now, sent);
-        debug_assert!(seq.is_some(), "a packet that is wanted is in line");
+        let seq = if self.wanted > 0 { self.next_wanted(now, sent) } else { self.probe };
+        debug_assert!(seq.is_some() || !self.has_wanted(), "a packet that is wanted is in line");
         let seq = seq?;
+        // One packet is enough of a probe, whichever it is.
+        self.probe = None;
         self.on_found(seq);
         if self.wanted == 0 {
             sent.clear_retransmits();

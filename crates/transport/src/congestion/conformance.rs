@@ -5,7 +5,7 @@ use super::*;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{FlowId, Purpose, Random};
+use farspan_units::{Duration, FlowId, Purpose, Random};
 
 /// Sequences of events that a control must stand.
 const SEQUENCES: u64 = 128;
@@ -46,6 +46,13 @@ pub enum FlowEvent {
         /// The packet.
         nth: usize,
     },
+    /// The receiver pulls so many packets more; the pull may come after a later one.
+    Pull {
+        /// How many.
+        packets: u32,
+        /// Whether it repeats the count before instead.
+        old: bool,
+    },
     /// The control's timer.
     Timer,
     /// Nothing, for so many picoseconds.
@@ -68,7 +75,7 @@ impl FlowEvent {
     fn draw(random: &mut Random) -> Self {
         let marked = random.below(2) == 1;
         let mut nth = |below| random.below(below) as usize;
-        match nth(30) {
+        match nth(31) {
             0..8 => Self::Send(1 + random.below(49)),
             8..16 => Self::Ack { nth: nth(5), marked },
             16 => Self::DuplicateAck { marked },
@@ -76,7 +83,8 @@ impl FlowEvent {
             18 => Self::Loss { nth: nth(100) },
             19 => Self::Timeout { nth: nth(100) },
             20 => Self::Timer,
-            21..29 => Self::Wait(random.below(30_000_000)),
+            21 => Self::Pull { packets: 1 + nth(3) as u32, old: marked },
+            22..30 => Self::Wait(random.below(30_000_000)),
             _ => Self::Wait(random.below(100_000_000_000)),
         }
     }
@@ -99,7 +107,7 @@ pub struct Violation {
 }
 
 /// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
-/// rates are sound, a NACK never widens the window, the decision returned is the current one, the first window is the
+/// rates are sound, a NACK never widens the window or the allowance, a packet spends allowance, the decision returned is the current one, the first window is the
 /// scenario's, and the same events give the same decisions.
 ///
 /// # Errors
@@ -115,7 +123,8 @@ fn within(
 ) -> Result<(), Violation> {
     for initial_cwnd in [Bytes::new(40_960), path().bdp] {
         let trial = Trial { path: path(), initial_cwnd };
-        let first = TrialSender::new(config, &trial).control.decision().cwnd;
+        let first = TrialSender::new(config, &trial).control.decision();
+        let first = first.allowance.map_or(first.cwnd, |allowance| first.cwnd.min(allowance));
         if first != initial_cwnd {
             return Err(trial.violation(config, &[], format!("it starts with a window of {first}")));
         }
@@ -158,7 +167,7 @@ impl Trial {
         let mut sender = TrialSender::new(config, self);
         let mut twin = TrialSender::new(config, self);
         for (i, &event) in events.iter().enumerate() {
-            let before = sender.control.decision().cwnd;
+            let before = sender.control.decision();
             let returned = sender.step(event).map_err(|problem| (i, problem))?;
             let again = twin.step(event).map_err(|problem| (i, problem))?;
             let fail = |problem: &str| Err((i, problem.to_string()));
@@ -168,7 +177,10 @@ impl Trial {
             if returned.is_some_and(|returned| returned != sender.control.decision()) {
                 return fail("the event returned another decision than the current one");
             }
-            if matches!(event, FlowEvent::Nack { .. }) && sender.control.decision().cwnd > before {
+            let after = sender.control.decision();
+            if matches!(event, FlowEvent::Nack { .. })
+                && (after.cwnd > before.cwnd || after.allowance > before.allowance)
+            {
                 return fail("a NACK widened the window");
             }
             sender.sound(cap).map_err(|problem| (i, problem))?;
@@ -227,13 +239,22 @@ struct TrialSender {
     now: Time,
     flight: Vec<Packet>,
     delivered: Bytes,
+    pulled: u32,
 }
 
 impl TrialSender {
     fn new(config: &CongestionConfig, &Trial { path, initial_cwnd }: &Trial) -> Self {
-        let start = Start { path: &path, initial_cwnd, seed: 1, flow: FlowId(3) };
+        let start = Start { path: &path, size: Bytes::MAX, initial_cwnd, seed: 1, flow: FlowId(3) };
         let control = config.build(&start);
-        Self { control, path, now: Time::ZERO, flight: Vec::new(), delivered: Bytes::ZERO }
+        Self { control, path, now: Time::ZERO, flight: Vec::new(), delivered: Bytes::ZERO, pulled: 0 }
+    }
+
+    /// Time passes; a timer that the control asked for comes up.
+    fn pass(&mut self, until: Time) {
+        self.now = self.now.max(until);
+        if self.control.decision().next_timer.is_some_and(|at| at < self.now) {
+            self.control.on_timer(self.now);
+        }
     }
 
     fn in_flight(&self) -> Bytes {
@@ -243,7 +264,7 @@ impl TrialSender {
     /// Sends up to so many packets, as far as the window goes; gives the last decision.
     fn send(&mut self, packets: u64) -> Result<Decision, String> {
         for _ in 0..packets {
-            if self.in_flight() >= self.control.decision().cwnd {
+            if self.in_flight() >= self.control.decision().open_window() {
                 break;
             }
             let record = SendRecord {
@@ -260,18 +281,23 @@ impl TrialSender {
             if !self.control.wants_sent() && decision != before {
                 return Err("on_sent changed the decision, and wants_sent says no".to_string());
             }
-            self.now += self.path.packet_time();
+            let spent = |allowance: Bytes| allowance.saturating_sub(self.path.mss);
+            if decision.allowance > before.allowance.map(spent) {
+                return Err("a packet left and spent no allowance".to_string());
+            }
+            self.pass(self.now + self.path.packet_time());
         }
         Ok(self.control.decision())
     }
 
     fn ack(&mut self, packet: Packet, bytes_acked: Bytes, ecn_ce: bool) -> Decision {
         // No round trip is shorter than the base.
-        self.now = self.now.max(packet.sent_at + self.path.base_rtt);
+        self.pass(packet.sent_at + self.path.base_rtt);
         self.delivered += bytes_acked;
         self.control.on_ack(&Ack {
             now: self.now,
             bytes_acked,
+            acked_packets: 1,
             ecn_ce,
             rtt: self.now - packet.sent_at,
             sent_at: packet.sent_at,
@@ -307,8 +333,12 @@ impl TrialSender {
                 self.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto })
             }
             FlowEvent::Timer => self.control.on_timer(now),
+            FlowEvent::Pull { packets, old } => {
+                self.pulled += if old { 0 } else { packets };
+                self.control.on_pull(&Pull { now, count: self.pulled, in_flight })
+            }
             FlowEvent::Wait(ps) => {
-                self.now += Duration::from_ps(ps);
+                self.pass(now + Duration::from_ps(ps));
                 return Ok(None);
             }
         }))
@@ -359,6 +389,9 @@ mod tests {
         let bdp = path.bdp.max(path.mss);
         match config {
             CongestionConfig::FixedWindow(_) => Some((*initial_cwnd).max(path.mss)),
+            CongestionConfig::Smartt(_) | CongestionConfig::Nscc(_) => {
+                Some((*initial_cwnd).max(path.mss).max(path.bdp * 3 / 2))
+            }
             CongestionConfig::Unocc(_) => Some(bdp),
             CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
             | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })
@@ -426,7 +459,7 @@ mod tests {
                 true
             }
         }
-        let decision = Decision { cwnd: Bytes::new(4096), pacing_rate: None, next_timer: None };
+        let decision = Decision::window(Bytes::new(4096));
         let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
         assert!(control.wants_send_record());
         assert_eq!(control.floor(), Floor::OnePacket, "unless it says otherwise");
@@ -462,7 +495,7 @@ mod tests {
         fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
             let extra = if matches!(self, Self::Early) { start.path.mss } else { Bytes::ZERO };
             let cwnd = start.initial_cwnd.max(start.path.mss) + extra;
-            Box::new(WrongFlow(*self, Decision { cwnd, pacing_rate: None, next_timer: None }))
+            Box::new(WrongFlow(*self, Decision::window(cwnd)))
         }
     }
 

@@ -80,7 +80,7 @@ impl Script {
         );
         let full = path.line_rate.bytes_per_sec_f64() * (path.base_rtt * self.step).as_secs_f64();
         for rtt in (0..self.end).step_by(self.step as usize) {
-            let cwnd = model.flows[0].control.decision().cwnd.as_f64() / path.mss.as_f64();
+            let cwnd = model.flows[0].window().as_f64() / path.mss.as_f64();
             let (delivered, marked) = (model.flows[0].delivered, model.flows[0].marked);
             model.run_until(Self::at(path, rtt + self.step));
             let acked = (model.flows[0].delivered - delivered).as_f64();
@@ -137,6 +137,7 @@ pub fn decisions(config: &CongestionConfig, class: Class) -> Vec<(Time, Decision
 mod tests {
     use super::super::dumbbell::Phantom;
     use super::*;
+    use farspan_units::Duration;
 
     #[test]
     fn every_control_moves_its_window_through_the_script_as_before() {

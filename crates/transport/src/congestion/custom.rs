@@ -1,6 +1,7 @@
 //! Controls from outside this crate.
 
 use super::{Congestion, Ecn, Start};
+use crate::flow::profile::PullConfig;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -13,6 +14,11 @@ pub trait Factory: Send + Sync {
     /// Whether the control needs marks. A user is warned of one that does where no port sets any.
     fn ecn(&self) -> Ecn {
         Ecn::Ignored
+    }
+
+    /// The pulls that the receiver is to send, of a control that runs on credit.
+    fn pulls(&self) -> Option<PullConfig> {
+        None
     }
 
     /// The control of one flow. The same start must give a control that decides the same.
@@ -39,6 +45,11 @@ impl Custom {
     #[must_use]
     pub fn ecn(&self) -> Ecn {
         self.0.ecn()
+    }
+
+    /// The pulls that the receiver is to send.
+    pub(super) fn pulls(&self) -> Option<PullConfig> {
+        self.0.pulls()
     }
 
     /// The control of one flow.

@@ -127,6 +127,7 @@ impl Congestion for Dctcp {
             cwnd: self.window.bytes(),
             pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
             next_timer: None,
+            allowance: None,
         }
     }
 

@@ -64,7 +64,9 @@ enum ModelEvent {
 pub struct Flow {
     pub control: Control,
     path: Path,
-    in_flight: Bytes,
+    pub in_flight: Bytes,
+    /// How many packets the receiver has pulled: one with each ACK.
+    pulled: u32,
     pub delivered: Bytes,
     pub marked: Bytes,
     /// When the pacer and the NIC let the next packet go.
@@ -78,6 +80,14 @@ pub struct Flow {
     delivered_at: Time,
     /// When the packet acknowledged last was sent.
     first_sent_at: Time,
+}
+
+impl Flow {
+    /// Payload that may be in flight: the window, or what is and the allowance.
+    pub fn window(&self) -> Bytes {
+        let decision = self.control.decision();
+        decision.allowance.map_or(decision.cwnd, |allowance| decision.cwnd.min(self.in_flight + allowance))
+    }
 }
 
 /// The model.
@@ -110,11 +120,13 @@ impl Dumbbell {
             lost: 0,
         };
         for (i, (config, path, initial_cwnd)) in flows.iter().enumerate() {
-            let start = Start { path, initial_cwnd: *initial_cwnd, seed: 1, flow: FlowId(i as u32) };
+            let (initial_cwnd, flow) = (*initial_cwnd, FlowId(i as u32));
+            let start = Start { path, size: Bytes::MAX, initial_cwnd, seed: 1, flow };
             model.flows.push(Flow {
                 control: config.build(&start),
                 path: *path,
                 in_flight: Bytes::ZERO,
+                pulled: 0,
                 delivered: Bytes::ZERO,
                 marked: Bytes::ZERO,
                 next_at: Time::ZERO,
@@ -159,7 +171,7 @@ impl Dumbbell {
 
     fn wake(&mut self, i: usize) {
         let flow = &mut self.flows[i];
-        if !flow.waiting && flow.in_flight < flow.control.decision().cwnd {
+        if !flow.waiting && flow.in_flight < flow.control.decision().open_window() {
             flow.waiting = true;
             let at = flow.next_at.max(self.now);
             self.schedule(at, i, ModelEvent::Send);
@@ -185,6 +197,7 @@ impl Dumbbell {
                 flow.control.on_ack(&Ack {
                     now,
                     bytes_acked: bytes,
+                    acked_packets: 1,
                     ecn_ce: marked,
                     rtt: now - sent_at,
                     sent_at,
@@ -192,6 +205,8 @@ impl Dumbbell {
                     delivered: flow.delivered,
                     at_send,
                 });
+                flow.pulled += 1;
+                flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
             }
             ModelEvent::Loss { sent_at } => {
                 flow.records.remove(&sent_at);
@@ -210,7 +225,7 @@ impl Dumbbell {
         let now = self.now;
         let flow = &mut self.flows[i];
         flow.waiting = false;
-        if flow.in_flight >= flow.control.decision().cwnd {
+        if flow.in_flight >= flow.control.decision().open_window() {
             return;
         }
         let (bytes, mtu) = (flow.path.mss, flow.path.mtu());

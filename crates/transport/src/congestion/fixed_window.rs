@@ -60,7 +60,7 @@ impl FixedWindow {
     #[must_use]
     pub fn new(FixedWindowParams(config): &FixedWindowParams, start: &Start<'_>) -> Self {
         let cwnd = config.cwnd.unwrap_or(start.initial_cwnd).max(start.path.mss);
-        Self { decision: Decision { cwnd, pacing_rate: config.pacing_rate, next_timer: None } }
+        Self { decision: Decision { pacing_rate: config.pacing_rate, ..Decision::window(cwnd) } }
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn the_window_is_the_first_window_and_stays() {
         let mut control = fixed(&FixedWindowConfig::default());
-        let expected = Decision { cwnd: START_CWND, pacing_rate: None, next_timer: None };
+        let expected = Decision::window(START_CWND);
         assert_eq!(control.decision(), expected);
         assert_eq!(control.on_ack(&AckStream::new(&start()).next(true)), expected);
     }

@@ -10,7 +10,8 @@
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //! | a rate without a window (DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
-//! | a window that may close (NDP, EQDS) | [`Congestion::floor`] |
+//! | a window that may close | [`Congestion::floor`] |
+//! | credit from the receiver (NDP, EQDS) | [`Decision::allowance`], [`Congestion::on_pull`] |
 //!
 //! A new kind of signal is one more event of [`Congestion`] (or a field of an event) whose default leaves the decision
 //! alone.
@@ -28,11 +29,15 @@ mod custom;
 pub mod dctcp;
 #[cfg(any(test, feature = "conformance"))]
 mod dumbbell;
+mod events;
 pub mod fixed_window;
 pub mod gemini;
 pub mod mprdma;
+pub mod ndp;
+pub mod nscc;
 mod pace;
 mod signals;
+pub mod smartt;
 #[cfg(any(test, feature = "conformance"))]
 pub mod testing;
 #[cfg(all(test, feature = "serde"))]
@@ -41,24 +46,25 @@ pub mod unocc;
 mod window;
 
 pub use custom::{Custom, Factory};
+pub use events::{Ack, Loss, Nack, Pull, SendRecord, Sent, Timeout};
 pub use pace::Pacing;
 pub use signals::{Threshold, ThresholdRule};
 pub use window::Cap;
 
 use crate::flow::path::Path;
+use crate::flow::profile::PullConfig;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
-use farspan_units::{Bytes, Duration, Rate, Time};
+use farspan_units::{Bytes, Rate, Time};
 
 /// The decision of a control. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
 ///
 /// An open window, however small, lets one packet be in flight. The sender adds nothing to it: while `cwnd` is zero,
 /// nothing leaves. How low `cwnd` may go is what [`Congestion::floor`] states.
 ///
-/// The window bounds what is in flight. An allowance, which bounds what leaves whatever is in flight, is one more
-/// field: read where the sender reads `cwnd` (when it asks whether the window is open), and spent where a packet
-/// leaves.
+/// The window bounds what is in flight; the allowance bounds what leaves, whatever is in flight. A control that gives
+/// one spends it itself, packet by packet, in [`Congestion::on_sent`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision {
     /// Congestion window: payload bytes that may be in flight.
@@ -67,6 +73,27 @@ pub struct Decision {
     pub pacing_rate: Option<Rate>,
     /// When the control wants [`Congestion::on_timer`], if at all.
     pub next_timer: Option<Time>,
+    /// Payload bytes that may leave from now on, lost packets included: one packet more while there are any, none at
+    /// zero. `None`: as the window says.
+    pub allowance: Option<Bytes>,
+}
+
+impl Decision {
+    /// A window alone: as fast as the NIC, without a timer or an allowance.
+    #[must_use]
+    pub const fn window(cwnd: Bytes) -> Self {
+        Self { cwnd, pacing_rate: None, next_timer: None, allowance: None }
+    }
+
+    /// The window as far as the allowance goes: closed while there is none.
+    #[must_use]
+    #[inline]
+    pub const fn open_window(&self) -> Bytes {
+        match self.allowance {
+            Some(Bytes::ZERO) => Bytes::ZERO,
+            _ => self.cwnd,
+        }
+    }
 }
 
 /// How low the window of a control may go: who sees to it that a flow goes on.
@@ -87,98 +114,6 @@ impl Floor {
             Self::Zero => Bytes::ZERO,
         }
     }
-}
-
-/// The state of the sender when a packet left; kept only for controls that ask for it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SendRecord {
-    /// Payload bytes in flight after the packet was sent.
-    pub in_flight: Bytes,
-    /// Payload bytes delivered so far.
-    pub delivered: Bytes,
-    /// When `delivered` last changed.
-    pub delivered_at: Time,
-    /// Send time of the first packet of the current flight (the delivery-rate sample's send interval starts there).
-    pub first_sent_at: Time,
-    /// Whether the sender had nothing more to send.
-    pub app_limited: bool,
-}
-
-/// A packet left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Sent {
-    /// Now.
-    pub now: Time,
-    /// Its payload.
-    pub bytes: Bytes,
-    /// Payload in flight, this packet included.
-    pub in_flight: Bytes,
-    /// Whether the same payload was sent before.
-    pub retransmission: bool,
-}
-
-/// An ACK for one packet arrived.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Ack {
-    /// Now.
-    pub now: Time,
-    /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
-    pub bytes_acked: Bytes,
-    /// Whether the acknowledged packet arrived with a congestion mark.
-    pub ecn_ce: bool,
-    /// Round trip of the acknowledged transmission, from its start on the NIC.
-    pub rtt: Duration,
-    /// When the acknowledged transmission left.
-    pub sent_at: Time,
-    /// Payload in flight after this ACK.
-    pub in_flight: Bytes,
-    /// Payload delivered so far, this ACK included.
-    pub delivered: Bytes,
-    /// The sender's state when the packet left, if the control [asked for it](Congestion::wants_send_record).
-    pub at_send: Option<SendRecord>,
-}
-
-/// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Nack {
-    /// Now.
-    pub now: Time,
-    /// Payload that did not arrive.
-    pub bytes: Bytes,
-    /// When the transmission left.
-    pub sent_at: Time,
-    /// Payload in flight after the loss was taken out.
-    pub in_flight: Bytes,
-    /// Whether a port trimmed the packet (congestion), rather than a block timer running out.
-    pub trimmed: bool,
-}
-
-/// Packets were found lost from the ACKs of later ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Loss {
-    /// Now.
-    pub now: Time,
-    /// Payload lost.
-    pub bytes: Bytes,
-    /// When the newest of the lost transmissions left.
-    pub sent_at: Time,
-    /// Payload in flight after the loss was taken out.
-    pub in_flight: Bytes,
-}
-
-/// Packets were not acknowledged within the retransmission time-out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Timeout {
-    /// Now.
-    pub now: Time,
-    /// Payload lost.
-    pub bytes: Bytes,
-    /// When the newest of the lost transmissions left.
-    pub sent_at: Time,
-    /// Payload in flight after the loss was taken out.
-    pub in_flight: Bytes,
-    /// The time-out that ran out (before any doubling).
-    pub rto: Duration,
 }
 
 /// A congestion control.
@@ -223,6 +158,11 @@ pub trait Congestion {
         self.decision()
     }
 
+    /// A pull arrived.
+    fn on_pull(&mut self, _pull: &Pull) -> Decision {
+        self.decision()
+    }
+
     /// Loss was detected without a time-out.
     fn on_loss(&mut self, _loss: &Loss) -> Decision {
         self.decision()
@@ -253,6 +193,8 @@ pub enum Ecn {
 pub struct Start<'a> {
     /// The path.
     pub path: &'a Path,
+    /// Payload of the message.
+    pub size: Bytes,
     /// First window: the same for every scheme of a scenario.
     pub initial_cwnd: Bytes,
     /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
@@ -276,6 +218,16 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(_) => Ecn::$ecn,)*
                     Self::Custom(custom) => custom.ecn(),
+                }
+            }
+
+            /// The pulls that the receiver is to send, of a control that runs on credit.
+            #[must_use]
+            pub fn pulls(&self) -> Option<PullConfig> {
+                match self {
+                    Self::Ndp(config) => Some(config.pulls()),
+                    Self::Custom(custom) => custom.pulls(),
+                    _ => None,
                 }
             }
 
@@ -406,6 +358,13 @@ macro_rules! controls {
                 }
             }
 
+            fn on_pull(&mut self, pull: &Pull) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_pull(pull),)*
+                    Self::Custom(control) => control.on_pull(pull),
+                }
+            }
+
             fn on_loss(&mut self, loss: &Loss) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_loss(loss),)*
@@ -445,4 +404,12 @@ controls! {
     Bbr, bbr::{BbrConfig, BbrParams}, "bbr",
         "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
         "draft-cardwell-iccrg-bbr-congestion-control-00", Ignored;
+    Smartt, smartt::{SmarttConfig, SmarttParams}, "smartt",
+        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1",
+        Required;
+    Nscc, nscc::{NsccConfig, NsccParams}, "nscc",
+        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim",
+        Required;
+    Ndp, ndp::{NdpConfig, NdpParams}, "ndp",
+        "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
 }

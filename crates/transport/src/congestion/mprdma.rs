@@ -104,6 +104,7 @@ impl Congestion for Mprdma {
             cwnd: Bytes::new(self.cwnd as i64 as u64),
             pacing_rate: self.pace.rate(&self.params.pace, self.cwnd),
             next_timer: None,
+            allowance: None,
         }
     }
 

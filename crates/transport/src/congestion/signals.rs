@@ -10,7 +10,7 @@ use farspan_units::{Bytes, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 #[cfg_attr(
     feature = "serde",
-    serde(expecting = "\"bdp_over_7\", a size, or { per_gbps = SIZE } was expected")
+    serde(expecting = "\"bdp_over_7\", \"ports\", a size, or { per_gbps = SIZE } was expected")
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Threshold {
@@ -33,15 +33,22 @@ pub enum ThresholdRule {
     /// A seventh of the bandwidth-delay product inside a datacenter (Uno Table 2; DCTCP's guideline).
     #[cfg_attr(feature = "serde", serde(rename = "bdp_over_7"))]
     BdpOver7,
+    /// The queue at which the ports of the path begin to mark; where none marks, as [`Self::BdpOver7`].
+    #[cfg_attr(feature = "serde", serde(rename = "ports"))]
+    Ports,
+}
+
+/// A seventh of the bandwidth-delay product inside a datacenter, in bytes.
+fn bdp_over_7(path: &Path) -> f64 {
+    path.line_rate.bytes_per_sec_f64() * path.intra_base_rtt.as_secs_f64() / 7.0
 }
 
 impl Threshold {
     /// The threshold in bytes on this path.
     pub(super) fn bytes(self, path: &Path) -> f64 {
         match self {
-            Self::Rule(ThresholdRule::BdpOver7) => {
-                path.line_rate.bytes_per_sec_f64() * path.intra_base_rtt.as_secs_f64() / 7.0
-            }
+            Self::Rule(ThresholdRule::BdpOver7) => bdp_over_7(path),
+            Self::Rule(ThresholdRule::Ports) => path.k_min.map_or_else(|| bdp_over_7(path), Bytes::as_f64),
             Self::Scaled { per_gbps } => per_gbps.as_f64() * path.line_rate.as_bps() as f64 * 1e-9,
             Self::Constant(bytes) => bytes.as_f64(),
         }
@@ -159,6 +166,14 @@ mod tests {
         let rule = Threshold::Rule(ThresholdRule::BdpOver7);
         near(rule.bytes(&path()), 25_049.0, 1.0);
         near(rule.bytes(&wan_path()), 25_049.0, 1.0);
+    }
+
+    #[test]
+    fn the_ports_threshold_is_that_of_the_path_s_ports_if_any_marks() {
+        let rule = Threshold::Rule(ThresholdRule::Ports);
+        let marking = Path { k_min: Some(Bytes::new(262_144)), ..path() };
+        near(rule.bytes(&marking), 262_144.0, 0.0);
+        near(rule.bytes(&path()), 25_049.0, 1.0);
     }
 
     #[test]

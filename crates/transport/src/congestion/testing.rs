@@ -19,8 +19,11 @@ static INTRA: Path = Path {
     line_rate: Rate::from_bps(100_000_000_000),
     bdp: START_CWND,
     intra_base_rtt: Duration::from_ps(14_027_520),
+    largest_base_rtt: Duration::from_ps(14_027_520),
     hops: 6,
     max_queueing: Duration::from_us(400),
+    k_min: None,
+    trims: false,
     mss: Bytes::new(4096),
     header: Bytes::new(64),
 };
@@ -29,6 +32,7 @@ static INTER: Path = Path {
     class: Class::Inter,
     base_rtt: Duration::from_ps(1_792_041_280),
     bdp: Bytes::new(22_400_516),
+    largest_base_rtt: Duration::from_ps(1_792_041_280),
     hops: 9,
     max_queueing: Duration::from_us(640),
     ..INTRA
@@ -49,13 +53,13 @@ pub fn wan_path() -> Path {
 /// A flow inside a datacenter that starts with one bandwidth-delay product.
 #[must_use]
 pub fn start() -> Start<'static> {
-    Start { path: &INTRA, initial_cwnd: INTRA.bdp, seed: 1, flow: FlowId(0) }
+    Start { path: &INTRA, size: Bytes::MAX, initial_cwnd: INTRA.bdp, seed: 1, flow: FlowId(0) }
 }
 
 /// A flow between datacenters that starts with one bandwidth-delay product.
 #[must_use]
 pub fn wan_start() -> Start<'static> {
-    Start { path: &INTER, initial_cwnd: INTER.bdp, seed: 1, flow: FlowId(1) }
+    Start { path: &INTER, size: Bytes::MAX, initial_cwnd: INTER.bdp, seed: 1, flow: FlowId(1) }
 }
 
 /// A stream of ACKs of full packets over an idle path: one each packet time, each of the packet sent one base round
@@ -96,6 +100,7 @@ impl AckStream {
         Ack {
             now: self.now,
             bytes_acked: self.path.mss,
+            acked_packets: 1,
             ecn_ce,
             rtt,
             sent_at: self.now - rtt,
@@ -109,7 +114,7 @@ impl AckStream {
 /// Helpers that the tests of built-in controls share.
 #[cfg(test)]
 mod internal {
-    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, unocc};
+    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, smartt, unocc};
     use super::*;
     use crate::registry::ConfigError;
 
@@ -124,13 +129,14 @@ mod internal {
         Start { initial_cwnd, ..start() }
     }
 
-    /// The controls that Uno's published code runs in a parameterisation of its own.
-    pub fn published() -> [CongestionConfig; 4] {
+    /// The controls that published code runs in a parameterisation of its own.
+    pub fn published() -> [CongestionConfig; 5] {
         [
             CongestionConfig::Unocc(unocc::tests::artifact()),
             CongestionConfig::Gemini(gemini::tests::artifact()),
             CongestionConfig::Mprdma(mprdma::tests::artifact()),
             CongestionConfig::Bbr(bbr::tests::artifact()),
+            CongestionConfig::Smartt(smartt::tests::artifact()),
         ]
     }
 

@@ -64,6 +64,8 @@ fn every_parameter_of_the_published_gemini_can_be_written() {
         alpha_start = 0.0
         update = "base_rtt"
         rtt_base = "given"
+        growth = "always"
+        slow_start = "threshold"
         cap = "bdp"
         pacing = "base_rtt"
         pacing_headers = false

@@ -100,14 +100,19 @@ impl Window {
         Bytes::new(self.cwnd as i64 as u64)
     }
 
-    /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it. Not for ACKs of
-    /// packets sent before the last loss, nor while less than half of the window is used.
+    /// Grows for an ACK as [`Self::grow_always`] does, but not for ACKs of packets sent before the last loss, nor while
+    /// less than half of the window is used.
     #[inline(always)]
     pub(super) fn grow(&mut self, bounds: &Bounds, ack: &Ack, step: f64) {
         let used = to_f64(ack.in_flight + ack.bytes_acked);
-        if ack.sent_at < self.lost_at || 2.0 * used < self.cwnd {
-            return;
+        if ack.sent_at >= self.lost_at && 2.0 * used >= self.cwnd {
+            self.grow_always(bounds, ack, step);
         }
+    }
+
+    /// Grows for an ACK: by the bytes acked in slow start, by `step` bytes a round trip after it.
+    #[inline(always)]
+    pub(super) fn grow_always(&mut self, bounds: &Bounds, ack: &Ack, step: f64) {
         let acked = to_f64(ack.bytes_acked);
         self.cwnd = if self.cwnd < self.ssthresh {
             (self.cwnd + acked).min(self.ssthresh.max(bounds.mss))
@@ -124,6 +129,16 @@ impl Window {
     pub(super) fn cut(&mut self, bounds: &Bounds, part: f64) {
         self.cwnd = (self.cwnd * (1.0 - part)).max(bounds.mss);
         self.ssthresh = self.cwnd;
+    }
+
+    /// Takes a part of the window away; slow start goes on up to its threshold.
+    pub(super) fn cut_in_slow_start(&mut self, bounds: &Bounds, part: f64) {
+        let threshold = self.ssthresh;
+        let in_slow_start = self.cwnd < threshold;
+        self.cut(bounds, part);
+        if in_slow_start {
+            self.ssthresh = threshold;
+        }
     }
 
     /// Halves the window, once for all packets that were in flight together (RFC 5681 section 3.2, RFC 6582).
@@ -300,6 +315,34 @@ mod tests {
         let threshold = w.ssthresh;
         w.on_timeout(&BOUNDS, at(600), at(100));
         near(w.ssthresh, threshold, 0.0);
+    }
+
+    #[test]
+    fn a_cut_ends_slow_start_or_leaves_its_threshold() {
+        let slow = |cut: fn(&mut Window)| {
+            let mut w = steady();
+            w.on_timeout(&BOUNDS, at(100), at(0));
+            let mut acks = AckStream::new(&start());
+            acks.now = at(200);
+            (0..3).for_each(|_| w.grow(&BOUNDS, &acks.next(false), MSS));
+            cut(&mut w);
+            w.state()
+        };
+        assert_eq!(slow(|w| w.cut(&BOUNDS, 0.1)), "congestion_avoidance");
+        assert_eq!(slow(|w| w.cut_in_slow_start(&BOUNDS, 0.1)), "slow_start");
+        let mut w = steady();
+        w.cut_in_slow_start(&BOUNDS, 0.1);
+        assert_eq!(w.state(), "congestion_avoidance", "it does not begin anew");
+    }
+
+    #[test]
+    fn any_ack_grows_a_window_that_asks_for_no_use() {
+        let mut w = steady();
+        w.on_loss(&BOUNDS, at(100), at(50));
+        let mut ack = AckStream::new(&start()).next(false);
+        (ack.sent_at, ack.in_flight) = (at(99), Bytes::ZERO);
+        w.grow_always(&BOUNDS, &ack, MSS);
+        assert!(w.get() > 5.0 * MSS);
     }
 
     #[test]

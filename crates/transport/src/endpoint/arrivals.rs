@@ -3,8 +3,10 @@
 use super::timers::{Due, TimerKind};
 use super::{Endpoint, Event};
 use crate::coding::{Layout, Payload};
-use crate::flow::message::Received;
-use crate::receiver::{self, Acks, Receiver};
+use crate::flow::message::{Incoming, Received, Trimmed};
+use crate::flow::profile::FlowProfile;
+use crate::pulls::Owed;
+use crate::receiver::{self, Duties, Receiver};
 use crate::replies::Reply;
 use crate::table::Key;
 use crate::wire;
@@ -34,17 +36,17 @@ impl Endpoint {
         };
         let Some((key, receiver)) = known else {
             // Put together anew, so that otherwise the header need not lie in memory.
-            let wire::Data { flow, seq, packets, len, sent_at, entropy, profile } = *data;
-            let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile };
+            let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
+            let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask };
             self.acknowledge_duplicate(from, duplicate, ecn_ce);
             return None;
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
         let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
-        let is_held = receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
-        if is_held {
-            self.arm_reply_timer();
+        if has_more {
+            self.follow_up(now, key);
         }
         if !arrival.is_new {
             return None;
@@ -88,10 +90,11 @@ impl Endpoint {
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
         let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
-        let is_held = receiver.acknowledge(now, arrival.is_new, ecn_ce, reply, &mut self.replies);
+        let has_more =
+            receiver.acknowledge(now, arrival.is_new, ecn_ce, &coded.data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
-        if is_held {
-            self.arm_reply_timer();
+        if has_more {
+            self.follow_up(now, key);
         }
         if !arrival.is_new {
             return None;
@@ -132,16 +135,37 @@ impl Endpoint {
         self.arm_block_timer(due.key());
     }
 
+    /// A receiver holds an ACK, or owes a pull.
     #[cold]
-    fn arm_reply_timer(&mut self) {
-        self.timers.arm(&mut self.replies_armed, self.replies.next_release(), Key::NONE, TimerKind::Reply);
+    fn follow_up(&mut self, now: Time, key: Key) {
+        if self.receivers.get_mut(key).is_some_and(Receiver::takes_turn) {
+            self.pulls.add(key);
+        }
+        self.release_pulls(now);
+        self.arm_reply_timer();
     }
 
-    /// The time of replies that were held has come.
+    /// The pulls that may leave now join the replies.
+    fn release_pulls(&mut self, now: Time) {
+        while let Some(key) = self.pulls.turn(now) {
+            let Some(receiver) = self.receivers.get_mut(key) else { continue };
+            if let Some(pull) = receiver.pull(now, key, &mut self.pulls) {
+                self.replies.push(pull);
+            }
+        }
+    }
+
+    fn arm_reply_timer(&mut self) {
+        let at = self.replies.next_release().min(self.pulls.next_release());
+        self.timers.arm(&mut self.replies_armed, at, Key::NONE, TimerKind::Reply);
+    }
+
+    /// The time of replies that were held, or of a pull, has come.
     #[cold]
     pub(super) fn on_reply_timer(&mut self, now: Time, due: &Due) {
         if due.disarm(&mut self.replies_armed) {
             self.replies.release(now);
+            self.release_pulls(now);
             self.arm_reply_timer();
         }
     }
@@ -172,14 +196,23 @@ impl Endpoint {
 
     /// A data packet came without its payload: it is answered by a NACK, so that the sender sends it again.
     #[cold]
-    pub(super) fn on_trimmed(&mut self, from: HostId, data: &wire::Data, layout: Option<Layout>) {
-        let flow = data.flow;
+    pub(super) fn on_trimmed(
+        &mut self,
+        now: Time,
+        packet: &Incoming,
+        data: &wire::Data,
+        layout: Option<Layout>,
+    ) {
+        let (from, flow) = (packet.from, data.flow);
+        let at_last_hop = packet.trimmed == Trimmed::AtLastHop;
         let known = self.receivers.key(flow);
         let key =
             known.or_else(|| self.new_receiver(from, flow, (data.seq, data.packets, data.profile), layout));
         let refused = match key.and_then(|key| self.receivers.get(key)) {
-            Some(receiver) => receiver.on_trimmed(data).zip(Some(*receiver.counters())),
-            None => self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data).zip(Some(*t))),
+            Some(receiver) => receiver.on_trimmed(data, at_last_hop).zip(Some(*receiver.counters())),
+            None => {
+                self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data, at_last_hop).zip(Some(*t)))
+            }
         };
         let Some((feedback, counters)) = refused else { return };
         let trimmed = self.trimmed.entry(flow).or_default();
@@ -188,6 +221,11 @@ impl Endpoint {
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
         self.replies.push(Reply { to: from, entropy, feedback });
+        if let Some(key) = key
+            && self.receivers.get_mut(key).is_some_and(|receiver| receiver.earn_pull(false))
+        {
+            self.follow_up(now, key);
+        }
     }
 
     /// Whether the length is that of a segment of a message.
@@ -212,11 +250,14 @@ impl Endpoint {
         if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
-        let acks = Acks::new(&self.profiles.get(profile)?.acks);
+        let FlowProfile { acks, pulls } = self.profiles.get(profile)?;
+        let mtu = self.config.mss + self.config.header;
+        let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
+        let duties = Duties::new(acks, owed);
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         Some(self.receivers.insert(match layout {
-            None => Receiver::new(flow, packets, start, acks),
-            Some(layout) => Receiver::coded(flow, from, layout, start, acks),
+            None => Receiver::new(flow, packets, start, duties),
+            Some(layout) => Receiver::coded(flow, from, layout, start, duties),
         }))
     }
 

@@ -31,6 +31,22 @@ impl Delivered {
         self.index.find(hash(flow), is_it).map(|&place| place as usize)
     }
 
+    /// Forgets a flow, and says whether it was complete.
+    pub(crate) fn remove(&mut self, flow: FlowId) -> bool {
+        let Some(place) = self.place(flow) else { return false };
+        if let Ok(entry) = self.index.find_entry(hash(flow), |&other| other as usize == place) {
+            entry.remove();
+        }
+        // The last record comes to its place.
+        let last = self.records.len() - 1;
+        if let Some(moved) = self.index.find_mut(hash(self.records[last].0), |&other| other as usize == last)
+        {
+            *moved = place as u32;
+        }
+        self.records.swap_remove(place);
+        true
+    }
+
     /// Whether a flow is complete.
     pub(crate) fn contains(&self, flow: FlowId) -> bool {
         self.place(flow).is_some()
@@ -59,8 +75,16 @@ mod tests {
         let flows = || (0..5000).map(|n| FlowId(n * 7919));
         flows().for_each(|flow| delivered.insert(flow, Counters::of_packets(flow.0)));
         for flow in flows() {
-            let data =
-                Data { flow, seq: 0, packets: flow.0, len: 1, sent_at: Time::ZERO, entropy: 0, profile: 0 };
+            let data = Data {
+                flow,
+                seq: 0,
+                packets: flow.0,
+                len: 1,
+                sent_at: Time::ZERO,
+                entropy: 0,
+                profile: 0,
+                ask: false,
+            };
             let counters = delivered.get_mut(flow).expect("it is there");
             assert_eq!(
                 counters.on_duplicate(&data, false).is_some(),
@@ -73,5 +97,19 @@ mod tests {
         }
         assert!(!delivered.contains(FlowId(1)));
         assert_eq!(size_of::<(FlowId, Counters)>(), 24);
+    }
+
+    #[test]
+    fn what_is_forgotten_is_gone_and_the_others_stay() {
+        let mut delivered = Delivered::default();
+        (0..100).for_each(|flow| delivered.insert(FlowId(flow), Counters::of_packets(flow)));
+        for flow in (0..100).step_by(3) {
+            assert!(delivered.remove(FlowId(flow)) && !delivered.remove(FlowId(flow)));
+        }
+        for flow in 0..100 {
+            let there = delivered.get(FlowId(flow)).copied();
+            assert_eq!(there, (flow % 3 > 0).then(|| Counters::of_packets(flow)), "{flow}");
+        }
+        assert_eq!((delivered.records.len(), delivered.index.len()), (66, 66));
     }
 }

@@ -9,8 +9,11 @@
 //! | [`Endpoint::poll_timeout`] | after any of the above |
 //! | [`Endpoint::poll_event`] | after `handle_packet`, until `None` |
 //!
+//! A driver whose peers may fall silent also [cancels](Endpoint::cancel) senders and [forgets](Endpoint::forget) receivers.
+//!
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
+mod abandon;
 mod arrivals;
 mod delivered;
 mod live;
@@ -18,8 +21,9 @@ mod schedule;
 mod timers;
 
 use crate::coding::Decoded;
-use crate::flow::message::{Incoming, Message, Poll, Received};
+use crate::flow::message::{Incoming, Message, Poll, Received, Trimmed};
 use crate::flow::profile::Profiles;
+use crate::pulls::Pulls;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
 use crate::replies::{Replies, Reply};
@@ -29,7 +33,7 @@ use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
-use farspan_units::{Bytes, FlowId, HostId, Time};
+use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
 use live::Live;
 use schedule::Schedule;
 use timers::{Due, TimerKind, Timers, UNARMED};
@@ -75,9 +79,13 @@ pub struct Endpoint {
     trimmed: FlowMap<u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<Box<Decoded>>,
-    /// ACKs and NACKs that wait for the NIC.
+    /// ACKs, NACKs and pulls that wait for the NIC.
     replies: Replies,
-    /// When the live entry of their timer comes up.
+    /// Flows that pulls wait for.
+    pulls: Pulls,
+    /// Rate of the host's NIC, which pulls are paced by.
+    line_rate: Rate,
+    /// When the live entry of the timer of replies and pulls comes up.
     replies_armed: Time,
     events: VecDeque<Event>,
 }
@@ -101,15 +109,18 @@ impl Endpoint {
             trimmed: FlowMap::with_hasher(Fixed),
             decoded: FlowMap::with_hasher(Fixed),
             replies: Replies::default(),
+            pulls: Pulls::default(),
+            line_rate: Rate::from_bps(u64::MAX),
             replies_armed: Time::MAX,
             events: VecDeque::new(),
         }
     }
 
-    /// With these profiles, before its first flow; without this, with the default profile alone.
+    /// With these profiles, before its first flow, at a host with this line rate, which bounds what it pulls; without this,
+    /// with the default profile alone.
     #[must_use]
-    pub fn with_profiles(mut self, profiles: &Profiles) -> Self {
-        self.profiles = profiles.clone();
+    pub fn with_profiles(mut self, profiles: &Profiles, line_rate: Rate) -> Self {
+        (self.profiles, self.line_rate) = (profiles.clone(), line_rate);
         self
     }
 
@@ -144,15 +155,15 @@ impl Endpoint {
     /// Takes a packet that has arrived; returns the payload that came for the first time.
     pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
         match &packet.header {
-            Header::Data(data) if packet.trimmed => {
+            Header::Data(data) if packet.trimmed != Trimmed::No => {
                 if self.is_segment(data) {
-                    self.on_trimmed(packet.from, data, None);
+                    self.on_trimmed(now, packet, data, None);
                 }
                 None
             }
-            Header::Coded(coded) if packet.trimmed => {
+            Header::Coded(coded) if packet.trimmed != Trimmed::No => {
                 let layout = self.layout(coded)?;
-                self.on_trimmed(packet.from, &coded.data, Some(layout));
+                self.on_trimmed(now, packet, &coded.data, Some(layout));
                 None
             }
             Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce),

@@ -43,16 +43,17 @@ fn us(us: u64) -> Time {
 
 fn data(seq: u32, packets: u32, len: u16) -> Incoming {
     let (flow, sent_at) = (FlowId(9), Time::ZERO);
-    let header = Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0, profile: 0 });
-    Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
+    let header =
+        Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0, profile: 0, ask: false });
+    Incoming { from: PEER, header, ecn_ce: false, trimmed: Trimmed::No }
 }
 
 fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
     let flow = FlowId(flow);
     let echo = Echo { sent_at, entropy: 0 };
-    let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false };
+    let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false, map: 0 };
     let header = Header::Feedback(Feedback { flow, seq, cumulative: 0, fate });
-    Incoming { from, header, ecn_ce: false, trimmed: false }
+    Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No }
 }
 
 fn send_all(endpoint: &mut Endpoint, now: Time) -> Vec<Transmit> {
@@ -129,7 +130,7 @@ fn a_complete_message_is_reported_once_and_its_duplicates_still_acknowledged() {
 }
 
 fn trimmed(seq: u32, packets: u32, len: u16) -> Incoming {
-    Incoming { trimmed: true, ..data(seq, packets, len) }
+    Incoming { trimmed: Trimmed::OnItsWay, ..data(seq, packets, len) }
 }
 
 /// The numbers of the NACKs among these packets, with their cumulative numbers.
@@ -178,9 +179,9 @@ fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
     endpoint.submit(us(0), message(0, 1, Rto::Path));
     send_all(&mut endpoint, us(0));
     let nack = |from| {
-        let fate = Fate::Trimmed { echo: Echo { sent_at: us(0), entropy: 0 } };
+        let fate = Fate::Trimmed { echo: Echo { sent_at: us(0), entropy: 0 }, at_last_hop: false };
         let nack = Feedback { flow: FlowId(0), seq: 0, cumulative: 0, fate };
-        Incoming { from, header: Header::Feedback(nack), ecn_ce: false, trimmed: false }
+        Incoming { from, header: Header::Feedback(nack), ecn_ce: false, trimmed: Trimmed::No }
     };
     endpoint.handle_packet(us(9), &nack(HostId(2)));
     assert_eq!(send_all(&mut endpoint, us(9)), []);
@@ -200,10 +201,11 @@ fn coded(seq: u32) -> Incoming {
         sent_at: Time::ZERO,
         entropy: 0,
         profile: 0,
+        ask: false,
     };
     let shape = coding::Shape::new(4, 2).unwrap();
     let header = Header::Coded(wire::Coded { data, shape, last_len: 4096, block_wait_ns: 10_000 });
-    Incoming { from: PEER, header, ecn_ce: false, trimmed: false }
+    Incoming { from: PEER, header, ecn_ce: false, trimmed: Trimmed::No }
 }
 
 fn take_all(endpoint: &mut Endpoint, now: Time, seqs: impl IntoIterator<Item = u32>) {
@@ -278,7 +280,7 @@ fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
         wire::Coded { last_len: 4097, ..good },
     ];
     for header in bad.map(Header::Coded) {
-        for trimmed in [false, true] {
+        for trimmed in [Trimmed::No, Trimmed::OnItsWay] {
             let packet = Incoming { header, trimmed, ..coded(0) };
             assert_eq!(endpoint.handle_packet(us(0), &packet), None);
         }
@@ -290,7 +292,7 @@ fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
 #[test]
 fn a_time_out_that_shrinks_comes_earlier() {
     let mut endpoint = endpoint();
-    let rto = Rto::Rfc6298 { min: Duration::from_us(1) };
+    let rto = Rto::Rfc6298 { variance_floor: Duration::from_us(1), min: Duration::ZERO };
     endpoint
         .submit(us(0), message_over(Path { base_rtt: Duration::from_us(100), ..testing::path() }, 0, 2, rto));
     send_all(&mut endpoint, us(0));
@@ -312,4 +314,34 @@ fn a_timer_whose_packets_were_acknowledged_comes_up_early_and_is_put_back() {
     endpoint.handle_timeout(us(50));
     assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(0));
     assert_eq!(endpoint.poll_timeout(), Some(us(57)));
+}
+
+#[test]
+fn a_sender_that_is_cancelled_leaves_nothing_behind() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(3, 2, Rto::Fixed(Duration::from_us(100))));
+    assert_eq!(send_all(&mut endpoint, us(0)).len(), 2);
+    let report = endpoint.cancel(us(50), FlowId(3)).unwrap();
+    assert_eq!((report.finished_at, report.counters.sent_packets), (us(50), 2));
+    assert_eq!((endpoint.poll_timeout(), endpoint.cancel(us(50), FlowId(3))), (None, None));
+    endpoint.handle_packet(us(60), &ack(PEER, 3, 0, us(0)));
+    endpoint.handle_timeout(us(1000));
+    assert_eq!(endpoint.poll_transmit(us(1000)), Poll::Idle);
+    assert_eq!(endpoint.poll_event(), None);
+}
+
+#[test]
+fn a_receiver_that_is_forgotten_starts_anew() {
+    let mut endpoint = endpoint();
+    let mss = testing::path().mss.get() as u16;
+    for (packets, is_complete) in [(2, false), (1, true)] {
+        endpoint.handle_packet(us(0), &data(0, packets, mss));
+        assert_eq!(endpoint.receiver(FlowId(9)).map(|view| view.is_complete), Some(is_complete));
+        assert!(endpoint.forget(FlowId(9)) && !endpoint.forget(FlowId(9)));
+        assert_eq!(endpoint.receiver(FlowId(9)), None);
+    }
+    take_all(&mut endpoint, us(0), [0, 1]);
+    assert!(endpoint.poll_timeout().is_some(), "the timer of a block");
+    assert!(endpoint.forget(FlowId(9)));
+    assert_eq!(endpoint.poll_timeout(), None);
 }

@@ -72,12 +72,15 @@ counters! {
         retransmitted_packets: u64,
         /// Payload, and parity, sent again.
         retransmitted_bytes: Bytes,
-        /// Packets whose time-out ran out, each time it did.
+        /// Time-outs that ran out: of packets, each time one of a packet did, under `per_packet_rto`; of the flow, however
+        /// many packets are lost with it, under the other policies.
         timeouts: u64,
         /// NACKs received.
         nacks: u64,
-        /// Packets found lost from the ACKs of later ones.
+        /// Packets found lost from the ACKs of later ones, or of the probe that took their place.
         losses: u64,
+        /// Tail-loss probes sent: packets that left for want of ACKs.
+        probes: u64,
         /// Packets that arrived after they were marked lost.
         spurious: u64,
         /// Coded blocks of which a packet was sent.
@@ -112,7 +115,7 @@ mod tests {
         let sender = SenderCounters::from_row(row);
         assert_eq!(
             (sender.sent_packets, sender.sent_bytes, sender.blocks_undecodable),
-            (1, Bytes::new(2), 11)
+            (1, Bytes::new(2), 12)
         );
         assert_eq!(sender.to_row(), row);
         assert_eq!(SenderCounters::default().to_row(), [0; SenderCounters::COUNT]);

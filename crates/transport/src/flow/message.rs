@@ -22,6 +22,18 @@ pub struct Message {
     pub route: Arc<Route>,
 }
 
+/// Whether the payload of a packet was cut off on its way; its header still says how long that was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Trimmed {
+    /// The packet is whole.
+    #[default]
+    No,
+    /// By a port that other paths may avoid.
+    OnItsWay,
+    /// By the port to the receiver, with which every path ends.
+    AtLastHop,
+}
+
 /// A packet that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Incoming {
@@ -31,8 +43,8 @@ pub struct Incoming {
     pub header: Header,
     /// Whether it carries a congestion mark.
     pub ecn_ce: bool,
-    /// Whether a switch cut its payload off; its header still says how long that was. Only data packets are trimmed.
-    pub trimmed: bool,
+    /// Whether a switch cut its payload off, and which. Only data packets are trimmed.
+    pub trimmed: Trimmed,
 }
 
 /// A payload that arrived for the first time: the driver copies it, if there are bytes at all.

@@ -38,10 +38,16 @@ pub struct Path {
     pub bdp: Bytes,
     /// Base round trip of the farthest pair inside one datacenter (Uno's epoch, Table 2).
     pub intra_base_rtt: Duration,
+    /// Base round trip of the farthest pair of the network.
+    pub largest_base_rtt: Duration,
     /// Links from sender to receiver.
     pub hops: u32,
     /// Largest wait in full buffers along the path: the sum over its ports of buffer / rate.
     pub max_queueing: Duration,
+    /// The shortest queue at which a port of the path begins to mark; `None`: no port marks for its queue.
+    pub k_min: Option<Bytes>,
+    /// Whether full ports of the path trim packets; else they drop them.
+    pub trims: bool,
     /// Payload of a full packet.
     pub mss: Bytes,
     /// Header of every packet; also the size of an ACK.
@@ -53,6 +59,12 @@ impl Path {
     #[must_use]
     pub fn mtu(&self) -> Bytes {
         self.mss + self.header
+    }
+
+    /// How many full packets make a BDP, at least one.
+    #[must_use]
+    pub fn bdp_packets(&self) -> u32 {
+        u32::try_from(self.bdp.get() / self.mtu().get().max(1)).unwrap_or(u32::MAX).max(1)
     }
 
     /// Time that a full packet occupies the sender's NIC.

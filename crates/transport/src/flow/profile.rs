@@ -10,6 +10,16 @@ use alloc::vec::Vec;
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
     pub acks: AckConfig,
+    /// The pulls that it sends, those of [`CongestionConfig::pulls`](crate::congestion::CongestionConfig::pulls); `None`: it sends none, and
+    /// a control on credit has what its time-outs give.
+    pub pulls: Option<PullConfig>,
+}
+
+/// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PullConfig {
+    /// The part of its line rate that the receiver asks for, in (0, 1].
+    pub rate: f64,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile
@@ -29,7 +39,7 @@ impl Profiles {
     /// A list of these profiles, each once, in this order.
     ///
     /// # Panics
-    /// If there are more than 256 that differ.
+    /// If there are more than 128 that differ.
     pub fn new(profiles: impl IntoIterator<Item = FlowProfile>) -> Self {
         let mut list: Vec<FlowProfile> = Vec::new();
         for profile in profiles {
@@ -37,7 +47,7 @@ impl Profiles {
                 list.push(profile);
             }
         }
-        assert!(list.len() <= 256, "a packet names one of at most 256 profiles, not {}", list.len());
+        assert!(list.len() <= 128, "a packet names one of at most 128 profiles, not {}", list.len());
         Self(list.into())
     }
 
@@ -61,8 +71,10 @@ mod tests {
 
     #[test]
     fn equal_profiles_share_a_place_and_unknown_ones_have_none() {
-        let delayed =
-            |us| FlowProfile { acks: AckConfig::EverySecond(every_second::EverySecondConfig { delay: us }) };
+        let delayed = |us| FlowProfile {
+            acks: AckConfig::EverySecond(every_second::EverySecondConfig { delay: us }),
+            pulls: None,
+        };
         let [short, long] = [1, 2].map(farspan_units::Duration::from_us).map(delayed);
         let profiles = Profiles::new([FlowProfile::default(), short.clone(), FlowProfile::default()]);
         assert_eq!((profiles.place(&FlowProfile::default()), profiles.place(&short)), (Some(0), Some(1)));

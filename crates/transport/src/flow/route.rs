@@ -1,5 +1,6 @@
 //! The route: parameters that the flows of one scheme over like paths share.
 
+use crate::ack::AckPolicy;
 use crate::balance::BalanceConfig;
 use crate::coding::{CodingConfig, Layout, Shape};
 use crate::congestion::CongestionParams;
@@ -21,6 +22,8 @@ pub struct Route {
     pub(crate) window_check: WindowCheck,
     pub(crate) coding: CodingConfig,
     pub(crate) profile: FlowProfile,
+    /// Payload for which the receiver [holds](AckPolicy::holds) its ACKs.
+    pub(crate) held: Bytes,
     /// The numbers of data and parity packets of a full block, if the scheme has blocks.
     shape: Option<Shape>,
     /// How many packets of a message may be shorter than full ones: the last ones, one and the parity of its block.
@@ -50,6 +53,7 @@ impl Route {
             window_check: *window_check,
             coding: coding.clone(),
             profile: profile.clone(),
+            held: profile.acks.build().holds(),
             shape,
             tail: 1 + shape.map_or(0, |shape| u32::from(shape.parity())),
             block_timer: timer.unwrap_or(path.max_queueing),

@@ -22,6 +22,11 @@ impl Bitmap {
         self.set == 0
     }
 
+    /// Whether one bit is set.
+    pub(super) const fn is_single(&self) -> bool {
+        self.set == 1
+    }
+
     /// How many packets there is room for.
     #[cfg(test)]
     pub(super) const fn capacity(&self) -> usize {
@@ -57,6 +62,19 @@ impl Bitmap {
         let old = core::mem::replace(&mut self.words, alloc::vec![0; len]);
         for word in (floor / 64..).take(old.len()) {
             self.words[word as usize & (len - 1)] = old[word as usize & (old.len() - 1)];
+        }
+    }
+
+    /// The bits of the 64 packets from `from` on, which is not below `floor`, given that none below `floor` is set.
+    pub(super) fn map(&self, floor: u32, from: u32) -> u64 {
+        let first = from / 64;
+        let word = |at: u32| {
+            let is_there = ((at - floor / 64) as usize) < self.words.len();
+            if is_there { self.words[at as usize & (self.words.len() - 1)] } else { 0 }
+        };
+        match from % 64 {
+            0 => word(first),
+            shift => word(first) >> shift | word(first + 1) << (64 - shift),
         }
     }
 

@@ -27,7 +27,7 @@ pub struct ReceiverReport {
 pub struct ReceiverView {
     /// The flow.
     pub flow: FlowId,
-    /// Payload that arrived for the first time.
+    /// Payload that arrived for the first time; of a coded block min(payload of its packets that arrived, its own).
     pub goodput: Bytes,
     /// Counters so far.
     pub counters: ReceiverCounters,
@@ -58,12 +58,6 @@ impl Counters {
         self.packets
     }
 
-    /// Payload that arrived for the first time.
-    #[inline]
-    pub(super) const fn goodput(&self) -> Bytes {
-        self.goodput
-    }
-
     /// Payload of so many bytes is here for the first time.
     #[inline]
     pub(super) fn deliver(&mut self, bytes: u64) {
@@ -89,8 +83,8 @@ impl Counters {
     }
 
     /// A packet of a message that has arrived in full came trimmed: gives a NACK, if it belongs to the message.
-    pub(crate) fn on_trimmed_duplicate(&self, data: &wire::Data) -> Option<Feedback> {
-        self.owns(data).then(|| trimmed(data, self.packets))
+    pub(crate) fn on_trimmed_duplicate(&self, data: &wire::Data, at_last_hop: bool) -> Option<Feedback> {
+        self.owns(data).then(|| trimmed(data, at_last_hop, self.packets))
     }
 
     pub(super) const fn owns(&self, data: &wire::Data) -> bool {
@@ -148,12 +142,12 @@ pub(super) const fn arrived(
     ecn_ce: bool,
     block_complete: bool,
 ) -> Feedback {
-    let fate = Fate::Arrived { echo: echo(data), ecn_ce, block_complete };
+    let fate = Fate::Arrived { echo: echo(data), ecn_ce, block_complete, map: 0 };
     Feedback { flow: data.flow, seq: data.seq, cumulative, fate }
 }
 
 /// The NACK of a packet that came without its payload.
-pub(super) const fn trimmed(data: &wire::Data, cumulative: u32) -> Feedback {
-    let fate = Fate::Trimmed { echo: echo(data) };
+pub(super) const fn trimmed(data: &wire::Data, at_last_hop: bool, cumulative: u32) -> Feedback {
+    let fate = Fate::Trimmed { echo: echo(data), at_last_hop };
     Feedback { flow: data.flow, seq: data.seq, cumulative, fate }
 }

@@ -14,9 +14,10 @@ mod counters;
 
 use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
-use crate::coding::{Decoded, IncomingBlocks, Layout};
+use crate::coding::{Decoded, IncomingBlocks, Layout, Progress};
+use crate::pulls::{Owed, Pulls};
 use crate::replies::{Held, Replies, Reply};
-use crate::table::OfFlow;
+use crate::table::{Key, OfFlow};
 use crate::wire::{self, Fate, Feedback};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -41,23 +42,31 @@ pub(crate) struct Receiver {
     ack_entropy_start: u8,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
-    /// When its packets are acknowledged; `None`: each at once.
-    acks: Option<Box<Acks>>,
+    /// Its duties beside an ACK for each packet at once, if there are any.
+    duties: Option<Box<Duties>>,
 }
 
-/// When the packets of a flow are acknowledged.
+/// The duties of a receiver that does more than acknowledge each packet at once.
 #[derive(Debug)]
-pub(crate) struct Acks {
+pub(crate) struct Duties {
     policy: ack::Acknowledger,
+    /// Whether ACKs have a map.
+    maps: bool,
     /// The ACK that is held, or was held last.
     held: Option<Held>,
+    /// The ACK that goes with the next one.
+    waiting: Option<Reply>,
+    /// The pulls that it owes.
+    owed: Option<Owed>,
 }
 
-impl Acks {
-    /// The policy of `config`; `None`: an ACK for each packet at once.
-    pub(crate) fn new(config: &AckConfig) -> Option<Box<Self>> {
-        let policy = config.build();
-        policy.wants_arrivals().then(|| Box::new(Self { policy, held: None }))
+impl Duties {
+    /// Those of a profile, and of `owed` pulls; `None`: there are none.
+    pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>) -> Option<Box<Self>> {
+        let policy = acks.build();
+        let maps = !policy.holds().is_zero();
+        let any = policy.wants_arrivals() || owed.is_some();
+        any.then(|| Box::new(Self { policy, maps, held: None, waiting: None, owed }))
     }
 }
 
@@ -69,7 +78,7 @@ pub(crate) struct CodedArrival {
     pub is_new: bool,
     /// A block that is complete now and has segments to be decoded.
     pub decodable: Option<u32>,
-    /// Payload that is here now and was not before: the packet's, if it carries a segment, and what is decoded.
+    /// The packet's part in goodput: see [`Progress::goodput`].
     pub delivered: Bytes,
 }
 
@@ -94,10 +103,18 @@ impl Receiver {
         flow: FlowId,
         packets: u32,
         ack_entropy_start: u8,
-        acks: Option<Box<Acks>>,
+        duties: Option<Box<Duties>>,
     ) -> Self {
         let counters = Counters::new(packets);
-        Self { flow, counters, cumulative: 0, arrived: Bitmap::new(), ack_entropy_start, blocks: None, acks }
+        Self {
+            flow,
+            counters,
+            cumulative: 0,
+            arrived: Bitmap::new(),
+            ack_entropy_start,
+            blocks: None,
+            duties,
+        }
     }
 
     /// A receiver for a coded message, which `from` sends.
@@ -106,10 +123,10 @@ impl Receiver {
         from: HostId,
         layout: Layout,
         ack_entropy_start: u8,
-        acks: Option<Box<Acks>>,
+        duties: Option<Box<Duties>>,
     ) -> Self {
         let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
-        Self { blocks, ..Self::new(flow, layout.packets(), ack_entropy_start, acks) }
+        Self { blocks, ..Self::new(flow, layout.packets(), ack_entropy_start, duties) }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
@@ -139,29 +156,18 @@ impl Receiver {
             return None;
         }
         self.counters.count(ecn_ce);
-        let before = self.counters.goodput();
-        let (block, mut decodable) = (layout.block_of(seq), None);
+        let block = layout.block_of(seq);
         let is_new = seq >= self.cumulative && self.insert(seq);
         let blocks = self.blocks.as_mut()?;
-        let block_complete = if is_new {
-            blocks.on_new(now, block, coded.block_wait())
+        let Progress { is_complete, goodput } = if is_new {
+            blocks.on_new(now, seq, coded.block_wait())
         } else {
-            blocks.on_duplicate(block, seq)
+            Progress { is_complete: blocks.on_duplicate(block, seq), goodput: Bytes::ZERO }
         };
-        if is_new {
-            self.deliver(&layout, seq);
-            decodable = if block_complete { self.complete(&layout, block) } else { None };
-        }
-        let feedback = arrived(&coded.data, self.cumulative, ecn_ce, block_complete);
-        let goodput = self.counters.goodput();
-        Some(CodedArrival { feedback, is_new, decodable, delivered: goodput - before })
-    }
-
-    /// The payload of packet `seq` is here.
-    fn deliver(&mut self, layout: &Layout, seq: u32) {
-        if layout.is_source(seq) {
-            self.counters.deliver(u64::from(layout.len(seq)));
-        }
+        self.counters.deliver(goodput.get());
+        let decodable = if is_new && is_complete { self.complete(&layout, block) } else { None };
+        let feedback = arrived(&coded.data, self.cumulative, ecn_ce, is_complete);
+        Some(CodedArrival { feedback, is_new, decodable, delivered: goodput })
     }
 
     /// Enough packets of `block` have arrived: the others count as here. Gives the block if segments are to be decoded.
@@ -173,7 +179,6 @@ impl Receiver {
             }
             if layout.is_source(seq) {
                 decodes = true;
-                self.deliver(layout, seq);
                 self.blocks.as_mut()?.on_decoded(seq);
             }
         }
@@ -181,8 +186,8 @@ impl Receiver {
     }
 
     /// A packet came trimmed; `None` as in [`Self::on_data`].
-    pub(crate) fn on_trimmed(&self, data: &wire::Data) -> Option<Feedback> {
-        self.takes_in(data).then(|| trimmed(data, self.cumulative))
+    pub(crate) fn on_trimmed(&self, data: &wire::Data, at_last_hop: bool) -> Option<Feedback> {
+        self.takes_in(data).then(|| trimmed(data, at_last_hop, self.cumulative))
     }
 
     fn takes_in(&self, data: &wire::Data) -> bool {
@@ -234,35 +239,96 @@ impl Receiver {
         self.arrived.insert(self.cumulative, seq)
     }
 
-    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says: says whether it is.
+    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says; the packet earns its pull, if the
+    /// flow's profile has any. Says whether something is left to do: see [`Self::takes_turn`].
     #[inline(always)]
     pub(crate) fn acknowledge(
         &mut self,
         now: Time,
         is_new: bool,
         ecn_ce: bool,
+        data: &wire::Data,
         reply: Reply,
         replies: &mut Replies,
     ) -> bool {
-        if self.acks.is_none() {
+        if self.duties.is_none() {
             replies.push(reply);
             return false;
         }
-        let (is_covered, is_last) = (reply.feedback.seq < self.cumulative, self.is_complete());
-        self.acknowledge_by_policy(ack::Arrival { now, is_new, is_covered, ecn_ce, is_last }, reply, replies)
+        self.acknowledge_by_policy(now, is_new, ecn_ce, (data.len, data.ask), reply, replies)
     }
 
     #[cold]
-    fn acknowledge_by_policy(&mut self, arrival: ack::Arrival, reply: Reply, replies: &mut Replies) -> bool {
-        let Some(acks) = &mut self.acks else { return false };
-        if let Some(held) = acks.held.take() {
+    fn acknowledge_by_policy(
+        &mut self,
+        now: Time,
+        is_new: bool,
+        ecn_ce: bool,
+        (len, asks): (u16, bool),
+        mut reply: Reply,
+        replies: &mut Replies,
+    ) -> bool {
+        let (is_last, seq, map) = (self.is_complete(), reply.feedback.seq, self.map());
+        let Some(duties) = &mut self.duties else { return false };
+        let Fate::Arrived { block_complete, map: own, .. } = &mut reply.feedback.fate else { return false };
+        if duties.maps {
+            *own = map;
+        }
+        let arrival = ack::Arrival {
+            now,
+            seq,
+            bytes: Bytes::new(u64::from(len)),
+            is_new,
+            is_covered: seq < self.cumulative,
+            is_mapped: seq.saturating_sub(self.cumulative) <= u64::BITS,
+            opens_gap: is_new && seq >= self.cumulative && self.arrived.is_single(),
+            ecn_ce,
+            asks,
+            completes_block: *block_complete,
+            is_last,
+        };
+        if let Some(held) = duties.held.take() {
             replies.forget(held);
         }
-        match acks.policy.on_arrival(&arrival) {
+        let waiting = duties.waiting.take();
+        match duties.policy.on_arrival(&arrival) {
             ack::Release::Now => replies.push(reply),
-            ack::Release::At(at) => acks.held = Some(replies.hold(at, reply)),
+            ack::Release::At(at) => duties.held = Some(replies.hold(at, reply)),
+            ack::Release::WithNext => duties.waiting = Some(reply),
+            ack::Release::Apart => {
+                waiting.into_iter().for_each(|waiting| replies.push(waiting));
+                replies.push(reply);
+            }
         }
-        acks.held.is_some()
+        let is_held = duties.held.is_some();
+        self.earn_pull(is_new) || is_held
+    }
+
+    /// A packet has come, whole or trimmed: a pull is owed. Says whether the flow's profile has pulls.
+    pub(crate) fn earn_pull(&mut self, is_new: bool) -> bool {
+        let packets = self.counters.packets();
+        let owed = self.duties.as_mut().and_then(|duties| duties.owed.as_mut());
+        owed.map(|owed| owed.earn(is_new, packets)).is_some()
+    }
+
+    /// Whether the flow is to wait for its turn to pull from now on.
+    pub(crate) fn takes_turn(&mut self) -> bool {
+        self.duties.as_mut().and_then(|duties| duties.owed.as_mut()).is_some_and(Owed::takes_turn)
+    }
+
+    /// It is the flow's turn to pull: gives the pull, which leaves now, if one is owed still.
+    pub(crate) fn pull(&mut self, now: Time, key: Key, pulls: &mut Pulls) -> Option<Reply> {
+        let owed = self.duties.as_mut()?.owed.as_mut()?;
+        let count = pulls.leave(now, key, owed)?;
+        let entropy = self.counters.ack_entropy(self.ack_entropy_start.wrapping_add(count as u8));
+        let (flow, cumulative) = (self.flow, self.cumulative);
+        let feedback = Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count } };
+        Some(Reply { to: owed.to, entropy, feedback })
+    }
+
+    /// Which of the 64 packets after the cumulative one, which is missing, have arrived: the first the lowest bit.
+    fn map(&self) -> u64 {
+        if self.arrived.is_empty() { 0 } else { self.arrived.map(self.cumulative, self.cumulative + 1) }
     }
 
     /// The entropy of the ACK of the latest arrival.

@@ -17,6 +17,7 @@ fn data(seq: u32, packets: u32) -> wire::Data {
         sent_at,
         entropy: (seq as u16).wrapping_add(5),
         profile: 0,
+        ask: false,
     }
 }
 
@@ -30,7 +31,7 @@ fn every_arrival_is_acknowledged_with_its_send_time_entropy_and_mark() {
     for ecn_ce in [true, false] {
         let ack = receiver.on_data(&data(3, 10), ecn_ce).unwrap().feedback;
         let echo = Echo { sent_at: Time::from_ps(1003), entropy: 8 };
-        let fate = Fate::Arrived { echo, ecn_ce, block_complete: false };
+        let fate = Fate::Arrived { echo, ecn_ce, block_complete: false, map: 0 };
         let expected = Feedback { flow: FlowId(7), seq: 3, cumulative: 0, fate };
         assert_eq!(ack, expected);
     }
@@ -87,10 +88,10 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
     let mut live = receiver(3);
     live.on_data(&data(0, 3), false);
     let sent_at = Time::from_ps(1002);
-    let fate = Fate::Trimmed { echo: Echo { sent_at, entropy: 7 } };
+    let fate = Fate::Trimmed { echo: Echo { sent_at, entropy: 7 }, at_last_hop: true };
     let expected = Feedback { flow: FlowId(7), seq: 2, cumulative: 1, fate };
-    assert_eq!(live.on_trimmed(&data(2, 3)), Some(expected));
-    assert_eq!((live.on_trimmed(&data(3, 3)), live.on_trimmed(&data(2, 4))), (None, None));
+    assert_eq!(live.on_trimmed(&data(2, 3), true), Some(expected));
+    assert_eq!((live.on_trimmed(&data(3, 3), true), live.on_trimmed(&data(2, 4), true)), (None, None));
     let view = live.counters().view(FlowId(7), false, 1, 0);
     assert_eq!(
         (view.goodput, view.counters.arrived_packets, view.counters.trimmed_packets),
@@ -98,9 +99,9 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
     );
     assert!(live.on_data(&data(2, 3), false).unwrap().is_new);
     live.on_data(&data(1, 3), false);
-    let nack = live.counters().on_trimmed_duplicate(&data(2, 3)).unwrap();
+    let nack = live.counters().on_trimmed_duplicate(&data(2, 3), false).unwrap();
     assert_eq!((nack.seq, nack.cumulative), (2, 3), "the whole message has arrived");
-    assert_eq!(live.counters().on_trimmed_duplicate(&data(3, 3)), None);
+    assert_eq!(live.counters().on_trimmed_duplicate(&data(3, 3), false), None);
 }
 
 #[test]
@@ -155,14 +156,14 @@ fn take(receiver: &mut Receiver, seq: u32) -> (bool, u64, bool) {
 }
 
 #[test]
-fn pieces_are_delivered_as_they_come_and_the_missing_ones_when_the_block_is_complete() {
+fn packets_count_as_they_come_parity_too_and_decoding_adds_nothing() {
     let mut receiver = of_blocks();
     assert_eq!(take(&mut receiver, 1), (true, 100, false));
-    assert_eq!(take(&mut receiver, 5), (true, 0, false), "parity");
-    assert_eq!(take(&mut receiver, 4), (true, 0, false));
+    assert_eq!(take(&mut receiver, 5), (true, 100, false), "parity");
+    assert_eq!(take(&mut receiver, 4), (true, 100, false));
     assert_eq!(take(&mut receiver, 4), (false, 0, false), "a duplicate");
     let arrival = receiver.on_coded(Time::ZERO, &coded(3), layout(), false).unwrap();
-    assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(300), Some(0)), "3, and 0 and 2");
+    assert_eq!((arrival.delivered, arrival.decodable), (Bytes::new(100), Some(0)), "0 and 2 are decoded");
     assert_eq!((arrival.feedback.cumulative, completes_block(&arrival.feedback)), (6, true));
     assert_eq!(take(&mut receiver, 2), (false, 0, true), "it is here already");
     assert_eq!(receiver.counters().view(FlowId(7), false, 0, 0).counters.arrived_packets, 6);
@@ -259,10 +260,77 @@ proptest! {
             prop_assert_eq!(completes_block(&arrival.feedback), *here >= needed);
             prop_assert_eq!(arrival.is_new, *here <= needed);
             prop_assert!(arrival.decodable.is_none() || *here == needed);
+            prop_assert!(arrival.delivered <= Bytes::new(u64::from(layout.len(seq))), "no more than came");
             delivered += arrival.delivered;
             let complete = |block| arrived.get(&block).is_some_and(|&n| n >= layout.sources_of(block).len());
             prop_assert_eq!(receiver.is_complete(), (0..layout.blocks()).all(complete));
         }
         prop_assert_eq!(delivered, Bytes::new(size), "each byte once");
+    }
+}
+
+/// A receiver that acknowledges after ten packets of 100 B, and what it has said since it was last asked.
+struct Holding {
+    receiver: Receiver,
+    replies: Replies,
+}
+
+impl Holding {
+    fn new() -> Self {
+        let config = ack::coalesced::CoalescedConfig { bytes: Bytes::new(1000), gap: true };
+        let acks = Duties::new(&AckConfig::Coalesced(config), None);
+        Self { receiver: Receiver::new(FlowId(7), 200, 0, acks), replies: Replies::default() }
+    }
+
+    /// A packet arrives; gives number, cumulative number, map and mark of each ACK that leaves.
+    fn take(&mut self, seq: u32, ecn_ce: bool) -> Vec<(u32, u32, u64, bool)> {
+        let data = data(seq, 200);
+        let UncodedArrival { feedback, is_new } = self.receiver.on_data(&data, ecn_ce).unwrap();
+        let reply = Reply { to: HostId(0), entropy: 0, feedback };
+        let held = self.receiver.acknowledge(Time::ZERO, is_new, ecn_ce, &data, reply, &mut self.replies);
+        assert!(!held, "there is no timer");
+        let said = |reply: &Reply| match reply.feedback {
+            Feedback { seq, cumulative, fate: Fate::Arrived { map, ecn_ce, .. }, .. } => {
+                (seq, cumulative, map, ecn_ce)
+            }
+            other => panic!("{other:?}"),
+        };
+        core::iter::from_fn(|| self.replies.take(said)).collect()
+    }
+}
+
+#[test]
+fn an_ack_names_what_has_arrived_above_the_cumulative_number() {
+    let mut holding = Holding::new();
+    assert_eq!(holding.take(0, false), [(0, 1, 0, false)], "the first packet");
+    assert_eq!(holding.take(2, false), [(2, 1, 0b1, false)], "it opens a gap");
+    assert_eq!(holding.take(4, false), []);
+    assert_eq!(holding.take(3, false), []);
+    assert_eq!(holding.take(4, false), [(4, 1, 0b111, false)], "a duplicate");
+    assert_eq!(holding.take(65, false), [], "the last that a map can name");
+    assert_eq!(holding.take(66, false), [(66, 1, 1 << 63 | 0b111, false)]);
+    assert_eq!(holding.take(1, false), []);
+    assert_eq!(holding.take(5, true), [(1, 5, 1 << 59 | 1 << 60, false), (5, 6, 1 << 58 | 1 << 59, true)]);
+}
+
+#[test]
+fn what_is_held_leaves_with_the_ack_of_the_whole_message() {
+    let mut holding = Holding::new();
+    let said: Vec<_> = (0..200).flat_map(|seq| holding.take(seq, false)).collect();
+    let expected: Vec<_> = (0..200).step_by(10).chain([199]).map(|seq| (seq, seq + 1, 0, false)).collect();
+    assert_eq!(said, expected);
+}
+
+proptest! {
+    #[test]
+    fn the_map_of_a_bitmap_is_what_it_contains(
+        floor in 0_u32..300, above in prop::collection::btree_set(1_u32..400, 0..80),
+    ) {
+        let mut bitmap = Bitmap::new();
+        for seq in &above {
+            bitmap.insert(floor, floor + seq);
+        }
+        let expected = above.iter().filter(|&&seq| seq <= 64).fold(0, |map, seq| map | 1 << (seq - 1));
+        prop_assert_eq!(bitmap.map(floor, floor + 1), expected);
     }
 }

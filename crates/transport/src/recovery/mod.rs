@@ -7,7 +7,8 @@
 //! - [`RttEstimate`]: smoothed round trip and, from it, the time-out of RFC 6298.
 //! - `per_packet_rto.rs`: each packet has a time-out of its own, counted from the moment the transmission left; with
 //!   back-off it doubles with each time-out of the packet before it. An ACK of a later packet does not restart it.
-//! - `rack.rs`: the same time-outs, and packets are lost because later ones arrived.
+//! - `rack.rs`: RACK-TLP. Packets are lost because later ones arrived, a probe asks after a tail, and one time-out for
+//!   the flow stands behind both.
 
 #[cfg(test)]
 mod conformance;
@@ -34,10 +35,12 @@ use farspan_units::{Duration, Time};
 pub enum Rto {
     /// Base RTT plus the largest wait in full buffers along the path.
     Path,
-    /// From the RTT estimate (RFC 6298), not below this minimum. Before the first sample, the path's base RTT stands
-    /// in for the sample that a handshake would give.
+    /// From the RTT estimate (RFC 6298), with a floor under the variation. Before the first sample, the path's base RTT
+    /// stands in for the sample that a handshake would give.
     Rfc6298 {
-        /// The smallest time-out.
+        /// The least by which a time-out is longer than the smoothed round trip.
+        variance_floor: Duration,
+        /// The shortest time-out.
         min: Duration,
     },
     /// A constant.
@@ -52,10 +55,10 @@ impl Rto {
     pub(crate) fn initial(self, path: &Path) -> Duration {
         match self {
             Self::Path => path.base_rtt + path.max_queueing,
-            Self::Rfc6298 { min } => {
+            Self::Rfc6298 { variance_floor, min } => {
                 let mut estimate = RttEstimate::default();
                 estimate.update(path.base_rtt);
-                estimate.rto(min)
+                estimate.rto(variance_floor, min)
             }
             Self::Fixed(rto) => rto,
             Self::BaseRtts(count) => path.base_rtt * u64::from(count),
@@ -79,14 +82,16 @@ pub struct RecoveryConfig {
 pub(crate) struct Acked {
     /// Now.
     pub now: Time,
+    /// The packet whose transmission it echoes.
+    pub seq: u32,
     /// When the acknowledged transmission left.
     pub sent_at: Time,
-    /// Whether it acknowledges a packet for the first time.
-    #[cfg_attr(
-        not(any(test, feature = "testing")),
-        allow(dead_code, reason = "what restarts a flow's one timer")
-    )]
+    /// Whether it acknowledges any packet for the first time.
     pub is_new: bool,
+    /// The outcome of the packet that it echoes.
+    pub outcome: AckOutcome,
+    /// The packet after the last that its map acknowledges for the first time; 0: there is none.
+    pub mapped_below: u32,
 }
 
 /// A recovery policy's verdict on an ACK.
@@ -94,17 +99,27 @@ pub(crate) struct Acked {
 pub(crate) struct Verdict {
     /// Transmissions that left at this instant or before are lost; `None`: none are.
     pub lost_until: Option<Time>,
-    /// Whether the next time-out may run out earlier than the policy said before.
-    pub is_earlier: bool,
+    /// A transmission that a probe replaced, and that is now known to be lost.
+    pub repaired: Option<LostPacket>,
+}
+
+/// A timer that has run out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expired {
+    /// The wait for a packet that others have overtaken: it is lost.
+    Lost(LostPacket),
+    /// A time-out: this packet is lost.
+    TimedOut(LostPacket),
+    /// The wait for any news: one packet is to leave at once, new or the last one in flight.
+    Probe,
 }
 
 /// A recovery policy of one flow: it judges packets of a [`SentMap`] and touches nothing else.
 ///
 /// Contract, checked by the conformance tests: while a packet is in flight, [`Self::deadline`] is a time at which
-/// [`Self::take_timed_out`] gives something up, unless an ACK comes before; only transmissions in flight are given up.
+/// [`Self::take_expired`] gives something, unless an ACK comes before; only transmissions in flight are given up.
 pub(crate) trait Recover {
-    /// Whether to notify it of ACKs and of packets that arrived after they were marked lost. It then has an RTT
-    /// estimate of the flow.
+    /// Whether to notify it of ACKs. It then has an RTT estimate of the flow.
     fn wants_acks(&self) -> bool {
         false
     }
@@ -116,28 +131,41 @@ pub(crate) trait Recover {
         now.saturating_add(rto_policy.after(timeouts))
     }
 
-    /// An ACK arrived.
-    fn on_ack(&mut self, _ack: Acked, _rtt: &RttEstimate) -> Verdict {
+    /// An ACK arrived, and `sent` knows of it.
+    fn on_ack(&mut self, _ack: Acked, _rtt: &RttEstimate, _sent: &mut SentMap) -> Verdict {
         Verdict::default()
     }
 
-    /// A packet that was marked lost has arrived: it was only delayed.
-    fn on_spurious(&mut self, _now: Time, _rtt: &RttEstimate) {}
+    /// Packets are lost by its verdict on an ACK.
+    fn on_lost(&mut self, _sent: &SentMap) {}
+
+    /// A probe takes the place of this transmission; `end`: the first packet that will not have been sent.
+    fn on_probe(&mut self, _now: Time, _replaced: Option<LostPacket>, _end: u32) {}
+
+    /// Whether, after an ACK, the next time-out may run out earlier than the policy said before.
+    fn is_earlier(&mut self, _now: Time, _sent: &mut SentMap, _rto_policy: RtoPolicy) -> bool {
+        false
+    }
 
     /// When the first time-out runs out; [`Time::MAX`]: nothing is in flight.
     fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
         sent.deadline(now, rto_policy)
     }
 
-    /// Gives up one transmission whose time-out has run out at `now`. Call until it gives the time at which the next
-    /// one runs out ([`Time::MAX`]: nothing is in flight).
-    fn take_timed_out(
+    /// Gives one thing that has run out at `now`. Call until it gives the time at which the next one runs out
+    /// ([`Time::MAX`]: nothing is in flight).
+    fn take_expired(
         &mut self,
         now: Time,
         sent: &mut SentMap,
         rto_policy: RtoPolicy,
-    ) -> Result<LostPacket, Time> {
-        sent.take_timed_out(now, rto_policy)
+    ) -> Result<Expired, Time> {
+        sent.take_timed_out(now, rto_policy).map(Expired::TimedOut)
+    }
+
+    /// Whether one packet leaves after a time-out even if others fill the window.
+    fn resends_at_timeout(&self) -> bool {
+        false
     }
 }
 
@@ -212,15 +240,28 @@ macro_rules! policies {
             }
 
             #[inline(always)]
-            fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate) -> Verdict {
+            fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt),)*
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt, sent),)*
                 }
             }
 
-            fn on_spurious(&mut self, now: Time, rtt: &RttEstimate) {
+            fn on_lost(&mut self, sent: &SentMap) {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.on_spurious(now, rtt),)*
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_lost(sent),)*
+                }
+            }
+
+            fn on_probe(&mut self, now: Time, replaced: Option<LostPacket>, end: u32) {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_probe(now, replaced, end),)*
+                }
+            }
+
+            #[inline(always)]
+            fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*
                 }
             }
 
@@ -230,9 +271,15 @@ macro_rules! policies {
                 }
             }
 
-            fn take_timed_out(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Result<LostPacket, Time> {
+            fn take_expired(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Result<Expired, Time> {
                 match self {
-                    $($(#[$meta])* Self::$variant(policy) => policy.take_timed_out(now, sent, rto_policy),)*
+                    $($(#[$meta])* Self::$variant(policy) => policy.take_expired(now, sent, rto_policy),)*
+                }
+            }
+
+            fn resends_at_timeout(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.resends_at_timeout(),)*
                 }
             }
         }
@@ -246,7 +293,7 @@ const ONLY_IN_TESTS: usize = cfg!(any(test, feature = "testing")) as usize;
 policies! {
     PerPacketRto, per_packet_rto, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
     Rack, rack, "rack",
-        "Packets are lost when later ones have arrived; a time-out for each packet covers the tail", "RFC 8985";
+        "Packets are lost when later ones have arrived; a probe and one time-out for the flow cover the tail", "RFC 8985";
     #[cfg(any(test, feature = "testing"))]
     SingleTimer, single_timer, "single_timer",
         "One time-out for the flow, restarted by each ACK of new data", "RFC 6298, section 5";
@@ -271,8 +318,9 @@ mod tests {
     fn before_the_first_sample_the_base_rtt_stands_in_for_it() {
         let mut path = path();
         path.base_rtt = Duration::from_us(14);
-        let rto = |min| Rto::Rfc6298 { min }.initial(&path);
-        assert_eq!(rto(Duration::ZERO), Duration::from_us(14 + 4 * 7));
-        assert_eq!(rto(Duration::from_ms(1)), Duration::from_ms(1));
+        let rto = |variance_floor, min| Rto::Rfc6298 { variance_floor, min }.initial(&path);
+        assert_eq!(rto(Duration::ZERO, Duration::ZERO), Duration::from_us(14 + 4 * 7));
+        assert_eq!(rto(Duration::from_ms(1), Duration::ZERO), Duration::from_us(1014));
+        assert_eq!(rto(Duration::from_ms(1), Duration::from_ms(2)), Duration::from_ms(2));
     }
 }

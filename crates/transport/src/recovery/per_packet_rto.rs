@@ -22,7 +22,7 @@ impl Recover for PerPacketRto {}
 mod tests {
     use super::super::sent::SentMap;
     use super::*;
-    use crate::recovery::RtoPolicy;
+    use crate::recovery::{Expired, LostPacket, RtoPolicy};
     use farspan_units::Duration;
 
     #[test]
@@ -35,7 +35,8 @@ mod tests {
         assert_eq!(policy.on_sent(us(2), 0, false, rto_policy), us(102));
         assert_eq!(policy.on_sent(us(2), 2, false, rto_policy), us(402));
         assert_eq!(policy.deadline(us(2), &mut sent, rto_policy), us(101));
-        assert_eq!(policy.take_timed_out(us(101), &mut sent, rto_policy).map(|lost| lost.seq), Ok(0));
-        assert_eq!(policy.take_timed_out(us(101), &mut sent, rto_policy), Err(us(102)));
+        let lost = LostPacket { seq: 0, sent_at: us(1), entropy: 0 };
+        assert_eq!(policy.take_expired(us(101), &mut sent, rto_policy), Ok(Expired::TimedOut(lost)));
+        assert_eq!(policy.take_expired(us(101), &mut sent, rto_policy), Err(us(102)));
     }
 }

@@ -79,11 +79,13 @@ impl RttEstimate {
         self.min = self.min.min(sample);
     }
 
-    /// The time-out: SRTT + 4 RTTVAR (2.3; the clock is exact, so G = 0), not below `min`.
+    /// The time-out: SRTT + max(`variance_floor`, 4 RTTVAR) (2.3, with `variance_floor` for the clock's granularity G), at
+    /// least `min` (2.4). Under a steady round trip RTTVAR falls to nothing: without a floor under it, any later packet
+    /// would time out.
     #[must_use]
     #[inline]
-    pub fn rto(&self, min: Duration) -> Duration {
-        (self.srtt().unwrap_or(Duration::ZERO) + self.rttvar * 4).max(min)
+    pub fn rto(&self, variance_floor: Duration, min: Duration) -> Duration {
+        (self.srtt().unwrap_or(Duration::ZERO) + (self.rttvar * 4).max(variance_floor)).max(min)
     }
 }
 
@@ -102,7 +104,7 @@ mod tests {
     fn the_first_sample_sets_srtt_and_half_of_it_the_variation() {
         let estimate = after(&[100]);
         assert_eq!(estimate.srtt(), Some(Duration::from_us(100)));
-        assert_eq!(estimate.rto(Duration::ZERO), Duration::from_us(300));
+        assert_eq!(estimate.rto(Duration::ZERO, Duration::ZERO), Duration::from_us(300));
         assert_eq!(RttEstimate::default().srtt(), None);
     }
 
@@ -111,21 +113,29 @@ mod tests {
         let estimate = after(&[100, 180]);
         assert_eq!(estimate.srtt(), Some(Duration::from_us(110)));
         // RTTVAR = 3/4 x 50 + 1/4 x 80 = 57.5
-        assert_eq!(estimate.rto(Duration::ZERO), Duration::from_us(110 + 230));
+        assert_eq!(estimate.rto(Duration::ZERO, Duration::ZERO), Duration::from_us(110 + 230));
     }
 
     #[test]
     fn the_variation_uses_the_srtt_from_before_the_sample() {
         // With the new SRTT (120) the variation would be 3/4 x 50 + 1/4 x 140.
         let estimate = after(&[100, 260]);
-        assert_eq!(estimate.rto(Duration::ZERO), Duration::from_us(120) + Duration::from_ns(4 * 77_500));
+        assert_eq!(
+            estimate.rto(Duration::ZERO, Duration::ZERO),
+            Duration::from_us(120) + Duration::from_ns(4 * 77_500)
+        );
     }
 
     #[test]
-    fn the_minimum_is_kept_and_the_time_out_is_held_at_its_own() {
-        let estimate = after(&[100, 20, 500]);
-        assert_eq!(estimate.min(), Duration::from_us(20));
-        assert_eq!(estimate.rto(Duration::from_ms(1)), Duration::from_ms(1));
+    fn the_minimum_is_kept() {
+        assert_eq!(after(&[100, 20, 500]).min(), Duration::from_us(20));
+    }
+
+    #[test]
+    fn a_steady_round_trip_times_out_no_earlier_than_the_floor_after_it() {
+        let estimate = after(&[100; 200]);
+        assert!(estimate.rto(Duration::ZERO, Duration::ZERO) < Duration::from_us(101));
+        assert_eq!(estimate.rto(Duration::from_ms(1), Duration::ZERO), Duration::from_us(1100));
     }
 
     proptest! {

@@ -5,7 +5,7 @@
 //! lost (RFC 5681, section 3.1, goes back to one packet). Left out: that the first packet alone is sent again at once.
 
 use super::sent::SentMap;
-use super::{Acked, LostPacket, Recover, RtoPolicy, RttEstimate, Verdict};
+use super::{Acked, Expired, Recover, RtoPolicy, RttEstimate, Verdict};
 use farspan_units::Time;
 
 /// The timer of one flow.
@@ -17,11 +17,13 @@ pub(crate) struct SingleTimer {
     expiries: u32,
     /// It has run out, and not all that was in flight is given up yet.
     is_expiring: bool,
+    /// The last ACK ended the back-off.
+    is_earlier: bool,
 }
 
 impl SingleTimer {
     pub(super) const fn new(now: Time) -> Self {
-        Self { started_at: now, expiries: 0, is_expiring: false }
+        Self { started_at: now, expiries: 0, is_expiring: false, is_earlier: false }
     }
 
     const fn runs_out(&self, rto_policy: RtoPolicy) -> Time {
@@ -41,25 +43,28 @@ impl Recover for SingleTimer {
         self.runs_out(rto_policy)
     }
 
-    fn on_ack(&mut self, ack: Acked, _rtt: &RttEstimate) -> Verdict {
-        if !ack.is_new {
-            return Verdict::default();
+    fn on_ack(&mut self, ack: Acked, _rtt: &RttEstimate, _sent: &mut SentMap) -> Verdict {
+        if ack.is_new {
+            self.started_at = ack.now;
+            self.is_earlier = core::mem::take(&mut self.expiries) > 0;
         }
-        self.started_at = ack.now;
-        let is_earlier = core::mem::take(&mut self.expiries) > 0;
-        Verdict { lost_until: None, is_earlier }
+        Verdict::default()
+    }
+
+    fn is_earlier(&mut self, _now: Time, _sent: &mut SentMap, _rto_policy: RtoPolicy) -> bool {
+        core::mem::take(&mut self.is_earlier)
     }
 
     fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
-        if sent.has_in_flight(now) { self.runs_out(rto_policy) } else { Time::MAX }
+        if sent.oldest_sent_at(now).is_some() { self.runs_out(rto_policy) } else { Time::MAX }
     }
 
-    fn take_timed_out(
+    fn take_expired(
         &mut self,
         now: Time,
         sent: &mut SentMap,
         rto_policy: RtoPolicy,
-    ) -> Result<LostPacket, Time> {
+    ) -> Result<Expired, Time> {
         if !self.is_expiring {
             let deadline = self.deadline(now, sent, rto_policy);
             if deadline > now {
@@ -70,13 +75,14 @@ impl Recover for SingleTimer {
         }
         let given_up = sent.take_any(now);
         self.is_expiring = given_up.is_ok();
-        given_up
+        given_up.map(Expired::TimedOut)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::recovery::AckOutcome;
     use alloc::vec::Vec;
     use farspan_units::Duration;
 
@@ -97,16 +103,22 @@ mod tests {
         (policy, sent)
     }
 
-    fn ack(policy: &mut SingleTimer, sent: &mut SentMap, now: Time, seq: u32) -> Verdict {
-        sent.acknowledge(now, seq);
+    /// Whether the timer may run out earlier after this ACK.
+    fn ack(policy: &mut SingleTimer, sent: &mut SentMap, now: Time, seq: u32) -> bool {
+        let outcome = sent.acknowledge(now, seq);
         sent.advance();
-        policy.on_ack(Acked { now, sent_at: us(u64::from(seq)), is_new: true }, &RttEstimate::default())
+        let ack = Acked { now, seq, sent_at: us(u64::from(seq)), is_new: true, outcome, mapped_below: 0 };
+        policy.on_ack(ack, &RttEstimate::default(), sent);
+        policy.is_earlier(now, sent, RTO_POLICY)
     }
 
     fn timed_out(policy: &mut SingleTimer, sent: &mut SentMap, now: Time) -> Vec<u32> {
-        core::iter::from_fn(|| policy.take_timed_out(now, sent, RTO_POLICY).ok())
-            .map(|lost| lost.seq)
-            .collect()
+        let expired = core::iter::from_fn(|| policy.take_expired(now, sent, RTO_POLICY).ok());
+        let timed_out = expired.map(|expired| match expired {
+            Expired::TimedOut(lost) => lost.seq,
+            other => panic!("{other:?} of a policy that knows time-outs alone"),
+        });
+        timed_out.collect()
     }
 
     #[test]
@@ -114,9 +126,16 @@ mod tests {
         let (mut policy, mut sent) = sent(3);
         ack(&mut policy, &mut sent, us(50), 0);
         assert_eq!(policy.deadline(us(50), &mut sent, RTO_POLICY), us(150));
-        let duplicate = Acked { now: us(60), sent_at: us(0), is_new: false };
-        policy.on_ack(duplicate, &RttEstimate::default());
-        assert_eq!(policy.take_timed_out(us(149), &mut sent, RTO_POLICY), Err(us(150)));
+        let duplicate = Acked {
+            now: us(60),
+            seq: 0,
+            sent_at: us(0),
+            is_new: false,
+            outcome: AckOutcome::Known,
+            mapped_below: 0,
+        };
+        policy.on_ack(duplicate, &RttEstimate::default(), &mut sent);
+        assert_eq!(policy.take_expired(us(149), &mut sent, RTO_POLICY), Err(us(150)));
     }
 
     #[test]
@@ -136,7 +155,7 @@ mod tests {
         assert_eq!(timed_out(&mut policy, &mut sent, us(100)), [0, 1]);
         sent.resend(us(100), 0);
         policy.on_sent(us(100), 1, true, RTO_POLICY);
-        assert!(ack(&mut policy, &mut sent, us(110), 0).is_earlier);
+        assert!(ack(&mut policy, &mut sent, us(110), 0));
         sent.resend(us(110), 0);
         assert_eq!(policy.deadline(us(110), &mut sent, RTO_POLICY), us(210));
     }

@@ -20,6 +20,8 @@ pub(super) struct ColdState {
     pub rto: Duration,
     /// Of a coded message.
     pub blocks: Option<OutgoingBlocks>,
+    /// No packet from this one on has asked for an ACK.
+    pub asked_below: u32,
 }
 
 impl ColdState {
@@ -37,8 +39,9 @@ impl ColdState {
         let records = wants_send_record.then(|| Records::new(now));
         let blocks = layout.map(|layout| OutgoingBlocks::new(layout, route.coding.resend()));
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
-        let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some();
-        is_needed
-            .then(|| Box::new(Self { records, rtt: RttEstimate::default(), recovery, rto: *rto, blocks }))
+        let asks = !route.held.is_zero();
+        let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some() || asks;
+        let rtt = RttEstimate::default();
+        is_needed.then(|| Box::new(Self { records, rtt, recovery, rto: *rto, blocks, asked_below: 0 }))
     }
 }

@@ -4,8 +4,8 @@ use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{AckOutcome, Acked, LostPacket, PerPacketRto, Recover, Rto};
-use crate::wire::{Echo, Fate, Feedback};
+use crate::recovery::{AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, Verdict};
+use crate::wire::{Echo, Fate, Feedback, mapped};
 use farspan_units::{Bytes, Duration, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
@@ -15,6 +15,18 @@ struct WireAck {
     echo: Echo,
     ecn_ce: bool,
     block_complete: bool,
+    map: u64,
+}
+
+/// Packets given up at once.
+#[derive(Clone, Copy, Default)]
+struct GivenUp {
+    /// Their payload.
+    bytes: Bytes,
+    /// When the newest of their transmissions left.
+    newest: Time,
+    /// Whether a time-out is the cause.
+    timed_out: bool,
 }
 
 impl Sender {
@@ -27,18 +39,22 @@ impl Sender {
             return false;
         }
         match feedback.fate {
-            Fate::Arrived { echo, ecn_ce, block_complete } => {
-                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete };
+            Fate::Arrived { echo, ecn_ce, block_complete, map } => {
+                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete, map };
                 echo.sent_at <= now && self.on_ack(now, &ack)
             }
-            Fate::Trimmed { echo } => {
+            Fate::Trimmed { echo, at_last_hop } => {
                 if echo.sent_at <= now {
-                    self.on_trimmed(now, seq, cumulative, echo);
+                    self.on_trimmed(now, feedback, echo, at_last_hop);
                 }
                 false
             }
             Fate::Missing { packets } => {
                 self.on_missing(now, seq, packets, cumulative);
+                false
+            }
+            Fate::Pull { count } => {
+                self.on_pull(now, count, cumulative);
                 false
             }
         }
@@ -50,19 +66,23 @@ impl Sender {
         let sent_at = ack.echo.sent_at;
         let rtt = now.since(sent_at);
         let before = self.delivered;
-        let has_record = self.acknowledge_echoed(now, ack);
+        let outcome = self.acknowledge_echoed(now, ack);
+        let has_record = self.wants.records() && outcome == AckOutcome::Arrived { is_last: true };
         if ack.block_complete && self.delivered != before {
             self.complete_block_of(now, ack.seq);
         }
         self.acknowledge_below(now, ack.cumulative);
+        let mapped_below = if ack.map == 0 { 0 } else { self.acknowledge_map(now, ack.cumulative, ack.map) };
         let rto_shrank = self.update_rtt(rtt);
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let (in_flight, delivered) = (self.in_flight, self.delivered);
         let at_send = if has_record { self.record_of(ack.seq) } else { None };
+        let acked_packets = if self.wants.blocks_or_asks() { self.packets_of(bytes_acked) } else { 1 };
         let ack_event = || congestion::Ack {
             now,
             bytes_acked,
+            acked_packets,
             ecn_ce: ack.ecn_ce,
             rtt,
             sent_at,
@@ -76,8 +96,10 @@ impl Sender {
             let sample = PathSample { now, sent_at, entropy: ack.echo.entropy, in_flight: self.in_flight };
             self.balancer.on_ack(sample, ack.ecn_ce, &mut self.random);
         }
-        let is_earlier =
-            self.wants.acks() && self.recover(Acked { now, sent_at, is_new: !bytes_acked.is_zero() });
+        let is_earlier = self.wants.acks() && {
+            let is_new = !bytes_acked.is_zero();
+            self.recover(Acked { now, seq: ack.seq, sent_at, is_new, outcome, mapped_below })
+        };
         rto_shrank || is_earlier
     }
 
@@ -85,31 +107,45 @@ impl Sender {
     /// time-out may run out earlier than before.
     #[inline]
     fn recover(&mut self, ack: Acked) -> bool {
+        let rto_policy = self.rto_policy();
         let Some(cold) = &mut self.cold else { return false };
-        let verdict = cold.recovery.on_ack(ack, &cold.rtt);
-        if let Some(mark) = verdict.lost_until
-            && self.sent.may_hold_sent_until(ack.now, mark)
-        {
-            self.take_lost(ack.now, mark);
+        let Verdict { lost_until, repaired } = cold.recovery.on_ack(ack, &cold.rtt, &mut self.sent);
+        let mark = lost_until.filter(|&mark| self.sent.may_hold_sent_until(ack.now, mark));
+        if mark.is_some() || repaired.is_some() {
+            self.take_lost(ack.now, mark, repaired);
         }
-        verdict.is_earlier
+        // News has come: what was to ask for it need not leave.
+        self.wants = self.wants.probe_if(false);
+        let Some(cold) = &mut self.cold else { return false };
+        cold.recovery.is_earlier(ack.now, &mut self.sent, rto_policy)
     }
 
     /// A transmission was trimmed. It is lost at once, if it is in flight and its packet's last; a NACK of an earlier
     /// transmission says nothing. It gives no RTT sample, and the recovery policy learns nothing from it: a trimmed
     /// packet overtakes others.
     #[cold]
-    fn on_trimmed(&mut self, now: Time, seq: u32, cumulative: u32, echo: Echo) {
+    fn on_trimmed(&mut self, now: Time, feedback: &Feedback, echo: Echo, at_last_hop: bool) {
+        let Feedback { seq, cumulative, .. } = *feedback;
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
         let counters = self.sent.counters_mut();
         counters.nacks += 1;
         counters.leave_unreported(self.delivered - before);
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
-        let bytes = self.take_nacked(now, trimmed);
+        let bytes = self.take_nacked(now, trimmed, at_last_hop);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
         let decision =
             self.control.on_nack(&congestion::Nack { now, bytes, sent_at, in_flight, trimmed: true });
+        self.decide(decision);
+    }
+
+    /// The receiver pulls packets.
+    #[cold]
+    fn on_pull(&mut self, now: Time, count: u32, cumulative: u32) {
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        self.sent.counters_mut().leave_unreported(self.delivered - before);
+        let decision = self.control.on_pull(&congestion::Pull { now, count, in_flight: self.in_flight });
         self.decide(decision);
     }
 
@@ -133,7 +169,7 @@ impl Sender {
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for seq in packets.filter(|&seq| is_named(seq)) {
             if let Some(lost) = self.sent.take_old(now, seq, mark) {
-                bytes += self.take_nacked(now, lost);
+                bytes += self.take_nacked(now, lost, false);
                 sent_at = sent_at.max(lost.sent_at);
             }
         }
@@ -146,10 +182,10 @@ impl Sender {
     }
 
     /// A packet that a NACK names leaves the window; returns its payload.
-    fn take_nacked(&mut self, now: Time, lost: LostPacket) -> Bytes {
+    fn take_nacked(&mut self, now: Time, lost: LostPacket, at_last_hop: bool) -> Bytes {
         let len = self.take_out(lost);
         if let Some(sample) = self.sample_of(now, lost) {
-            self.balancer.on_nack(sample, &mut self.random);
+            self.balancer.on_nack(sample, at_last_hop, &mut self.random);
         }
         len
     }
@@ -162,29 +198,29 @@ impl Sender {
         };
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();
-        let Rto::Rfc6298 { min } = self.route.recovery.rto else { return false };
-        let before = core::mem::replace(&mut cold.rto, cold.rtt.rto(min));
+        let Rto::Rfc6298 { variance_floor, min } = self.route.recovery.rto else { return false };
+        let before = core::mem::replace(&mut cold.rto, cold.rtt.rto(variance_floor, min));
         cold.rto < before
     }
 
-    /// Acknowledges the packet that the ACK is for; says whether it has a send record, of this transmission.
+    /// Acknowledges the packet that the ACK is for; gives what it says of that packet.
     #[inline(always)]
-    fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck) -> bool {
-        let was_spurious = match self.acknowledge(ack.echo.sent_at, ack.seq) {
-            AckOutcome::Known => return false,
-            AckOutcome::WasLost => true,
-            AckOutcome::Arrived { is_last } => !is_last,
-        };
+    fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck) -> AckOutcome {
+        let outcome = self.acknowledge(ack.echo.sent_at, ack.seq);
+        if outcome == AckOutcome::Known {
+            return outcome;
+        }
+        let was_spurious = outcome != AckOutcome::Arrived { is_last: true };
         if ack.seq == self.sent.base() || was_spurious {
             self.sent.advance();
         }
         if was_spurious {
-            self.on_spurious(now);
+            self.sent.counters_mut().spurious += 1;
         }
         if self.wants.records() {
             self.note_arrival(now, ack.echo.sent_at, was_spurious);
         }
-        self.wants.records() && !was_spurious
+        outcome
     }
 
     /// Payload was delivered; `is_old`: not by the packet's last transmission.
@@ -195,15 +231,6 @@ impl Sender {
             if !is_old {
                 records.first_sent_at = sent_at;
             }
-        }
-    }
-
-    /// A packet arrived that was marked lost, or was sent again.
-    #[cold]
-    fn on_spurious(&mut self, now: Time) {
-        self.sent.counters_mut().spurious += 1;
-        if let Some(cold) = &mut self.cold {
-            cold.recovery.on_spurious(now, &cold.rtt);
         }
     }
 
@@ -226,10 +253,35 @@ impl Sender {
         for seq in self.sent.base()..cumulative.min(self.sent.next()) {
             self.acknowledge(now, seq);
         }
-        if self.wants.blocks() {
+        if self.wants.blocks_or_asks() {
             self.complete_blocks_below(cumulative);
         }
         self.sent.advance();
+    }
+
+    /// Acknowledges what a map names and was sent: bit `i` is packet `cumulative + 1 + i`. Gives the packet after the last
+    /// that was not acknowledged before; 0: there was none.
+    #[cold]
+    #[inline(never)]
+    fn acknowledge_map(&mut self, now: Time, cumulative: u32, map: u64) -> u32 {
+        let (mut below, end) = (0, self.sent.next());
+        for seq in mapped(cumulative, map).take_while(|&seq| seq < end) {
+            if self.acknowledge(now, seq) != AckOutcome::Known {
+                below = seq + 1;
+            }
+        }
+        self.sent.advance();
+        below
+    }
+
+    /// For how many packets an ACK of so many bytes stands: as many as have so much, of which only the last is shorter; one
+    /// where each packet has its own.
+    #[cold]
+    fn packets_of(&self, bytes: Bytes) -> u32 {
+        if self.route.held.is_zero() {
+            return 1;
+        }
+        u32::try_from(bytes.segments(self.route.path.mss)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The block of packet `seq`, which was sent, is complete: none of its packets is needed any more.
@@ -289,18 +341,38 @@ impl Sender {
         }
     }
 
-    /// Transmissions that left at `mark` or before are lost: one event for all of them.
+    /// Transmissions that left at `mark` or before are lost, and the one whose probe has `repaired` its loss: one event
+    /// for all of them.
     #[inline(never)]
-    fn take_lost(&mut self, now: Time, mark: Time) {
-        let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
-        while let Some(lost) = self.sent.take_sent_until(now, mark) {
-            bytes += self.take_out(lost);
-            if let Some(sample) = self.sample_of(now, lost) {
-                self.balancer.on_loss(sample, &mut self.random);
-            }
-            newest = newest.max(lost.sent_at);
-            self.sent.counters_mut().losses += 1;
+    fn take_lost(&mut self, now: Time, mark: Option<Time>, repaired: Option<LostPacket>) {
+        let mut given_up = GivenUp::default();
+        if let Some(lost) = repaired {
+            given_up.bytes = self.len(lost.seq);
+            self.note_loss(now, lost, &mut given_up);
         }
+        let mut any = false;
+        while let Some(lost) = mark.and_then(|mark| self.sent.take_sent_until(now, mark)) {
+            any = true;
+            given_up.bytes += self.take_out(lost);
+            self.note_loss(now, lost, &mut given_up);
+        }
+        if any && let Some(cold) = &mut self.cold {
+            cold.recovery.on_lost(&self.sent);
+        }
+        self.report_losses(now, given_up);
+    }
+
+    /// A loss was found without a time-out.
+    fn note_loss(&mut self, now: Time, lost: LostPacket, given_up: &mut GivenUp) {
+        if let Some(sample) = self.sample_of(now, lost) {
+            self.balancer.on_loss(sample, &mut self.random);
+        }
+        given_up.newest = given_up.newest.max(lost.sent_at);
+        self.sent.counters_mut().losses += 1;
+    }
+
+    /// Notifies the control of losses that were found without a time-out.
+    fn report_losses(&mut self, now: Time, GivenUp { bytes, newest, .. }: GivenUp) {
         if !bytes.is_zero() {
             let loss = congestion::Loss { now, bytes, sent_at: newest, in_flight: self.in_flight };
             let decision = self.control.on_loss(&loss);
@@ -308,35 +380,66 @@ impl Sender {
         }
     }
 
-    /// Time-outs that have run out: one event for all of them. Gives when the next one runs out ([`Time::MAX`]: no
-    /// packet is in flight).
+    /// The timers that have run out: one event for all packets. Gives when the next time-out runs out ([`Time::MAX`]: no packet is
+    /// in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
-        let (mut bytes, mut newest) = (Bytes::ZERO, Time::ZERO);
+        let mut given_up = GivenUp::default();
         let rto_policy = self.rto_policy();
         let deadline = loop {
-            let given_up = match &mut self.cold {
-                Some(cold) => cold.recovery.take_timed_out(now, &mut self.sent, rto_policy),
-                None => PerPacketRto.take_timed_out(now, &mut self.sent, rto_policy),
+            let expired = match &mut self.cold {
+                Some(cold) => cold.recovery.take_expired(now, &mut self.sent, rto_policy),
+                None => PerPacketRto.take_expired(now, &mut self.sent, rto_policy),
             };
-            match given_up {
-                Ok(lost) => {
-                    bytes += self.take_out(lost);
+            match expired {
+                Ok(Expired::TimedOut(lost)) => {
+                    given_up.bytes += self.take_out(lost);
                     if let Some(sample) = self.sample_of(now, lost) {
                         self.balancer.on_timeout(sample, &mut self.random);
                     }
-                    newest = newest.max(lost.sent_at);
+                    given_up.newest = given_up.newest.max(lost.sent_at);
+                    given_up.timed_out = true;
                     self.sent.counters_mut().timeouts += 1;
                 }
+                Ok(Expired::Lost(lost)) => {
+                    given_up.bytes += self.take_out(lost);
+                    self.note_loss(now, lost, &mut given_up);
+                }
+                Ok(Expired::Probe) => self.probe(now),
                 Err(deadline) => break deadline,
             }
         };
-        if !bytes.is_zero() {
-            let (in_flight, rto) = (self.in_flight, rto_policy.rto);
-            let timeout = congestion::Timeout { now, bytes, sent_at: newest, in_flight, rto };
-            let decision = self.control.on_timeout(&timeout);
-            self.decide(decision);
+        if !given_up.timed_out {
+            self.report_losses(now, given_up);
+            return deadline;
+        }
+        let (GivenUp { bytes, newest: sent_at, .. }, in_flight, rto) =
+            (given_up, self.in_flight, rto_policy.rto);
+        let decision = self.control.on_timeout(&congestion::Timeout { now, bytes, sent_at, in_flight, rto });
+        self.decide(decision);
+        if self.cold.as_ref().is_some_and(|cold| cold.recovery.resends_at_timeout()) {
+            self.wants = self.wants.probe_if(true);
         }
         deadline
+    }
+
+    /// One packet leaves whatever the window: the next new one, or else the last in flight once more (RFC 8985 section
+    /// 7.3). Of the latter one transmission counts as in flight.
+    #[cold]
+    pub(super) fn probe(&mut self, now: Time) {
+        let next = self.sent.next();
+        let is_new = next < self.packets;
+        let replaced = if is_new { None } else { self.sent.take_last(now) };
+        if let Some(lost) = replaced {
+            self.take_out(lost);
+            if let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() {
+                blocks.on_probe(lost.seq);
+            }
+        }
+        self.sent.counters_mut().probes += 1;
+        self.wants = self.wants.probe_if(true);
+        if let Some(cold) = &mut self.cold {
+            cold.recovery.on_probe(now, replaced, next + u32::from(is_new));
+        }
     }
 
     /// The path selector's notification of a packet given up; `None`: it asks for no feedback.
@@ -349,6 +452,7 @@ impl Sender {
     fn take_out(&mut self, lost: LostPacket) -> Bytes {
         let len = self.len(lost.seq);
         self.in_flight -= len;
+        self.forget_asker(lost.seq);
         if let Some(ColdState { blocks: Some(blocks), .. }) = self.cold.as_deref_mut() {
             blocks.on_lost(lost.seq, &mut self.sent);
         }

@@ -5,6 +5,7 @@
 //! lets it [send one packet](Sender::transmit), and hands it ACKs and timer ticks. Bytes in flight are payload bytes of
 //! packets that are neither acknowledged nor marked lost, each counted once however often it was sent.
 
+mod asks;
 mod cold;
 mod feedback;
 mod packet;
@@ -50,7 +51,7 @@ pub(crate) struct Sender {
     balancer: Balancer,
     /// The flow's draws for path selection.
     random: Random,
-    /// The congestion window decided last.
+    /// The congestion window decided last; zero while the control gives no allowance.
     cwnd: Bytes,
     /// The pacing rate decided last; [`UNPACED`]: as fast as the NIC.
     pacing_rate: Rate,
@@ -67,7 +68,7 @@ pub(crate) struct Sender {
 /// Keeps a decision where a sender has it.
 #[inline(always)]
 fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mut Wants) {
-    *cwnd = decision.cwnd;
+    *cwnd = decision.open_window();
     *pacing_rate = decision.pacing_rate.unwrap_or(UNPACED);
     *wants = wants.timer_if(decision.next_timer.is_some());
 }
@@ -75,9 +76,9 @@ fn keep(decision: Decision, cwnd: &mut Bytes, pacing_rate: &mut Rate, wants: &mu
 impl Sender {
     /// A sender for `message`, built from its route; `profile`: the index of its profile, `seed`: the endpoint's.
     pub(crate) fn new(now: Time, message: &Message, profile: u8, seed: u64) -> Self {
-        let Message { flow, initial_cwnd, route, .. } = message;
-        let (flow, initial_cwnd, path) = (*flow, *initial_cwnd, &route.path);
-        let control = route.congestion.build(&congestion::Start { path, initial_cwnd, seed, flow });
+        let &Message { flow, size, initial_cwnd, ref route, .. } = message;
+        let path = &route.path;
+        let control = route.congestion.build(&congestion::Start { path, size, initial_cwnd, seed, flow });
         // Draws made while building come from another entity than those made later, so that none repeats.
         let random = Random::new(seed, Purpose::Balance, u64::from(flow.0) | 1 << 32);
         let balancer = route.balance.build(&balance::BalancerStart { path, flow, random });
@@ -95,11 +96,11 @@ impl Sender {
         let Message { flow, to, size, route, .. } = message;
         let mss = route.path.mss;
         let segments = u32::try_from(size.segments(mss)).expect("a message has at most 2^32 - 1 packets");
-        let Decision { cwnd, pacing_rate, next_timer } = control.decision();
+        let decision = control.decision();
         let last = *size - mss * u64::from(segments.saturating_sub(1));
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(segments, Layout::packets);
-        let wants = Wants::new(&control, &balancer, layout.is_some());
+        let wants = Wants::new(&control, &balancer, layout.is_some() || !route.held.is_zero());
         let cold = ColdState::new(now, route, control.wants_send_record(), layout);
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
@@ -108,10 +109,10 @@ impl Sender {
             packets,
             last_len: last.get() as u16,
             profile: 0,
-            wants: wants.acks_if(wants_acks).timer_if(next_timer.is_some()),
+            wants: wants.acks_if(wants_acks).timer_if(decision.next_timer.is_some()),
             cold,
-            cwnd,
-            pacing_rate: pacing_rate.unwrap_or(UNPACED),
+            cwnd: decision.open_window(),
+            pacing_rate: decision.pacing_rate.unwrap_or(UNPACED),
             control,
             sent: SentMap::new(balancer.wants_feedback()),
             balancer,
@@ -193,10 +194,11 @@ impl Sender {
     }
 
     /// When the next packet may leave (may lie in the past); `None` while there is nothing to send or the window is
-    /// closed.
+    /// closed and no probe is due.
     #[inline]
     pub(crate) fn next_send(&self) -> Option<Time> {
-        (self.has_data() && self.window_is_open()).then_some(self.pacer.next())
+        let may_send = self.window_is_open() || (self.wants.may_exceed() && self.exceeds());
+        (self.has_data() && may_send).then_some(self.pacer.next())
     }
 
     #[inline]
@@ -267,6 +269,10 @@ impl Sender {
         let len = self.len(seq);
         let was_idle = self.in_flight.is_zero();
         self.in_flight += len;
+        let probes = SLOW && self.wants.probe();
+        if SLOW {
+            self.wants = self.wants.probe_if(false);
+        }
         if SLOW && self.wants.records() {
             self.keep_record(now, seq, was_idle);
         }
@@ -285,8 +291,10 @@ impl Sender {
             sent_at: now,
             entropy,
             profile: self.profile,
+            ask: SLOW && self.wants.blocks_or_asks() && self.asks(seq, retransmission || probes),
         };
-        let blocks = if SLOW && self.wants.blocks() { self.in_blocks(seq, retransmission) } else { None };
+        let blocks =
+            if SLOW && self.wants.blocks_or_asks() { self.in_blocks(seq, retransmission) } else { None };
         to.take(DataPacket { to: self.to, header, blocks, retransmission });
         let rto_policy = self.rto_policy();
         match &mut self.cold {
@@ -315,7 +323,9 @@ impl Sender {
     fn packet_gap(&self) -> Duration {
         const PS: u64 = 1_000_000_000_000;
         let Path { base_rtt, mss, .. } = self.route.path;
-        let by_window = base_rtt.as_ps().saturating_mul(mss.get()) / self.cwnd.get().max(1);
+        // Without a window, what is in flight is what a round trip carries.
+        let window = if self.cwnd.is_zero() { self.in_flight } else { self.cwnd };
+        let by_window = base_rtt.as_ps().saturating_mul(mss.get()) / window.get().max(1);
         let by_pacer = self.route.path.mtu().get() * 8 * PS / self.pacing_rate.as_bps().max(1);
         self.route.packet_time.max(Duration::from_ps(by_window.max(by_pacer)))
     }

@@ -86,22 +86,32 @@ impl Wants {
     const TIMER: u8 = 1;
     const SENT: u8 = 2;
     const RECORDS: u8 = 4;
-    const BLOCKS: u8 = 8;
+    const BLOCKS_OR_ASKS: u8 = 8;
     const FEEDBACK: u8 = 16;
     const ACKS: u8 = 32;
     const SCHEDULED: u8 = 64;
+    const PROBE: u8 = 128;
 
-    /// The duties that `control`, `balancer` and, with `blocks`, a coded message ask for. The control may ask for a
+    /// The duties that `control`, `balancer` and, with `blocks_or_asks`, a coded message or a receiver that holds ACKs ask
+    /// for. The control may ask for a
     /// notification of packets that leave, or for send records; the path selector for feedback on packets.
-    pub(super) fn new(control: &Control, balancer: &Balancer, blocks: bool) -> Self {
+    pub(super) fn new(control: &Control, balancer: &Balancer, blocks_or_asks: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
         let sent = bit(control.wants_sent(), Self::SENT) | bit(control.wants_send_record(), Self::RECORDS);
-        Self(sent | bit(blocks, Self::BLOCKS) | bit(balancer.wants_feedback(), Self::FEEDBACK))
+        Self(
+            sent | bit(blocks_or_asks, Self::BLOCKS_OR_ASKS) | bit(balancer.wants_feedback(), Self::FEEDBACK),
+        )
     }
 
     /// With or without notifying the recovery policy of ACKs.
     pub(super) const fn acks_if(self, acks: bool) -> Self {
         Self(self.0 & !Self::ACKS | (acks as u8) << 5)
+    }
+
+    /// Whether a packet might leave although the window is closed.
+    #[inline]
+    pub(super) const fn may_exceed(self) -> bool {
+        self.0 & (Self::PROBE | Self::BLOCKS_OR_ASKS) != 0
     }
 
     /// With the endpoint's schedule to hold the sender, or not.
@@ -113,6 +123,17 @@ impl Wants {
     #[inline]
     pub(super) const fn scheduled(self) -> bool {
         self.0 & Self::SCHEDULED != 0
+    }
+
+    /// With one packet to leave whatever the window, or none.
+    #[inline]
+    pub(super) const fn probe_if(self, probe: bool) -> Self {
+        Self(self.0 & !Self::PROBE | (probe as u8) << 7)
+    }
+
+    #[inline]
+    pub(super) const fn probe(self) -> bool {
+        self.0 & Self::PROBE != 0
     }
 
     /// With the control to have its timer, or not.
@@ -129,7 +150,7 @@ impl Wants {
     /// Whether anything is wanted when a packet leaves.
     #[inline]
     pub(super) const fn at_send(self) -> bool {
-        self.0 & (Self::SENT | Self::RECORDS | Self::BLOCKS) != 0
+        self.0 & (Self::SENT | Self::RECORDS | Self::BLOCKS_OR_ASKS | Self::PROBE) != 0
     }
 
     #[inline]
@@ -152,8 +173,9 @@ impl Wants {
         self.0 & Self::ACKS != 0
     }
 
+    /// Whether the message is coded, or the receiver holds ACKs.
     #[inline]
-    pub(super) const fn blocks(self) -> bool {
-        self.0 & Self::BLOCKS != 0
+    pub(super) const fn blocks_or_asks(self) -> bool {
+        self.0 & Self::BLOCKS_OR_ASKS != 0
     }
 }

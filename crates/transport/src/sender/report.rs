@@ -27,7 +27,7 @@ pub struct SenderView {
     pub counters: SenderCounters,
 }
 
-/// A message whose sender has the last ACK.
+/// A message whose sender has the last ACK, or has [given up](crate::Endpoint::cancel).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderReport {
     /// The flow.
@@ -36,7 +36,7 @@ pub struct SenderReport {
     pub to: HostId,
     /// Its payload.
     pub size: Bytes,
-    /// When the last ACK came.
+    /// When the last ACK came, or it gave up.
     pub finished_at: Time,
     /// The final counters.
     pub counters: SenderCounters,
@@ -50,6 +50,7 @@ impl Sender {
             timeouts,
             nacks,
             losses,
+            probes,
             spurious,
             ..
         } = self.sent.counters();
@@ -75,15 +76,22 @@ impl Sender {
             timeouts: u64::from(timeouts),
             nacks: u64::from(nacks),
             losses: u64::from(losses),
+            probes: u64::from(probes),
             spurious: u64::from(spurious),
         }
+    }
+
+    /// Payload that may be in flight: the window, or what is and the allowance.
+    fn window(&self) -> Bytes {
+        let decision = self.control.decision();
+        decision.allowance.map_or(decision.cwnd, |allowance| decision.cwnd.min(self.in_flight + allowance))
     }
 
     /// For probes.
     pub(crate) fn view(&self) -> SenderView {
         SenderView {
             flow: self.flow,
-            cwnd: self.cwnd,
+            cwnd: self.window(),
             pacing_rate: Some(self.pacing_rate).filter(|&rate| rate != UNPACED),
             state: self.control.state(),
             srtt: self.srtt.get(),
@@ -100,7 +108,10 @@ impl Sender {
 
     /// For the end.
     pub(crate) fn report(&self, finished_at: Time) -> SenderReport {
-        debug_assert!(self.in_flight.is_zero(), "nothing is in flight when everything is acknowledged");
+        debug_assert!(
+            self.in_flight.is_zero() || !self.is_finished(),
+            "nothing is in flight when everything is acknowledged"
+        );
         SenderReport {
             flow: self.flow,
             to: self.to,

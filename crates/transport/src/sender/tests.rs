@@ -1,9 +1,11 @@
 //! Tests of a sender: the notifications of its control and its path selector, and when it sends.
 
 use super::*;
+use crate::ack::AckConfig;
 use crate::balance::{BalanceConfig, PathSample};
 use crate::coding::{CodingConfig, Payload, blocks};
 use crate::congestion::{Ack, CongestionConfig, Loss, Nack, Sent, Timeout, testing};
+use crate::recovery::PacketState;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{Echo, Fate, Feedback, Header};
 use crate::{FlowProfile, Scheme};
@@ -97,7 +99,7 @@ impl Balance for Counting {
     fn on_ack(&mut self, sample: PathSample, _ecn_ce: bool, _random: &mut Random) {
         self.log.lock().unwrap().entropies_acked.push(sample.entropy);
     }
-    fn on_nack(&mut self, sample: PathSample, _random: &mut Random) {
+    fn on_nack(&mut self, sample: PathSample, _at_last_hop: bool, _random: &mut Random) {
         self.log.lock().unwrap().entropies_nacked.push(sample.entropy);
     }
     fn on_loss(&mut self, sample: PathSample, _random: &mut Random) {
@@ -127,6 +129,7 @@ struct Setup {
     wants_send_record: bool,
     /// Data and parity of a block.
     coding: Option<(u32, u32)>,
+    acks: &'static str,
 }
 
 impl Default for Setup {
@@ -141,6 +144,7 @@ impl Default for Setup {
             rto: Rto::Fixed(RTO),
             wants_send_record: false,
             coding: None,
+            acks: "per_packet",
         }
     }
 }
@@ -165,7 +169,7 @@ impl Bench {
                 CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
             }),
             window_check: setup.window_check,
-            profile: FlowProfile::default(),
+            profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), pulls: None },
         };
         let message = Message {
             flow: FlowId(1),
@@ -175,7 +179,7 @@ impl Bench {
             route: Arc::new(Route::new(testing::path(), &scheme)),
         };
         let log = Log::default();
-        let decision = Decision { cwnd, pacing_rate, next_timer };
+        let decision = Decision { cwnd, pacing_rate, next_timer, allowance: None };
         let control = Scripted { decision, wants_send_record, log: Arc::clone(&log) };
         let balancer = Counting { next: 0, log: Arc::clone(&log) };
         let (control, balancer) =
@@ -199,14 +203,14 @@ impl Bench {
 
     fn ack_up_to(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: seq as u16 };
-        let fate = Fate::Arrived { echo, ecn_ce: seq == 3, block_complete: false };
+        let fate = Fate::Arrived { echo, ecn_ce: seq == 3, block_complete: false, map: 0 };
         self.dispatch_ack(now, seq, cumulative, fate);
     }
 
     /// A NACK of the transmission of `seq` that left at `sent_at`.
     fn nack(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: (seq as u16).wrapping_add(100) };
-        self.dispatch_ack(now, seq, cumulative, Fate::Trimmed { echo });
+        self.dispatch_ack(now, seq, cumulative, Fate::Trimmed { echo, at_last_hop: false });
     }
 
     fn dispatch_ack(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
@@ -268,6 +272,7 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
         Ack {
             now: us(25),
             bytes_acked: mss(1),
+            acked_packets: 1,
             ecn_ce: true,
             rtt: Duration::from_us(20),
             sent_at: us(5),
@@ -462,7 +467,35 @@ fn rack_gives_up_packets_that_left_a_quarter_rtt_before_one_that_arrived() {
     let counters = bench.sender.view().counters;
     assert_eq!((counters.losses, counters.timeouts), (2, 0));
     assert_eq!(bench.sender.send(us(55)).0.header.seq, 0);
-    assert_eq!(bench.sender.deadline(us(1000)), us(106), "packet 2, which was not given up");
+    assert_eq!(bench.sender.deadline(us(55)), us(56), "packet 2, which was not given up, left at 6 us");
+}
+
+#[test]
+fn a_probe_is_one_packet_more_than_the_window() {
+    let rack = Setup { cwnd: mss(2), policy: RecoveryPolicy::Rack, ..Setup::default() };
+    let mut bench = Bench::new(rack);
+    assert_eq!(bench.send(us(0)), [0, 1]);
+    assert!(bench.sender.on_timeout(us(100)) > us(100));
+    assert_eq!(bench.send(us(100)), [2], "new data is the better probe");
+    let view = bench.sender.view();
+    assert_eq!((view.in_flight, view.counters.probes, view.counters.timeouts), (mss(3), 1, 0));
+    assert!(bench.log.lock().unwrap().losses.is_empty());
+}
+
+#[test]
+fn the_first_packet_leaves_again_after_a_time_out_whatever_the_window() {
+    let rack = Setup { cwnd: mss(1), policy: RecoveryPolicy::Rack, ..Setup::default() };
+    let mut bench = Bench::new(rack);
+    assert_eq!(bench.send(us(0)), [0]);
+    bench.sender.cwnd = mss(2);
+    assert_eq!(bench.send(us(0)), [1]);
+    bench.ack(us(40), 1, us(0));
+    bench.sender.cwnd = mss(2);
+    assert_eq!(bench.send(us(130)), [2]);
+    // Packet 2 left too late to be given up with packet 0, and the window is one packet.
+    bench.sender.on_timeout(us(140));
+    assert_eq!((bench.sender.view().in_flight, bench.sender.view().counters.timeouts), (mss(1), 1));
+    assert_eq!(bench.send(us(140)), [0]);
 }
 
 #[test]
@@ -499,7 +532,7 @@ fn the_control_s_timer_comes_when_it_asked_and_not_before() {
 
 #[test]
 fn the_time_out_of_rfc_6298_follows_the_samples() {
-    let rto = Rto::Rfc6298 { min: Duration::from_us(1) };
+    let rto = Rto::Rfc6298 { variance_floor: Duration::from_us(1), min: Duration::ZERO };
     let mut bench = Bench::new(Setup { rto, ..Setup::default() });
     bench.send(us(0));
     // Before any sample: the base RTT stands in, 3 x 14.02752 us.
@@ -563,13 +596,19 @@ const CODED: Setup = Setup {
     rto: Rto::Fixed(RTO),
     wants_send_record: false,
     coding: Some((4, 2)),
+    acks: "per_packet",
 };
 
 impl Bench {
     /// An ACK that says that the block of `seq` is complete.
     fn ack_last(&mut self, now: Time, seq: u32, sent_at: Time, cumulative: u32) {
         let echo = Echo { sent_at, entropy: seq as u16 };
-        self.dispatch_ack(now, seq, cumulative, Fate::Arrived { echo, ecn_ce: false, block_complete: true });
+        self.dispatch_ack(
+            now,
+            seq,
+            cumulative,
+            Fate::Arrived { echo, ecn_ce: false, block_complete: true, map: 0 },
+        );
     }
 
     fn block_nack(&mut self, now: Time, first: u32, missing: u32, cumulative: u32) {
@@ -766,4 +805,118 @@ proptest! {
             prop_assert_eq!(bench.sender.view().in_flight, bytes);
         }
     }
+}
+
+/// A sender whose receiver holds 16 KiB, four packets.
+fn holding(setup: Setup) -> Bench {
+    Bench::new(Setup { acks: "coalesced", ..setup })
+}
+
+impl Bench {
+    /// Sends all that may leave now; gives the numbers of the packets that ask for an ACK.
+    fn send_asking(&mut self, now: Time) -> Vec<u32> {
+        let mut asking = Vec::new();
+        while self.sender.next_send().is_some_and(|at| at <= now) {
+            let header = self.sender.send(now).0.header;
+            asking.extend(header.ask.then_some(header.seq));
+        }
+        asking
+    }
+
+    /// An ACK of `seq`, which left at the start, with a map.
+    fn ack_mapped(&mut self, now: Time, seq: u32, cumulative: u32, map: u64) {
+        let echo = Echo { sent_at: Time::ZERO, entropy: 0 };
+        self.dispatch_ack(
+            now,
+            seq,
+            cumulative,
+            Fate::Arrived { echo, ecn_ce: false, block_complete: false, map },
+        );
+    }
+}
+
+#[test]
+fn an_ack_with_a_map_acknowledges_what_it_names_and_was_sent_once() {
+    let mut bench = holding(Setup { cwnd: mss(10), ..Setup::default() });
+    bench.send(us(0));
+    // Packets 4 and 7 by the map; beyond packet 9 nothing was sent.
+    let map = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 63;
+    bench.ack_mapped(us(20), 7, 2, map);
+    let ack = bench.last_ack();
+    assert_eq!((ack.bytes_acked, ack.acked_packets, ack.in_flight), (mss(4), 4, mss(6)));
+    let acked = (0..11).filter(|&seq| bench.sender.packet_state(seq) == PacketState::Acked);
+    assert_eq!(acked.collect::<Vec<_>>(), [0, 1, 4, 7]);
+    bench.ack_mapped(us(21), 7, 2, map);
+    let ack = bench.last_ack();
+    assert_eq!((ack.bytes_acked, ack.acked_packets, ack.in_flight), (Bytes::ZERO, 1, mss(6)));
+    assert_eq!(
+        bench.log.lock().unwrap().entropies_acked.len(),
+        2,
+        "the path selector hears of the echoed packet"
+    );
+}
+
+#[test]
+fn an_ack_stands_for_one_packet_where_each_has_its_own() {
+    let mut bench = Bench::new(Setup { cwnd: mss(10), ..Setup::default() });
+    bench.send(us(0));
+    bench.ack_up_to(us(20), 4, us(0), 5);
+    assert_eq!((bench.last_ack().bytes_acked, bench.last_ack().acked_packets), (mss(5), 1));
+}
+
+#[test]
+fn the_first_packet_asks_and_then_only_what_closes_a_small_window() {
+    let asking = |packets| holding(Setup { cwnd: mss(packets), ..Setup::default() }).send_asking(us(0));
+    assert_eq!(asking(1), [0]);
+    assert_eq!(asking(3), [0, 2]);
+    assert_eq!(asking(15), [0, 14]);
+    assert_eq!(asking(16), [0], "four times 16 KiB");
+    let asked = Bench::new(Setup::default()).send_asking(us(0));
+    assert!(asked.is_empty(), "where every packet has its ACK none asks");
+}
+
+#[test]
+fn the_last_packet_a_retransmission_and_a_probe_ask() {
+    let setup = Setup { size: mss(8), cwnd: mss(20), rto: Rto::Fixed(RTO), ..Setup::default() };
+    let mut bench = holding(setup);
+    assert_eq!(bench.send_asking(us(0)), [0, 7]);
+    bench.sender.on_timeout(us(200));
+    assert_eq!(bench.send_asking(us(200)), (0..8).collect::<Vec<_>>());
+    let mut bench = holding(Setup { cwnd: mss(20), ..setup });
+    bench.sender.wants = bench.sender.wants.probe_if(true);
+    bench.send_asking(us(0));
+    bench.sender.probe(us(50));
+    assert_eq!(bench.send_asking(us(50)), [7]);
+}
+
+#[test]
+fn a_window_that_closes_over_little_that_has_not_asked_lets_one_packet_go_to_ask() {
+    let mut bench = holding(Setup { cwnd: mss(16), ..Setup::default() });
+    bench.send(us(0));
+    // What leaves, if anything may, once packets below `acked` are acknowledged and the window is cut.
+    let mut cut = |acked: u32, cwnd: Bytes| {
+        bench.ack_mapped(us(20), acked - 1, acked, 0);
+        bench.sender.cwnd = cwnd;
+        let header = bench.sender.next_send().map(|_| bench.sender.send(us(20)).0.header)?;
+        bench.sender.cwnd = cwnd;
+        assert_eq!(bench.sender.next_send(), None, "one is enough");
+        Some((header.seq, header.ask))
+    };
+    assert_eq!(cut(12, mss(1)), None, "four packets are acknowledged without being asked");
+    assert_eq!(cut(13, Bytes::ZERO), None, "a window of nothing stays closed");
+    assert_eq!(cut(13, mss(1)), Some((16, false)), "now they are four again");
+    assert_eq!(cut(15, mss(1)), Some((17, true)));
+    assert_eq!(cut(17, mss(1)), None, "one has asked");
+}
+
+#[test]
+fn a_packet_asks_when_the_pacer_would_take_longer_for_the_next_ones_than_the_time_out_leaves() {
+    // 16 KiB take 33 us at 4 Gb/s and 66 us at 2 Gb/s; the time-out leaves 86 us after a round trip.
+    let asks = |gbps| {
+        let pacing_rate = Some(Rate::from_gbps(gbps));
+        let mut bench = holding(Setup { cwnd: mss(50), pacing_rate, ..Setup::default() });
+        (0..5).flat_map(|n| bench.send_asking(us(n * 20))).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(4), [0]);
+    assert_eq!(asks(2), [0, 1, 2, 3, 4]);
 }

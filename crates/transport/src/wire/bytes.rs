@@ -3,7 +3,7 @@
 //! | offset | bytes | data | ACK | NACK |
 //! |---|---|---|---|---|
 //! | 0 | 1 | version (high 4 bits) and kind 0 (low 4) | version and kind 1 | version and kind 2 |
-//! | 1 | 1 | profile of the flow | flags: bit 0 = congestion mark echoed | flags: none |
+//! | 1 | 1 | profile of the flow; bit 7 = asks for an ACK | flags: bit 0 = congestion mark echoed | flags: bit 2 = trimmed at the last hop |
 //! | 2 | 2 | entropy | entropy echoed | entropy echoed |
 //! | 4 | 4 | flow | flow | flow |
 //! | 8 | 8 | send time, ps | send time echoed | send time echoed |
@@ -21,7 +21,21 @@
 //! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
 //! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
 //!
-//! The flags of an ACK: bit 1 = the block of the packet is complete.
+//! A pull is kind 6.
+//!
+//! | offset | bytes | pull |
+//! |---|---|---|
+//! | 1 | 3 | zero |
+//! | 4 | 4 | flow |
+//! | 8 | 4 | cumulative |
+//! | 12 | 4 | packets pulled so far |
+//!
+//! The flags of an ACK: bit 1 = the block of the packet is complete. An ACK with a map is kind 5: an ACK with eight bytes
+//! more.
+//!
+//! | offset | bytes | ACK with a map |
+//! |---|---|---|
+//! | 24 | 8 | what has arrived above the cumulative number, which is missing: the packet after it the lowest bit; not zero |
 //!
 //! The payload follows the header; of a trimmed packet it does not, and the length still says what was cut off. Flags
 //! that are not defined are zero: a receiver drops packets with others, so that a later version may give them a
@@ -41,13 +55,19 @@ const CODED_LEN: usize = 34;
 /// Of an ACK and of a NACK.
 const ACK_LEN: usize = 24;
 const BLOCK_NACK_LEN: usize = 20;
+const MAP_ACK_LEN: usize = 32;
+const PULL_LEN: usize = 16;
 const KIND_DATA: u8 = 0;
 const KIND_ACK: u8 = 1;
 const KIND_NACK: u8 = 2;
 const KIND_CODED: u8 = 3;
 const KIND_BLOCK_NACK: u8 = 4;
+const KIND_MAP_ACK: u8 = 5;
+const FLAG_ASK: u8 = 128;
+const KIND_PULL: u8 = 6;
 const FLAG_ECN_CE: u8 = 1;
 const FLAG_BLOCK_COMPLETE: u8 = 2;
+const FLAG_LAST_HOP: u8 = 4;
 
 /// Why a header was not written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -107,9 +127,14 @@ pub enum DecodeError {
         /// Parity packets.
         parity: u8,
     },
+    /// An ACK with a map that names no packet.
+    #[error(
+        "the map of an ACK is empty, which version {VERSION} leaves out; run the same release at both ends"
+    )]
+    EmptyMap,
     /// Bytes that must be zero.
     #[error(
-        "a NACK of a block has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
+        "a NACK of a block or a pull has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
     )]
     Reserved {
         /// The value of those bytes.
@@ -125,6 +150,8 @@ impl Header {
             Self::Data(_) => DATA_LEN,
             Self::Coded(_) => CODED_LEN,
             Self::Feedback(Feedback { fate: Fate::Missing { .. }, .. }) => BLOCK_NACK_LEN,
+            Self::Feedback(Feedback { fate: Fate::Arrived { map: 1.., .. }, .. }) => MAP_ACK_LEN,
+            Self::Feedback(Feedback { fate: Fate::Pull { .. }, .. }) => PULL_LEN,
             Self::Feedback(_) => ACK_LEN,
         }
     }
@@ -175,16 +202,24 @@ fn encode_numbers(out: &mut [u8], sent_at: Time, seq: u32, count: u32) {
 fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
     let Feedback { flow, seq, cumulative, fate } = *feedback;
     let (kind, flags, Echo { sent_at, entropy }) = match fate {
-        Fate::Arrived { echo, ecn_ce, block_complete } => {
+        Fate::Arrived { echo, ecn_ce, block_complete, map } => {
             let flags = (u8::from(ecn_ce) * FLAG_ECN_CE) | (u8::from(block_complete) * FLAG_BLOCK_COMPLETE);
-            (KIND_ACK, flags, echo)
+            if map != 0 {
+                out[24..32].copy_from_slice(&map.to_be_bytes());
+            }
+            (if map == 0 { KIND_ACK } else { KIND_MAP_ACK }, flags, echo)
         }
-        Fate::Trimmed { echo } => (KIND_NACK, 0, echo),
+        Fate::Trimmed { echo, at_last_hop } => (KIND_NACK, u8::from(at_last_hop) * FLAG_LAST_HOP, echo),
         Fate::Missing { packets } => {
             encode_front(out, KIND_BLOCK_NACK, 0, 0, flow);
             out[8..12].copy_from_slice(&cumulative.to_be_bytes());
             out[12..16].copy_from_slice(&seq.to_be_bytes());
             return out[16..20].copy_from_slice(&packets.to_be_bytes());
+        }
+        Fate::Pull { count } => {
+            encode_front(out, KIND_PULL, 0, 0, flow);
+            out[8..12].copy_from_slice(&cumulative.to_be_bytes());
+            return out[12..16].copy_from_slice(&count.to_be_bytes());
         }
     };
     encode_front(out, kind, flags, entropy, flow);
@@ -192,7 +227,8 @@ fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
 }
 
 fn encode_data(data: &Data, kind: u8, out: &mut [u8]) {
-    encode_front(out, kind, data.profile, data.entropy, data.flow);
+    debug_assert!(data.profile & FLAG_ASK == 0, "a profile has seven bits");
+    encode_front(out, kind, data.profile | (u8::from(data.ask) * FLAG_ASK), data.entropy, data.flow);
     encode_numbers(out, data.sent_at, data.seq, data.packets);
     out[24..26].copy_from_slice(&data.len.to_be_bytes());
 }
@@ -211,7 +247,7 @@ impl<'a> View<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let have = bytes.len();
         let &[first, flags, ..] = bytes else {
-            return Err(DecodeError::Truncated { need: BLOCK_NACK_LEN, have });
+            return Err(DecodeError::Truncated { need: PULL_LEN, have });
         };
         let (version, kind) = (first >> 4, first & 0xf);
         if version != VERSION {
@@ -220,9 +256,11 @@ impl<'a> View<'a> {
         let (need, known) = match kind {
             KIND_DATA => (DATA_LEN, u8::MAX),
             KIND_ACK => (ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
-            KIND_NACK => (ACK_LEN, 0),
+            KIND_NACK => (ACK_LEN, FLAG_LAST_HOP),
             KIND_CODED => (CODED_LEN, u8::MAX),
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
+            KIND_MAP_ACK => (MAP_ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
+            KIND_PULL => (PULL_LEN, 0),
             _ => return Err(DecodeError::Kind { kind }),
         };
         if have < need {
@@ -235,8 +273,11 @@ impl<'a> View<'a> {
         if kind == KIND_CODED && view.shape().is_none() {
             return Err(DecodeError::Shape { data: bytes[26], parity: bytes[27] });
         }
-        if kind == KIND_BLOCK_NACK && view.field(2) != [0; 2] {
+        if matches!(kind, KIND_BLOCK_NACK | KIND_PULL) && view.field(2) != [0; 2] {
             return Err(DecodeError::Reserved { value: u16::from_be_bytes(view.field(2)) });
+        }
+        if kind == KIND_MAP_ACK && view.field(24) == [0; 8] {
+            return Err(DecodeError::EmptyMap);
         }
         Ok(view)
     }
@@ -278,19 +319,24 @@ impl<'a> View<'a> {
             let (cumulative, seq, packets) = (self.u32_at(8), self.u32_at(12), self.u32_at(16));
             return Header::Feedback(Feedback { flow, seq, cumulative, fate: Fate::Missing { packets } });
         }
+        if kind == KIND_PULL {
+            let (cumulative, count) = (self.u32_at(8), self.u32_at(12));
+            return Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count } });
+        }
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
         let (flags, entropy, seq, count) = (self.bytes[1], self.u16_at(2), self.u32_at(16), self.u32_at(20));
         let echo = Echo { sent_at, entropy };
         let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative: count, fate });
-        if kind == KIND_ACK {
+        if kind == KIND_ACK || kind == KIND_MAP_ACK {
             let (ecn_ce, block_complete) = (flags & FLAG_ECN_CE != 0, flags & FLAG_BLOCK_COMPLETE != 0);
-            return feedback(Fate::Arrived { echo, ecn_ce, block_complete });
+            let map = if kind == KIND_ACK { 0 } else { u64::from_be_bytes(self.field(24)) };
+            return feedback(Fate::Arrived { echo, ecn_ce, block_complete, map });
         }
         if kind == KIND_NACK {
-            return feedback(Fate::Trimmed { echo });
+            return feedback(Fate::Trimmed { echo, at_last_hop: flags & FLAG_LAST_HOP != 0 });
         }
-        let (len, profile) = (self.u16_at(24), flags);
-        let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile };
+        let (len, profile, ask) = (self.u16_at(24), flags & !FLAG_ASK, flags & FLAG_ASK != 0);
+        let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile, ask };
         match (kind == KIND_CODED).then(|| self.shape()).flatten() {
             None => Header::Data(data),
             Some(shape) => {
@@ -308,6 +354,8 @@ impl<'a> View<'a> {
             KIND_DATA => (DATA_LEN, self.u16_at(24)),
             KIND_CODED => (CODED_LEN, self.u16_at(24)),
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
+            KIND_MAP_ACK => (MAP_ACK_LEN, 0),
+            KIND_PULL => (PULL_LEN, 0),
             _ => (ACK_LEN, 0),
         };
         let payload = &self.bytes[header_len..];
@@ -324,20 +372,28 @@ mod tests {
     fn any_header() -> impl Strategy<Value = Header> {
         let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
         let coded = (1..=200_u8, 1..=55_u8, any::<u16>(), any::<u32>(), any::<bool>());
-        (common, any::<u16>(), any::<bool>(), coded, 0..5_u8).prop_map(
-            |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind)| {
+        (common, any::<u16>(), any::<bool>(), coded, 0..7_u8, 1_u64..).prop_map(
+            |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind, map)| {
                 let (flow, sent_at, cumulative) = (FlowId(flow), Time::from_ps(ps), count);
                 let (x, y, last_len, block_wait_ns, block_complete) = coded;
-                let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile: x };
+                let data =
+                    Data { flow, seq, packets: count, len, sent_at, entropy, profile: x % 128, ask: ecn_ce };
                 let echo = Echo { sent_at, entropy };
                 let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative, fate });
                 let shape = Shape::new(x, y).unwrap();
                 match kind {
                     KIND_DATA => Header::Data(data),
-                    KIND_ACK => feedback(Fate::Arrived { echo, ecn_ce, block_complete }),
-                    KIND_NACK => feedback(Fate::Trimmed { echo }),
+                    KIND_ACK => feedback(Fate::Arrived { echo, ecn_ce, block_complete, map: 0 }),
+                    KIND_MAP_ACK => feedback(Fate::Arrived { echo, ecn_ce, block_complete, map }),
+                    KIND_NACK => feedback(Fate::Trimmed { echo, at_last_hop: ecn_ce }),
                     KIND_CODED => Header::Coded(Coded { data, shape, last_len, block_wait_ns }),
-                    _ => feedback(Fate::Missing { packets: block_wait_ns }),
+                    KIND_BLOCK_NACK => feedback(Fate::Missing { packets: block_wait_ns }),
+                    _ => Header::Feedback(Feedback {
+                        flow,
+                        seq: 0,
+                        cumulative,
+                        fate: Fate::Pull { count: block_wait_ns },
+                    }),
                 }
             },
         )
@@ -351,6 +407,7 @@ mod tests {
         sent_at: Time::from_ps(0x1112_1314_1516_1718),
         entropy: 0x2122,
         profile: 0x23,
+        ask: false,
     };
 
     fn coded() -> Header {
@@ -377,15 +434,24 @@ mod tests {
         let echo = Echo { sent_at: Time::from_ps(8), entropy: 9 };
         let feedback =
             |fate| bytes(&Header::Feedback(Feedback { flow: FlowId(5), seq: 6, cumulative: 7, fate }));
-        let ack = feedback(Fate::Arrived { echo, ecn_ce: true, block_complete: true });
+        let arrived = |map| feedback(Fate::Arrived { echo, ecn_ce: true, block_complete: true, map });
+        let (ack, mapped) = (arrived(0), arrived(0x0102_0304_0506_0708));
         let expected = [0x11, 3, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
         assert_eq!(ack.0[..ack.1], expected);
-        let nack = feedback(Fate::Trimmed { echo });
-        let expected = [0x12, 0, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
+        let expected = [&[0x15], &expected[1..], &[1, 2, 3, 4, 5, 6, 7, 8]].concat();
+        assert_eq!(mapped.0[..mapped.1], expected);
+        let asking = bytes(&Header::Data(Data { ask: true, ..DATA }));
+        assert_eq!(asking.0[..2], [0x10, 0xa3]);
+        let nack = feedback(Fate::Trimmed { echo, at_last_hop: true });
+        let expected = [0x12, 4, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7];
         assert_eq!(nack.0[..nack.1], expected);
         let nack = feedback(Fate::Missing { packets: 8 });
         let expected = [0x14, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 6, 0, 0, 0, 8];
         assert_eq!(nack.0[..nack.1], expected);
+        let pull = Feedback { flow: FlowId(5), seq: 0, cumulative: 7, fate: Fate::Pull { count: 8 } };
+        let pull = bytes(&Header::Feedback(pull));
+        let expected = [0x16, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 8];
+        assert_eq!(pull.0[..pull.1], expected);
     }
 
     #[test]
@@ -409,7 +475,9 @@ mod tests {
         assert_eq!((with(26, 0), with(27, 248)), (shape(0, 2), shape(8, 248)));
         let reserved = [&[0x14, 0, 9][..], &[0; 17]].concat();
         assert_eq!(Header::decode(&reserved), Err(DecodeError::Reserved { value: 0x0900 }));
-        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 20, have: 0 }));
+        let no_map = [&[0x15, 0][..], &[0; 30]].concat();
+        assert_eq!(Header::decode(&no_map), Err(DecodeError::EmptyMap));
+        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 16, have: 0 }));
         assert_eq!(
             with(0, 0x20).to_string(),
             "version 2 of the header is not known here, only 1; run the same release at both ends"
@@ -450,7 +518,7 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
         ) {
             if make_known && !bytes.is_empty() {
-                bytes[0] = (VERSION << 4) | (bytes[0] % 5);
+                bytes[0] = (VERSION << 4) | (bytes[0] % 7);
             }
             if let Ok(view) = View::new(&bytes) {
                 let (again, len) = self::bytes(&view.header());

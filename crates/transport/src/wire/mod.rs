@@ -38,8 +38,11 @@ pub struct Data {
     pub sent_at: Time,
     /// The path that this transmission takes.
     pub entropy: Entropy,
-    /// Which of the [profiles](crate::Profiles) that both ends know the flow has.
+    /// Which of the [profiles](crate::Profiles) that both ends know the flow has; below 128.
     pub profile: u8,
+    /// Whether the sender asks for an ACK at once: without one it may have to wait for a time-out. Only of flows whose
+    /// receiver [holds](crate::ack::AckPolicy::holds) ACKs.
+    pub ask: bool,
 }
 
 /// One packet of a coded message, numbered as [`crate::coding::blocks`] says.
@@ -67,7 +70,8 @@ impl Coded {
     }
 }
 
-/// Feedback from the receiver: what became of one packet or of a block, and everything that has arrived below a number.
+/// Feedback from the receiver: what became of one packet or of a block, or a pull; and everything that has arrived below a
+/// number.
 ///
 /// A NACK repeats what an ACK would have said of the rest, and says nothing of a round trip: a trimmed packet overtakes
 /// others.
@@ -75,7 +79,7 @@ impl Coded {
 pub struct Feedback {
     /// The flow.
     pub flow: FlowId,
-    /// The packet that it is about.
+    /// The packet that it is about; of a pull, none: 0.
     pub seq: u32,
     /// All packets below this one have arrived, or are not needed any more: their blocks are complete.
     pub cumulative: u32,
@@ -83,7 +87,7 @@ pub struct Feedback {
     pub fate: Fate,
 }
 
-/// The fate of a packet, or of a block.
+/// The fate of a packet, or of a block; or a pull.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fate {
@@ -95,17 +99,28 @@ pub enum Fate {
         ecn_ce: bool,
         /// Whether its block is complete: none of its packets is needed any more. Not of messages without blocks.
         block_complete: bool,
+        /// Bit `i`: packet `cumulative + 1 + i` has arrived, too, or is not needed any more. Zero where the receiver holds
+        /// no ACKs.
+        map: u64,
     },
     /// It came without its payload, which a switch has trimmed: a NACK. Other transmissions of it are not concerned.
     Trimmed {
         /// The transmission.
         echo: Echo,
+        /// Whether it was the port to the receiver: every path ends there.
+        at_last_hop: bool,
     },
     /// The receiver has waited for the packet's block and is still missing packets of it: a NACK (Uno, section 4.2). Of
     /// a block with more than 32 packets there may be several.
     Missing {
         /// Bit `i` is the packet `i` after this one.
         packets: u32,
+    },
+    /// A pull (NDP, SIGCOMM 2017, section 3.2): the sender may send.
+    Pull {
+        /// How many packets the receiver has pulled of the flow so far, this one included: a later pull makes up for those
+        /// that were lost.
+        count: u32,
     },
 }
 
@@ -116,6 +131,12 @@ pub struct Echo {
     pub sent_at: Time,
     /// The path that it took.
     pub entropy: Entropy,
+}
+
+/// The packets that the map of an ACK names, from the lowest on; `cumulative`: the ACK's.
+pub fn mapped(cumulative: u32, map: u64) -> impl Iterator<Item = u32> {
+    let named = (0..u64::BITS).filter(move |bit| map >> bit & 1 == 1);
+    named.map_while(move |bit| cumulative.checked_add(1 + bit))
 }
 
 impl Header {

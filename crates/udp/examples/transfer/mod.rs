@@ -5,7 +5,7 @@ use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
-use farspan_udp::{Config, Driver, DriverError, Losses, Lossy, MessageOutcome, Socket};
+use farspan_udp::{Config, Driver, DriverError, Limits, Losses, Lossy, MessageOutcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -75,8 +75,11 @@ fn path() -> Path {
         line_rate,
         bdp: line_rate.bytes_in(base_rtt),
         intra_base_rtt: base_rtt,
+        largest_base_rtt: base_rtt,
         hops: 1,
         max_queueing: Duration::from_ms(1),
+        k_min: None,
+        trims: false,
         mss: MSS,
         header: HEADER,
     }
@@ -90,7 +93,7 @@ fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
         congestion,
         balance: BalanceConfig::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
         recovery: RecoveryConfig {
-            rto: Rto::Rfc6298 { min: Duration::from_ms(5) },
+            rto: Rto::Rfc6298 { variance_floor: Duration::from_ms(5), min: Duration::ZERO },
             backoff: true,
             policy: RecoveryPolicy::Rack,
         },
@@ -105,7 +108,9 @@ fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
 fn driver(transfer: &Transfer, entity: u64) -> Result<Driver<Lossy<Socket>>, TransferError> {
     let socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     let wire = Lossy::new(socket, transfer.losses, transfer.seed, entity);
-    let config = Config { seed: transfer.seed, mss: MSS, header: HEADER, longest_message: transfer.size };
+    let limits = Limits { held: transfer.size * 2 + Bytes::new(1 << 20), ..Limits::default() };
+    let config =
+        Config { seed: transfer.seed, mss: MSS, header: HEADER, longest_message: transfer.size, limits };
     Ok(Driver::new(wire, config)?)
 }
 

@@ -1,6 +1,6 @@
 //! A wrapper that loses, holds back and marks datagrams, by a seed.
 
-use super::{Datagram, EcnCodepoint, OnDatagram, Wire};
+use super::{Datagram, EcnCodepoint, OnDatagram, Sending, Wire};
 use farspan_units::{Purpose, Random};
 use std::io;
 use std::net::SocketAddr;
@@ -44,14 +44,14 @@ impl<W: Wire> Lossy<W> {
         while let Some(at) = self.held.iter().position(|(left, _)| all || *left == 0) {
             // What there is no room for is lost: that is what this wire is for.
             let (_, datagram) = self.held.swap_remove(at);
-            self.wire.send(&datagram)?;
+            let _ = self.wire.send(&datagram)?;
         }
         Ok(())
     }
 }
 
 impl<W: Wire> Wire for Lossy<W> {
-    fn send(&mut self, datagram: &Datagram) -> io::Result<bool> {
+    fn send(&mut self, datagram: &Datagram) -> io::Result<Sending> {
         let before = self.random;
         let [is_lost, is_held, is_marked] = [self.losses.loss, self.losses.reordering, self.losses.marking]
             .map(|probability| self.random.uniform() < probability);
@@ -64,15 +64,21 @@ impl<W: Wire> Wire for Lossy<W> {
             let datagram = Datagram { ecn, ..datagram.clone() };
             if is_held {
                 self.held.push((wait + 1, datagram));
-            } else if !self.wire.send(&datagram)? {
-                // It will be tried again, and is to have the same fate.
-                self.random = before;
-                return Ok(false);
+            } else {
+                match self.wire.send(&datagram)? {
+                    Sending::Sent => {}
+                    Sending::NoRoom => {
+                        // It will be tried again, and is to have the same fate.
+                        self.random = before;
+                        return Ok(Sending::NoRoom);
+                    }
+                    Sending::Refused(error) => return Ok(Sending::Refused(error)),
+                }
             }
         }
         self.held.iter_mut().for_each(|(left, _)| *left = left.saturating_sub(1));
         self.release(false)?;
-        Ok(true)
+        Ok(Sending::Sent)
     }
 
     fn receive(&mut self, take: &mut OnDatagram<'_>) -> io::Result<usize> {
@@ -101,11 +107,12 @@ mod tests {
     }
 
     impl Wire for Kept {
-        fn send(&mut self, datagram: &Datagram) -> io::Result<bool> {
-            if !self.is_full {
-                self.sent.push(datagram.clone());
+        fn send(&mut self, datagram: &Datagram) -> io::Result<Sending> {
+            if self.is_full {
+                return Ok(Sending::NoRoom);
             }
-            Ok(!self.is_full)
+            self.sent.push(datagram.clone());
+            Ok(Sending::Sent)
         }
 
         fn receive(&mut self, _: &mut OnDatagram<'_>) -> io::Result<usize> {
@@ -126,7 +133,7 @@ mod tests {
     fn through(losses: Losses, seed: u64) -> (Vec<Datagram>, u64) {
         let mut wire = Lossy::new(Kept::default(), losses, seed, 0);
         for number in 0..1000 {
-            assert!(wire.send(&datagram(number)).unwrap());
+            assert_eq!(wire.send(&datagram(number)).unwrap(), Sending::Sent);
         }
         wire.receive(&mut |_, _, _| ()).unwrap();
         (wire.wire.sent, wire.lost)
@@ -161,7 +168,8 @@ mod tests {
         let losses = Losses { marking: 1.0, ..Losses::default() };
         assert!(through(losses, 1).0.iter().all(|datagram| datagram.ecn == Some(EcnCodepoint::Ce)));
         let mut wire = Lossy::new(Kept::default(), losses, 1, 0);
-        wire.send(&Datagram { ecn: None, ..datagram(0) }).unwrap();
+        let sent = wire.send(&Datagram { ecn: None, ..datagram(0) }).unwrap();
+        assert_eq!(sent, Sending::Sent);
         assert_eq!(wire.wire.sent[0].ecn, None);
     }
 
@@ -171,9 +179,9 @@ mod tests {
         let mut wire = Lossy::new(Kept::default(), losses, 1, 0);
         for number in 0..1000 {
             wire.wire.is_full = true;
-            if !wire.send(&datagram(number)).unwrap() {
+            if wire.send(&datagram(number)).unwrap() == Sending::NoRoom {
                 wire.wire.is_full = false;
-                assert!(wire.send(&datagram(number)).unwrap());
+                assert_eq!(wire.send(&datagram(number)).unwrap(), Sending::Sent);
             }
         }
         assert_eq!((wire.wire.sent, wire.lost), through(losses, 1));

@@ -1,7 +1,7 @@
 //! A UDP socket.
 #![allow(clippy::disallowed_types, reason = "the one place that has a socket")]
 
-use super::{Datagram, OnDatagram, Wire};
+use super::{Datagram, OnDatagram, Sending, Wire};
 use quinn_udp::{BATCH_SIZE, RecvMeta, Transmit, UdpSocketState};
 use std::io::{self, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
@@ -35,7 +35,7 @@ impl Socket {
 }
 
 impl Wire for Socket {
-    fn send(&mut self, datagram: &Datagram) -> io::Result<bool> {
+    fn send(&mut self, datagram: &Datagram) -> io::Result<Sending> {
         let transmit = Transmit {
             destination: datagram.to,
             ecn: datagram.ecn,
@@ -44,9 +44,10 @@ impl Wire for Socket {
             src_ip: None,
         };
         match self.state.try_send((&self.socket).into(), &transmit) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
-            Err(error) => Err(error),
+            Ok(()) => Ok(Sending::Sent),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Sending::NoRoom),
+            Err(error) if concerns_socket(&error) => Err(error),
+            Err(error) => Ok(Sending::Refused(error.kind())),
         }
     }
 
@@ -56,6 +57,8 @@ impl Wire for Socket {
         let filled = match self.state.recv((&self.socket).into(), &mut slices, &mut metas) {
             Ok(filled) => filled,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+            // Some systems report here that a peer has no such port.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(0),
             Err(error) => return Err(error),
         };
         let mut datagrams = 0;
@@ -71,5 +74,57 @@ impl Wire for Socket {
 
     fn address(&self) -> io::Result<SocketAddr> {
         self.socket.local_addr()
+    }
+}
+
+/// Whether an error of sending would meet a datagram to anybody. Of the others (send(2): no route, a firewall, port 0, a
+/// datagram that is too long) some may in fact concern all, but then each peer says so.
+#[cfg(unix)]
+fn concerns_socket(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    const OF_SOCKET: [Errno; 5] = [Errno::BADF, Errno::NOTSOCK, Errno::FAULT, Errno::PIPE, Errno::NOTCONN];
+    Errno::from_io_error(error).is_some_and(|errno| OF_SOCKET.contains(&errno))
+}
+
+#[cfg(not(unix))]
+fn concerns_socket(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::NotConnected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn datagram(to: SocketAddr) -> Datagram {
+        Datagram { to, ecn: None, bytes: vec![1] }
+    }
+
+    #[test]
+    fn a_datagram_that_cannot_be_sent_concerns_no_other() {
+        let mut socket = Socket::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).unwrap();
+        let own = socket.address().unwrap();
+        let nowhere = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        assert_eq!(
+            socket.send(&datagram(nowhere)).unwrap(),
+            Sending::Refused(io::ErrorKind::InvalidInput),
+            "port 0"
+        );
+        let too_long = Datagram { bytes: vec![1; 65_530], ..datagram(own) };
+        assert!(
+            matches!(socket.send(&too_long).unwrap(), Sending::Refused(_)),
+            "longer than a datagram can be"
+        );
+        assert_eq!(socket.send(&datagram(own)).unwrap(), Sending::Sent);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn an_error_of_the_socket_itself_is_one() {
+        for (errno, is_fatal) in [(9, true), (88, true), (22, false), (101, false), (113, false), (1, false)]
+        {
+            let error = io::Error::from_raw_os_error(errno);
+            assert_eq!(concerns_socket(&error), is_fatal, "{error}");
+        }
     }
 }

@@ -32,11 +32,12 @@ fn row(
     let bad = |column: usize, expected| ListError::Value {
         place: place.of(file),
         column: COLUMNS[column],
-        found: field(column).to_owned(),
+        found: text::shown(field(column)),
         expected,
     };
-    let number =
-        |column| field(column).parse::<u64>().map_err(|_| bad(column, "a whole number, not negative"));
+    let number = |column| {
+        field(column).parse::<u64>().map_err(|_| bad(column, "a whole number, not negative and below 2^64"))
+    };
     let numbers = |column| row_numbers(field(column)).ok_or_else(|| bad(column, ROWS));
     let text = |column: usize| (!field(column).is_empty()).then(|| field(column).to_owned());
     let row = Row {
@@ -95,7 +96,7 @@ mod tests {
         let cases: Vec<(String, &str)> = vec![
             (String::new(), "f.csv: has no flows"),
             (H.into(), "f.csv: has no flows"),
-            (with("0,1,10\n"), "f.csv:2: 3 fields; the header has 4: complete the row"),
+            (with("0,1,10\n"), "f.csv:2: 3 fields, where the header has 4; give the row 4, or remove it"),
             (with("0,1,10,0\n0,1,10,0,5\n"), "f.csv:3: 5 fields"),
             (
                 "src,dst,size_byte,start_ns\n".into(),

@@ -11,7 +11,7 @@ mod parquet;
 mod waits;
 mod write;
 
-use crate::flow::intern;
+use crate::flow::Tags;
 use crate::text::{self, TextProblem};
 use crate::{Flow, Part, Sites};
 use farspan_units::{Bytes, HostId, Time};
@@ -111,7 +111,9 @@ pub enum ListError {
         expected: &'static str,
     },
     /// A row with too few or too many fields.
-    #[error("{place}: {found} fields; the header has {expected}: complete the row or remove it")]
+    #[error(
+        "{place}: {found} fields, where the header has {expected}; give the row {expected}, or remove it"
+    )]
     Fields {
         /// File and line.
         place: String,
@@ -133,7 +135,9 @@ pub enum ListError {
         expected: &'static str,
     },
     /// A host that does not exist.
-    #[error("{place}: {column} is host {host}, which does not exist; hosts are numbered 0 to {last}")]
+    #[error(
+        "{place}: {column} is host {host}, which does not exist; hosts are numbered 0 to {last}: give one of them"
+    )]
     NoSuchHost {
         /// File and line or row.
         place: String,
@@ -286,7 +290,7 @@ fn locate<'a>(
     for (i, name) in header.enumerate() {
         let Some(column) = COLUMNS.iter().position(|c| *c == name) else {
             let near = text::nearest(name, &COLUMNS);
-            return Err(ListError::UnknownColumn { place: place.to_owned(), name: name.to_owned(), near });
+            return Err(ListError::UnknownColumn { place: place.to_owned(), name: text::shown(name), near });
         };
         if positions[column].replace(i).is_some() {
             return Err(ListError::TwiceColumn { place: place.to_owned(), name: COLUMNS[column] });
@@ -309,13 +313,13 @@ fn flows(
         return Err(ListError::Empty { file: file.to_owned() });
     }
     let triggers = waits::triggers(rows, file, part)?;
-    let mut this = Part { tags: Vec::new(), flows: Vec::with_capacity(rows.len()), triggers };
+    let (mut tags, mut flows) = (Tags::default(), Vec::with_capacity(rows.len()));
     for (place, row) in rows {
         let tag = row.tag.as_deref().unwrap_or(default_tag);
-        let tag = intern(&mut this.tags, tag.to_owned());
-        this.flows.push(Flow { part, tag, ..flow(*place, row, file, sites)? });
+        let tag = tags.number(tag);
+        flows.push(Flow { part, tag, ..flow(*place, row, file, sites)? });
     }
-    Ok(this)
+    Ok(Part { tags: tags.into_names(), flows, triggers })
 }
 
 fn flow(place: Place, row: &Row, file: &str, sites: &Sites) -> Result<Flow, ListError> {

@@ -2,6 +2,7 @@
 
 use super::waits::{ROWS, row_numbers};
 use super::{COLUMNS, ListError, Place, Placed, Row, locate};
+use crate::input::free_memory;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -9,20 +10,51 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::DataType;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use std::sync::Once;
+
+thread_local! {
+    /// Whether this thread is in the parquet crate.
+    static DECODES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs a step of the parquet crate, which panics where a file contradicts itself: that is an error of the file, and nothing
+/// is printed of it.
+fn decode<T, E: ToString>(step: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !DECODES.get() {
+                before(info);
+            }
+        }));
+    });
+    DECODES.set(true);
+    let done = panic::catch_unwind(AssertUnwindSafe(step));
+    DECODES.set(false);
+    done.map_or_else(|_| Err("it contradicts itself".to_owned()), |done| done.map_err(|e| e.to_string()))
+}
 
 /// The rows of a list.
 pub(super) fn rows(path: &Path, file: &str) -> Result<Vec<Placed>, ListError> {
     let opened = std::fs::File::open(path)
         .map_err(|e| ListError::Unreadable { file: file.to_owned(), reason: e.to_string() })?;
     let broken = |reason: String| ListError::NotParquet { file: file.to_owned(), reason };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(opened).map_err(|e| broken(e.to_string()))?;
+    let builder = decode(|| ParquetRecordBatchReaderBuilder::try_new(opened)).map_err(broken)?;
+    let rows = u64::try_from(builder.metadata().file_metadata().num_rows()).unwrap_or_default();
+    let needed = rows.saturating_mul(size_of::<Placed>() as u64);
+    if free_memory().is_some_and(|free| needed > free) {
+        let reason = format!("{rows} rows take {} MiB, more than is free here", needed >> 20);
+        return Err(ListError::Unreadable { file: file.to_owned(), reason });
+    }
     let schema = builder.schema().clone();
     let positions = locate(schema.fields().iter().map(|f| f.name().as_str()), file)?;
-    let reader = builder.build().map_err(|e| broken(e.to_string()))?;
+    let mut reader = decode(|| builder.build()).map_err(broken)?;
     let mut rows = Vec::new();
-    for batch in reader {
-        let batch = batch.map_err(|e| broken(e.to_string()))?;
+    while let Some(batch) = decode(|| reader.next().transpose()).map_err(broken)? {
         append(&mut rows, &batch, file, &positions)?;
     }
     Ok(rows)

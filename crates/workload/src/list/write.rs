@@ -1,6 +1,7 @@
 //! Writes flow lists: CSV, or Parquet by the file's name.
 
 use super::{COLUMNS, Row, is_parquet};
+use crate::input::is_special;
 use arrow_array::{ArrayRef, RecordBatch, StringArray, UInt64Array};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
@@ -38,23 +39,28 @@ pub fn to_csv(rows: &[Row]) -> String {
 /// # Errors
 /// If the file cannot be written.
 pub fn save(path: &Path, rows: &[Row]) -> Result<(), WriteError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(".partial");
-    let temporary = PathBuf::from(temporary);
-    let write = || -> Result<(), String> {
-        let file = File::create(&temporary).map_err(|error| error.to_string())?;
+    let write = |path: &Path, to: &Path| -> Result<(), String> {
+        let file = File::create(to).map_err(|error| error.to_string())?;
         if is_parquet(path) {
             parquet(rows, file).map_err(|error| error.to_string())?;
         } else {
             let mut out = BufWriter::new(file);
             csv(rows, &mut out).and_then(|()| out.flush()).map_err(|error| error.to_string())?;
         }
-        std::fs::rename(&temporary, path).map_err(|error| error.to_string())
+        Ok(())
     };
-    write().map_err(|reason| {
+    let failed = |reason| WriteError { path: path.to_owned(), reason };
+    if is_special(path) {
+        return write(path, path).map_err(failed);
+    }
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".partial");
+    let temporary = PathBuf::from(temporary);
+    let renamed = || std::fs::rename(&temporary, path).map_err(|error| error.to_string());
+    write(path, &temporary).and_then(|()| renamed()).map_err(|reason| {
         // What is left of it, if anything, is of no use.
         let _ = std::fs::remove_file(&temporary);
-        WriteError { path: path.to_owned(), reason }
+        failed(reason)
     })
 }
 

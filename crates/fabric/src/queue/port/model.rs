@@ -1,6 +1,7 @@
 //! The model that ports of one kind share.
 
 use super::super::marking::Marking;
+use crate::packet::Packet;
 use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
 use farspan_units::{Bytes, Duration, Rate};
 
@@ -16,6 +17,8 @@ pub struct PortModel {
     pub(super) marking: Marking,
     pub(super) marks_at_enqueue: bool,
     pub(super) control_priority: bool,
+    /// Flags of packets of which none passes what waits without being counted in: of all, or of headers.
+    pub(super) held_up: u32,
     /// How the ports trim, if they do.
     pub(super) trim: Option<Trim>,
     pub(super) fifo: bool,
@@ -68,6 +71,7 @@ impl PortModel {
             marking,
             marks_at_enqueue,
             control_priority: config.control_priority,
+            held_up: if config.control_priority { Packet::TRIMMED } else { Packet::CONTROL },
             trim,
             fifo,
             full,

@@ -343,7 +343,7 @@ const HEADER: Bytes = Bytes::new(64);
 
 /// A port that keeps three full packets, and headers without limit.
 fn trimming(victim: Victim) -> PortConfig {
-    let trim = Trim { header: HEADER, victim, headers: Bytes::MAX };
+    let trim = Trim { header: HEADER, victim, headers: Bytes::MAX, at_last_hop: false };
     PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(3 * 4160)) }
 }
 
@@ -499,7 +499,8 @@ fn what_takes_the_last_one_s_place_is_marked_as_what_is_queued() {
 
 #[test]
 fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
-    let trim = Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(3 * 64) };
+    let trim =
+        Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(3 * 64), at_last_hop: false };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::for_test(), port(&config));
     let taken = burst(&mut port, &mut packets, 8);
@@ -522,8 +523,25 @@ fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
 }
 
 #[test]
+fn headers_that_were_cut_elsewhere_find_the_same_room() {
+    let trim =
+        Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(2 * 64), at_last_hop: false };
+    let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
+    let (mut packets, mut port) = (Packets::for_test(), port(&config));
+    let taken = burst(&mut port, &mut packets, 4);
+    assert_eq!((taken.len(), port.trimmed().0), (4, 1), "one was cut here");
+    let admissions = [(); 2].map(|()| {
+        let id = data(&mut packets, 4160);
+        packets.trim(id, HEADER, false);
+        port.enqueue_control(Time::ZERO, id, &mut packets)
+    });
+    assert_eq!(admissions, [Admission::Queued, Admission::Dropped]);
+    assert_eq!((port.counters().dropped, port.counters().dropped_bytes), (1, HEADER));
+}
+
+#[test]
 fn acks_are_never_refused_whatever_headers_wait() {
-    let trim = Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::ZERO };
+    let trim = Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::ZERO, at_last_hop: false };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
     let (mut packets, mut port) = (Packets::for_test(), port(&config));
     burst(&mut port, &mut packets, 4);
@@ -559,7 +577,7 @@ proptest! {
         headers in prop_oneof![Just(0_u64), 64_u64..1000, Just(1 << 40)],
         victim in prop_oneof![Just(Victim::Arriving), Just(Victim::Coin)],
     ) {
-        let trim = Trim { header: HEADER, victim, headers: Bytes::new(headers) };
+        let trim = Trim { header: HEADER, victim, headers: Bytes::new(headers), at_last_hop: false };
         let config = PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(buffer)) };
         let (mut packets, mut port, mut now) = (Packets::for_test(), port(&config), Time::ZERO);
         let (mut offered, mut left, mut trimmed) = (Bytes::ZERO, 0_u64, 0_u64);

@@ -14,6 +14,7 @@ mod wire;
 
 use super::TopologyFile;
 use farspan_units::Duration;
+use farspan_workload::input::{LONGEST_TOPOLOGY, read_file};
 use std::fmt;
 use std::path::Path;
 
@@ -96,7 +97,8 @@ pub fn read(path: &Path, wan: Option<&TwoSites>) -> Result<Imported, TopoError> 
         problem,
         cure: "give a topology of htsim (.topo), which is plain text".to_owned(),
     };
-    let bytes = std::fs::read(path).map_err(|error| fail(format!("cannot be read ({error})"), None))?;
+    let bytes =
+        read_file(path, LONGEST_TOPOLOGY).map_err(|error| fail(format!("cannot be read ({error})"), None))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         fail("not UTF-8".to_owned(), Some(1 + valid.iter().filter(|byte| **byte == b'\n').count()))

@@ -91,8 +91,8 @@ pub(super) fn parse(text: &str) -> Result<(Tree, Vec<(usize, String)>), Flaw> {
             let tier = tiers.get_mut(&number).expect("it has begun");
             attribute(n, first, &keyword, &tokens, (number, tier))?;
         } else if let Some(key) = HEADER.iter().find(|key| **key == keyword) {
-            let most = if *key == "tiers" { 3 } else { MOST_HOSTS };
-            let value = self::number(n, first, &tokens, 1, most)?;
+            let (least, most) = if *key == "tiers" { (2, 3) } else { (1, MOST_HOSTS) };
+            let value = self::number(n, first, &tokens, least, most)?;
             if let Some((_, before)) = header.insert(key, (value, n)) {
                 return flaw(n, format!("{first} was given on line {before}"), "write it once");
             }
@@ -125,9 +125,6 @@ fn tree(header: &BTreeMap<&str, Said>, mut tiers: BTreeMap<u64, Tier>) -> Result
     let (nodes, nodes_line) = said("nodes", "Nodes", "128")?;
     let (count, tiers_line) = said("tiers", "Tiers", "3")?;
     let (pod_size, pod_line) = said("podsize", "Podsize", "16")?;
-    if count < 2 {
-        return flaw(tiers_line, "Tiers 1: htsim has two or three", "write Tiers 2 or Tiers 3");
-    }
     if let Some(tier) = (count..=2).find_map(|tier| tiers.get(&tier)) {
         return flaw(
             tier.line,

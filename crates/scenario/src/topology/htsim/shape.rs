@@ -94,7 +94,11 @@ fn oversubscribed_as_wired(tree: &Tree) -> Result<(), Flaw> {
         return Ok(());
     }
     let problem = format!("Oversubscribed {over} of tier 0, but Radix_Down {down} over Radix_Up {up}");
-    Err((line(tree, 0, "oversubscribed"), problem, format!("write Oversubscribed {}", down / up)))
+    let cure = match down / up {
+        0 => "write a Radix_Down of at least Radix_Up".to_owned(),
+        ratio => format!("write Oversubscribed {ratio}"),
+    };
+    Err((line(tree, 0, "oversubscribed"), problem, cure))
 }
 
 fn bundles_divide(tree: &Tree) -> Result<(), Flaw> {

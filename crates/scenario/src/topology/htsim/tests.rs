@@ -172,7 +172,7 @@ fn wrong_topologies_name_the_line_and_the_cure() {
             "cut the rest",
         ),
         (with("Tiers 3", "Tiers 4"), "t.topo:3: Tiers 4 is out of range", "to 3"),
-        (with("Tiers 3", "Tiers 1"), "t.topo:3: Tiers 1", "Tiers 2 or"),
+        (with("Tiers 3", "Tiers 1"), "t.topo:3: Tiers 1 is out of range", "from 2 to 3"),
         (with("Tiers 3", "Tiers 2"), "t.topo:18: there are 2 tiers", "raise Tiers"),
         (with("Tier 2", "Tier 3"), "t.topo:18: Tier 3 is out of range", "from 0 to 2"),
         (with("Tier 1", "Tier 0"), "t.topo:12: tier 0 was begun on line 6", "once"),
@@ -202,6 +202,11 @@ fn wrong_topologies_name_the_line_and_the_cure() {
             with("Oversubscribed 4", "Oversubscribed 2"),
             "t.topo:11: Oversubscribed 2 of tier 0, but",
             "Oversubscribed 4",
+        ),
+        (
+            with("Radix_Up 1", "Radix_Up 8"),
+            "t.topo:11: Oversubscribed 4 of tier 0, but",
+            "write a Radix_Down of at least Radix_Up",
         ),
         (
             with("Radix_Up 2", "Radix_Up 4"),

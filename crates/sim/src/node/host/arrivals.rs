@@ -2,11 +2,11 @@
 
 use super::Host;
 use crate::node::common::Common;
-use crate::record::{self, ACK, CODED, DATA};
-use farspan_fabric::{PacketId, Packets};
+use crate::record::{self, ACK, CODED, DATA, MAP_ACK};
+use farspan_fabric::{Packet, PacketId, Side};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::wire::Header;
-use farspan_transport::{Incoming, Received};
+use farspan_transport::{Class, Incoming, Received, Trimmed};
 use farspan_units::Time;
 
 impl Host {
@@ -21,10 +21,10 @@ impl Host {
     #[cold]
     #[inline(never)]
     fn receive_instrumented(&mut self, now: Time, id: PacketId, common: &mut Common) {
-        let packet = common.packets[id];
+        let (packet, side) = (common.packets[id], common.packets.side(id));
         self.receive_one(now, id, common);
         if let Some((flows, endpoint)) = self.tracer() {
-            flows.arrived(now, &packet, endpoint);
+            flows.arrived(now, &packet, &side, endpoint);
         }
     }
 
@@ -35,11 +35,11 @@ impl Host {
         if record::is_whole(packet, DATA) {
             self.receive_data(now, id, common);
         } else if packet.kind() == ACK {
-            self.receive_ack(now, id, &mut common.packets);
+            self.receive_ack(now, id, common);
         } else if record::is_whole(packet, CODED) {
             self.receive_coded(now, id, common);
         } else {
-            self.receive_rest(now, id, &mut common.packets);
+            self.receive_rest(now, id, common);
         }
         if self.endpoint.has_events() {
             self.note_events(now);
@@ -67,7 +67,7 @@ impl Host {
         let packet = &common.packets[id];
         let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
         let message = self.plan.message_facts(packet.flow);
-        let (from, coded) = record::coded(packet, common.packets.side(id).word, now, message);
+        let (from, coded) = record::coded(packet, &common.packets.side(id), now, message);
         self.counters.count(0, size);
         self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
@@ -86,22 +86,36 @@ impl Host {
     }
 
     #[inline(never)]
-    fn receive_ack(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let packet = packets.remove(id);
-        self.counters.count(1, packet.size());
-        self.counters.hash(
-            now,
-            &packet,
-            record::digest_kind_of_ack(&packet) << 1 | u64::from(packet.ecn_ce()),
-        );
-        self.endpoint.handle_feedback(now, &record::ack(&packet, now));
+    fn receive_ack(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let packet = common.packets.remove(id);
+        self.count_ack(now, &packet, ACK, common);
+        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now));
     }
 
-    /// A NACK, or a data packet without its payload.
     #[cold]
-    fn receive_rest(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let side = packets.side(id).word;
-        let packet = packets.remove(id);
+    fn take_feedback(&mut self, now: Time, packet: &Packet, side: &Side) {
+        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now));
+    }
+
+    #[inline(always)]
+    fn count_ack(&mut self, now: Time, packet: &Packet, kind: u8, common: &mut Common) {
+        // Of one site all are alike: the flow's class need not be looked up.
+        let between = self.plan.has_sites && self.plan.class_of(packet.flow) == Class::Inter;
+        common.rtts[usize::from(between)].add(record::age(packet, now));
+        self.counters.count(1, packet.size());
+        let what = record::digest_kind_of_ack(packet, kind) << 1 | u64::from(packet.ecn_ce());
+        self.counters.hash(now, packet, what);
+    }
+
+    /// An ACK with a map, a NACK, or a data packet without its payload.
+    #[cold]
+    fn receive_rest(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let side = common.packets.side(id);
+        let packet = common.packets.remove(id);
+        if packet.kind() == MAP_ACK {
+            self.count_ack(now, &packet, MAP_ACK, common);
+            return self.take_feedback(now, &packet, &side);
+        }
         let (trimmed, ecn_ce) = (packet.trimmed(), packet.ecn_ce());
         self.counters.count(1 + usize::from(trimmed), packet.size());
         let what = u64::from(packet.kind()) << 1 | u64::from(ecn_ce);
@@ -113,10 +127,15 @@ impl Host {
                 (from, Header::Data(data))
             }
             CODED => {
-                let (from, coded) = record::coded(&packet, side, now, message);
+                let (from, coded) = record::coded(&packet, &side, now, message);
                 (from, Header::Coded(coded))
             }
-            _ => return self.endpoint.handle_feedback(now, &record::feedback(&packet, now)),
+            _ => return self.take_feedback(now, &packet, &side),
+        };
+        let trimmed = match (trimmed, packet.trimmed_at_last_hop()) {
+            (false, _) => Trimmed::No,
+            (true, false) => Trimmed::OnItsWay,
+            (true, true) => Trimmed::AtLastHop,
         };
         self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
     }

@@ -237,6 +237,7 @@ impl Congestion for Bbr {
             cwnd: Bytes::new(self.cwnd as u64),
             pacing_rate: Some(Rate::from_bps((self.pacing_rate as u64).clamp(1, u64::MAX - 1))),
             next_timer: None,
+            allowance: None,
         }
     }
 

@@ -88,6 +88,7 @@ impl Flow {
         Ack {
             now: self.now,
             bytes_acked: PACKET,
+            acked_packets: 1,
             ecn_ce: false,
             rtt: self.rtt,
             sent_at,

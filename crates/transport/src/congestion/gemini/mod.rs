@@ -28,7 +28,8 @@ use farspan_units::{Bytes, Duration, Time};
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct GeminiConfig {
-    /// Marking threshold K in F; 75 KB for each Gb/s (Table IV: 50 packets, of 1,500 B).
+    /// Marking threshold K in F; 75 KB for each Gb/s (Table IV: 50 packets, of 1,500 B). `ports`: what the ports of the path
+    /// have.
     pub k: Threshold,
     /// Increase per round trip, h; scaled by 1.2e-7 (Table IV). Uno's published code: 5376 B.
     pub h: Increase,
@@ -46,6 +47,11 @@ pub struct GeminiConfig {
     pub update: Update,
     /// Where the base round trip comes from; `measured` (Table III). Uno's published code: `given`.
     pub rtt_base: RttBase,
+    /// Which ACKs grow the window; `used`: not those of packets sent before the last loss, nor of a window less than half
+    /// used (RFC 7661). Uno's published code: `always`.
+    pub growth: Growth,
+    /// The end of slow start; `cut` (RFC 3168): any cut, too. Uno's published code: `threshold`.
+    pub slow_start: SlowStartEnd,
     /// The largest window; `none`. Uno's published code: `bdp`.
     pub cap: Cap,
     /// Which round trip the window is spread over; `srtt` (section III-C, rate limiter of the testbed). Uno's
@@ -106,6 +112,28 @@ pub enum Update {
     BaseRtt,
 }
 
+/// Which ACKs grow the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Growth {
+    /// Those of packets sent after the last loss, while at least half of the window is used.
+    Used,
+    /// All without congestion.
+    Always,
+}
+
+/// The end of slow start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum SlowStartEnd {
+    /// Its threshold, and any cut.
+    Cut,
+    /// Its threshold alone.
+    Threshold,
+}
+
 /// Where the base round trip comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
@@ -129,6 +157,8 @@ impl Default for GeminiConfig {
             alpha_start: 1.0,
             update: Update::Window,
             rtt_base: RttBase::Measured,
+            growth: Growth::Used,
+            slow_start: SlowStartEnd::Cut,
             cap: Cap::None,
             pacing: Pacing::Srtt,
             pacing_headers: true,
@@ -285,7 +315,11 @@ impl Gemini {
         let f = 4.0 * self.params.k / (self.bdp(rtt_base) + self.params.k);
         let f_dcn = if dcn { (self.marks.average() * f).min(LARGEST_CUT) } else { 0.0 };
         let f_wan = if wan { self.params.config.beta } else { 0.0 };
-        self.window.cut(&self.params.bounds, f_dcn.max(f_wan));
+        let part = f_dcn.max(f_wan);
+        match self.params.config.slow_start {
+            SlowStartEnd::Cut => self.window.cut(&self.params.bounds, part),
+            SlowStartEnd::Threshold => self.window.cut_in_slow_start(&self.params.bounds, part),
+        }
         self.reduced_at = now;
     }
 
@@ -323,6 +357,7 @@ impl Congestion for Gemini {
             cwnd: self.window.bytes(),
             pacing_rate: self.pace.rate(&self.params.pace, self.window.get()),
             next_timer: None,
+            allowance: None,
         }
     }
 
@@ -339,7 +374,10 @@ impl Congestion for Gemini {
         if !(dcn || wan) {
             // Line 12: cwnd = cwnd + h / cwnd.
             let step = self.increase(rtt_base);
-            self.window.grow(&self.params.bounds, ack, step);
+            match self.params.config.growth {
+                Growth::Used => self.window.grow(&self.params.bounds, ack, step),
+                Growth::Always => self.window.grow_always(&self.params.bounds, ack, step),
+            }
         } else if self.reduced_at == NEVER || ack.now.since(self.reduced_at) > rtt_base {
             self.cut(ack.now, dcn, wan, rtt_base);
         }

@@ -19,6 +19,8 @@ pub(in crate::congestion) fn artifact() -> GeminiConfig {
         alpha_start: 0.0,
         update: Update::BaseRtt,
         rtt_base: RttBase::Given,
+        growth: Growth::Always,
+        slow_start: SlowStartEnd::Threshold,
         cap: Cap::Bdp,
         pacing: Pacing::BaseRtt,
         pacing_headers: false,
@@ -294,4 +296,30 @@ fn the_window_is_paced_over_the_smoothed_round_trip() {
     acks.delay = start().path.base_rtt;
     let rate = control.on_ack(&acks.next(false)).pacing_rate.expect("paced").as_bps() as f64;
     near(rate * 1e-9, 50.8, 0.1);
+}
+
+#[test]
+fn a_window_that_is_hardly_used_grows_under_always_alone() {
+    for (growth, grows) in [(Growth::Used, false), (Growth::Always, true)] {
+        let start = start();
+        let mut control = gemini(&GeminiConfig { growth, ..at_100_gbps() }, &start);
+        let before = control.window.get();
+        control.on_ack(&Ack { in_flight: Bytes::ZERO, ..AckStream::new(&start).next(false) });
+        assert_eq!(control.window.get() > before, grows, "{growth:?}");
+    }
+}
+
+#[test]
+fn a_mark_ends_slow_start_under_cut_alone() {
+    for (slow_start, ends) in [(SlowStartEnd::Cut, true), (SlowStartEnd::Threshold, false)] {
+        let start = start_with(Bytes::new(40_960));
+        let mut control = gemini(&GeminiConfig { slow_start, alpha_start: 1.0, ..at_100_gbps() }, &start);
+        let mut acks = AckStream::new(&start);
+        control.on_ack(&acks.next(true));
+        acks.delay = Duration::ZERO;
+        let before = control.window.get();
+        control.on_ack(&acks.next(false));
+        // In slow start a packet acknowledged is a packet more.
+        assert_eq!(control.window.get() - before < 0.9 * MSS, ends, "{slow_start:?}");
+    }
 }

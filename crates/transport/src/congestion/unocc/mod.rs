@@ -323,6 +323,7 @@ impl Congestion for Unocc {
             cwnd: Bytes::new(self.cwnd as i64 as u64),
             pacing_rate: self.pace.rate(&self.params.pace, self.cwnd),
             next_timer: None,
+            allowance: None,
         }
     }
 

@@ -34,12 +34,14 @@ pub(crate) struct LossCounters {
     pub retransmitted_bytes: Bytes,
     /// Packets sent again.
     pub retransmitted_packets: u32,
-    /// Packets whose time-out ran out, each time it did.
+    /// Time-outs that ran out: of packets, or of the flow, by the recovery policy.
     pub timeouts: u32,
     /// NACKs received.
     pub nacks: u32,
     /// Packets found lost without a time-out.
     pub losses: u32,
+    /// Probes sent for want of news.
+    pub probes: u32,
     /// Packets that arrived after they were marked lost.
     pub spurious: u32,
     /// Payload that NACKs acknowledged since the last ACK, of which the next ACK notifies the control.
@@ -227,10 +229,10 @@ impl SentMap {
         self.take(now, Some(mark), false, |sent_at, _| sent_at).ok()
     }
 
-    /// Whether a transmission is in flight.
-    #[cfg(any(test, feature = "testing"))]
-    pub(crate) fn has_in_flight(&mut self, now: Time) -> bool {
-        self.take(now, None, false, |sent_at, _| sent_at) != Err(Time::MAX)
+    /// When the oldest transmission in flight left; `None`: none is in flight.
+    #[inline]
+    pub(crate) fn oldest_sent_at(&mut self, now: Time) -> Option<Time> {
+        self.take(now, None, false, |sent_at, _| sent_at).err().filter(|&at| at != Time::MAX)
     }
 
     /// Gives up one transmission, whenever it left, for a time-out; its packet is lost. Call until it gives
@@ -238,6 +240,31 @@ impl SentMap {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn take_any(&mut self, now: Time) -> Result<LostPacket, Time> {
         self.take(now, Some(now), true, |sent_at, _| sent_at)
+    }
+
+    /// Gives up the first packet in flight, for a time-out; `None`: none is in flight.
+    pub(crate) fn take_front(&mut self, now: Time) -> Option<LostPacket> {
+        let front = (self.base..self.next).find_map(|seq| self.flight(now, seq))?;
+        Some(self.give_up(front, self.cell(front.seq).timeouts() + 1))
+    }
+
+    /// Gives up the last packet in flight; `None`: none is in flight.
+    pub(crate) fn take_last(&mut self, now: Time) -> Option<LostPacket> {
+        let last = (self.base..self.next).rev().find_map(|seq| self.flight(now, seq))?;
+        Some(self.give_up(last, self.cell(last.seq).timeouts()))
+    }
+
+    /// The transmission of a packet of the window, if it is in flight.
+    fn flight(&self, now: Time, seq: u32) -> Option<Flight> {
+        let cell = self.cell(seq);
+        let in_flight = matches!(cell.state(), SentState::First | SentState::Retransmitted);
+        in_flight.then(|| Flight { sent_at: cell.sent_at(now), seq })
+    }
+
+    /// Whether so many packets are acknowledged above the oldest that is not; none from `end` on is.
+    pub(crate) fn has_acked(&self, end: u32, count: usize) -> bool {
+        let acked = |&seq: &u32| self.cell(seq).state() == SentState::Acked;
+        (self.base..end.min(self.next)).rev().filter(acked).take(count).count() == count
     }
 
     /// Gives up the transmission of `seq` that left at `sent_at`, if it is in flight; its packet is lost.

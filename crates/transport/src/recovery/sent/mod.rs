@@ -2,7 +2,8 @@
 //!
 //! A ring with 8 bytes for each packet of the window (10 where the path selector wants its entropies back), which
 //! follows the window down as well as up: in a ring far larger than its window, each cell has left the caches when its
-//! turn comes again. Packets are judged by the age of their last transmission, and never searched for:
+//! turn comes again. Packets are judged by the age of their last transmission, and what can come in a burst is found without
+//! a search:
 //!
 //! - first transmissions leave in order of their numbers and share one time-out, so the oldest one in flight is found
 //!   by a mark that only moves forward;
@@ -10,7 +11,12 @@
 //!   in which they left. One that is given up for its age leaves its queue; one that was acknowledged, or given up for
 //!   itself and perhaps sent again, when it comes up.
 //!
-//! Each packet thus takes each step once: a burst of thousands of losses costs a constant for each.
+//! Each packet thus takes each of these steps once: a burst of thousands of losses costs a constant for each.
+//!
+//! Four questions are answered by a walk: for the oldest lost packet of a coded block, through the block
+//! ([`SentMap::oldest_lost`]); through the window for its first packet in flight, when a flow's time-out has run out
+//! ([`SentMap::take_front`]), for its last, when a probe repeats it ([`SentMap::take_last`]), and for acknowledged ones above
+//! the oldest that is not, from the newest down, at an ACK while RACK has seen no reordering ([`SentMap::has_acked`]).
 
 mod cell;
 mod losses;

@@ -101,10 +101,17 @@ pub enum Problem {
         found: u64,
     },
     /// A host that does not exist.
-    #[error("host {host} does not exist: Nodes is {nodes}, so hosts are 0 to {}; correct one of them, or give --nodes {} or more", nodes - 1, u64::from(*host) + 1)]
+    #[error(
+        "host {host} does not exist: Nodes is {nodes}, so hosts are 0 to {}, and the largest in the file is {largest}; correct \
+         one of them, or give --nodes {} or more",
+        nodes - 1,
+        u64::from(*largest) + 1
+    )]
     NoSuchHost {
         /// The host.
         host: u32,
+        /// The largest host that any line names.
+        largest: u32,
         /// Number of hosts, from `Nodes`.
         nodes: u32,
     },

@@ -13,7 +13,7 @@ const CONNECTION: [&str; 9] =
 /// Keywords of a trigger.
 const TRIGGER: [&str; 5] = ["id", "oneshot", "multishot", "barrier", "count"];
 
-const SPACES: &str = "tokens stand between single spaces";
+const SPACES: &str = "write tokens between single spaces";
 const WHOLE: &str = "write digits only";
 
 /// A flow.
@@ -76,7 +76,8 @@ pub(super) fn parse(file: &str, text: &str, unit: TimeUnit, nodes: Option<u32>) 
     for (number, line) in (1..).zip(text.lines()) {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if !line.is_empty() {
-            parsed.line(number, line, unit).map_err(|problem| problem.at(file, Some(number)))?;
+            let read = parsed.line(number, line, unit);
+            read.map_err(|problem| with_largest(problem, text).at(file, Some(number)))?;
         }
     }
     parsed.check_counts().map_err(|(line, problem)| problem.at(file, line))?;
@@ -84,6 +85,14 @@ pub(super) fn parse(file: &str, text: &str, unit: TimeUnit, nodes: Option<u32>) 
         parsed.odd.push((line, format!("prio, given by {count} flows, is ignored")));
     }
     Ok(parsed)
+}
+
+/// A problem with a host, told of the largest one: a count that holds must hold for it, too.
+fn with_largest(problem: Problem, text: &str) -> Problem {
+    let Problem::NoSuchHost { host, nodes, .. } = problem else { return problem };
+    let hosts = text.lines().filter_map(|line| line.split(' ').next()?.split_once("->"));
+    let numbers = hosts.flat_map(|(src, dst)| [src, dst]).filter_map(whole::<u32>);
+    Problem::NoSuchHost { host, largest: numbers.max().unwrap_or(host), nodes }
 }
 
 impl Parsed {
@@ -179,7 +188,8 @@ impl Parsed {
         let size = match size {
             None => return missing("size", "give the flow a size in bytes"),
             Some(0) => {
-                let (token, cure) = ("size 0".to_owned(), "flows without an end are not supported");
+                let (token, cure) =
+                    ("size 0".to_owned(), "give a size: flows without an end are not supported");
                 return Err(Problem::Token { token, expected: "at least 1 byte", cure });
             }
             Some(size) => size,
@@ -237,7 +247,7 @@ impl Parsed {
         if let Some(nodes) = self.nodes
             && let Some(host) = [src, dst].into_iter().find(|host| *host >= nodes)
         {
-            return Err(Problem::NoSuchHost { host, nodes });
+            return Err(Problem::NoSuchHost { host, largest: host, nodes });
         }
         if src == dst { Err(Problem::ToItself { host: src }) } else { Ok((src, dst)) }
     }
@@ -358,7 +368,7 @@ impl<'a> Tokens<'a> {
         const EXPECTED: &str = "a whole number, at least 1";
         let number = self.number(key, EXPECTED, WHOLE)?;
         if number == 0 {
-            let cure = "count from 1: 0 means nothing to htsim";
+            let cure = "write a number from 1 on: 0 means nothing to htsim";
             return Err(Problem::Token { token: format!("{key} 0"), expected: EXPECTED, cure });
         }
         Ok(number)

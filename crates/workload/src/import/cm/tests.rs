@@ -130,12 +130,12 @@ const REFUSED: &[(&[&str], &[&str], &str)] = &[
     (
         &["0->1 start 0\tsize 1"],
         &[],
-        "f.cm:4: \"0\\tsize\": expected a time as a decimal number, from 0 to 213 days; tokens",
+        "f.cm:4: \"0\\tsize\": expected a time as a decimal number, from 0 to 213 days; write tokens",
     ),
     (
         &["0->1 start 0 size 1\t"],
         &[],
-        "f.cm:4: \"1\\t\": expected a size in bytes, at least 1; tokens stand between",
+        "f.cm:4: \"1\\t\": expected a size in bytes, at least 1; write tokens between",
     ),
     (
         &["0->1 start 0 size"],
@@ -380,11 +380,12 @@ proptest! {
 
 #[test]
 fn a_wrong_number_of_hosts_can_be_overridden() {
-    let text = "Nodes 32\nConnections 1\n0->240 start 0 size 1\n";
+    let text = "Nodes 32\nConnections 2\n0->240 start 0 size 1\r\n255->7 start 0 size 1\n";
     let error = parse("f.cm", text, TimeUnit::Us, None).unwrap_err().to_string();
-    assert!(
-        error.contains("Nodes is 32, so hosts are 0 to 31; correct one of them, or give --nodes 241 or more"),
-        "{error}"
+    assert_eq!(
+        error,
+        "f.cm:3: host 240 does not exist: Nodes is 32, so hosts are 0 to 31, and the largest in the file is 255; correct one of \
+         them, or give --nodes 256 or more"
     );
     let matrix = parse("f.cm", text, TimeUnit::Us, Some(256)).unwrap();
     assert_eq!(matrix.hosts, Some(256));

@@ -1,0 +1,48 @@
+//! The binary, and folders for it.
+
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A command, to its end.
+pub fn farspan(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_farspan")).args(arguments).output().unwrap()
+}
+
+/// Its standard output.
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// Its standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The document of a command that must end well.
+pub fn document(arguments: &[&str]) -> Value {
+    let output = farspan(arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+/// A folder of the test's own, removed at the end.
+pub struct Folder(pub PathBuf);
+
+impl Folder {
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("farspan-cli-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

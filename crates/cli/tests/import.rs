@@ -1,0 +1,136 @@
+//! `farspan import`: files of other tools, and runs of what they become.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+mod common;
+
+use common::*;
+use serde_json::Value;
+
+const MATRIX: &str = "Nodes 16\nConnections 3\nTriggers 1\n\
+    0->5 id 1 start 0 size 20000 send_done_trigger 1\n\
+    1->5 id 2 start 1000000 size 3000000000 send_done_trigger 1\n\
+    5->9 id 3 trigger 1 size 40000 prio 1\n\
+    trigger id 1 barrier count 2\n";
+
+#[test]
+fn an_imported_matrix_is_a_list_on_standard_output_or_in_a_file() {
+    let folder = Folder::new("import");
+    let matrix = folder.path("example.cm");
+    std::fs::write(&matrix, MATRIX).unwrap();
+    let output = farspan(&["import", "cm", &matrix, "--time-unit", "us"]);
+    assert!(output.status.success());
+    let head = "src,dst,size_bytes,start_ns,tag,after\n0,5,20000,0,,\n";
+    assert_eq!(stdout(&output), format!("{head}1,5,3000000000,1000000000,,\n5,9,40000,0,,0 1\n"));
+    let warnings = stderr(&output);
+    assert!(warnings.contains("example.cm:6: prio, given by 1 flows, is ignored"), "{warnings}");
+    assert!(warnings.contains("example.cm:5: the largest start is 1 s"), "{warnings}");
+
+    let list = folder.path("list.parquet");
+    let output = farspan(&["import", "cm", &matrix, "--time-unit", "ps", "-o", &list]);
+    assert!(stdout(&output).starts_with(&format!("wrote {list}: 3 flows, 1 trigger, for 16 hosts; next")));
+    assert!(
+        stdout(&output).contains("constants = \"uno/permutation\""),
+        "whose constants hold under `artifact`"
+    );
+    let scenario = folder.path("run.toml");
+    let text = "[topology]\nkind = 'star'\nhosts = 16\n[stop]\ntime = '100us'\n\
+        [[workload]]\nkind = 'flows'\nfile = 'list.parquet'\n";
+    std::fs::write(&scenario, text).unwrap();
+    let output = farspan(&["run", &scenario, "--quiet", "--json"]);
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["flows"], serde_json::json!({ "started": 2, "finished": 1, "not_started": 1 }));
+    assert!(stderr(&output).contains("1 flows never started"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_matrix_with_an_error_leaves_no_list_behind() {
+    let folder = Folder::new("import-bad");
+    let (matrix, list) = (folder.path("bad.cm"), folder.path("list.csv"));
+    std::fs::write(&matrix, MATRIX.replace("count 2", "count 3")).unwrap();
+    let output = farspan(&["import", "cm", &matrix, "--time-unit", "us", "-o", &list]);
+    assert_eq!(output.status.code(), Some(2));
+    let place = format!("{matrix}:6: the flow would never start: trigger 1 needs 3 activations");
+    assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[test]
+fn an_imported_topology_is_one_that_a_scenario_takes() {
+    let folder = Folder::new("import-topo");
+    let (topo, file) = (folder.path("tree.topo"), folder.path("tree.toml"));
+    let tier = |up: &str| format!("Downlink_speed_Gbps 100\n{up}Radix_Down 2\nDownlink_Latency_ns 1000\n");
+    let text = format!("Nodes 8\nTiers 2\nPodsize 8\nTier 0\n{}Tier 1\n{}", tier("Radix_Up 2\n"), tier(""));
+    std::fs::write(
+        &topo,
+        text.replace(
+            "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 2",
+            "Tier 1\nDownlink_speed_Gbps 100\nRadix_Down 4",
+        ),
+    )
+    .unwrap();
+    let output = farspan(&["import", "topo", &topo]);
+    assert!(stdout(&output).contains("kind = \"leaf_spine\""), "{}", stderr(&output));
+    let output = farspan(&["import", "topo", &topo, "-o", &file]);
+    assert!(stdout(&output).starts_with(&format!("wrote {file}: 8 hosts, 6 switches; next")));
+    let scenario = folder.path("run.toml");
+    let text = "[topology]\nkind = 'from_file'\nfile = 'tree.toml'\n[[workload]]\nkind = 'permutation'\nflow_size = '1MiB'\n";
+    std::fs::write(&scenario, text).unwrap();
+    assert_eq!(document(&["run", &scenario, "--quiet", "--json"])["flows"]["finished"], 8);
+    std::fs::write(&topo, "Nodes 8\nTiers 2\nPodsize 8\nTier 0\nRadix 2\n").unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let output = farspan(&["import", "topo", &topo, "-o", &file]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("tree.topo:5: \"Radix\" is no keyword of a tier"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(!std::path::Path::new(&file).exists());
+}
+
+#[test]
+fn a_published_topology_is_imported_as_two_sites() {
+    let folder = Folder::new("import-sites");
+    let (topo, file) = (folder.path("tree.topo"), folder.path("tree.toml"));
+    let tier = |up: &str, down: u32| {
+        format!("Downlink_speed_Gbps 100\n{up}Radix_Down {down}\nDownlink_Latency_ns 1000\n")
+    };
+    let (leaf, middle, top) = (tier("Radix_Up 2\n", 2), tier("Radix_Up 2\n", 2), tier("", 4));
+    std::fs::write(
+        &topo,
+        format!("Nodes 16\nTiers 3\nPodsize 4\nTier 0\n{leaf}Tier 1\n{middle}Tier 2\n{top}"),
+    )
+    .unwrap();
+    let output = farspan(&["import", "topo", &topo, "--wan-delay", "886500ns", "-o", &file]);
+    assert!(
+        stdout(&output).starts_with(&format!("wrote {file}: 32 hosts, 42 switches; next")),
+        "{}",
+        stderr(&output)
+    );
+    let scenario = folder.path("run.toml");
+    let text = "[topology]\nkind = 'from_file'\nfile = 'tree.toml'\n[[workload]]\nkind = 'permutation'\nflow_size = '64KiB'\n";
+    std::fs::write(&scenario, text).unwrap();
+    let checked = stdout(&farspan(&["check", &scenario]));
+    assert!(checked.contains("# pair between the sites: 9 links, base RTT 1.79204128ms"), "{checked}");
+    let output = farspan(&["import", "topo", &topo, "--wan-links", "4"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("--wan-delay"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_wrong_number_of_hosts_is_overridden() {
+    let folder = Folder::new("import-nodes");
+    let matrix = folder.path("wrong.cm");
+    std::fs::write(&matrix, "Nodes 32\nConnections 1\n0->240 start 0 size 1000\n").unwrap();
+    let import = ["import", "cm", &matrix, "--time-unit", "us"];
+    let output = farspan(&import);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("give --nodes 241 or more"), "{}", stderr(&output));
+    let output = farspan(&[&import[..], &["--nodes", "256"]].concat());
+    assert!(stdout(&output).ends_with("0,240,1000,0,,\n"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("wrong.cm:1: Nodes says 32, --nodes 256: the latter holds"),
+        "{}",
+        stderr(&output)
+    );
+}

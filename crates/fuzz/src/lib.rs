@@ -1,0 +1,45 @@
+//! The bodies of the fuzz targets in `fuzz/`, as plain functions: `cargo fuzz` drives them where there is a nightly compiler, a
+//! test replays the committed corpora, and the example `mutate` draws inputs on any compiler.
+//!
+//! Each function takes any bytes, and panics where an invariant does not hold. Beside them stand inputs that [must be
+//! refused](fn@invalid), and [what an error message must say](flaw).
+//!
+//! ```
+//! for (name, target) in farspan_fuzz::TARGETS {
+//!     target(format!("nothing that {name} knows").as_bytes());
+//! }
+//! ```
+
+mod error_message;
+mod input;
+mod invalid;
+mod mutation;
+mod network;
+mod protocol;
+mod text;
+
+pub use error_message::flaw;
+pub use invalid::{Invalid, InvalidKind, invalid};
+pub use mutation::mutate;
+pub use network::driver;
+pub use protocol::{coding, endpoint, wire};
+pub use text::{cm, list, parquet, scenario, sizes, sweep, topo, topology};
+
+/// A body: it takes the bytes of an input.
+pub type Target = fn(&[u8]);
+
+/// The targets by name, which is that of their corpus, too.
+pub const TARGETS: [(&str, Target); 12] = [
+    ("wire", wire),
+    ("endpoint", endpoint),
+    ("driver", driver),
+    ("coding", coding),
+    ("scenario", scenario),
+    ("topology", topology),
+    ("sweep", sweep),
+    ("cm", cm),
+    ("topo", topo),
+    ("list", list),
+    ("sizes", sizes),
+    ("parquet", parquet),
+];

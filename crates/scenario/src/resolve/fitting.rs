@@ -1,0 +1,72 @@
+//! Constants that depend on the scenario, of a scenario that names none: under `artifact` the published code ran each with
+//! its own.
+
+use super::{Context, Resolved};
+use crate::catalog::builtin::BuiltIn;
+use crate::model::Scheme;
+use crate::table::join;
+use crate::value::{Profile, WorkloadKind};
+use toml::{Table, Value};
+
+/// A built-in scenario whose constants would fit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Fitting {
+    /// Its name.
+    pub name: &'static str,
+    /// The keys of the scheme to which it gives other values.
+    pub keys: Vec<String>,
+}
+
+impl Resolved {
+    /// The published scenario nearest to this one, if this one takes the constants of none and the scheme's differ there.
+    pub(crate) fn fitting(&self) -> Option<Fitting> {
+        let (profile, own) = (self.profile(), self.scenario.constants.as_deref().unwrap_or(self.name()));
+        if profile != Profile::Artifact || BuiltIn::named(own).is_some() {
+            return None;
+        }
+        let name = nearest(self.scenario.workload.first()?.kind?);
+        let written = self.source.scenario(&Table::new()).ok()?.scheme;
+        let scheme = |special: &str| {
+            let context = Context { source: &self.source, name: self.name(), special, profile };
+            context.scheme(written.clone(), &self.scenario.transport).ok()
+        };
+        let mut keys = Vec::new();
+        differing("scheme", &value(&scheme(own)?), &value(&scheme(name)?), &mut keys);
+        (!keys.is_empty()).then_some(Fitting { name, keys })
+    }
+}
+
+/// The built-in scenario with this kind of traffic.
+const fn nearest(kind: WorkloadKind) -> &'static str {
+    match kind {
+        WorkloadKind::Incast => "uno/incast-mixed",
+        WorkloadKind::Poisson => "uno/websearch",
+        WorkloadKind::Pairs => "uno/border-failure",
+        WorkloadKind::Permutation | WorkloadKind::Flows => "uno/permutation",
+        WorkloadKind::Allreduce
+        | WorkloadKind::ReduceScatter
+        | WorkloadKind::AllGather
+        | WorkloadKind::AllToAll => "uno/allreduce",
+    }
+}
+
+fn value(scheme: &Scheme) -> Value {
+    Value::try_from(scheme).expect("a scheme has a TOML form")
+}
+
+/// The keys of two tables whose values differ; one that names a component stands for all of it.
+fn differing(path: &str, a: &Value, b: &Value, keys: &mut Vec<String>) {
+    match (a, b) {
+        _ if a == b => {}
+        (Value::Table(a), Value::Table(b)) if !a.contains_key("name") || path == "scheme" => {
+            let only_there = b.keys().filter(|key| !a.contains_key(*key));
+            for key in a.keys().chain(only_there) {
+                match (a.get(key), b.get(key)) {
+                    (Some(a), Some(b)) => differing(&join(path, key), a, b, keys),
+                    _ => keys.push(join(path, key)),
+                }
+            }
+        }
+        _ => keys.push(path.to_owned()),
+    }
+}

@@ -1,0 +1,294 @@
+//! Everything of a driver but its wire: the endpoint, the bytes of messages, and whom they come from and go to.
+
+use crate::clock::Clock;
+use crate::driver::{Config, DriverError, MessageOutcome};
+use crate::idle::{Direction, IdleTimers};
+use crate::limits::DriverCounters;
+use crate::message::{IncomingMessage, OutgoingMessage};
+use crate::peers::{Arrival, Arrivals, Peers};
+use crate::wire::{Datagram, EcnCodepoint};
+use farspan_transport::coding::Layout;
+use farspan_transport::wire::{Coded, Feedback, Header, MAX_HEADER, View};
+use farspan_transport::{
+    self as transport, Endpoint, EndpointConfig, Event, Message, Received, Route, Transmit,
+};
+use farspan_units::{Bytes, FlowId, HostId, Time};
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// A message on its way out.
+#[derive(Debug)]
+struct Departure {
+    message: OutgoingMessage,
+    to: HostId,
+    /// When it was submitted, or its receiver was heard last.
+    heard_at: Time,
+}
+
+/// Everything of a driver but its wire.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub clock: Clock,
+    pub endpoint: Endpoint,
+    pub counters: DriverCounters,
+    config: Config,
+    peers: Peers,
+    departures: BTreeMap<FlowId, Departure>,
+    arrivals: Arrivals,
+    idle: IdleTimers,
+    outcomes: VecDeque<MessageOutcome>,
+    /// Bytes that [`crate::Limits::held`] bounds.
+    held: usize,
+}
+
+impl Host {
+    pub fn new(address: SocketAddr, config: Config) -> Self {
+        let own = HostId(0);
+        let Config { seed, mss, header, .. } = config;
+        Self {
+            clock: Clock::start(),
+            endpoint: Endpoint::new(EndpointConfig { host: own, seed, mss, header }),
+            counters: DriverCounters::default(),
+            config,
+            peers: Peers::new(own, address),
+            departures: BTreeMap::new(),
+            arrivals: Arrivals::default(),
+            idle: IdleTimers::default(),
+            outcomes: VecDeque::new(),
+            held: 0,
+        }
+    }
+
+    pub fn submit(&mut self, flow: FlowId, to: SocketAddr, bytes: Vec<u8>, route: Arc<Route>) {
+        let (to, now) = (self.peers.keep(to, Direction::Out), self.clock.now());
+        let (size, initial_cwnd) = (Bytes::new(bytes.len() as u64), route.path().bdp);
+        let message = OutgoingMessage::new(bytes, self.config.mss.get() as usize);
+        self.departures.insert(flow, Departure { message, to, heard_at: now });
+        self.idle.add(now.saturating_add(self.config.limits.idle), Direction::Out, flow);
+        self.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route });
+    }
+
+    /// The next message that has come to its end.
+    pub fn poll_outcome(&mut self) -> Option<MessageOutcome> {
+        let outcome = self.outcomes.pop_front()?;
+        if let MessageOutcome::Received { bytes, .. } = &outcome {
+            self.held -= bytes.len();
+        }
+        Some(outcome)
+    }
+
+    /// Takes a datagram. A datagram that is no packet of this protocol is dropped silently, as anyone may have sent it;
+    /// who sends nothing else gets no number.
+    pub fn take(&mut self, from: SocketAddr, ecn: Option<EcnCodepoint>, bytes: &[u8]) {
+        let Ok(view) = View::new(bytes) else { return };
+        let (header, Some(payload)) = (view.header(), view.payload()) else { return };
+        let ecn_ce = ecn == Some(EcnCodepoint::Ce);
+        match header {
+            Header::Data(_) | Header::Coded(_) => self.take_data(from, header, ecn_ce, payload),
+            Header::Feedback(feedback) => self.take_feedback(from, &feedback),
+            _ => {}
+        }
+        while let Some(event) = self.endpoint.poll_event() {
+            self.end(event);
+        }
+    }
+
+    /// Takes feedback of a peer that a message goes to.
+    fn take_feedback(&mut self, from: SocketAddr, feedback: &Feedback) {
+        let now = self.clock.now();
+        let Some(from) = self.peers.find(from) else { return };
+        if let Some(departure) = self.departures.get_mut(&feedback.flow).filter(|flow| flow.to == from) {
+            departure.heard_at = now;
+        }
+        let header = Header::Feedback(*feedback);
+        let packet = transport::Incoming { from, header, ecn_ce: false, trimmed: transport::Trimmed::No };
+        self.endpoint.handle_packet(now, &packet);
+    }
+
+    /// How long the message of a data packet is at least; `None` if its header contradicts itself.
+    fn shortest(&self, header: &Header) -> Option<Bytes> {
+        let mss = self.config.mss;
+        match header {
+            Header::Coded(coded) => {
+                Some(Layout::of_header(coded.shape, coded.data.packets, coded.last_len, mss)?.size())
+            }
+            Header::Data(data) => Some(mss * u64::from(data.packets.checked_sub(1)?) + Bytes::new(1)),
+            _ => None,
+        }
+    }
+
+    /// Takes a data packet, unless a bound forbids it. Its sender and its flow get numbers only if the endpoint takes it.
+    fn take_data(&mut self, address: SocketAddr, mut header: Header, ecn_ce: bool, payload: &[u8]) {
+        let Some(shortest) = self.shortest(&header) else { return };
+        let (Header::Data(data) | Header::Coded(Coded { data, .. })) = &mut header else { return };
+        let from = self.peers.number(address);
+        let (theirs, seq, packets) = (data.flow, data.seq, data.packets);
+        let flow = self.arrivals.number(from, theirs);
+        data.flow = flow;
+        if !self.could_hold(shortest, packets) || !self.has_room(flow, seq, payload.len()) {
+            self.counters.refused_packets += 1;
+            return;
+        }
+        let packet = transport::Incoming { from, header, ecn_ce, trimmed: transport::Trimmed::No };
+        let now = self.clock.now();
+        let received = self.endpoint.handle_packet(now, &packet);
+        let coded = if let Header::Coded(coded) = &packet.header { Some(coded) } else { None };
+        if let Some(arrival) = self.arrivals.get_mut(flow) {
+            arrival.heard_at = now;
+        } else if self.endpoint.receiver(flow).is_some() {
+            let message = Box::new(IncomingMessage::new(self.config.mss, packets, coded));
+            self.held += message.cost();
+            self.peers.keep(address, Direction::In);
+            self.arrivals.add(Arrival { from, theirs, heard_at: now, message: Some(message) });
+            self.idle.add(now.saturating_add(self.config.limits.idle), Direction::In, flow);
+        }
+        if let Some(received) = received {
+            self.take_payload(flow, seq, &received, payload);
+        }
+    }
+
+    /// Whether a message of `size` in `packets` could arrive, if it were the only one.
+    fn could_hold(&self, size: Bytes, packets: u32) -> bool {
+        let Config { mss, longest_message, limits, .. } = &self.config;
+        let most = || IncomingMessage::most_of(size, *mss, packets, limits.reach);
+        size <= *longest_message && most() <= limits.held.get()
+    }
+
+    /// Whether the bounds let packet `seq` of a message in, which is the first one if the message is not known. Packets
+    /// of messages that have arrived are always taken: they are acknowledged once more.
+    fn has_room(&self, flow: FlowId, seq: u32, payload: usize) -> bool {
+        let limits = &self.config.limits;
+        let (distance, more) = match self.arrivals.get(flow).map(|arrival| &arrival.message) {
+            Some(None) => return true,
+            Some(Some(message)) => {
+                let distance = message.distance(seq);
+                (distance, message.more_cost(payload, distance))
+            }
+            None if self.arrivals.half() >= limits.half_messages => return false,
+            None if self.arrivals.delivered() >= limits.delivered => return false,
+            None => (seq, IncomingMessage::first_cost(payload, seq)),
+        };
+        distance <= limits.reach && (self.held + more) as u64 <= limits.held.get()
+    }
+
+    fn take_payload(&mut self, flow: FlowId, seq: u32, received: &Received, payload: &[u8]) {
+        let Some(message) = self.arrivals.get_mut(flow).and_then(|arrival| arrival.message.as_mut()) else {
+            return;
+        };
+        self.held -= message.cost();
+        let most = usize::try_from(self.config.limits.held.get()).unwrap_or(usize::MAX) - self.held;
+        let taken = message.take(received, seq, payload, most);
+        self.held += message.cost();
+        if taken.is_err() {
+            self.counters.undecodable_messages += 1;
+            self.forget(flow);
+        }
+    }
+
+    /// Forgets a message that comes in, or has come. Gives its sender, the number there, and whether it was a half one.
+    fn forget(&mut self, flow: FlowId) -> Option<(SocketAddr, FlowId, bool)> {
+        let Arrival { from, theirs, message, .. } = self.arrivals.remove(flow)?;
+        self.held -= message.as_ref().map_or(0, |message| message.cost());
+        self.endpoint.forget(flow);
+        let address = self.peers.address(from)?;
+        self.peers.release(from, Direction::In);
+        Some((address, theirs, message.is_some()))
+    }
+
+    fn end(&mut self, event: Event) {
+        match event {
+            Event::Finished(report) => {
+                if let Some(departure) = self.departures.remove(&report.flow) {
+                    self.peers.release(departure.to, Direction::Out);
+                }
+                self.outcomes.push_back(MessageOutcome::Sent(report));
+            }
+            Event::Delivered(mut report) => {
+                // A message that could not be decoded was forgotten.
+                let Some((theirs, message)) = self.arrivals.complete(report.flow) else { return };
+                let Some(from) = self.peers.address(report.from) else { return };
+                let view = self.endpoint.receiver(report.flow);
+                let blocks_repaired = view.map_or(0, |view| view.counters.blocks_repaired);
+                report.flow = theirs;
+                self.held -= message.cost();
+                let bytes = message.into_bytes();
+                self.held += bytes.len();
+                self.outcomes.push_back(MessageOutcome::Received { from, report, blocks_repaired, bytes });
+            }
+            _ => {}
+        }
+    }
+
+    /// Gives up messages of which nothing was heard for too long, and forgets records that are old enough.
+    pub fn expire(&mut self, now: Time) {
+        while let Some((direction, flow)) = self.idle.pop(now) {
+            let heard_at = match direction {
+                Direction::Out => self.departures.get(&flow).map(|departure| departure.heard_at),
+                Direction::In => self.arrivals.get(flow).map(|arrival| arrival.heard_at),
+            };
+            let Some(due) = heard_at.map(|at| at.saturating_add(self.config.limits.idle)) else { continue };
+            match direction {
+                _ if due > now => self.idle.add(due, direction, flow),
+                Direction::Out => self.give_up(now, flow),
+                Direction::In => self.expire_arrival(flow),
+            }
+        }
+    }
+
+    /// When [`Self::expire`] is wanted.
+    pub fn next_expiry(&self) -> Option<Time> {
+        self.idle.next()
+    }
+
+    fn give_up(&mut self, now: Time, flow: FlowId) {
+        let Some(departure) = self.departures.remove(&flow) else { return };
+        if let (Some(to), Some(report)) = (self.peers.address(departure.to), self.endpoint.cancel(now, flow))
+        {
+            self.outcomes.push_back(MessageOutcome::GivenUp { to, report });
+        }
+        self.peers.release(departure.to, Direction::Out);
+    }
+
+    fn expire_arrival(&mut self, flow: FlowId) {
+        if let Some((from, flow, true)) = self.forget(flow) {
+            self.outcomes.push_back(MessageOutcome::Expired { from, flow });
+        }
+    }
+
+    /// The system does not send to `to`: counted, and told once to the application if a message goes there.
+    pub fn on_send_error(&mut self, to: SocketAddr, error: io::ErrorKind) {
+        self.counters.send_errors += 1;
+        if self.peers.report(to) {
+            self.outcomes.push_back(MessageOutcome::Unreachable { to, error });
+        }
+    }
+
+    /// A packet as bytes; `None` for a reply to a peer that was forgotten. Data is ECN-capable (RFC 3168), control packets
+    /// are not.
+    pub fn datagram(&mut self, packet: &Transmit) -> Result<Option<Datagram>, DriverError> {
+        let flow = packet.header.flow();
+        let mut header = packet.header;
+        if let Header::Feedback(feedback) = &mut header {
+            let Some(arrival) = self.arrivals.get(flow) else { return Ok(None) };
+            feedback.flow = arrival.theirs;
+        }
+        let Some(to) = self.peers.address(packet.to) else { return Ok(None) };
+        let mut bytes = vec![0; MAX_HEADER];
+        let len = header.encode(&mut bytes).expect("a header fits the longest");
+        bytes.truncate(len);
+        if let (Some(payload), Some(departure)) = (&packet.payload, self.departures.get_mut(&flow)) {
+            let coded = departure.message.append(payload, &mut bytes);
+            coded.map_err(|source| DriverError::Coding { flow, source })?;
+        }
+        let ecn = (!packet.control).then_some(EcnCodepoint::Ect0);
+        Ok(Some(Datagram { to, ecn, bytes }))
+    }
+
+    /// Whom it knows, and how many messages have arrived in part and in full.
+    #[cfg(test)]
+    pub fn known(&self) -> (usize, usize, usize) {
+        (self.peers.len(), self.arrivals.half(), self.arrivals.delivered())
+    }
+}

@@ -1,0 +1,148 @@
+//! Input files, and the memory that their contents may take: looked at before either is spent.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
+
+/// The longest file of traffic that is read whole: 1 GiB, some 30 million flows.
+pub const LONGEST_LIST: u64 = 1 << 30;
+/// The longest topology that is read: 64 MiB, a million links by name.
+pub const LONGEST_TOPOLOGY: u64 = 64 << 20;
+/// The longest scenario or sweep that is read: 8 MiB.
+pub const LONGEST_SCENARIO: u64 = 8 << 20;
+
+/// Reads a file or a pipe of at most so many bytes.
+///
+/// # Errors
+/// If it is a device, which may never end, if it is longer, or if the system refuses.
+pub fn read_file(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if is_device(&metadata) {
+        return Err(io::Error::new(io::ErrorKind::Unsupported, "it is a device"));
+    }
+    let mut bytes = Vec::new();
+    bytes.try_reserve(metadata.len().min(most) as usize)?;
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let problem = format!("it is longer than {} MiB", most >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    Ok(bytes)
+}
+
+/// Whether something stands there that is neither a file nor a folder, such as a device or a pipe: a file written under
+/// another name and renamed would take its place.
+#[must_use]
+pub fn is_special(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+#[cfg(unix)]
+fn is_device(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt as _;
+    metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
+}
+
+#[cfg(not(unix))]
+const fn is_device(_: &std::fs::Metadata) -> bool {
+    false
+}
+
+/// Bytes of memory that are free: what the system has, or what this process's control groups (version 2) are still allowed,
+/// whichever is less. `None` where neither can be read.
+///
+/// The kernel gives back what a group only caches (`inactive_file`): it counts as free.
+#[must_use]
+pub fn free_memory() -> Option<u64> {
+    let system = read("/proc/meminfo").and_then(|text| available(&text));
+    let own = read("/proc/self/cgroup").and_then(|text| own_group(&text).map(str::to_owned));
+    let groups = own.iter().flat_map(|own| Path::new(own).ancestors()).filter_map(|group| {
+        let folder = Path::new("/sys/fs/cgroup").join(group.strip_prefix("/").ok()?);
+        let [most, used, stat] =
+            ["max", "current", "stat"].map(|file| read(folder.join(format!("memory.{file}"))));
+        allowed(&most?, &used?, &stat?)
+    });
+    system.into_iter().chain(groups).min()
+}
+
+fn read(path: impl AsRef<Path>) -> Option<String> {
+    std::fs::read_to_string(path).ok()
+}
+
+/// `MemAvailable` of /proc/meminfo, in bytes.
+fn available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? << 10)
+}
+
+/// The group of version 2 that /proc/self/cgroup names.
+fn own_group(cgroup: &str) -> Option<&str> {
+    cgroup.lines().find_map(|line| line.strip_prefix("0::"))
+}
+
+/// Bytes that a group may still take, by its memory.max, memory.current and memory.stat; `None` if it is not limited.
+fn allowed(most: &str, used: &str, stat: &str) -> Option<u64> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let cached = stat.lines().find_map(|line| line.strip_prefix("inactive_file ")).and_then(number);
+    Some(number(most)?.saturating_sub(number(used)?.saturating_sub(cached.unwrap_or(0))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound_and_no_further() {
+        let path = std::env::temp_dir().join(format!("farspan-input-{}", std::process::id()));
+        std::fs::write(&path, [7; 100]).unwrap();
+        assert_eq!(read_file(&path, 100).unwrap(), [7; 100]);
+        assert!(!is_special(&path) && !is_special(&std::env::temp_dir()));
+        assert_eq!(read_file(&path, 99).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read_file(&path, 100).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_not_read() {
+        for device in ["/dev/zero", "/dev/null"] {
+            let error = read_file(Path::new(device), LONGEST_SCENARIO).unwrap_err();
+            assert_eq!(error.to_string(), "it is a device");
+            assert!(is_special(Path::new(device)));
+        }
+    }
+
+    #[test]
+    fn the_memory_that_is_free_is_what_the_kernel_calls_available() {
+        let text = "MemTotal:       24000000 kB\nMemFree:  1 kB\nMemAvailable:   20000000 kB\n";
+        assert_eq!(available(text), Some(20_000_000 << 10));
+        assert_eq!(available("MemTotal: 3 kB\n"), None);
+    }
+
+    #[test]
+    fn what_a_control_group_caches_is_free() {
+        let stat = "anon 300\nfile 600\ninactive_anon 7\ninactive_file 500\nactive_file 100\n";
+        assert_eq!(allowed("1000\n", "900\n", stat), Some(600));
+        assert_eq!(allowed("1000\n", "900\n", ""), Some(100));
+        assert_eq!(allowed("1000\n", "1700\n", stat), Some(0), "a limit that was lowered");
+        assert_eq!(allowed("max\n", "900\n", stat), None);
+        assert_eq!(allowed("1000\n", "", stat), None);
+    }
+
+    #[test]
+    fn the_own_control_group_is_the_one_of_version_2() {
+        assert_eq!(
+            own_group("12:memory:/a\n1:name=systemd:/b\n0::/user.slice/run-1.scope\n"),
+            Some("/user.slice/run-1.scope")
+        );
+        assert_eq!(own_group("0::/\n"), Some("/"));
+        assert_eq!(own_group("3:memory:/docker/1\n"), None);
+    }
+
+    #[test]
+    fn some_memory_is_free() {
+        #[cfg(target_os = "linux")]
+        assert!(free_memory().is_some_and(|bytes| bytes > 1 << 20));
+    }
+}
