@@ -103,7 +103,7 @@ def slowdown(run, quantile):
 
 def runs(binary):
     """Bars of small runs: what path selectors and coding are for."""
-    selectors = ("ecmp", "rps", "plb", "unolb")
+    selectors = ("ecmp", "rps", "spray", "plb", "unolb", "reps-early", "reps")
     rows = []
     for name in selectors:
         value = slowdown(summary(binary, "uno/permutation", f"unocc+{name}", "workload.flow_size=1MiB"), "p99")
