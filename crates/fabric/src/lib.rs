@@ -8,7 +8,7 @@
 //! # A packet crosses a switch
 //!
 //! ```
-//! use farspan_fabric::switch::{Sink, shared::Frame};
+//! use farspan_fabric::switch::{Routing, Sink, shared::Frame};
 //! use farspan_fabric::topology::Star;
 //! use farspan_fabric::{Packet, PacketId, Packets, Port, PortConfig, PortModel, Routes, Switch, SwitchConfig};
 //! use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
