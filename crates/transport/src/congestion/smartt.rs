@@ -296,7 +296,8 @@ impl Congestion for Smartt {
             self.marked = (1.0 - gain) * self.marked + if ack.ecn_ce { gain } else { 0.0 };
         }
         self.period.achieved += ack.bytes_acked;
-        self.on_news(ack.now, ack.in_flight);
+        // Itself among what is ignored: it counts below.
+        self.on_news(ack.now, ack.in_flight + ack.bytes_acked);
         if self.is_fast(ack) {
             self.move_by(self.params.config.fast_gain * to_f64(ack.bytes_acked));
         } else {
