@@ -145,7 +145,7 @@ mod tests {
     fn each_port_gets_its_packets_in_order_and_equal_ones_as_they_came() {
         let mut random = Random::new(1, Purpose::Test, 0);
         let mut buckets = Buckets::default();
-        for round in 0..300 {
+        for round in 0..if cfg!(miri) { 15 } else { 300 } {
             let (ports, count) =
                 (1 + random.below(40) as usize, 1 + random.below(Buckets::<Numbered>::ROOM as u64));
             let mut draw = |n| Numbered(random.below(50), random.below(ports as u64) as usize, n as u32);

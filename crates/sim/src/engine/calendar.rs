@@ -395,7 +395,7 @@ mod tests {
         let mut calendar = self::calendar(LENGTH, NODES as usize);
         let mut model = BTreeMap::<u64, BTreeMap<u64, Vec<u64>>>::new();
         let (mut now, mut number) = (0, 0);
-        for round in 0..if cfg!(miri) { 60 } else { 3000 } {
+        for round in 0..if cfg!(miri) { 20 } else { 3000 } {
             for _ in 0..random.below(40) {
                 let ahead = [2, 2, 2, SLOT, NEAR, 1000, 100_000][random.below(7) as usize];
                 // A few nodes get most, so that some of them fill several chunks.
@@ -425,7 +425,7 @@ mod tests {
     #[test]
     fn chunks_that_are_taken_are_used_again() {
         let mut calendar = self::calendar(LENGTH, 1);
-        for window in 0..if cfg!(miri) { 100 } else { 1000 } {
+        for window in 0..if cfg!(miri) { 20 } else { 1000 } {
             (0..100).for_each(|number| calendar.file(window, 0, pack(0, 0, number)));
             assert_eq!(calendar.next_active(window, u64::MAX), Some(window));
             assert_eq!(take(&mut calendar, window)[&0].len(), 100);
@@ -439,7 +439,7 @@ mod tests {
         let mut random = Random::new(1, Purpose::Test, 0);
         for groups in [1, 2] {
             let calendar = Calendar::<u32>::new(LENGTH, groups, vec![0, groups - 1]);
-            for _ in 0..10_000 {
+            for _ in 0..if cfg!(miri) { 100 } else { 10_000 } {
                 let (node, bits) = (random.below(2) as u32, random.below(50));
                 let at = Time::from_ps(random.below(1 << bits));
                 let window = calendar.window_of(node, at);
@@ -463,7 +463,7 @@ mod tests {
 
     #[test]
     fn the_window_before_may_be_run_on_after_the_next_one() {
-        for last in 1..4 * SLOT {
+        for last in (1..4 * SLOT).step_by(if cfg!(miri) { 9 } else { 1 }) {
             let mut calendar = Calendar::new(LENGTH, 2, vec![0, 1]);
             for window in [last, last - 1] {
                 let node = (window % 2) as u32;
