@@ -93,6 +93,8 @@ pub struct PortConfig {
     pub marking_point: MarkingPoint,
     /// The handling of data packets that the buffer has no room for.
     pub overflow: Overflow,
+    /// Whether the port writes its state on each data packet that it sends (in-band telemetry, INT).
+    pub telemetry: bool,
     /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that
     /// trims needs that.
     pub control_priority: bool,
@@ -120,6 +122,7 @@ impl PortConfig {
             markers: Vec::new(),
             marking_point: MarkingPoint::Dequeue,
             overflow: Overflow::Drop,
+            telemetry: false,
             control_priority: true,
         }
     }

@@ -92,24 +92,29 @@ const fn flags_of_ack(ecn_ce: bool, block_complete: bool) -> u16 {
     (if ecn_ce { ECN_ECHO } else { 0 }) | (if block_complete { BLOCK_COMPLETE } else { 0 })
 }
 
-/// Makes the record of a control packet; `size`: of a header. An ACK of one packet, which most are, has a way of its own.
+/// Makes the record of a control packet; `header`: size of a header. An ACK of one packet, which most are, has a way of its own.
 #[inline(always)]
-pub(crate) fn insert_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> PacketId {
-    let Reply { to, entropy, feedback: Feedback { flow, seq, cumulative, fate } } = *reply;
-    match fate {
+pub(crate) fn insert_reply(packets: &mut Packets, reply: &mut Reply, header: Bytes) -> PacketId {
+    let Reply { to, entropy, ack_bytes, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
+    let size = header + Bytes::new(u64::from(ack_bytes));
+    let id = match fate {
         Fate::Arrived { echo, ecn_ce, block_complete, map: 0 } => {
             let packet = Packet::new(flow, to, size, entropy, true, ACK);
             let flags = flags_of_ack(ecn_ce, block_complete);
             packets.insert(filled(packet, [seq, cumulative], echo.sent_at, flags, echo.entropy))
         }
         _ => insert_other_reply(packets, reply, size),
+    };
+    if let Some(telemetry) = reply.telemetry.take() {
+        packets.set_telemetry(id, telemetry);
     }
+    id
 }
 
 #[cold]
 #[inline(never)]
 fn insert_other_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> PacketId {
-    let Reply { to, entropy, feedback: Feedback { flow, seq, cumulative, fate } } = *reply;
+    let Reply { to, entropy, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
     let packet = |kind| Packet::new(flow, to, size, entropy, true, kind);
     match fate {
         Fate::Arrived { echo, ecn_ce, block_complete, map } => {
@@ -263,8 +268,9 @@ mod tests {
             let mut packets = unsafe { Packets::new() };
             let id = match value {
                 Header::Feedback(feedback) => {
-                    let reply = Reply { to: HostId(3), entropy, feedback };
-                    insert_reply(&mut packets, &reply, size)
+                    let (ack_bytes, telemetry) = (0, None);
+                    let mut reply = Reply { to: HostId(3), entropy, ack_bytes, feedback, telemetry };
+                    insert_reply(&mut packets, &mut reply, size)
                 }
                 value => packets.insert(pack(&value, from, HostId(3), size, entropy)),
             };

@@ -198,7 +198,7 @@ impl World {
     fn outcome(mut self, end: Time, interrupted: bool, is_held: bool) -> Outcome {
         let flows = self.flow_outcomes(end);
         let ports = self.port_outcomes(end);
-        let totals = self.totals(&ports, end);
+        let totals = self.totals(&flows, &ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
         let parts = self.engine.common();
         let delays = DelayHistogram::sum(parts.iter().map(|common| &common.delays));
@@ -295,7 +295,8 @@ impl World {
         (0..).zip(self.ports().zip(self.losses())).map(outcome).collect()
     }
 
-    fn totals(&self, ports: &[PortOutcome], end: Time) -> Totals {
+    fn totals(&self, flows: &[FlowOutcome], ports: &[PortOutcome], end: Time) -> Totals {
+        let payload: Bytes = flows.iter().map(|flow| flow.sender.sent_bytes).sum();
         let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
         let dropped = self.ports().zip(self.losses()).map(|(port, lost)| {
             let c = port.counters(end);
@@ -318,7 +319,7 @@ impl World {
             trimmed: ports.iter().map(|port| port.trimmed_packets).sum(),
             cut_bytes: self.ports().map(|port| port.trimmed().1).sum(),
             ecn_marked: self.sum(|host| host.counters.marked),
-            header_bytes: self.plan.header * amount(|host| host.nic.sent(0) + host.nic.sent(1)).packets,
+            header_bytes: amount(|host| host.nic.sent(0) + host.nic.sent(1)).bytes - payload,
         }
     }
 

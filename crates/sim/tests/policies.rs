@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// A scheme with this ACK policy, whose time-outs are far away.
 fn acknowledged(acks: AckConfig) -> Arc<Scheme> {
     let mut scheme = Scheme::clone(&scheme(control("fixed_window"), "ecmp"));
-    scheme.profile = FlowProfile { acks, pulls: None };
+    scheme.profile = FlowProfile { acks, ..FlowProfile::default() };
     scheme.recovery.rto = Rto::Fixed(Duration::from_ms(50));
     Arc::new(scheme)
 }

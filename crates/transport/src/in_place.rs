@@ -16,21 +16,38 @@ pub use crate::sender::{DataPacket, Take};
 use crate::endpoint::Endpoint;
 use crate::flow::message::Received;
 use crate::wire::{Coded, Data, Feedback};
-use farspan_units::{HostId, Time};
+use alloc::boxed::Box;
+use farspan_units::{HopTelemetry, HostId, Telemetry, Time};
 
 /// The parts of an endpoint's verbs.
 pub trait InPlace {
-    /// Takes a data packet that was not trimmed; returns the payload that came for the first time.
-    fn handle_data(&mut self, now: Time, from: HostId, data: &Data, ecn_ce: bool) -> Option<Received>;
+    /// Takes a data packet that was not trimmed, with its telemetry, if it carries any; returns the payload that came for
+    /// the first time.
+    fn handle_data(
+        &mut self,
+        now: Time,
+        from: HostId,
+        data: &Data,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received>;
 
-    /// Takes a packet of a coded message that was not trimmed; returns what came for the first time.
-    fn handle_coded(&mut self, now: Time, from: HostId, coded: &Coded, ecn_ce: bool) -> Option<Received>;
+    /// Takes a packet of a coded message that was not trimmed, with its telemetry, if it carries any; returns what came for
+    /// the first time.
+    fn handle_coded(
+        &mut self,
+        now: Time,
+        from: HostId,
+        coded: &Coded,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received>;
 
-    /// Takes feedback that is known to come from the receiver of its flow.
-    fn handle_feedback(&mut self, now: Time, feedback: &Feedback);
+    /// Takes feedback that is known to come from the receiver of its flow, with the telemetry that it echoes.
+    fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]);
 
-    /// Hands the next control packet to `take`, if one may leave; gives the result.
-    fn poll_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T>;
+    /// Hands the next control packet to `take`, which may take its telemetry out, if one may leave; gives the result.
+    fn poll_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T>;
 
     /// When there is no control packet: `to` takes the next data packet. Says whether there was one.
     fn poll_data(&mut self, now: Time, to: impl Take) -> bool;
@@ -51,22 +68,36 @@ pub trait InPlace {
 
 impl InPlace for Endpoint {
     #[inline(always)]
-    fn handle_data(&mut self, now: Time, from: HostId, data: &Data, ecn_ce: bool) -> Option<Received> {
-        self.on_data(now, from, data, ecn_ce)
+    fn handle_data(
+        &mut self,
+        now: Time,
+        from: HostId,
+        data: &Data,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received> {
+        self.on_data(now, from, data, ecn_ce, telemetry)
     }
 
     #[inline]
-    fn handle_coded(&mut self, now: Time, from: HostId, coded: &Coded, ecn_ce: bool) -> Option<Received> {
-        self.on_coded(now, from, coded, ecn_ce)
+    fn handle_coded(
+        &mut self,
+        now: Time,
+        from: HostId,
+        coded: &Coded,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received> {
+        self.on_coded(now, from, coded, ecn_ce, telemetry)
     }
 
     #[inline(always)]
-    fn handle_feedback(&mut self, now: Time, feedback: &Feedback) {
-        self.on_feedback(now, feedback);
+    fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) {
+        self.on_feedback(now, feedback, telemetry);
     }
 
     #[inline(always)]
-    fn poll_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+    fn poll_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
         self.take_reply(take)
     }
 

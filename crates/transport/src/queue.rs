@@ -29,6 +29,12 @@ impl<T> Queue<T> {
         self.first.as_ref()
     }
 
+    /// The first one, to be changed.
+    #[inline]
+    pub(crate) const fn first_mut(&mut self) -> Option<&mut T> {
+        self.first.as_mut()
+    }
+
     /// Adds one behind the others.
     #[inline]
     pub(crate) fn push(&mut self, item: T) {

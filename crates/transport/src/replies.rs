@@ -4,25 +4,35 @@ use crate::balance::Entropy;
 use crate::flow::message::Transmit;
 use crate::queue::Queue;
 use crate::wire::{Feedback, Header};
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
-use farspan_units::{Bytes, HostId, Time};
+use farspan_units::{Bytes, HostId, Telemetry, Time};
 
-/// An ACK or a NACK to put on the wire: a control packet of the size of a header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// An ACK or a NACK to put on the wire: a control packet of the size of a header, and of what it echoes for a control.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// Where it goes.
     pub to: HostId,
     /// Its path, as switches hash it.
     pub entropy: Entropy,
+    /// Bytes by which it is longer than a header.
+    pub ack_bytes: u16,
     /// Its content.
     pub feedback: Feedback,
+    /// Of an ACK: the telemetry that came with the packet that it is for.
+    pub telemetry: Option<Box<Telemetry>>,
 }
 
 impl Reply {
-    /// `size`: of a header.
-    pub(crate) const fn to_transmit(self, size: Bytes) -> Transmit {
-        let Self { to, entropy, feedback } = self;
-        let header = Header::Feedback(feedback);
+    /// One of the size of a header.
+    pub(crate) const fn bare(to: HostId, entropy: Entropy, feedback: Feedback) -> Self {
+        Self { to, entropy, ack_bytes: 0, feedback, telemetry: None }
+    }
+
+    /// As the driver wants it, which carries no telemetry; `size`: of a header.
+    pub(crate) fn to_transmit(&self, size: Bytes) -> Transmit {
+        let Self { to, entropy, ack_bytes, feedback, .. } = *self;
+        let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
         Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
     }
 }
@@ -86,8 +96,8 @@ impl Replies {
 
     /// Hands the first reply that may leave to `take`, and drops it; gives the result.
     #[inline(always)]
-    pub(crate) fn take<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
-        let taken = take(self.ready.first()?);
+    pub(crate) fn take<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
+        let taken = take(self.ready.first_mut()?);
         self.ready.drop_first();
         Some(taken)
     }
@@ -112,7 +122,7 @@ mod tests {
             cumulative: 0,
             fate: Fate::Trimmed { echo, at_last_hop: false },
         };
-        Reply { to: HostId(0), entropy: 0, feedback }
+        Reply::bare(HostId(0), 0, feedback)
     }
 
     fn take_all(replies: &mut Replies) -> Vec<u32> {

@@ -408,16 +408,18 @@ fn any_coding() -> impl Strategy<Value = CodingConfig> {
 fn holding_profiles() -> impl Iterator<Item = FlowProfile> {
     let holds = |(bytes, gap)| ack::coalesced::CoalescedConfig { bytes: Bytes::new(bytes), gap };
     let all = [(1, true), (2500, false), (8 * MSS, true), (100 * MSS, false)].map(holds);
-    all.into_iter().map(|config| FlowProfile { acks: AckConfig::Coalesced(config), pulls: None })
+    all.into_iter().map(|config| FlowProfile { acks: AckConfig::Coalesced(config), ..FlowProfile::default() })
 }
 
 /// The profiles of all ACK policies, with pulls and without.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
     let pulls = CongestionConfig::by_name("ndp").unwrap().pulls();
-    let named =
-        ack::NAMES.iter().map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap(), pulls: None });
-    let with =
-        move |FlowProfile { acks, .. }| [None, pulls].map(|pulls| FlowProfile { acks: acks.clone(), pulls });
+    let named = ack::NAMES
+        .iter()
+        .map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap(), ..FlowProfile::default() });
+    let with = move |FlowProfile { acks, .. }| {
+        [None, pulls].map(|pulls| FlowProfile { acks: acks.clone(), pulls, ..FlowProfile::default() })
+    };
     named.chain(holding_profiles()).flat_map(with)
 }
 

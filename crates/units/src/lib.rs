@@ -28,8 +28,10 @@ mod id;
 mod parse;
 mod quantity;
 pub mod random;
+mod telemetry;
 
 pub use id::{FlowId, HostId, NodeId, PortId};
 pub use parse::{ParseQuantityError, Quantity};
 pub use quantity::{Bytes, Duration, Rate, Time};
 pub use random::{Purpose, Random};
+pub use telemetry::{HopTelemetry, Telemetry};

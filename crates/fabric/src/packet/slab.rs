@@ -5,8 +5,9 @@
 #![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
 
 use super::Packet;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use farspan_units::{Bytes, FlowId, HostId, PortId};
+use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry};
 
 /// The index of a packet in the slab. Only a slab makes one, so that safe code cannot forge it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,10 +54,11 @@ pub struct Side {
 }
 
 /// A packet outside a slab, with what it carries beside its record.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MovedPacket {
     packet: Packet,
     side: Side,
+    telemetry: Option<Box<Telemetry>>,
 }
 
 /// All packets of one simulation (or of one thread's part of it): a slab with a last-in, first-out free list, so that
@@ -67,6 +69,10 @@ pub struct Packets {
     free: PacketId,
     /// By index, up to the highest at which a packet has carried anything; empty if none has.
     sides: Vec<Side>,
+    /// By index, up to the highest at which a packet has carried any; empty if none has.
+    telemetry: Vec<Option<Box<Telemetry>>>,
+    /// Whether any packet has carried anything beside its record.
+    is_laden: bool,
 }
 
 impl Packets {
@@ -78,7 +84,13 @@ impl Packets {
     /// its place now.
     #[must_use]
     pub const unsafe fn new() -> Self {
-        Self { slab: Vec::new(), free: PacketId::NONE, sides: Vec::new() }
+        Self {
+            slab: Vec::new(),
+            free: PacketId::NONE,
+            sides: Vec::new(),
+            telemetry: Vec::new(),
+            is_laden: false,
+        }
     }
 
     #[inline(always)]
@@ -141,8 +153,8 @@ impl Packets {
     /// Takes a packet out; what it carries beside its record goes.
     #[inline]
     pub fn remove(&mut self, id: PacketId) -> Packet {
-        if !self.sides.is_empty() {
-            self.clear_side(id);
+        if self.is_laden {
+            self.unload(id);
         }
         let free = self.free;
         let slot = self.get_mut(id);
@@ -155,15 +167,18 @@ impl Packets {
 
     /// Takes a packet out with what it carries, for another slab.
     pub fn take(&mut self, id: PacketId) -> MovedPacket {
-        let side = self.side(id);
-        MovedPacket { packet: self.remove(id), side }
+        let (side, telemetry) = (self.side(id), self.take_telemetry(id));
+        MovedPacket { packet: self.remove(id), side, telemetry }
     }
 
     /// Takes in a packet that was in another slab.
-    pub fn put(&mut self, MovedPacket { packet, side }: MovedPacket) -> PacketId {
+    pub fn put(&mut self, MovedPacket { packet, side, telemetry }: MovedPacket) -> PacketId {
         let id = self.insert(packet);
         if side != Side::default() {
             *self.side_mut(id) = side;
+        }
+        if let Some(telemetry) = telemetry {
+            self.set_telemetry(id, telemetry);
         }
         id
     }
@@ -178,16 +193,44 @@ impl Packets {
     /// makes room for all packets.
     pub fn side_mut(&mut self, id: PacketId) -> &mut Side {
         if self.sides.len() <= id.0 as usize {
+            self.is_laden = true;
             self.sides.resize(self.slab.len(), Side::default());
         }
         &mut self.sides[id.0 as usize]
     }
 
+    /// The last bit of a packet has left a port that says so.
+    pub(crate) fn stamp(&mut self, id: PacketId, hop: HopTelemetry) {
+        self.telemetry_mut(id).get_or_insert_default().push(hop);
+    }
+
+    /// A packet carries telemetry from now on: an ACK, that of the packet that it is for.
+    pub fn set_telemetry(&mut self, id: PacketId, telemetry: Box<Telemetry>) {
+        *self.telemetry_mut(id) = Some(telemetry);
+    }
+
+    /// Takes its telemetry from a packet, if it carries any.
+    #[inline]
+    pub fn take_telemetry(&mut self, id: PacketId) -> Option<Box<Telemetry>> {
+        self.telemetry.get_mut(id.0 as usize)?.take()
+    }
+
+    /// The place of a packet's telemetry. The first packet that carries any makes room for all packets.
+    fn telemetry_mut(&mut self, id: PacketId) -> &mut Option<Box<Telemetry>> {
+        if self.telemetry.len() <= id.0 as usize {
+            self.is_laden = true;
+            self.telemetry.resize(self.slab.len(), None);
+        }
+        &mut self.telemetry[id.0 as usize]
+    }
+
+    /// What a packet carries beside its record goes.
     #[inline(never)]
-    fn clear_side(&mut self, id: PacketId) {
+    fn unload(&mut self, id: PacketId) {
         if let Some(side) = self.sides.get_mut(id.0 as usize) {
             *side = Side::default();
         }
+        drop(self.take_telemetry(id));
     }
 
     /// Cuts a packet's payload off: `header` bytes are left, which from here on go with the control packets. Marks and
@@ -202,9 +245,12 @@ impl Packets {
     /// Lets two packets change places, one of them the last of its queue and the other in none.
     pub(crate) fn swap(&mut self, a: PacketId, b: PacketId) {
         self.slab.swap(a.0 as usize, b.0 as usize);
-        if !self.sides.is_empty() {
+        if self.is_laden {
             let (of_a, of_b) = (self.side(a), self.side(b));
             (*self.side_mut(a), *self.side_mut(b)) = (of_b, of_a);
+            let of_a = self.take_telemetry(a);
+            let of_b = core::mem::replace(self.telemetry_mut(b), of_a);
+            *self.telemetry_mut(a) = of_b;
         }
     }
 
@@ -253,6 +299,7 @@ impl Packets {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     fn packet(n: u32) -> Packet {
         Packet::new(FlowId(n), HostId(0), Bytes::new(64), 0, false, 0)
@@ -272,6 +319,26 @@ mod tests {
         let mut flows: Vec<_> = packets.iter().map(|p| p.flow.0).collect();
         flows.sort_unstable();
         assert_eq!(flows, [1, 4]);
+    }
+
+    #[test]
+    fn telemetry_travels_with_its_packet_and_goes_when_it_does() {
+        let (mut here, mut there) = (Packets::for_test(), Packets::for_test());
+        let (plain, stamped) = (here.insert(packet(0)), here.insert(packet(1)));
+        let hop = |n| HopTelemetry { sent: Bytes::new(n), ..HopTelemetry::default() };
+        let carried =
+            |packets: &mut Packets, id| packets.take_telemetry(id).map(|telemetry| telemetry.hops().to_vec());
+        here.stamp(stamped, hop(1));
+        here.stamp(stamped, hop(2));
+        here.swap(plain, stamped);
+        let moved = there.put(here.take(plain));
+        assert_eq!(carried(&mut here, plain), None, "it is no more where it was");
+        assert_eq!(carried(&mut there, moved), Some(vec![hop(1), hop(2)]));
+        assert_eq!(carried(&mut there, moved), None, "it is taken once");
+        here.stamp(stamped, hop(3));
+        here.remove(stamped);
+        let next = here.insert(packet(2));
+        assert_eq!((next, carried(&mut here, next)), (stamped, None), "the next one at its place has none");
     }
 
     #[test]

@@ -92,8 +92,9 @@ impl PhantomQueue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Marking {
     pub(super) phantom: Option<PhantomModel>,
-    /// Up to this level of the real queue, no marker that reads it marks.
-    quiet: u64,
+    /// From this level of the real queue on, a marker that reads it may mark; zero where the port wants to see every
+    /// packet.
+    loud: u64,
     /// On the real queue, in bytes; at a FIFO port, in picoseconds of sending.
     queue: Ramp,
     /// A step on the real queue, in the same unit.
@@ -110,7 +111,7 @@ impl Marking {
         let level = |bytes: Bytes| if fifo { rate.transmission(bytes).as_ps() } else { bytes.get() };
         let phantom = config.phantom.map(|phantom| PhantomModel::new(&phantom, rate));
         let (queue, step, phantom_ramp) = (Ramp::OFF, Ramp::OFF, Ramp::OFF);
-        let mut marking = Self { phantom, quiet: u64::MAX, queue, step, phantom_ramp };
+        let mut marking = Self { phantom, loud: u64::MAX, queue, step, phantom_ramp };
         for marker in &config.markers {
             let slot = match marker {
                 Marker::Queue(_) => &mut marking.queue,
@@ -127,13 +128,16 @@ impl Marking {
                 }
             };
         }
-        marking.quiet = marking.queue.min.min(marking.step.min);
+        marking.loud = match config.telemetry {
+            true => 0,
+            false => marking.queue.min.min(marking.step.min).saturating_add(1),
+        };
         marking
     }
 
     /// At a FIFO port: up to this much to send, a packet changes nothing and is not marked.
     pub(super) fn unmarked(&self) -> Duration {
-        Duration::from_ps(if self.phantom.is_some() { 0 } else { self.quiet })
+        Duration::from_ps(if self.phantom.is_some() { 0 } else { self.loud.saturating_sub(1) })
     }
 
     /// Whether the state of the queues now marks a data packet: any marker does. `level`: of the real queue,
@@ -141,7 +145,19 @@ impl Marking {
     #[inline(always)]
     pub(super) fn marks(&self, now: Time, level: u64, phantom: PhantomQueue, random: &mut Random) -> bool {
         let lag = phantom.lag(now).as_ps();
-        (level > self.quiet || lag > self.phantom_ramp.min) && self.marks_now(level, lag, random)
+        self.is_loud(level, lag) && self.marks_now(level, lag, random)
+    }
+
+    /// Whether a data packet may have to be marked, or is to be looked at.
+    #[inline(always)]
+    pub(super) fn may_act(&self, now: Time, level: u64, phantom: PhantomQueue) -> bool {
+        self.is_loud(level, phantom.lag(now).as_ps())
+    }
+
+    /// Whether [`Self::marks_now`] can be true. `lag`: of the phantom queue, in picoseconds of draining.
+    #[inline(always)]
+    const fn is_loud(&self, level: u64, lag: u64) -> bool {
+        level >= self.loud || lag > self.phantom_ramp.min
     }
 
     fn marks_now(&self, queued: u64, lag: u64, random: &mut Random) -> bool {

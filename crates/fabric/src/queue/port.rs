@@ -13,7 +13,7 @@ use crate::packet::{Packet, PacketId, Packets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
-use farspan_units::{Bytes, Duration, PortId, Purpose, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, PortId, Purpose, Time};
 use integral::Integral;
 pub use model::PortModel;
 
@@ -441,16 +441,29 @@ impl Port {
         if serving.in_data {
             self.queue_integral.add(size.get(), now.as_ps());
             self.data_bytes -= size;
-            let model = &*self.model;
-            if !model.marks_at_enqueue
+            if self.model.acts_at_departure
                 && !serving.control
-                && model.marking.marks(now, self.data_bytes.get(), self.phantom, &mut self.random)
+                && self.model.marking.may_act(now, self.data_bytes.get(), self.phantom)
             {
-                packets[id].mark();
-                self.marked += 1;
+                self.act(now, id, packets);
             }
         }
         Some(id)
+    }
+
+    /// A data packet has left, which may be marked by the state that it leaves behind, and stamped with it.
+    fn act(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+        let model = &*self.model;
+        if !model.marks_at_enqueue
+            && model.marking.marks(now, self.data_bytes.get(), self.phantom, &mut self.random)
+        {
+            packets[id].mark();
+            self.marked += 1;
+        }
+        if model.telemetry {
+            let (sent, queued) = (self.sent_bytes, self.data_bytes);
+            packets.stamp(id, HopTelemetry { at: now, sent, queued, rate: model.rate });
+        }
     }
 }
 

@@ -325,6 +325,7 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         profile: FlowProfile {
             acks: component("transport.ack", scenario.transport.ack.as_ref())?,
             pulls: congestion.pulls(),
+            ..FlowProfile::default()
         },
         congestion,
         balance: component(&format!("{path}.balance"), class.balance.as_ref())?,

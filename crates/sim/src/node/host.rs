@@ -62,8 +62,6 @@ pub(crate) struct Host {
 struct ToNic<'a, O> {
     now: Time,
     from: HostId,
-    /// Size of a header.
-    header: Bytes,
     nic: &'a mut Nic,
     packets: &'a mut Packets,
     out: &'a mut O,
@@ -72,9 +70,8 @@ struct ToNic<'a, O> {
 impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
     #[inline(always)]
     fn take(self, data: DataPacket) {
-        let Self { now, from, header, nic, packets, out } = self;
-        let wire::Data { len, entropy, profile, .. } = data.header;
-        let size = Bytes::new(u64::from(len)) + header;
+        let Self { now, from, nic, packets, out } = self;
+        let (wire::Data { entropy, profile, .. }, size) = (data.header, data.size);
         let id = packets.insert(record::pack(&data.header(), from, data.to, size, entropy));
         if data.is_coded() {
             packets.side_mut(id).words[0] = record::sender(from, profile);
@@ -368,13 +365,13 @@ impl Host {
         let Self { endpoint, nic, plan, id: from, .. } = self;
         let (from, header) = (*from, plan.header);
         if let Some(id) = endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header)) {
-            nic.send(now, id, header, true, out);
+            nic.send(now, id, packets[id].size(), true, out);
             return true;
         }
         if nic.gate == Gate::Closed {
             return false;
         }
-        endpoint.poll_data(now, ToNic { now, from, header, nic, packets, out })
+        endpoint.poll_data(now, ToNic { now, from, nic, packets, out })
     }
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.

@@ -701,6 +701,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
         marking_point: draw.pick(&[MarkingPoint::Enqueue, MarkingPoint::Dequeue]),
         control_priority,
         overflow: if trims { Overflow::Trim(trim) } else { Overflow::Drop },
+        telemetry: false,
         ..PortConfig::drop_tail(buffer)
     }
 }

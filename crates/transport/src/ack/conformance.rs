@@ -26,7 +26,7 @@ struct Receiver {
 
 impl Receiver {
     fn new(config: &AckConfig) -> Self {
-        let profiles = Profiles::new([FlowProfile { acks: config.clone(), pulls: None }]);
+        let profiles = Profiles::new([FlowProfile { acks: config.clone(), ..FlowProfile::default() }]);
         let config =
             EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(100), header: Bytes::new(64) };
         let endpoint = Endpoint::new(config).with_profiles(&profiles, Rate::from_gbps(100));

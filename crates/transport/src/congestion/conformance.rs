@@ -269,6 +269,7 @@ impl TrialSender {
             }
             let record = SendRecord {
                 in_flight: self.in_flight() + self.path.mss,
+                cwnd: self.control.decision().open_window(),
                 delivered: self.delivered,
                 ..SendRecord::default()
             };
@@ -304,6 +305,7 @@ impl TrialSender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             at_send: self.control.wants_send_record().then_some(packet.record),
+            telemetry: &[],
         })
     }
 

@@ -204,6 +204,7 @@ impl Dumbbell {
                     in_flight,
                     delivered: flow.delivered,
                     at_send,
+                    telemetry: &[],
                 });
                 flow.pulled += 1;
                 flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
@@ -236,7 +237,9 @@ impl Dumbbell {
         let in_flight = flow.in_flight;
         if flow.control.wants_send_record() {
             let Flow { delivered, delivered_at, first_sent_at, .. } = *flow;
-            let record = SendRecord { in_flight, delivered, delivered_at, first_sent_at, app_limited: false };
+            let cwnd = flow.control.decision().open_window();
+            let app_limited = false;
+            let record = SendRecord { in_flight, cwnd, delivered, delivered_at, first_sent_at, app_limited };
             flow.records.insert(now, record);
         }
         let decision = flow.control.on_sent(&Sent { now, bytes, in_flight, retransmission: false });

@@ -1,12 +1,14 @@
 //! The events of a flow, as its control is notified of them.
 
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, Time};
 
 /// The state of the sender when a packet left; kept only for controls that ask for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SendRecord {
     /// Payload bytes in flight after the packet was sent.
     pub in_flight: Bytes,
+    /// The congestion window by which it was sent.
+    pub cwnd: Bytes,
     /// Payload bytes delivered so far.
     pub delivered: Bytes,
     /// When `delivered` last changed.
@@ -32,7 +34,7 @@ pub struct Sent {
 
 /// An ACK arrived. It is for one packet, and may acknowledge others with it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Ack {
+pub struct Ack<'a> {
     /// Now.
     pub now: Time,
     /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
@@ -53,6 +55,9 @@ pub struct Ack {
     pub delivered: Bytes,
     /// The sender's state when the packet left, if the control [asked for it](super::Congestion::wants_send_record).
     pub at_send: Option<SendRecord>,
+    /// The state of the ports that the acknowledged transmission crossed, the first on its way first; empty where ports
+    /// write none, and over sockets.
+    pub telemetry: &'a [HopTelemetry],
 }
 
 /// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.

@@ -8,6 +8,7 @@
 //! | RTT of each ACK (Swift, TIMELY, Vegas, Copa) | [`Ack::rtt`] |
 //! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
+//! | queues and rates of ports (HPCC) | [`Ack::telemetry`] |
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //! | a rate without a window (DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
 //! | a window that may close | [`Congestion::floor`] |
@@ -293,7 +294,7 @@ macro_rules! controls {
             /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
             /// itself: where it is built in, none of it goes through memory.
             #[inline(always)]
-            pub(crate) fn dispatch_ack(&mut self, ack: impl Fn() -> Ack, mut decide: impl FnMut(Decision)) {
+            pub(crate) fn dispatch_ack<'a>(&mut self, ack: impl Fn() -> Ack<'a>, mut decide: impl FnMut(Decision)) {
                 match self {
                     $(Self::$variant(control) => decide(control.on_ack(&ack())),)*
                     Self::Custom(control) => decide(control.on_ack(&ack())),

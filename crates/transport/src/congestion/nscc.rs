@@ -413,7 +413,7 @@ mod tests {
     }
 
     /// The ACK of a packet that waited so many targets.
-    fn waited(acks: &mut AckStream, targets: f64, ecn_ce: bool) -> Ack {
+    fn waited(acks: &mut AckStream, targets: f64, ecn_ce: bool) -> Ack<'static> {
         let rtt = Duration::from_ps((BASE * (1.0 + targets)) as u64);
         Ack { rtt, ..acks.next(ecn_ce) }
     }

@@ -367,7 +367,7 @@ pub(super) mod tests {
     }
 
     /// The ACK of a packet whose round trip was `rtt`.
-    fn with_rtt(acks: &mut AckStream, rtt: Duration, ecn_ce: bool) -> Ack {
+    fn with_rtt(acks: &mut AckStream, rtt: Duration, ecn_ce: bool) -> Ack<'static> {
         Ack { rtt, ..acks.next(ecn_ce) }
     }
 
@@ -565,7 +565,7 @@ pub(super) mod tests {
         (control, second)
     }
 
-    fn ack_at(now: Time, packets: u64, in_flight: u64, ecn_ce: bool) -> Ack {
+    fn ack_at(now: Time, packets: u64, in_flight: u64, ecn_ce: bool) -> Ack<'static> {
         let [bytes_acked, in_flight] = [packets, in_flight].map(|packets| Bytes::new(packets * 4096));
         let stream = AckStream::new(&start()).next(ecn_ce);
         Ack { now, bytes_acked, in_flight, rtt: target(), ..stream }

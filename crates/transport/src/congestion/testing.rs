@@ -83,17 +83,17 @@ impl AckStream {
 
     /// The next ACK, one packet time after the last.
     #[must_use]
-    pub fn next(&mut self, ecn_ce: bool) -> Ack {
+    pub fn next(&mut self, ecn_ce: bool) -> Ack<'static> {
         self.after(self.path.packet_time(), ecn_ce)
     }
 
     /// The ACK of a packet sent at the time of the last ACK: one round trip after it.
     #[must_use]
-    pub fn next_round(&mut self, ecn_ce: bool) -> Ack {
+    pub fn next_round(&mut self, ecn_ce: bool) -> Ack<'static> {
         self.after(self.path.base_rtt + self.delay, ecn_ce)
     }
 
-    fn after(&mut self, gap: Duration, ecn_ce: bool) -> Ack {
+    fn after(&mut self, gap: Duration, ecn_ce: bool) -> Ack<'static> {
         let rtt = self.path.base_rtt + self.delay;
         self.now = (self.now + gap).max(Time::ZERO + rtt);
         self.delivered += self.path.mss;
@@ -107,6 +107,7 @@ impl AckStream {
             in_flight: self.path.bdp,
             delivered: self.delivered,
             at_send: None,
+            telemetry: &[],
         }
     }
 }

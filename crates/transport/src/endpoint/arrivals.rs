@@ -11,7 +11,7 @@ use crate::replies::Reply;
 use crate::table::Key;
 use crate::wire;
 use alloc::boxed::Box;
-use farspan_units::{Bytes, FlowId, HostId, Time};
+use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
 
 impl Endpoint {
     /// A data packet that was not trimmed.
@@ -22,6 +22,7 @@ impl Endpoint {
         from: HostId,
         data: &wire::Data,
         ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received> {
         if !self.is_segment(data) {
             return None;
@@ -38,11 +39,11 @@ impl Endpoint {
             // Put together anew, so that otherwise the header need not lie in memory.
             let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
             let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask };
-            self.acknowledge_duplicate(from, duplicate, ecn_ce);
+            self.acknowledge_duplicate(from, duplicate, ecn_ce, telemetry);
             return None;
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
-        let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
+        let reply = receiver.ack(from, arrival.feedback, telemetry);
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
         if has_more {
@@ -73,6 +74,7 @@ impl Endpoint {
         from: HostId,
         coded: &wire::Coded,
         ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received> {
         let layout = self.layout(coded)?;
         let wire::Data { flow, seq, .. } = coded.data;
@@ -84,12 +86,12 @@ impl Endpoint {
             if let Some(decoded) = self.decoded.get_mut(&flow) {
                 decoded.on_surplus(seq);
             }
-            self.acknowledge_duplicate(from, coded.data, ecn_ce);
+            self.acknowledge_duplicate(from, coded.data, ecn_ce, telemetry);
             return None;
         };
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
-        let reply = Reply { to: from, entropy: receiver.ack_entropy(), feedback: arrival.feedback };
+        let reply = receiver.ack(from, arrival.feedback, telemetry);
         let has_more =
             receiver.acknowledge(now, arrival.is_new, ecn_ce, &coded.data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
@@ -129,7 +131,7 @@ impl Endpoint {
         while let Some(block) = receiver.take_timeout(now) {
             for feedback in receiver.missing(block) {
                 let entropy = receiver.nack_entropy();
-                self.replies.push(Reply { to: from, entropy, feedback });
+                self.replies.push(Reply::bare(from, entropy, feedback));
             }
         }
         self.arm_block_timer(due.key());
@@ -220,7 +222,7 @@ impl Endpoint {
         // NACKs go round over the entropies as ACKs do.
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
-        self.replies.push(Reply { to: from, entropy, feedback });
+        self.replies.push(Reply::bare(from, entropy, feedback));
         if let Some(key) = key
             && self.receivers.get_mut(key).is_some_and(|receiver| receiver.earn_pull(false))
         {
@@ -250,22 +252,29 @@ impl Endpoint {
         if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
-        let FlowProfile { acks, pulls } = self.profiles.get(profile)?;
+        let FlowProfile { acks, pulls, ack_bytes } = self.profiles.get(profile)?;
         let mtu = self.config.mss + self.config.header;
         let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
         let duties = Duties::new(acks, owed);
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         Some(self.receivers.insert(match layout {
-            None => Receiver::new(flow, packets, start, duties),
-            Some(layout) => Receiver::coded(flow, from, layout, start, duties),
+            None => Receiver::new(flow, packets, (start, *ack_bytes), duties),
+            Some(layout) => Receiver::coded(flow, from, layout, (start, *ack_bytes), duties),
         }))
     }
 
     #[cold]
-    fn acknowledge_duplicate(&mut self, from: HostId, data: wire::Data, ecn_ce: bool) {
+    fn acknowledge_duplicate(
+        &mut self,
+        from: HostId,
+        data: wire::Data,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) {
+        let ack_bytes = self.profiles.get(data.profile).map_or(0, |profile| profile.ack_bytes);
         let Some(counters) = self.delivered.get_mut(data.flow) else { return };
         let Some(feedback) = counters.on_duplicate(&data, ecn_ce) else { return };
         let entropy = counters.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.replies.push(Reply { to: from, entropy, feedback });
+        self.replies.push(Reply { to: from, entropy, ack_bytes, feedback, telemetry });
     }
 }

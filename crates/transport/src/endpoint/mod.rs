@@ -33,7 +33,7 @@ use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
-use farspan_units::{Bytes, FlowId, HostId, Rate, Time};
+use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, Rate, Time};
 use live::Live;
 use schedule::Schedule;
 use timers::{Due, TimerKind, Timers, UNARMED};
@@ -166,11 +166,11 @@ impl Endpoint {
                 self.on_trimmed(now, packet, &coded.data, Some(layout));
                 None
             }
-            Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce),
-            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce),
+            Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce, None),
+            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce, None),
             Header::Feedback(feedback) => {
                 if self.comes_from_receiver(feedback.flow, packet.from) {
-                    self.on_feedback(now, feedback);
+                    self.on_feedback(now, feedback, &[]);
                 }
                 None
             }
@@ -184,10 +184,10 @@ impl Endpoint {
 
     /// Feedback from the receiver of its flow.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) {
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) {
         // News of a flow that has finished says nothing new.
         let Some((key, live)) = self.senders.find(feedback.flow) else { return };
-        let is_earlier = live.sender.on_feedback(now, feedback);
+        let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
             return self.finish(now, key);
         }
@@ -244,14 +244,14 @@ impl Endpoint {
         let mut packet = None;
         self.send_data(now, &mut packet);
         if let Some(packet) = packet {
-            return Poll::Packet(packet.into_transmit(self.config.mss, header));
+            return Poll::Packet(packet.into_transmit(self.config.mss));
         }
         self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
 
     /// Hands the next control packet to `take`, if one may leave; gives the result.
     #[inline(always)]
-    pub(crate) fn take_reply<T>(&mut self, take: impl FnOnce(&Reply) -> T) -> Option<T> {
+    pub(crate) fn take_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
         self.replies.take(take)
     }
 

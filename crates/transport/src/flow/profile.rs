@@ -13,6 +13,9 @@ pub struct FlowProfile {
     /// The pulls that it sends, those of [`CongestionConfig::pulls`](crate::congestion::CongestionConfig::pulls); `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
+    /// Bytes by which its ACKs are longer than a header, those of
+    /// [`CongestionConfig::ack_bytes`](crate::congestion::CongestionConfig::ack_bytes): what they echo for the control.
+    pub ack_bytes: u16,
 }
 
 /// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.
@@ -73,7 +76,7 @@ mod tests {
     fn equal_profiles_share_a_place_and_unknown_ones_have_none() {
         let delayed = |us| FlowProfile {
             acks: AckConfig::EverySecond(every_second::EverySecondConfig { delay: us }),
-            pulls: None,
+            ..FlowProfile::default()
         };
         let [short, long] = [1, 2].map(farspan_units::Duration::from_us).map(delayed);
         let profiles = Profiles::new([FlowProfile::default(), short.clone(), FlowProfile::default()]);

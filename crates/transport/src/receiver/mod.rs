@@ -25,7 +25,7 @@ use bitmap::Bitmap;
 pub(crate) use counters::{Counters, ack_entropy_start};
 pub use counters::{ReceiverReport, ReceiverView};
 use counters::{arrived, trimmed};
-use farspan_units::{Bytes, FlowId, HostId, Time};
+use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
 
 /// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
 const REACH: u32 = 1 << 22;
@@ -40,6 +40,8 @@ pub(crate) struct Receiver {
     arrived: Bitmap,
     /// Where this flow's ACKs start in the round of entropies.
     ack_entropy_start: u8,
+    /// Bytes by which its ACKs are longer than a header.
+    ack_bytes: u16,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -98,11 +100,12 @@ impl OfFlow for Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a message of `packets` packets.
+    /// A receiver for a message of `packets` packets, whose ACKs start at this entropy, and are so many bytes longer than a
+    /// header.
     pub(crate) const fn new(
         flow: FlowId,
         packets: u32,
-        ack_entropy_start: u8,
+        (ack_entropy_start, ack_bytes): (u8, u16),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let counters = Counters::new(packets);
@@ -112,6 +115,7 @@ impl Receiver {
             cumulative: 0,
             arrived: Bitmap::new(),
             ack_entropy_start,
+            ack_bytes,
             blocks: None,
             duties,
         }
@@ -122,11 +126,11 @@ impl Receiver {
         flow: FlowId,
         from: HostId,
         layout: Layout,
-        ack_entropy_start: u8,
+        acks: (u8, u16),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
-        Self { blocks, ..Self::new(flow, layout.packets(), ack_entropy_start, duties) }
+        Self { blocks, ..Self::new(flow, layout.packets(), acks, duties) }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
@@ -323,7 +327,7 @@ impl Receiver {
         let entropy = self.counters.ack_entropy(self.ack_entropy_start.wrapping_add(count as u8));
         let (flow, cumulative) = (self.flow, self.cumulative);
         let feedback = Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count } };
-        Some(Reply { to: owed.to, entropy, feedback })
+        Some(Reply::bare(owed.to, entropy, feedback))
     }
 
     /// Which of the 64 packets after the cumulative one, which is missing, have arrived: the first the lowest bit.
@@ -331,10 +335,11 @@ impl Receiver {
         if self.arrived.is_empty() { 0 } else { self.arrived.map(self.cumulative, self.cumulative + 1) }
     }
 
-    /// The entropy of the ACK of the latest arrival.
+    /// The ACK of the latest arrival; `telemetry`: what came with that packet.
     #[inline]
-    pub(crate) fn ack_entropy(&self) -> Entropy {
-        self.counters.ack_entropy(self.ack_entropy_start)
+    pub(crate) fn ack(&self, to: HostId, feedback: Feedback, telemetry: Option<Box<Telemetry>>) -> Reply {
+        let entropy = self.counters.ack_entropy(self.ack_entropy_start);
+        Reply { to, entropy, ack_bytes: self.ack_bytes, feedback, telemetry }
     }
 
     /// Whether the whole message has arrived.

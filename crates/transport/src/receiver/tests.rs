@@ -286,7 +286,7 @@ impl Holding {
     fn take(&mut self, seq: u32, ecn_ce: bool) -> Vec<(u32, u32, u64, bool)> {
         let data = data(seq, 200);
         let UncodedArrival { feedback, is_new } = self.receiver.on_data(&data, ecn_ce).unwrap();
-        let reply = Reply { to: HostId(0), entropy: 0, feedback };
+        let reply = Reply::bare(HostId(0), 0, feedback);
         let held = self.receiver.acknowledge(Time::ZERO, is_new, ecn_ce, &data, reply, &mut self.replies);
         assert!(!held, "there is no timer");
         let said = |reply: &Reply| match reply.feedback {

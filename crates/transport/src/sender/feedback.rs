@@ -6,16 +6,18 @@ use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
 use crate::recovery::{AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, Verdict};
 use crate::wire::{Echo, Fate, Feedback, mapped};
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
-struct WireAck {
+struct WireAck<'a> {
     seq: u32,
     cumulative: u32,
     echo: Echo,
     ecn_ce: bool,
     block_complete: bool,
     map: u64,
+    /// What came with it of the ports that the acknowledged transmission crossed.
+    telemetry: &'a [HopTelemetry],
 }
 
 /// Packets given up at once.
@@ -32,7 +34,7 @@ struct GivenUp {
 impl Sender {
     /// Feedback from the receiver arrived. Returns whether the next time-out may run out earlier than before.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback) -> bool {
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
             // Of nothing that was sent.
@@ -40,7 +42,7 @@ impl Sender {
         }
         match feedback.fate {
             Fate::Arrived { echo, ecn_ce, block_complete, map } => {
-                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete, map };
+                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete, map, telemetry };
                 echo.sent_at <= now && self.on_ack(now, &ack)
             }
             Fate::Trimmed { echo, at_last_hop } => {
@@ -62,7 +64,7 @@ impl Sender {
 
     /// An ACK arrived, of a packet that was sent.
     #[inline(always)]
-    fn on_ack(&mut self, now: Time, ack: &WireAck) -> bool {
+    fn on_ack(&mut self, now: Time, ack: &WireAck<'_>) -> bool {
         let sent_at = ack.echo.sent_at;
         let rtt = now.since(sent_at);
         let before = self.delivered;
@@ -89,6 +91,7 @@ impl Sender {
             in_flight,
             delivered,
             at_send,
+            telemetry: ack.telemetry,
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
         control.dispatch_ack(ack_event, |decision| keep(decision, cwnd, pacing_rate, wants));
@@ -205,7 +208,7 @@ impl Sender {
 
     /// Acknowledges the packet that the ACK is for; gives what it says of that packet.
     #[inline(always)]
-    fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck) -> AckOutcome {
+    fn acknowledge_echoed(&mut self, now: Time, ack: &WireAck<'_>) -> AckOutcome {
         let outcome = self.acknowledge(ack.echo.sent_at, ack.seq);
         if outcome == AckOutcome::Known {
             return outcome;

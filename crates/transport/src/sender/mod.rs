@@ -277,7 +277,8 @@ impl Sender {
             self.keep_record(now, seq, was_idle);
         }
         let Path { header, line_rate, .. } = self.route.path;
-        self.pacer.on_sent(now, len + header, self.pacing_rate, line_rate);
+        let size = len + header;
+        self.pacer.on_sent(now, size, self.pacing_rate, line_rate);
         if SLOW && self.wants.sent() {
             let sent = congestion::Sent { now, bytes: len, in_flight: self.in_flight, retransmission };
             let decision = self.control.on_sent(&sent);
@@ -295,7 +296,7 @@ impl Sender {
         };
         let blocks =
             if SLOW && self.wants.blocks_or_asks() { self.in_blocks(seq, retransmission) } else { None };
-        to.take(DataPacket { to: self.to, header, blocks, retransmission });
+        to.take(DataPacket { to: self.to, header, blocks, retransmission, size });
         let rto_policy = self.rto_policy();
         match &mut self.cold {
             Some(cold) => cold.recovery.on_sent(now, timeouts, was_idle, rto_policy),
@@ -347,14 +348,14 @@ impl Sender {
 
     #[inline(never)]
     fn keep_record(&mut self, now: Time, seq: u32, was_idle: bool) {
-        let (in_flight, delivered) = (self.in_flight, self.delivered);
+        let (in_flight, cwnd, delivered) = (self.in_flight, self.cwnd, self.delivered);
         let (base, app_limited) = (self.sent.base(), !self.has_data());
         if let Some(records) = self.cold.as_mut().and_then(|cold| cold.records.as_mut()) {
             if was_idle {
                 (records.first_sent_at, records.delivered_at) = (now, now);
             }
             let Records { delivered_at, first_sent_at, .. } = *records;
-            let record = SendRecord { in_flight, delivered, delivered_at, first_sent_at, app_limited };
+            let record = SendRecord { in_flight, cwnd, delivered, delivered_at, first_sent_at, app_limited };
             records.put(base, seq, record);
         }
     }

@@ -18,6 +18,8 @@ pub struct DataPacket {
     pub(super) blocks: Option<InBlocks>,
     /// Whether it was sent before.
     pub retransmission: bool,
+    /// Its size on the wire.
+    pub size: Bytes,
 }
 
 impl DataPacket {
@@ -40,15 +42,15 @@ impl DataPacket {
         self.blocks.is_some()
     }
 
-    /// As the driver wants it; `mss`: payload of a full packet, `header`: size of a header.
-    pub(crate) fn into_transmit(self, mss: Bytes, header: Bytes) -> Transmit {
+    /// As the driver wants it; `mss`: payload of a full packet.
+    pub(crate) fn into_transmit(self, mss: Bytes) -> Transmit {
         let wire::Data { seq, packets, len, entropy, .. } = self.header;
         let layout = self.blocks.and_then(|b| Layout::of_header(b.shape, packets, b.last_len, mss));
         let start = u64::from(seq) * mss.get();
         let plain = || Payload::Source(start..start + u64::from(len));
         Transmit {
             to: self.to,
-            size: Bytes::new(u64::from(len)) + header,
+            size: self.size,
             entropy,
             header: self.header(),
             control: false,

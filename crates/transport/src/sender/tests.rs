@@ -169,7 +169,7 @@ impl Bench {
                 CodingConfig::Mds(blocks::MdsConfig { data, parity, ..blocks::MdsConfig::default() })
             }),
             window_check: setup.window_check,
-            profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), pulls: None },
+            profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), ..FlowProfile::default() },
         };
         let message = Message {
             flow: FlowId(1),
@@ -214,14 +214,14 @@ impl Bench {
     }
 
     fn dispatch_ack(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
-        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate });
+        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate }, &[]);
     }
 
     fn nacks_seen(&self) -> usize {
         self.log.lock().unwrap().nacks.len()
     }
 
-    fn last_ack(&self) -> Ack {
+    fn last_ack(&self) -> Ack<'static> {
         *self.log.lock().unwrap().acks.last().unwrap()
     }
 }

@@ -16,6 +16,10 @@ pub struct PortModel {
     pub(super) buffer: Bytes,
     pub(super) marking: Marking,
     pub(super) marks_at_enqueue: bool,
+    /// Whether a packet that has left may be marked or stamped.
+    pub(super) acts_at_departure: bool,
+    /// Whether the ports stamp the packets that they send.
+    pub(super) telemetry: bool,
     pub(super) control_priority: bool,
     /// Flags of packets of which none passes what waits without being counted in: of all, or of headers.
     pub(super) held_up: u32,
@@ -59,7 +63,8 @@ impl PortModel {
         };
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
         let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
-        let fifo = may_be_fifo && !config.control_priority && marks_at_enqueue && trim.is_none();
+        let acts_at_departure = !marks_at_enqueue || config.telemetry;
+        let fifo = may_be_fifo && !config.control_priority && !acts_at_departure && trim.is_none();
         let (marking, full) = (Marking::new(config, rate, fifo), rate.transmission(config.buffer));
         let byte_time = exact_byte_time(rate);
         let unmarked = if fifo && byte_time > 0 { full.min(marking.unmarked()) } else { Duration::ZERO };
@@ -70,8 +75,14 @@ impl PortModel {
             buffer: config.buffer,
             marking,
             marks_at_enqueue,
+            acts_at_departure,
+            telemetry: config.telemetry,
             control_priority: config.control_priority,
-            held_up: if config.control_priority { Packet::TRIMMED } else { Packet::CONTROL },
+            // What has been sent is part of a stamp: it is counted when it has left.
+            held_up: match config.control_priority && !config.telemetry {
+                true => Packet::TRIMMED,
+                false => Packet::CONTROL,
+            },
             trim,
             fifo,
             full,
@@ -80,7 +91,7 @@ impl PortModel {
     }
 
     /// Whether the ports decide everything when a packet arrives, and send in the order of arrival: one
-    /// queue, marks at enqueue if any, no trimming. The data queue of such a port counts to the bit: what is
+    /// queue, marks at enqueue if any, no telemetry, no trimming. The data queue of such a port counts to the bit: what is
     /// left to send, the rest of the packet in service included. It follows from when the port will have sent
     /// everything.
     #[must_use]

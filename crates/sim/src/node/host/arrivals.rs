@@ -7,7 +7,7 @@ use farspan_fabric::{Packet, PacketId, Side};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::wire::Header;
 use farspan_transport::{Class, Incoming, Received, Trimmed};
-use farspan_units::Time;
+use farspan_units::{Telemetry, Time};
 
 impl Host {
     #[inline(always)]
@@ -56,7 +56,8 @@ impl Host {
         self.counters.hash(now, packet, u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
         common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        let received = self.endpoint.handle_data(now, from, &data, ecn_ce);
+        let telemetry = common.packets.take_telemetry(id);
+        let received = self.endpoint.handle_data(now, from, &data, ecn_ce, telemetry);
         common.packets.remove(id);
         self.count_delivered(received);
     }
@@ -73,7 +74,8 @@ impl Host {
         self.counters.marked += u64::from(ecn_ce);
         let plan = &self.plan.flows[packet.flow.index()];
         common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        let received = self.endpoint.handle_coded(now, from, &coded, ecn_ce);
+        let telemetry = common.packets.take_telemetry(id);
+        let received = self.endpoint.handle_coded(now, from, &coded, ecn_ce, telemetry);
         common.packets.remove(id);
         self.count_delivered(received);
     }
@@ -87,14 +89,17 @@ impl Host {
 
     #[inline(never)]
     fn receive_ack(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let telemetry = common.packets.take_telemetry(id);
         let packet = common.packets.remove(id);
         self.count_ack(now, &packet, ACK, common);
-        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now));
+        let hops = telemetry.as_deref().map_or(&[][..], Telemetry::hops);
+        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now), hops);
     }
 
     #[cold]
-    fn take_feedback(&mut self, now: Time, packet: &Packet, side: &Side) {
-        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now));
+    fn take_feedback(&mut self, now: Time, packet: &Packet, side: &Side, telemetry: Option<&Telemetry>) {
+        let hops = telemetry.map_or(&[][..], Telemetry::hops);
+        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now), hops);
     }
 
     #[inline(always)]
@@ -110,11 +115,11 @@ impl Host {
     /// An ACK with a map, a NACK, or a data packet without its payload.
     #[cold]
     fn receive_rest(&mut self, now: Time, id: PacketId, common: &mut Common) {
-        let side = common.packets.side(id);
+        let (side, telemetry) = (common.packets.side(id), common.packets.take_telemetry(id));
         let packet = common.packets.remove(id);
         if packet.kind() == MAP_ACK {
             self.count_ack(now, &packet, MAP_ACK, common);
-            return self.take_feedback(now, &packet, &side);
+            return self.take_feedback(now, &packet, &side, telemetry.as_deref());
         }
         let (trimmed, ecn_ce) = (packet.trimmed(), packet.ecn_ce());
         self.counters.count(1 + usize::from(trimmed), packet.size());
@@ -130,7 +135,7 @@ impl Host {
                 let (from, coded) = record::coded(&packet, &side, now, message);
                 (from, Header::Coded(coded))
             }
-            _ => return self.take_feedback(now, &packet, &side),
+            _ => return self.take_feedback(now, &packet, &side, None),
         };
         let trimmed = match (trimmed, packet.trimmed_at_last_hop()) {
             (false, _) => Trimmed::No,

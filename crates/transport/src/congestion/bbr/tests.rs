@@ -82,7 +82,7 @@ impl Flow {
         self.control.on_ack(&ack)
     }
 
-    fn newest(&self) -> Ack {
+    fn newest(&self) -> Ack<'static> {
         let sent_at = self.now.as_ps() - self.rtt.as_ps();
         let sent_at = Time::from_ps(sent_at);
         Ack {

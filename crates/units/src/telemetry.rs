@@ -1,0 +1,60 @@
+//! In-band network telemetry: what the ports of a path say of themselves on a packet that they send (HPCC, SIGCOMM 2019,
+//! section 4.1).
+//!
+//! Networks write it and controls read it, so that it stands here, between the two.
+
+use crate::{Bytes, Rate, Time};
+
+/// The state of a port when the last bit of a packet has left it (HPCC, figure 7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HopTelemetry {
+    /// When that was: `ts`.
+    pub at: Time,
+    /// What the port has sent so far, this packet included: `txBytes`.
+    pub sent: Bytes,
+    /// The data queue that the packet leaves behind: `qLen`.
+    pub queued: Bytes,
+    /// The rate of its link: `B`.
+    pub rate: Rate,
+}
+
+/// The telemetry of one packet, port by port, in the order in which it crossed them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Telemetry {
+    hops: [HopTelemetry; Self::MOST_HOPS],
+    len: u8,
+}
+
+impl Telemetry {
+    /// So many ports fit a packet: those of a path between two fat trees. Later ones leave no trace. HPCC's own header has
+    /// room for five, those of a path inside one.
+    pub const MOST_HOPS: usize = 8;
+
+    /// Another port has sent the packet.
+    pub const fn push(&mut self, hop: HopTelemetry) {
+        if (self.len as usize) < Self::MOST_HOPS {
+            self.hops[self.len as usize] = hop;
+            self.len += 1;
+        }
+    }
+
+    /// The ports, the first on the way first.
+    #[must_use]
+    pub fn hops(&self) -> &[HopTelemetry] {
+        &self.hops[..usize::from(self.len)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ports_beyond_the_last_place_leave_no_trace() {
+        let mut telemetry = Telemetry::default();
+        assert_eq!(telemetry.hops(), []);
+        let hop = |n: u64| HopTelemetry { sent: Bytes::new(n), ..HopTelemetry::default() };
+        (0..10).for_each(|n| telemetry.push(hop(n)));
+        assert!(telemetry.hops().iter().copied().eq((0..8).map(hop)));
+    }
+}
