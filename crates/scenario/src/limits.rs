@@ -18,7 +18,7 @@ pub(crate) const SLOWEST: Rate = Rate::from_bps(1_000_000);
 pub(crate) const FASTEST: Rate = Rate::from_gbps(100_000);
 pub(crate) const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
 /// Packets carry their size in 16 bits.
-const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
+pub(crate) const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
 /// Of a tier: the leaves and spines of a site.

@@ -7,8 +7,8 @@ use crate::catalog::control;
 use crate::value::{
     CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
     LossPackets, LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize,
-    PortChoice, PortTier, Profile, RoutingRule, RtoRule, Sizes, StepAt, TopologyKind, TriggerDelay,
-    TrimVictim, WorkloadKind,
+    PortChoice, PortTier, Profile, RoutingRule, RtoRule, Sizes, StepAt, Telemetry, TopologyKind,
+    TriggerDelay, TrimVictim, WorkloadKind,
 };
 use farspan_transport::ack::{self, AckConfig};
 use farspan_transport::balance::{self, BalanceConfig};
@@ -229,6 +229,9 @@ pub struct Ports {
     /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
     /// data; a reference for path selectors). Default: ecmp.
     pub routing: Option<RoutingRule>,
+    /// What ports write on data packets that they send: "none", or "int" (queue, bytes sent, time and rate when the packet has
+    /// left), which ACKs take back to the sender. Default: of the scheme.
+    pub telemetry: Option<Telemetry>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
     /// the queue. Default: coin.
     pub trim_victim: Option<TrimVictim>,

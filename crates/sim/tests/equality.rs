@@ -12,8 +12,9 @@ mod worlds;
 
 use farspan_fabric::switch::shared::SharedConfig;
 use farspan_units::Duration;
-use random::{FEATURES, features, random_spec, shared_spec};
+use random::{FEATURES, features, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Runs the worlds of a range of seeds and gives how often each feature was seen.
 fn hold(seeds: std::ops::Range<u64>) -> BTreeMap<&'static str, u32> {
@@ -59,6 +60,28 @@ fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
     }
     println!("of {worlds:?} worlds with pools and pause frames {differ:?} differ from those without");
     assert!(differ.iter().all(|&count| count >= 15), "{differ:?}: the gate would not notice a fault there");
+}
+
+#[test]
+fn worlds_with_telemetry_come_out_equal_under_every_engine() {
+    let (mut moved, mut stamped) = (0, 0);
+    for seed in 0..160 {
+        let spec = telemetry_spec(seed);
+        let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let mut without = spec.clone();
+        without.ports.0.iter_mut().for_each(|port| port.telemetry = false);
+        without.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = false);
+        let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        let is_read = [&spec.intra, &spec.inter].iter().any(|scheme| scheme.congestion.wants_telemetry());
+        if is_read {
+            moved += u32::from(outcome.packet_digest != without.packet_digest);
+        } else {
+            assert_eq!(outcome.packet_digest, without.packet_digest, "seed {seed}: no one reads it");
+            stamped += 1;
+        }
+    }
+    println!("telemetry moved windows in {moved} worlds; in {stamped} no one read it");
+    assert!(moved >= 20 && stamped >= 20, "{moved}, {stamped}: the gate would not notice a fault there");
 }
 
 #[test]

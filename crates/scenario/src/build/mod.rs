@@ -12,6 +12,7 @@ pub use collectives::CollectivePlan;
 
 use crate::catalog::control;
 use crate::error::{ScenarioError, ValueError};
+use crate::limits::LARGEST_PACKET;
 use crate::model::{Scenario, SchemeClass};
 use crate::resolve::Resolved;
 use crate::text::typed;
@@ -177,7 +178,7 @@ impl World {
         };
         *replaced = Some(control.clone());
         let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
-        scheme.profile.pulls = congestion.pulls();
+        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &congestion);
         scheme.congestion = congestion;
     }
 
@@ -320,13 +321,15 @@ fn congestion_of(path: &str, part: Option<&Part>) -> Result<CongestionConfig, Va
 }
 
 fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
-    let congestion = congestion_of(&format!("{path}.congestion"), class.congestion.as_ref())?;
+    let control_path = format!("{path}.congestion");
+    let congestion = congestion_of(&control_path, class.congestion.as_ref())?;
+    let (sizes, signals) = (PacketSizes::of(scenario), congestion.signal_bytes().data);
+    if sizes.mtu() + signals > LARGEST_PACKET {
+        let problem = format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
+        return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
+    }
     Ok(Scheme {
-        profile: FlowProfile {
-            acks: component("transport.ack", scenario.transport.ack.as_ref())?,
-            pulls: congestion.pulls(),
-            ..FlowProfile::default()
-        },
+        profile: FlowProfile::new(component("transport.ack", scenario.transport.ack.as_ref())?, &congestion),
         congestion,
         balance: component(&format!("{path}.balance"), class.balance.as_ref())?,
         recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,

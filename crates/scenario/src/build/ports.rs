@@ -86,7 +86,8 @@ fn config(
 ) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
     let overflow = overflow(scenario, tier, buffer)?;
-    let plain = PortConfig { control_priority, overflow, ..PortConfig::drop_tail(buffer) };
+    let telemetry = given(scenario.scheme.ports.telemetry) == value::Telemetry::Int;
+    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(buffer) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
     if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
 }

@@ -37,6 +37,7 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
             warnings.extend(window(resolved, world, class, &path));
         }
         warnings.extend(marks(resolved, world, class, &path));
+        warnings.extend(telemetry(world, class, &path));
     }
     warnings
 }
@@ -111,6 +112,8 @@ struct Crossed {
     buffer: Bytes,
     /// Whether a port marks.
     marks: bool,
+    /// Whether a port writes telemetry.
+    stamps: bool,
     /// Whether all trim what they have no room for: nothing is lost, then.
     trims: bool,
 }
@@ -128,6 +131,7 @@ impl Crossed {
             bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
             buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
             marks: ports.iter().any(|port| !port.markers.is_empty()),
+            stamps: ports.iter().any(|port| port.telemetry),
             trims: ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_))),
         }
     }
@@ -162,6 +166,19 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
             control.name(),
             name(class),
             resolved.scenario().scheme.ports.marking.map_or_else(String::new, |marking| marking.to_string())
+        )
+    })
+}
+
+/// A control that waits for telemetry which nobody writes.
+fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
+    let control = &world.spec.scheme(class).congestion;
+    (control.wants_telemetry() && !crossed.stamps).then(|| {
+        format!(
+            "{} needs telemetry, and no port on the path of {} flows writes any: their windows never move \
+             (scheme.ports.telemetry = \"int\" makes ports write it)",
+            control.name(),
+            name(class)
         )
     })
 }

@@ -9,7 +9,7 @@ use crate::names::UnknownName;
 use crate::table::overlay;
 use crate::text::schema::Keys;
 use crate::text::typed;
-use crate::value::{Marking, Overflow, Part, PortTier, Profile, RoutingRule};
+use crate::value::{Marking, Overflow, Part, PortTier, Profile, RoutingRule, Telemetry};
 use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
@@ -47,7 +47,13 @@ impl Context<'_> {
             None => stack.control,
         };
         let constants = self.constants(control);
-        let congestion = part(&constants, "congestion", control, written.congestion);
+        let mut table = constants.clone();
+        // A scheme with a name of its own may have its own constants of a control that others have, too.
+        let of_scheme = stack.alias.filter(|_| control == stack.control).map(|alias| self.constants(alias));
+        if let Some(own) = of_scheme.and_then(|mut own| own.remove("congestion")) {
+            overlay(&mut table, &Table::from_iter([("congestion".to_owned(), own)]));
+        }
+        let congestion = part(&table, "congestion", control, written.congestion);
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
@@ -158,8 +164,9 @@ impl Context<'_> {
         let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
         let tiers = union(ours.tiers, theirs.tiers);
-        let overflow = ours.overflow.max(theirs.overflow);
-        fill_ports(written, &Ports { overflow, ..base }, marking, tiers)
+        let (overflow, telemetry) =
+            (ours.overflow.max(theirs.overflow), ours.telemetry.max(theirs.telemetry));
+        fill_ports(written, &Ports { overflow, telemetry, ..base }, marking, tiers)
     }
 }
 
@@ -258,6 +265,7 @@ fn fill_ports(
         tiers: Some(written.tiers.clone().unwrap_or(tiers)),
         overflow,
         routing: written.routing.or(base.routing).or(Some(RoutingRule::Ecmp)),
+        telemetry: written.telemetry.or(base.telemetry).or(Some(Telemetry::None)),
         trim_victim: if trims { written.trim_victim.or(base.trim_victim) } else { None },
         header_buffer: if trims { written.header_buffer.or(base.header_buffer) } else { None },
     })

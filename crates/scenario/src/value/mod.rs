@@ -13,7 +13,7 @@ pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    Overflow, PortTier, Profile, RoutingRule, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    Overflow, PortTier, Profile, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 
 use crate::names;

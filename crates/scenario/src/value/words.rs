@@ -273,6 +273,16 @@ words! {
 }
 
 words! {
+    /// What a port writes on packets that it sends.
+    Telemetry is "telemetry" {
+        /// Nothing.
+        None = "none",
+        /// Its queue, the bytes that it has sent, the time, its rate.
+        Int = "int",
+    } planned ["mpd"]
+}
+
+words! {
     /// Whose payload a port cuts off.
     TrimVictim is "victim of trimming" {
         /// That of the packet that arrives.

@@ -227,7 +227,8 @@ impl Plan {
             k_min: routed.links.iter().filter_map(|port| self.k_min[port.index()]).min(),
             trims: routed.links.iter().any(|port| self.trims[port.index()]),
             mss: self.mss,
-            header: self.header,
+            header: self.header
+                + self.schemes[usize::from(class == Class::Inter)].congestion.signal_bytes().data,
         }
     }
 

@@ -9,6 +9,7 @@ use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{
     ByTier, EngineKind, Flow, InitialWindow, Outcome, ProbeKind, Probes, SampleId, Spec, Stop, Trace, Traced,
 };
+use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
@@ -23,7 +24,7 @@ pub const HEADER: Bytes = Bytes::new(64);
 
 pub fn scheme(congestion: CongestionConfig, balance: &str) -> Arc<Scheme> {
     Arc::new(Scheme {
-        profile: FlowProfile { pulls: congestion.pulls(), ..FlowProfile::default() },
+        profile: FlowProfile::new(AckConfig::default(), &congestion),
         congestion,
         balance: BalanceConfig::by_name(balance).expect("a built-in name"),
         recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },

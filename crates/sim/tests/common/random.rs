@@ -127,8 +127,57 @@ pub fn shared_spec(seed: u64) -> Spec {
     spec
 }
 
+/// The world of a seed with ports that write telemetry, and controls that came after the listed worlds.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn telemetry_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 22));
+    let mut spec = if draw.one_in(4) { shared_spec(seed) } else { random_spec(seed) };
+    for scheme in [&mut spec.intra, &mut spec.inter] {
+        let scheme = Arc::make_mut(scheme);
+        if draw.one_in(6) {
+            continue;
+        }
+        scheme.congestion = newest_control(&mut draw);
+        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion);
+        if draw.one_in(4) {
+            let bytes = Bytes::new(draw.spread(200, 90_000));
+            scheme.profile.acks = AckConfig::Coalesced(ack::coalesced::CoalescedConfig { bytes, gap: true });
+        }
+    }
+    spec.ports.0.iter_mut().for_each(|port| port.telemetry = !draw.one_in(6));
+    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = !draw.one_in(6));
+    spec
+}
+
+/// A control of those that came after the listed worlds.
+fn newest_control(draw: &mut Draw) -> CongestionConfig {
+    use congestion::{hpcc, oscar};
+    let mut congestion =
+        CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
+    let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
+    match &mut congestion {
+        CongestionConfig::Hpcc(config) => {
+            (config.quantised, config.smoothing) = (first, second);
+            config.reference = if third { hpcc::Reference::Send } else { hpcc::Reference::RoundTrip };
+            (config.eta, config.max_stage) = draw.pick(&[(0.95, 5), (1.5, 5), (0.95, 0)]);
+        }
+        CongestionConfig::Oscar(config) => {
+            config.batch_start = if first { oscar::BatchStart::First } else { oscar::BatchStart::Previous };
+            config.longest_batch = second.then_some(3.0);
+            if third {
+                config.target = oscar::Target::Queue(Bytes::new(75_000));
+                config.period = oscar::Period::Time(Duration::from_us(5));
+            }
+        }
+        other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),
+    }
+    congestion
+}
+
 /// So many controls were there before others came, which have draws of their own.
 const FIRST_CONTROLS: usize = 6;
+/// And so many before those that have worlds of their own.
+const LISTED_CONTROLS: usize = 9;
 
 /// A control of those that came later.
 fn later_control(own: &mut Draw, names: &[&str]) -> CongestionConfig {
@@ -581,7 +630,7 @@ fn fault_kind(draw: &mut Draw) -> FaultKind {
 }
 
 fn scheme(draw: &mut Draw, base: Base) -> Scheme {
-    let (controls, later_controls) = congestion::NAMES.split_at(FIRST_CONTROLS);
+    let (controls, later_controls) = congestion::NAMES[..LISTED_CONTROLS].split_at(FIRST_CONTROLS);
     let mut congestion = CongestionConfig::by_name(draw.pick(controls)).expect("a built-in name");
     let pacing = draw.pick(&[Pacing::BaseRtt, Pacing::Srtt, Pacing::Off]);
     match &mut congestion {
@@ -626,7 +675,7 @@ fn scheme(draw: &mut Draw, base: Base) -> Scheme {
         _ => Rto::Fixed(draw.time(base.rtt / 4, base.rtt * 8).max(base.packet * 4)),
     };
     Scheme {
-        profile: FlowProfile { pulls: congestion.pulls(), ..FlowProfile::default() },
+        profile: FlowProfile::new(AckConfig::default(), &congestion),
         congestion,
         balance,
         recovery: RecoveryConfig {

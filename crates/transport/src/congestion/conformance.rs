@@ -5,7 +5,7 @@ use super::*;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{Duration, FlowId, Purpose, Random};
+use farspan_units::{Duration, FlowId, HopTelemetry, Purpose, Random};
 
 /// Sequences of events that a control must stand.
 const SEQUENCES: u64 = 128;
@@ -240,13 +240,23 @@ struct TrialSender {
     flight: Vec<Packet>,
     delivered: Bytes,
     pulled: u32,
+    /// The ports of its path.
+    hops: [HopTelemetry; 2],
 }
 
 impl TrialSender {
     fn new(config: &CongestionConfig, &Trial { path, initial_cwnd }: &Trial) -> Self {
         let start = Start { path: &path, size: Bytes::MAX, initial_cwnd, seed: 1, flow: FlowId(3) };
         let control = config.build(&start);
-        Self { control, path, now: Time::ZERO, flight: Vec::new(), delivered: Bytes::ZERO, pulled: 0 }
+        Self {
+            control,
+            path,
+            now: Time::ZERO,
+            flight: Vec::new(),
+            delivered: Bytes::ZERO,
+            pulled: 0,
+            hops: [HopTelemetry::default(); 2],
+        }
     }
 
     /// Time passes; a timer that the control asked for comes up.
@@ -295,6 +305,7 @@ impl TrialSender {
         // No round trip is shorter than the base.
         self.pass(packet.sent_at + self.path.base_rtt);
         self.delivered += bytes_acked;
+        self.stamp();
         self.control.on_ack(&Ack {
             now: self.now,
             bytes_acked,
@@ -305,8 +316,21 @@ impl TrialSender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             at_send: self.control.wants_send_record().then_some(packet.record),
-            telemetry: &[],
+            telemetry: &self.hops,
         })
+    }
+
+    /// The ports go on since the last ACK: a fast one, without a queue, and one that carries this flow and half as much
+    /// besides, with several times in its queue what is in flight.
+    fn stamp(&mut self) {
+        let Path { line_rate, .. } = self.path;
+        let elapsed = self.now - self.hops[0].at;
+        let sent = [line_rate.bytes_in(elapsed), line_rate.bytes_in(elapsed) / 2];
+        let queued = [Bytes::ZERO, self.in_flight() * (self.delivered.get() % 7)];
+        for (i, rate) in [line_rate.mul_f64(4.0), line_rate].into_iter().enumerate() {
+            let sent = self.hops[i].sent + sent[i];
+            self.hops[i] = HopTelemetry { at: self.now, sent, queued: queued[i], rate };
+        }
     }
 
     /// Makes an event happen, if it can; gives the decision that the control returned.
@@ -394,6 +418,7 @@ mod tests {
             CongestionConfig::Smartt(_) | CongestionConfig::Nscc(_) => {
                 Some((*initial_cwnd).max(path.mss).max(path.bdp * 3 / 2))
             }
+            CongestionConfig::Hpcc(_) | CongestionConfig::Oscar(_) => Some((*initial_cwnd).max(bdp)),
             CongestionConfig::Unocc(_) => Some(bdp),
             CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
             | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })

@@ -8,7 +8,7 @@ use super::*;
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use farspan_units::{FlowId, Purpose, Random};
+use farspan_units::{FlowId, HopTelemetry, Purpose, Random};
 
 /// How the queue marks a packet: never up to `min` bytes, always above `max`, and by chance between.
 #[derive(Clone, Copy)]
@@ -54,10 +54,25 @@ pub struct Link {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ModelEvent {
     Send,
-    Arrive { sent_at: Time },
-    Ack { sent_at: Time, marked: bool },
-    Loss { sent_at: Time },
-    Timeout { sent_at: Time },
+    Arrive {
+        sent_at: Time,
+    },
+    /// A packet leaves the queue, on whose ports there is telemetry.
+    Leave {
+        sent_at: Time,
+        marked: bool,
+        ack_at: Time,
+    },
+    Ack {
+        sent_at: Time,
+        marked: bool,
+    },
+    Loss {
+        sent_at: Time,
+    },
+    Timeout {
+        sent_at: Time,
+    },
 }
 
 /// A flow with endless data.
@@ -76,6 +91,10 @@ pub struct Flow {
     jitter: Random,
     /// Send records of the packets in flight, by send time, for controls that ask.
     records: BTreeMap<Time, SendRecord>,
+    /// What the queue wrote on the packets under way back, by send time, for controls that ask.
+    stamps: BTreeMap<Time, HopTelemetry>,
+    /// Whether the control asks for telemetry.
+    wants_telemetry: bool,
     /// When payload was last delivered.
     delivered_at: Time,
     /// When the packet acknowledged last was sent.
@@ -104,6 +123,8 @@ pub struct Dumbbell {
     phantom: (f64, Time),
     chance: Random,
     lost: usize,
+    /// Bytes that have left the queue, other traffic's not among them.
+    left: Bytes,
 }
 
 impl Dumbbell {
@@ -118,6 +139,7 @@ impl Dumbbell {
             phantom: (0.0, Time::ZERO),
             chance: Random::new(1, Purpose::Test, 0),
             lost: 0,
+            left: Bytes::ZERO,
         };
         for (i, (config, path, initial_cwnd)) in flows.iter().enumerate() {
             let (initial_cwnd, flow) = (*initial_cwnd, FlowId(i as u32));
@@ -133,6 +155,8 @@ impl Dumbbell {
                 waiting: false,
                 jitter: Random::new(1, Purpose::Jitter, i as u64),
                 records: BTreeMap::new(),
+                stamps: BTreeMap::new(),
+                wants_telemetry: config.wants_telemetry(),
                 delivered_at: Time::ZERO,
                 first_sent_at: Time::ZERO,
             });
@@ -182,17 +206,23 @@ impl Dumbbell {
         let now = self.now;
         let flow = &mut self.flows[i];
         let bytes = flow.path.mss;
-        if !matches!(event, ModelEvent::Send | ModelEvent::Arrive { .. }) {
+        if !matches!(event, ModelEvent::Send | ModelEvent::Arrive { .. } | ModelEvent::Leave { .. }) {
             flow.in_flight -= bytes;
         }
         let in_flight = flow.in_flight;
         match event {
             ModelEvent::Send => self.send(i),
             ModelEvent::Arrive { sent_at } => return self.arrive(i, sent_at),
+            ModelEvent::Leave { sent_at, marked, ack_at } => {
+                let stamp = self.stamp(i);
+                self.flows[i].stamps.insert(sent_at, stamp);
+                return self.schedule(ack_at, i, ModelEvent::Ack { sent_at, marked });
+            }
             ModelEvent::Ack { sent_at, marked } => {
                 flow.delivered += bytes;
                 flow.marked += if marked { bytes } else { Bytes::ZERO };
                 let at_send = flow.records.remove(&sent_at);
+                let stamp = flow.stamps.remove(&sent_at);
                 (flow.delivered_at, flow.first_sent_at) = (now, sent_at);
                 flow.control.on_ack(&Ack {
                     now,
@@ -204,7 +234,7 @@ impl Dumbbell {
                     in_flight,
                     delivered: flow.delivered,
                     at_send,
-                    telemetry: &[],
+                    telemetry: stamp.as_slice(),
                 });
                 flow.pulled += 1;
                 flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
@@ -256,7 +286,12 @@ impl Dumbbell {
             // The base round trip holds two transmissions that have passed already, the NIC's and the queue's.
             QueueFate::Served { left_at, marked } => {
                 let rest = path.base_rtt.saturating_sub(path.packet_time() * 2);
-                (left_at + rest, ModelEvent::Ack { sent_at, marked })
+                let ack_at = left_at + rest;
+                if self.flows[i].wants_telemetry {
+                    (left_at, ModelEvent::Leave { sent_at, marked, ack_at })
+                } else {
+                    (ack_at, ModelEvent::Ack { sent_at, marked })
+                }
             }
             QueueFate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), ModelEvent::Loss { sent_at }),
             QueueFate::Vanished => {
@@ -264,6 +299,20 @@ impl Dumbbell {
             }
         };
         self.schedule(at, i, event);
+    }
+
+    /// The state of the queue when a packet of flow `i` has left it: other traffic has sent its share of the link, and
+    /// waits nowhere.
+    fn stamp(&mut self, i: usize) -> HopTelemetry {
+        self.left += self.flows[i].path.mtu();
+        let mut others = 0.0;
+        for (n, (from, share)) in self.link.shares.iter().enumerate() {
+            let until = self.link.shares.get(n + 1).map_or(self.now, |next| next.0.min(self.now));
+            others += until.since(*from).as_secs_f64() * (1.0 - share);
+        }
+        let others = Bytes::new((others * self.link.rate.bytes_per_sec_f64()) as u64);
+        let queued = Bytes::new(self.queued() as u64);
+        HopTelemetry { at: self.now, sent: self.left + others, queued, rate: self.link.rate }
     }
 
     fn rate(&self) -> Rate {

@@ -33,12 +33,15 @@ mod dumbbell;
 mod events;
 pub mod fixed_window;
 pub mod gemini;
+pub mod hpcc;
 pub mod mprdma;
 pub mod ndp;
 pub mod nscc;
+pub mod oscar;
 mod pace;
 mod signals;
 pub mod smartt;
+mod telemetry;
 #[cfg(any(test, feature = "conformance"))]
 pub mod testing;
 #[cfg(all(test, feature = "serde"))]
@@ -189,6 +192,15 @@ pub enum Ecn {
     Ignored,
 }
 
+/// Bytes that the signals of a control take on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SignalBytes {
+    /// In each data packet.
+    pub data: Bytes,
+    /// In each ACK, which echoes them.
+    pub ack: Bytes,
+}
+
 /// The inputs from which a control is built.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Start<'a> {
@@ -229,6 +241,22 @@ macro_rules! controls {
                     Self::Ndp(config) => Some(config.pulls()),
                     Self::Custom(custom) => custom.pulls(),
                     _ => None,
+                }
+            }
+
+            /// Whether the control needs [telemetry](Ack::telemetry): without any it does not move.
+            #[must_use]
+            pub const fn wants_telemetry(&self) -> bool {
+                matches!(self, Self::Hpcc(_))
+            }
+
+            /// Bytes that the control's signals take on the wire, beside the header of every packet.
+            #[must_use]
+            pub fn signal_bytes(&self) -> SignalBytes {
+                match self {
+                    Self::Hpcc(config) => SignalBytes { data: config.header, ack: config.header },
+                    Self::Oscar(config) => SignalBytes { data: config.header, ack: config.ack_header },
+                    _ => SignalBytes::default(),
                 }
             }
 
@@ -413,4 +441,8 @@ controls! {
         Required;
     Ndp, ndp::{NdpConfig, NdpParams}, "ndp",
         "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
+    Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
+        "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
+    Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
+        "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
 }

@@ -115,7 +115,7 @@ impl AckStream {
 /// Helpers that the tests of built-in controls share.
 #[cfg(test)]
 mod internal {
-    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, smartt, unocc};
+    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, oscar, smartt, unocc};
     use super::*;
     use crate::registry::ConfigError;
 
@@ -131,13 +131,14 @@ mod internal {
     }
 
     /// The controls that published code runs in a parameterisation of its own.
-    pub fn published() -> [CongestionConfig; 5] {
+    pub fn published() -> [CongestionConfig; 6] {
         [
             CongestionConfig::Unocc(unocc::tests::artifact()),
             CongestionConfig::Gemini(gemini::tests::artifact()),
             CongestionConfig::Mprdma(mprdma::tests::artifact()),
             CongestionConfig::Bbr(bbr::tests::artifact()),
             CongestionConfig::Smartt(smartt::tests::artifact()),
+            CongestionConfig::Oscar(oscar::tests::artifact()),
         ]
     }
 

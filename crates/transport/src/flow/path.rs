@@ -50,7 +50,8 @@ pub struct Path {
     pub trims: bool,
     /// Payload of a full packet.
     pub mss: Bytes,
-    /// Header of every packet; also the size of an ACK.
+    /// Header of every data packet, with what the control's signals take in it. The base round trip and the BDP, which are the
+    /// same for every scheme, are those of packets without.
     pub header: Bytes,
 }
 

@@ -1,6 +1,7 @@
 //! Flow profiles: both ends of a flow know its profile before the first packet.
 
 use crate::ack::AckConfig;
+use crate::congestion::CongestionConfig;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -10,12 +11,21 @@ use alloc::vec::Vec;
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
     pub acks: AckConfig,
-    /// The pulls that it sends, those of [`CongestionConfig::pulls`](crate::congestion::CongestionConfig::pulls); `None`: it sends none, and
+    /// The pulls that it sends, those of [`CongestionConfig::pulls`]; `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
     /// Bytes by which its ACKs are longer than a header, those of
-    /// [`CongestionConfig::ack_bytes`](crate::congestion::CongestionConfig::ack_bytes): what they echo for the control.
+    /// [`CongestionConfig::signal_bytes`]: what they echo for the control.
     pub ack_bytes: u16,
+}
+
+impl FlowProfile {
+    /// The profile of flows of this control, whose receivers acknowledge packets so.
+    #[must_use]
+    pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
+        let ack_bytes = congestion.signal_bytes().ack.get() as u16;
+        Self { acks, pulls: congestion.pulls(), ack_bytes }
+    }
 }
 
 /// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.

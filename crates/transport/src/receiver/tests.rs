@@ -22,7 +22,7 @@ fn data(seq: u32, packets: u32) -> wire::Data {
 }
 
 fn receiver(packets: u32) -> Receiver {
-    Receiver::new(FlowId(7), packets, 0, None)
+    Receiver::new(FlowId(7), packets, (0, 0), None)
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
 fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
     let start = ack_entropy_start(1, FlowId(7));
     assert_ne!(start, ack_entropy_start(1, FlowId(8)));
-    let mut receiver = Receiver::new(FlowId(7), 1000, start, None);
+    let mut receiver = Receiver::new(FlowId(7), 1000, (start, 0), None);
     let seen: BTreeSet<Entropy> = (0..256)
         .map(|seq| {
             receiver.on_data(&data(seq, 1000), false);
@@ -141,7 +141,7 @@ fn coded(seq: u32) -> wire::Coded {
 }
 
 fn of_blocks() -> Receiver {
-    Receiver::coded(FlowId(7), HostId(1), layout(), 0, None)
+    Receiver::coded(FlowId(7), HostId(1), layout(), (0, 0), None)
 }
 
 /// Whether an ACK says that its packet's block is complete.
@@ -198,7 +198,7 @@ fn a_block_is_asked_for_with_what_it_misses() {
 fn a_block_of_more_than_32_packets_takes_several_nacks() {
     let layout = Layout::of_message(Bytes::new(6000), Bytes::new(100), Shape::new(60, 10).unwrap()).unwrap();
     let first = wire::Data { packets: layout.packets(), ..data(0, 70) };
-    let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, 0, None);
+    let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, (0, 0), None);
     for seq in (0..32).chain([33]) {
         let data = wire::Data { seq, ..first };
         let coded = wire::Coded { data, shape: layout.shape(), last_len: 100, block_wait_ns: 0 };
@@ -249,7 +249,7 @@ proptest! {
             last_len: layout.last_len(),
             block_wait_ns: 0,
         };
-        let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, 0, None);
+        let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, (0, 0), None);
         let (mut arrived, mut delivered) = (BTreeMap::<u32, usize>::new(), Bytes::ZERO);
         for seq in seqs {
             let block = layout.block_of(seq);
@@ -279,7 +279,7 @@ impl Holding {
     fn new() -> Self {
         let config = ack::coalesced::CoalescedConfig { bytes: Bytes::new(1000), gap: true };
         let acks = Duties::new(&AckConfig::Coalesced(config), None);
-        Self { receiver: Receiver::new(FlowId(7), 200, 0, acks), replies: Replies::default() }
+        Self { receiver: Receiver::new(FlowId(7), 200, (0, 0), acks), replies: Replies::default() }
     }
 
     /// A packet arrives; gives number, cumulative number, map and mark of each ACK that leaves.
@@ -289,7 +289,7 @@ impl Holding {
         let reply = Reply::bare(HostId(0), 0, feedback);
         let held = self.receiver.acknowledge(Time::ZERO, is_new, ecn_ce, &data, reply, &mut self.replies);
         assert!(!held, "there is no timer");
-        let said = |reply: &Reply| match reply.feedback {
+        let said = |reply: &mut Reply| match reply.feedback {
             Feedback { seq, cumulative, fate: Fate::Arrived { map, ecn_ce, .. }, .. } => {
                 (seq, cumulative, map, ecn_ce)
             }

@@ -29,7 +29,7 @@ fn mss(packets: u64) -> Bytes {
 #[derive(Default)]
 struct Events {
     sent: Vec<Sent>,
-    acks: Vec<Ack>,
+    acks: Vec<Ack<'static>>,
     nacks: Vec<Nack>,
     losses: Vec<Loss>,
     timeouts: Vec<Timeout>,
@@ -61,7 +61,7 @@ impl Congestion for Scripted {
         self.decision
     }
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.log.lock().unwrap().acks.push(*ack);
+        self.log.lock().unwrap().acks.push(Ack { telemetry: &[], ..*ack });
         self.decision
     }
     fn on_nack(&mut self, nack: &Nack) -> Decision {
@@ -251,7 +251,7 @@ fn one_packet_may_be_in_flight_while_the_window_is_open_and_none_leaves_while_it
 fn only_the_last_packet_is_shorter() {
     let mut bench = Bench::new(Setup { size: Bytes::new(2 * MSS + 1), ..Setup::default() });
     let packets: Vec<_> = (0..3).map(|_| bench.sender.send(us(0)).0).collect();
-    let payload = |packet: DataPacket| packet.into_transmit(mss(1), Bytes::new(64)).payload.unwrap();
+    let payload = |packet: DataPacket| packet.into_transmit(mss(1)).payload.unwrap();
     let payloads: Vec<_> = packets.iter().cloned().map(payload).collect();
     assert_eq!(payloads, [0..4096, 4096..8192, 8192..8193].map(Payload::Source));
     assert_eq!(
@@ -279,6 +279,7 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
             in_flight: mss(3),
             delivered: mss(1),
             at_send: None,
+            telemetry: &[],
         }
     );
     assert_eq!(bench.log.lock().unwrap().entropies_acked, [3]);
@@ -550,6 +551,7 @@ fn a_send_record_comes_back_with_the_ack_of_that_transmission_only() {
     let at_send = |in_flight, delivered, delivered_at, first_sent_at, app_limited| {
         Some(SendRecord {
             in_flight: mss(in_flight),
+            cwnd: mss(3),
             delivered: mss(delivered),
             delivered_at,
             first_sent_at,

@@ -715,7 +715,9 @@ fn a_port_with_telemetry_marks_as_one_without() {
             let (mut packets, mut port) =
                 (Packets::for_test(), port(&PortConfig { telemetry, ..config.clone() }));
             let ids: Vec<_> = (0..9).map(|_| data(&mut packets, 4160)).collect();
-            ids.iter().for_each(|&id| drop(port.enqueue(Time::ZERO, id, &mut packets, Gate::Open)));
+            for &id in &ids {
+                port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
+            }
             drain(&mut port, &mut packets);
             ids.iter().map(|&id| packets[id].ecn_ce()).collect::<Vec<_>>()
         });

@@ -96,11 +96,13 @@ impl Flow {
             delivered: self.delivered,
             at_send: Some(SendRecord {
                 in_flight: PACKET * self.in_flight,
+                cwnd: PACKET * self.in_flight,
                 delivered: self.delivered.saturating_sub(PACKET * self.packets),
                 delivered_at: sent_at,
                 first_sent_at: Time::from_ps(sent_at.as_ps().saturating_sub(self.rtt.as_ps())),
                 app_limited: self.app_limited,
             }),
+            telemetry: &[],
         }
     }
 

@@ -1,0 +1,252 @@
+//! The batched estimator of OSCAR (algorithm 1): delay, its gradient, bytes in flight and rate over a batch of ACKs.
+
+use farspan_units::{Duration, Time};
+
+/// Where a batch begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum BatchStart {
+    /// At the send time of the last packet of the batch before, which does not count again (algorithm 1, line 12). The
+    /// first ACK of a flow is no more than that.
+    Previous,
+    /// At its own first packet, which counts. Its span is shorter by a gap between packets.
+    First,
+}
+
+/// What is added up of an ACK.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Sample {
+    /// When the packet left: sendTs.
+    pub(super) sent_at: Time,
+    /// Its round trip.
+    pub(super) rtt: Duration,
+    /// Bytes in flight when it left: pktInfl.
+    pub(super) in_flight: f64,
+    /// For how many packets the ACK stands.
+    pub(super) packets: u32,
+}
+
+/// What a batch says.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Estimate {
+    /// Mean round trip, ns.
+    pub(super) delay: f64,
+    /// Slope of the round trip over the send time.
+    pub(super) gradient: f64,
+    /// Mean bytes in flight.
+    pub(super) in_flight: f64,
+    /// Packets of the batch.
+    pub(super) packets: f64,
+    /// The time in which they left, ns; above zero.
+    pub(super) span: f64,
+}
+
+/// So many ACKs make a batch at least (algorithm 1, line 7).
+const FEWEST: u32 = 3;
+
+/// The sums of a batch. Send times are nanoseconds in 32 bits, and wrap every 4.29 s (section 4.1.1); sums count from the
+/// start of the batch, so that they stay exact.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub(super) struct Estimator {
+    /// startTs; `None` before the first ACK.
+    start: Option<u32>,
+    /// The highest bit of the last send time.
+    was_high: bool,
+    counts: u32,
+    packets: u32,
+    sum_x: f64,
+    sum_y: f64,
+    sum_xx: f64,
+    sum_xy: f64,
+    sum_in_flight: f64,
+}
+
+impl Estimator {
+    /// Takes an ACK in; gives what its batch says if it is the last: one of a packet that left `period` ns or more after
+    /// the start. Where the clock wraps, a new batch begins (appendix A.1).
+    pub(super) fn take(&mut self, sample: &Sample, period: f64, begins: BatchStart) -> Option<Estimate> {
+        let now = (sample.sent_at.as_ps() / 1000) as u32;
+        let (is_high, was_high) = (now >> 31 == 1, self.was_high);
+        let start = self.start.filter(|_| is_high || !was_high);
+        if start.is_none() {
+            *self = Self::default();
+        }
+        self.was_high = is_high;
+        self.start = Some(start.unwrap_or(now));
+        if start.is_none() && begins == BatchStart::Previous {
+            return None;
+        }
+        // A packet that was overtaken may have left before the start.
+        let x = f64::from(now.wrapping_sub(start.unwrap_or(now)) as i32);
+        let y = sample.rtt.as_ps() as f64 / 1000.0;
+        self.add(x, y, sample);
+        if x < period || x <= 0.0 || self.counts < FEWEST {
+            return None;
+        }
+        let estimate = self.estimate(x);
+        let start = (begins == BatchStart::Previous).then_some(now);
+        *self = Self { start, was_high: is_high, ..Self::default() };
+        Some(estimate)
+    }
+
+    /// Algorithm 1, lines 3 to 6.
+    fn add(&mut self, x: f64, y: f64, sample: &Sample) {
+        self.sum_x += x;
+        self.sum_y += y;
+        self.sum_xx += x * x;
+        self.sum_xy += x * y;
+        self.counts += 1;
+        self.packets += sample.packets;
+        self.sum_in_flight += sample.in_flight * f64::from(sample.packets);
+    }
+
+    /// Algorithm 1, lines 8 to 10, and equation 7.
+    fn estimate(&self, span: f64) -> Estimate {
+        let n = f64::from(self.counts);
+        let spread = n * self.sum_xx - self.sum_x * self.sum_x;
+        let packets = f64::from(self.packets);
+        Estimate {
+            delay: self.sum_y / n,
+            gradient: if spread > 0.0 { (n * self.sum_xy - self.sum_x * self.sum_y) / spread } else { 0.0 },
+            in_flight: self.sum_in_flight / packets,
+            packets,
+            span,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::near;
+    use alloc::vec::Vec;
+    use farspan_units::{Purpose, Random};
+
+    fn sample(ns: u64, rtt: u64) -> Sample {
+        let sent_at = Time::ZERO + Duration::from_ns(ns);
+        Sample { sent_at, rtt: Duration::from_ns(rtt), in_flight: 1000.0, packets: 1 }
+    }
+
+    /// The estimates of packets that leave 100 ns apart from `from` on, with batches of 500 ns.
+    fn estimates(begins: BatchStart, from: u64, packets: u64) -> Vec<(u64, Estimate)> {
+        let mut estimator = Estimator::default();
+        let take = |n| estimator.take(&sample(from + n * 100, 2000 + n * 10), 500.0, begins);
+        (0..packets).map(take).zip(0..).filter_map(|(estimate, n)| Some((n, estimate?))).collect()
+    }
+
+    #[test]
+    fn batches_follow_each_other_and_the_first_ack_only_begins_one() {
+        let [(first, a), (second, b)] = estimates(BatchStart::Previous, 77, 11)[..] else {
+            panic!("two batches")
+        };
+        assert_eq!((first, second), (5, 10));
+        for (estimate, delay) in [(a, 2030.0), (b, 2080.0)] {
+            near(estimate.delay, delay, 1e-9);
+            near(estimate.gradient, 0.1, 1e-9);
+            near(estimate.in_flight, 1000.0, 1e-9);
+            near(estimate.packets / estimate.span, 0.01, 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_batch_with_a_start_of_its_own_counts_its_first_packet() {
+        let [(first, a), (second, _)] = estimates(BatchStart::First, 77, 12)[..] else {
+            panic!("two batches")
+        };
+        assert_eq!((first, second), (5, 11));
+        near(a.delay, 2025.0, 1e-9);
+        near(a.packets / a.span, 6.0 / 500.0, 1e-12);
+    }
+
+    #[test]
+    fn fewer_than_three_acks_make_no_batch() {
+        let mut estimator = Estimator::default();
+        let mut take = |ns| estimator.take(&sample(ns, 2000), 500.0, BatchStart::Previous).is_some();
+        assert_eq!([0, 1000, 2000, 3000].map(&mut take), [false, false, false, true]);
+    }
+
+    #[test]
+    fn an_ack_for_several_packets_counts_for_all_of_them() {
+        let mut estimator = Estimator::default();
+        let take = |n: u64| {
+            let sample = Sample { packets: 4, in_flight: n as f64, ..sample(n * 400, 2000) };
+            estimator.take(&sample, 1200.0, BatchStart::Previous)
+        };
+        let estimate = (0..4).filter_map(take).last().unwrap();
+        near(estimate.packets / estimate.span, 0.01, 1e-12);
+        near(estimate.in_flight, 2.0, 1e-12);
+    }
+
+    #[test]
+    fn a_wrap_of_the_clock_costs_one_batch() {
+        let from = (1 << 32) - 5230;
+        for begins in [BatchStart::Previous, BatchStart::First] {
+            let (at_wrap, elsewhere) = (estimates(begins, from, 1000), estimates(begins, 50, 1000));
+            assert!(at_wrap.len() + 1 >= elsewhere.len(), "{} of {}", at_wrap.len(), elsewhere.len());
+            let gaps = at_wrap.windows(2).map(|pair| pair[1].0 - pair[0].0);
+            assert!(gaps.max() <= Some(2 * 6), "never longer without an estimate than two batches take");
+            for (_, estimate) in at_wrap {
+                near(estimate.gradient, 0.1, 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn packets_that_were_overtaken_do_no_harm() {
+        let mut estimator = Estimator::default();
+        let mut last = None;
+        for ns in [500, 300, 700, 600, 900, 1000] {
+            last = estimator.take(&sample(ns, 2000 + ns / 10), 500.0, BatchStart::Previous).or(last);
+        }
+        let estimate = last.expect("a batch from 500 to 1000 ns");
+        near(estimate.gradient, 0.1, 1e-9);
+        near(estimate.span, 500.0, 0.0);
+    }
+
+    /// Mean squared error of slopes of +0.5, 0 and -0.5 (figure 6 c: 40 Gb/s, 13.5 us, packets of 1,054 B at 20 Gb/s), of
+    /// batches of half a round trip and of differences averaged with weight 0.2, with normal noise of so many ns.
+    fn errors(noise: f64) -> (f64, f64) {
+        let mut random = Random::new(1, Purpose::Test, 9);
+        let mut normal = || (0..12).map(|_| random.uniform()).sum::<f64>() - 6.0;
+        let mut estimator = Estimator::default();
+        let (mut queue, mut average, mut before) = (0.0, 0.0, None);
+        let mut sums = [(0.0, 0.0); 2];
+        let mut count = |which: usize, error: f64| {
+            sums[which].0 += error * error;
+            sums[which].1 += 1.0;
+        };
+        for n in 0..3558_u64 {
+            let ns = n as f64 * 421.6;
+            let slope = [0.5, 0.0, -0.5][(ns / 500_000.0) as usize];
+            queue += slope * 421.6;
+            let rtt = 13_500.0 + queue + noise * normal();
+            let sent_at = Time::from_ps((ns * 1000.0) as u64);
+            let rtt = Duration::from_ps((rtt.max(1.0) * 1000.0) as u64);
+            let sample = Sample { sent_at, rtt, in_flight: 0.0, packets: 1 };
+            if let Some(estimate) = estimator.take(&sample, 6750.0, BatchStart::Previous) {
+                count(0, estimate.gradient - slope);
+            }
+            let delay = rtt.as_ps() as f64 / 1000.0;
+            if let Some(before) = before {
+                average += 0.2 * ((delay - before) / 421.6 - average);
+                count(1, average - slope);
+            }
+            before = Some(delay);
+        }
+        (sums[0].0 / sums[0].1, sums[1].0 / sums[1].1)
+    }
+
+    #[test]
+    fn under_jitter_a_batch_errs_an_eighth_of_averaged_differences_at_most() {
+        for noise in [0.0, 100.0, 200.0, 500.0] {
+            let (batch, average) = errors(noise);
+            std::println!(
+                "{noise} ns: a batch {batch:.5}, averaged differences {average:.5}, {:.1} times",
+                average / batch
+            );
+        }
+        let (batch, average) = errors(500.0);
+        assert!(average >= 8.0 * batch, "{average} against {batch}");
+    }
+}
