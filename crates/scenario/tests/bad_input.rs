@@ -273,6 +273,17 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["from 0.001 to 1"]),
         ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
         ("scheme.ports.routing=hash", "scheme.ports.routing", &["available: ecmp, adaptive"]),
+        ("scheme.ports.telemetry=snmp", "scheme.ports.telemetry", &["available: none, int"]),
+        (
+            "scheme.intra.congestion={ name = 'oscar', target = 'low' }",
+            "scheme.intra.congestion.target",
+            &["a number of base round trips or a size"],
+        ),
+        (
+            "scheme.intra.congestion={ name = 'hpcc', reference = 'now' }",
+            "scheme.intra.congestion.reference",
+            &["available: round_trip, send"],
+        ),
         ("scheme.ports.trim_victim=last", "scheme.ports.trim_victim", &["available: arriving, coin"]),
         ("workload.balance=resp", "workload[0].balance", &["path selector", "did you mean"]),
         (

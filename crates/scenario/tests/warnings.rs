@@ -62,6 +62,22 @@ fn a_control_that_waits_for_marks_that_nobody_sets() {
 }
 
 #[test]
+fn a_control_that_waits_for_telemetry_that_nobody_writes() {
+    let of = |scheme: &str, telemetry: &str| {
+        let set = [format!("scheme.name={scheme}"), format!("scheme.ports.telemetry={telemetry}")];
+        about(&warnings("uno/incast-mixed", &[&set[0], &set[1]]), "needs telemetry")
+    };
+    let said = of("hpcc", "none");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said[0].starts_with("hpcc needs telemetry, and no port on the path of intra flows writes any"),
+        "{said:?}"
+    );
+    assert_eq!([of("hpcc-star", "int"), of("oscar", "none")], [const { Vec::<String>::new() }; 2]);
+    assert_eq!(about(&warnings("uno/incast-mixed", &["scheme.name=hpcc"]), "needs"), Vec::<String>::new());
+}
+
+#[test]
 fn what_gives_way_to_an_argument_is_named() {
     let subject = "takes the place of";
     let said = about(&warnings("uno/permutation", &["topology.kind=leaf_spine"]), subject);
