@@ -24,6 +24,12 @@ fn senders(count: u32) -> Vec<String> {
     ]
 }
 
+/// The index of the port whose name ends so.
+fn place(outcome: &Outcome, name: &str) -> usize {
+    let place = outcome.ports.iter().position(|port| port.name.ends_with(name));
+    place.unwrap_or_else(|| panic!("there is a port {name}"))
+}
+
 /// What a run has sampled in a period.
 struct Period<'a> {
     outcome: &'a Outcome,
@@ -49,10 +55,9 @@ impl<'a> Period<'a> {
         values.iter().sum::<f64>() / values.len() as f64
     }
 
-    /// The port of this name.
+    /// The port whose name ends so.
     fn port(&self, name: &str) -> SampleId {
-        let place = self.outcome.ports.iter().position(|port| port.name == name);
-        SampleId::Port(PortId(place.unwrap_or_else(|| panic!("there is a port {name}")) as u32))
+        SampleId::Port(PortId(place(self.outcome, name) as u32))
     }
 
     fn queue(&self, port: &str) -> f64 {
@@ -90,7 +95,7 @@ struct Equilibrium {
 fn equilibrium(scheme: &str, profile: &str, flows: u32) -> Equilibrium {
     let outcome = run("oscar/equilibrium", scheme, profile, &senders(flows));
     let period = Period::new(&outcome, 3000, 6000);
-    let port = format!("switch->host{flows}#0");
+    let port = format!("->host{flows}#0");
     let goodputs = period.goodputs();
     let found = Equilibrium {
         queue: period.queue(&port) / 1e3,
@@ -142,10 +147,10 @@ fn incast(profile: &str, flows: u32, from_us: u64, to_us: u64, set: &[&str]) -> 
     let mut all = senders(flows);
     all.extend(set.iter().map(|&text| text.to_owned()));
     let outcome = run("oscar/incast", "oscar", profile, &all);
-    let port = format!("switch->host{flows}#0");
+    let port = format!("->host{flows}#0");
     let first = outcome.flows.iter().filter_map(|flow| flow.finish).min().unwrap();
     assert!(first > Time::ZERO + Duration::from_us(to_us), "flows end from {first} on");
-    let peak = outcome.ports.iter().find(|port_| port_.name == port).unwrap().max_queue.as_f64() / 1e3;
+    let peak = outcome.ports[place(&outcome, &port)].max_queue.as_f64() / 1e3;
     let steady = Period::new(&outcome, from_us, to_us).queue(&port) / 1e3;
     println!("oscar {profile}, {flows} flows {set:?}: peak {peak:.0} KB, steady {steady:.0} KB");
     (peak, steady)
@@ -198,12 +203,12 @@ fn a_burst_takes_its_part_of_the_link_and_gives_it_back() {
         let shorts = &outcome.flows[1..];
         let end = shorts.iter().map(|flow| flow.finish.unwrap()).max().unwrap().since(Time::ZERO);
         let long = |from, to| Period::new(&outcome, from, to).goodput(FlowId(0));
-        let (before, during, after) = (long(300, 490), long(900, 1200), long(end.as_ns() / 1000 + 300, 2450));
+        let (before, during, after) = (long(300, 490), long(900, 1200), long(end.as_ns() / 1000 + 300, 4950));
         let end = end.as_ns() as f64 / 1e3;
         println!(
             "{scheme} {profile}: the long flow at {before:.3}, {during:.3} and {after:.3}; the burst ends at {end:.0} us"
         );
-        assert!((0.05..=0.2).contains(&during), "{during} of the link beside nine others");
+        assert!((0.03..=0.3).contains(&during), "{during} of the link beside nine others");
         assert!(before >= 0.8 && after >= 0.8, "{before} before, {after} after");
     }
 }

@@ -325,7 +325,8 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
     let congestion = congestion_of(&control_path, class.congestion.as_ref())?;
     let (sizes, signals) = (PacketSizes::of(scenario), congestion.signal_bytes().data);
     if sizes.mtu() + signals > LARGEST_PACKET {
-        let problem = format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
+        let problem =
+            format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
         return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
     }
     Ok(Scheme {
