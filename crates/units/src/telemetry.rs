@@ -10,7 +10,7 @@ use crate::{Bytes, Rate, Time};
 pub struct HopTelemetry {
     /// When that was: `ts`.
     pub at: Time,
-    /// What the port has sent so far, this packet included: `txBytes`.
+    /// Bytes that the port has sent so far, this packet included: `txBytes`.
     pub sent: Bytes,
     /// The data queue that the packet leaves behind: `qLen`.
     pub queued: Bytes,

@@ -224,7 +224,7 @@ impl Packets {
         &mut self.telemetry[id.0 as usize]
     }
 
-    /// What a packet carries beside its record goes.
+    /// Drops all that a packet carries beside its record.
     #[inline(never)]
     fn unload(&mut self, id: PacketId) {
         if let Some(side) = self.sides.get_mut(id.0 as usize) {

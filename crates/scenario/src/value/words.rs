@@ -273,7 +273,7 @@ words! {
 }
 
 words! {
-    /// What a port writes on packets that it sends.
+    /// State that a port writes on packets that it sends.
     Telemetry is "telemetry" {
         /// Nothing.
         None = "none",

@@ -166,7 +166,7 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             config.longest_batch = second.then_some(3.0);
             if third {
                 config.target = oscar::Target::Queue(Bytes::new(75_000));
-                config.period = oscar::Period::Time(Duration::from_us(5));
+                config.period = oscar::BatchPeriod::Time(Duration::from_us(5));
             }
         }
         other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),

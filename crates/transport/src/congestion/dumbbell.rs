@@ -91,7 +91,7 @@ pub struct Flow {
     jitter: Random,
     /// Send records of the packets in flight, by send time, for controls that ask.
     records: BTreeMap<Time, SendRecord>,
-    /// What the queue wrote on the packets under way back, by send time, for controls that ask.
+    /// Telemetry of packets whose ACKs are under way, by send time, for controls that ask.
     stamps: BTreeMap<Time, HopTelemetry>,
     /// Whether the control asks for telemetry.
     wants_telemetry: bool,

@@ -8,12 +8,12 @@
 //! reaction to losses, for the paper's network has none.
 
 use super::signals::DataWindow;
-use super::telemetry::{Progress, Stamps};
+use super::telemetry::{PortStep, Stamps};
 use super::{Ack, Congestion, Decision, Start};
 use crate::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Rate};
+use farspan_units::{Bytes, Rate, Time};
 
 /// The smallest window and rate, as a part of the bandwidth-delay product and of the line rate (published code of OSCAR).
 const LEAST: f64 = 0.001;
@@ -160,7 +160,7 @@ impl Hpcc {
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let HpccParams { base_rtt, config, .. } = &*self.params;
         let mut busiest: Option<(f64, f64)> = None;
-        self.stamps.take(ack.telemetry, |port: Progress| {
+        self.stamps.take(ack.telemetry, |port: PortStep| {
             let queue = port.queued[0].min(port.queued[1]) / (port.rate * base_rtt);
             let load = queue + port.sent / port.elapsed / port.rate;
             if busiest.is_none_or(|(most, _)| load > most) {
@@ -213,7 +213,7 @@ impl Congestion for Hpcc {
             let ends_round = self.round.ended_by(ack);
             let at_send = ack.at_send.map(|record| record.cwnd.as_f64());
             self.update(at_send.unwrap_or(self.reference), ends_round);
-        } else if self.round.began() == farspan_units::Time::ZERO {
+        } else if self.round.began() == Time::ZERO {
             self.round.begin(ack.now);
         }
         self.decision()
@@ -224,7 +224,7 @@ impl Congestion for Hpcc {
 pub(super) mod tests {
     use super::*;
     use crate::congestion::testing::{AckStream, MSS, near, path, refused, start, start_with};
-    use farspan_units::{Duration, HopTelemetry, Time};
+    use farspan_units::{Duration, HopTelemetry};
 
     const BDP: f64 = 175_344.0;
     const RTT: Duration = Duration::from_ps(14_027_520);
@@ -253,7 +253,7 @@ pub(super) mod tests {
             self.news(&ack, elapsed, load, queue)
         }
 
-        /// The same, with the ACK of a packet sent at the time of the last.
+        /// As [`Self::ack`], for the ACK of a packet sent at the time of the last, after a round trip.
         fn round(&mut self, load: f64, queue: f64) -> f64 {
             let ack = self.acks.next_round(false);
             self.news(&ack, RTT, load, queue)

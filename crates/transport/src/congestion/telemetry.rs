@@ -1,4 +1,4 @@
-//! What controls read off telemetry: how far each port of the path has come since the last ACK.
+//! Telemetry as controls read it: how far each port of the path has come since the last ACK.
 
 use farspan_units::{Duration, HopTelemetry, Telemetry};
 
@@ -15,7 +15,7 @@ struct Stamp {
 
 /// How a port came from one stamp to the next.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Progress {
+pub(super) struct PortStep {
     /// Time between the two, in seconds; above zero.
     pub(super) elapsed: f64,
     /// Bytes sent in between.
@@ -47,7 +47,7 @@ impl Stamps {
     ///
     /// A port has no name here: where packets of a flow take several paths, stamps of different ports are compared (OSCAR,
     /// section 4.4).
-    pub(super) fn take(&mut self, hops: &[HopTelemetry], mut each: impl FnMut(Progress)) {
+    pub(super) fn take(&mut self, hops: &[HopTelemetry], mut each: impl FnMut(PortStep)) {
         let is_known = usize::from(self.len) == hops.len();
         self.len = hops.len() as u8;
         for (before, hop) in self.ports.iter_mut().zip(hops) {
@@ -57,7 +57,7 @@ impl Stamps {
             if is_known && elapsed > 0 {
                 let queued = [before.queued, after.queued];
                 let queued = if self.quantised { queued.map(quantised_queue) } else { queued };
-                each(Progress {
+                each(PortStep {
                     elapsed: Duration::from_ps(elapsed).as_secs_f64(),
                     sent: sent as f64,
                     queued: queued.map(|bytes| bytes as f64),

@@ -16,7 +16,7 @@ struct WireAck<'a> {
     ecn_ce: bool,
     block_complete: bool,
     map: u64,
-    /// What came with it of the ports that the acknowledged transmission crossed.
+    /// Telemetry of the acknowledged transmission.
     telemetry: &'a [HopTelemetry],
 }
 

@@ -14,7 +14,7 @@ pub enum BatchStart {
     First,
 }
 
-/// What is added up of an ACK.
+/// The facts of an ACK that a batch adds up.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sample {
     /// When the packet left: sendTs.
@@ -27,7 +27,7 @@ pub(super) struct Sample {
     pub(super) packets: u32,
 }
 
-/// What a batch says.
+/// The state of flow and bottleneck over a batch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Estimate {
     /// Mean round trip, ns.

@@ -38,7 +38,7 @@ pub enum Target {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 #[cfg_attr(feature = "serde", serde(expecting = "a number of base round trips or a time was expected"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
-pub enum Period {
+pub enum BatchPeriod {
     /// So many base round trips of the flow.
     BaseRtts(f64),
     /// A time.
@@ -57,7 +57,7 @@ pub struct OscarConfig {
     /// Target delay: a number of base round trips in [1, 100], or the size of a queue; 1.5 (table 4). Published code: 75 KB.
     pub target: Target,
     /// Length of a batch: a number of base round trips in [0.001, 100], or a time; 0.5 (table 4). Published code: 5 us.
-    pub period: Period,
+    pub period: BatchPeriod,
     /// Additive increase while there is no queue, as a part of the line rate, in [0, 1]; 0.01 (table 4).
     pub hyper_increase: f64,
     /// Additive increase otherwise, as a part of the line rate, in [0, 1]; 0.001 (table 4).
@@ -82,7 +82,7 @@ impl Default for OscarConfig {
     fn default() -> Self {
         Self {
             target: Target::BaseRtts(1.5),
-            period: Period::BaseRtts(0.5),
+            period: BatchPeriod::BaseRtts(0.5),
             hyper_increase: 0.01,
             additive_increase: 0.001,
             tolerance: Duration::from_us(1),
@@ -106,8 +106,8 @@ impl OscarConfig {
             within(1.0..=100.0, "target", target)?;
         }
         match self.period {
-            Period::BaseRtts(period) => within(0.001..=100.0, "period", period)?,
-            Period::Time(time) => ConfigError::if_zero(
+            BatchPeriod::BaseRtts(period) => within(0.001..=100.0, "period", period)?,
+            BatchPeriod::Time(time) => ConfigError::if_zero(
                 time.is_zero(),
                 "oscar",
                 "period",
@@ -162,8 +162,8 @@ impl OscarParams {
             target,
             accelerates_below: target - ns(config.dead_band),
             period: match config.period {
-                Period::BaseRtts(rtts) => base_rtt * rtts,
-                Period::Time(time) => ns(time),
+                BatchPeriod::BaseRtts(rtts) => base_rtt * rtts,
+                BatchPeriod::Time(time) => ns(time),
             },
             line_rate,
             bdp: path.bdp.as_f64(),

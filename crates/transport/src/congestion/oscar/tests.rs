@@ -10,7 +10,7 @@ const BASE: f64 = 14_027.52;
 pub(in crate::congestion) fn artifact() -> OscarConfig {
     OscarConfig {
         target: Target::Queue(Bytes::new(75_000)),
-        period: Period::Time(Duration::from_us(5)),
+        period: BatchPeriod::Time(Duration::from_us(5)),
         dead_band: Duration::from_ns(500),
         batch_start: BatchStart::First,
         longest_batch: Some(3.0),
@@ -45,8 +45,8 @@ fn a_parameter_out_of_range_is_named() {
         OscarConfig::check,
         &[
             ("target", |c| c.target = Target::BaseRtts(0.9)),
-            ("period", |c| c.period = Period::BaseRtts(0.0)),
-            ("period", |c| c.period = Period::Time(Duration::ZERO)),
+            ("period", |c| c.period = BatchPeriod::BaseRtts(0.0)),
+            ("period", |c| c.period = BatchPeriod::Time(Duration::ZERO)),
             ("hyper_increase", |c| c.hyper_increase = -0.1),
             ("additive_increase", |c| c.additive_increase = f64::NAN),
             ("longest_batch", |c| c.longest_batch = Some(0.5)),
