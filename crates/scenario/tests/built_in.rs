@@ -163,6 +163,10 @@ fn every_knob_of_the_interface_works() {
         ("reps/degraded", &["workload.flow_size=1MiB", "fault[0].rate=10Gbps"]),
         ("reps/wait-to-decrease", &["workload.flow_size=1MiB"]),
         ("reps/mixed", &["workload.flow_size=1MiB", "workload[1].balance=rps"]),
+        ("oscar/equilibrium", &["workload.flow_size=1MB", "topology.link_delay=1us"]),
+        ("oscar/incast", &["workload.flow_size=60KB", "topology.link_delay=1us"]),
+        ("oscar/microburst", &["workload[1].flow_size=100KB", "workload[1].start=100us"]),
+        ("oscar/parking-lot", &["workload.flow_size=1MB", "topology.bottleneck_rate=40Gbps"]),
         ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),
         (
             "topology/parking-lot",
@@ -181,7 +185,7 @@ fn every_knob_of_the_interface_works() {
     assert_eq!(own.len(), BUILT_IN.len());
     for (scenario, own) in own {
         let untouched = Request::new(scenario).resolve().unwrap();
-        let fat = !scenario.starts_with("topology/");
+        let fat = !["topology/", "oscar/"].iter().any(|start| scenario.starts_with(start));
         let fat_tree = fat_tree.iter().filter(|_| fat);
         let two_sites = two_sites.iter().filter(|_| fat && !one_site(scenario));
         for knob in common.iter().chain(fat_tree).chain(two_sites).chain(*own) {

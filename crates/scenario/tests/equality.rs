@@ -49,6 +49,13 @@ const SMOKE: &[(&str, &[&str])] = &[
         "ndp/oversubscribed",
         &["topology.k=4", "topology.oversubscription=[2, 1]", "workload.flow_size=256KiB"],
     ),
+    ("oscar/equilibrium", &["workload.flow_size=500KB"]),
+    ("oscar/incast", &["workload.flow_size=160KB"]),
+    (
+        "oscar/microburst",
+        &["workload[0].flow_size=5MB", "workload[1].flow_size=100KB", "workload[1].start=100us"],
+    ),
+    ("oscar/parking-lot", &["workload.flow_size=1MB"]),
     ("reps/permutation", &["topology.k=4", "workload.flow_size=256KiB"]),
     (
         "reps/oversubscribed",
@@ -63,10 +70,10 @@ const SMOKE: &[(&str, &[&str])] = &[
 const TWO_SITES: &[&str] =
     &["topology.k=4", "topology.wan.rtt=100us", "workload[0].flow_size=64KiB", "workload[1].flows=5"];
 const SCHEMES: &[&str] =
-    &["uno", "uno-noec", "gemini", "dctcp", "mprdma-bbr", "uno-plb", "uno-rps-ec", "ndp"];
+    &["uno", "uno-noec", "gemini", "dctcp", "mprdma-bbr", "uno-plb", "uno-rps-ec", "ndp", "hpcc", "oscar"];
 
 /// Those that the published code ran in a parameterisation of its own.
-const PUBLISHED: &[&str] = &["uno", "gemini", "mprdma-bbr", "uno-plb"];
+const PUBLISHED: &[&str] = &["uno", "gemini", "mprdma-bbr", "uno-plb", "oscar"];
 
 #[test]
 fn built_in_scenarios_come_out_equal_under_every_engine() {

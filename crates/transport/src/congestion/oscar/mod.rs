@@ -7,13 +7,13 @@
 
 mod estimator;
 
-pub use estimator::BatchStart;
+pub use estimator::{BatchStart, Samples};
 
 use super::{Ack, Congestion, Decision, Start};
 use crate::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use estimator::{Estimate, Estimator, Sample};
+use estimator::{Batches, Estimate, Estimator, Sample};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// The smallest part of the line rate that a flow takes (published code).
@@ -69,6 +69,8 @@ pub struct OscarConfig {
     pub dead_band: Duration,
     /// Where a batch begins; `previous` (algorithm 1). Published code: `first`.
     pub batch_start: BatchStart,
+    /// Which of a batch's ACKs its delay and slope are made of; `all` (algorithm 1).
+    pub samples: Samples,
     /// The longest batch whose slope and rate are believed, in periods, in [1, 1000]; left out: any. Published code: 3.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub longest_batch: Option<f64>,
@@ -88,6 +90,7 @@ impl Default for OscarConfig {
             tolerance: Duration::from_us(1),
             dead_band: Duration::ZERO,
             batch_start: BatchStart::Previous,
+            samples: Samples::All,
             longest_batch: None,
             header: Bytes::new(6),
             ack_header: Bytes::new(6),
@@ -135,8 +138,7 @@ pub struct OscarParams {
     target: f64,
     /// Below this delay a flow accelerates.
     accelerates_below: f64,
-    /// tau.
-    period: f64,
+    batches: Batches,
     /// mu, in bytes a ns.
     line_rate: f64,
     /// The largest window.
@@ -161,9 +163,13 @@ impl OscarParams {
             unqueued: base_rtt + ns(config.tolerance),
             target,
             accelerates_below: target - ns(config.dead_band),
-            period: match config.period {
-                BatchPeriod::BaseRtts(rtts) => base_rtt * rtts,
-                BatchPeriod::Time(time) => ns(time),
+            batches: Batches {
+                period: match config.period {
+                    BatchPeriod::BaseRtts(rtts) => base_rtt * rtts,
+                    BatchPeriod::Time(time) => ns(time),
+                },
+                start: config.batch_start,
+                samples: config.samples,
             },
             line_rate,
             bdp: path.bdp.as_f64(),
@@ -181,13 +187,13 @@ impl OscarParams {
     /// Algorithm 2, lines 4 to 11: the part of the line rate that the flow takes from now on, if it took `share`.
     fn next_share(&self, share: f64, estimate: &Estimate) -> f64 {
         let Estimate { delay, gradient, in_flight, packets, span } = *estimate;
-        let Self { config, line_rate, period, .. } = self;
+        let Self { config, line_rate, batches, .. } = self;
         if delay <= self.unqueued {
             return share + config.hyper_increase;
         }
         let by_window = in_flight / (delay * line_rate);
         // The slope and the rate of a batch that is too long say nothing of now (published code).
-        let is_too_long = config.longest_batch.is_some_and(|longest| span > longest * period);
+        let is_too_long = config.longest_batch.is_some_and(|longest| span > longest * batches.period);
         let by_rate = packets * self.mtu / span / ((1.0 + gradient.max(STEEPEST_FALL)) * line_rate);
         let share = match () {
             () if is_too_long => by_window,
@@ -246,14 +252,13 @@ impl Congestion for Oscar {
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         if let Some(record) = ack.at_send {
-            let OscarParams { period, config, .. } = &*self.params;
             let sample = Sample {
                 sent_at: ack.sent_at,
-                rtt: ack.rtt,
+                delay: ack.rtt,
                 in_flight: record.in_flight.as_f64() * self.params.wire(),
                 packets: ack.acked_packets,
             };
-            if let Some(estimate) = self.estimator.take(&sample, *period, config.batch_start) {
+            if let Some(estimate) = self.estimator.take(&sample, &self.params.batches) {
                 self.on_estimate(&estimate);
             }
         }

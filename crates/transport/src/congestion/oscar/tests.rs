@@ -61,10 +61,10 @@ fn a_parameter_out_of_range_is_named() {
 fn targets_and_periods_follow_from_the_base_round_trip_or_stand_for_themselves() {
     let paper = params(&OscarConfig::default());
     near(paper.target, 1.5 * BASE, 1e-6);
-    near(paper.period, 0.5 * BASE, 1e-6);
+    near(paper.batches.period, 0.5 * BASE, 1e-6);
     let artifact = params(&artifact());
     near(artifact.target, BASE + 6000.0, 1e-6);
-    near(artifact.period, 5000.0, 0.0);
+    near(artifact.batches.period, 5000.0, 0.0);
 }
 
 #[test]
