@@ -166,6 +166,12 @@ fn every_knob_of_the_interface_works() {
         ("oscar/equilibrium", &["workload.flow_size=1MB", "topology.link_delay=1us"]),
         ("oscar/incast", &["workload.flow_size=60KB", "topology.link_delay=1us"]),
         ("oscar/microburst", &["workload[1].flow_size=100KB", "workload[1].start=100us"]),
+        ("oscar/convergence", &["workload[1].flow_size=100KB", "topology.link_delay=1us"]),
+        ("oscar/link-degradation", &["workload.flow_size=1MB", "topology.leaves=3", "fault[0].rate=10Gbps"]),
+        ("oscar/queue-nonempty", &["workload.load=0.2", "workload.duration=5ms"]),
+        ("oscar/reference-state", &["workload.flow_size=1MB", "workload.gap=0us"]),
+        ("oscar/rtt-ratio", &["workload.flow_size=1MB", "topology.link_delay=1us"]),
+        ("oscar/two-short-flows", &["workload[1].flow_size=100KB", "workload[1].start=50us"]),
         ("oscar/parking-lot", &["workload.flow_size=1MB", "topology.bottleneck_rate=40Gbps"]),
         ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),
         (

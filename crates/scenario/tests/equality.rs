@@ -55,6 +55,15 @@ const SMOKE: &[(&str, &[&str])] = &[
         "oscar/microburst",
         &["workload[0].flow_size=5MB", "workload[1].flow_size=100KB", "workload[1].start=100us"],
     ),
+    (
+        "oscar/convergence",
+        &["workload[0].flow_size=5MB", "workload[1].flow_size=100KB", "workload[1].start=100us"],
+    ),
+    ("oscar/link-degradation", &["workload.flow_size=2MB", "fault[0].at=50us", "fault[0].until=100us"]),
+    ("oscar/queue-nonempty", &["workload.duration=1ms"]),
+    ("oscar/reference-state", &["workload.flow_size=1MB", "stop.time=20ms"]),
+    ("oscar/rtt-ratio", &["workload.flow_size=2MB"]),
+    ("oscar/two-short-flows", &["workload[0].flow_size=2MB", "stop.time=20ms"]),
     ("oscar/parking-lot", &["workload.flow_size=1MB"]),
     ("reps/permutation", &["topology.k=4", "workload.flow_size=256KiB"]),
     (
@@ -118,7 +127,8 @@ fn all_equal(profile: &str, schemes: &[&str]) {
     for scenario in BUILT_IN {
         let name = scenario.name;
         // Trimmed packets travel in the priority queue, which these have not.
-        let fit = |scheme: &&&str| !(**scheme == "ndp" && name.ends_with("-fifo"));
+        let fit =
+            |scheme: &&&str| !(**scheme == "ndp" && (name.ends_with("-fifo") || name.starts_with("oscar/")));
         for scheme in schemes.iter().filter(fit) {
             let world = small(name, scheme, profile);
             let outcome = common::equal_under_all(&world.spec)

@@ -153,7 +153,9 @@ impl Hpcc {
 
     /// Algorithm 1, MeasureInflight: of the busiest port, equation 2,
     ///
-    ///     u = min(qlen, L.qlen) / (B T) + txRate / B
+    /// ```text
+    /// u = min(qlen, L.qlen) / (B T) + txRate / B
+    /// ```
     ///
     /// and U = (1 - tau / T) U + tau / T x u, with tau its time between stamps, T at most. Says whether there is anything
     /// to go by.

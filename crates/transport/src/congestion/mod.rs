@@ -39,6 +39,7 @@ pub mod ndp;
 pub mod nscc;
 pub mod oscar;
 mod pace;
+pub mod scripted;
 mod signals;
 pub mod smartt;
 mod telemetry;
@@ -445,4 +446,6 @@ controls! {
         "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
     Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
         "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
+    Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
+        "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3", Ignored;
 }
