@@ -2,6 +2,7 @@
 
 use crate::balance::Entropy;
 use crate::flow::message::Transmit;
+use crate::flow::profile::AckSignals;
 use crate::queue::Queue;
 use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
@@ -19,11 +20,26 @@ pub struct Reply {
     pub ack_bytes: u16,
     /// Its content.
     pub feedback: Feedback,
-    /// Of an ACK: the telemetry that came with the packet that it is for.
+    /// Of an ACK: the telemetry that came with the packet that it is for, and when that was.
     pub telemetry: Option<Box<Telemetry>>,
 }
 
 impl Reply {
+    /// The ACK of a packet that came `now` with this telemetry, for a control that wants these signals.
+    #[inline]
+    pub(crate) fn ack(
+        now: Time,
+        (to, entropy): (HostId, Entropy),
+        signals: AckSignals,
+        feedback: Feedback,
+        mut telemetry: Option<Box<Telemetry>>,
+    ) -> Self {
+        if signals.arrival {
+            telemetry.get_or_insert_default().received_at = Some(now);
+        }
+        Self { to, entropy, ack_bytes: signals.bytes, feedback, telemetry }
+    }
+
     /// One of the size of a header.
     pub(crate) const fn bare(to: HostId, entropy: Entropy, feedback: Feedback) -> Self {
         Self { to, entropy, ack_bytes: 0, feedback, telemetry: None }

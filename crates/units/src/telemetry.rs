@@ -18,9 +18,11 @@ pub struct HopTelemetry {
     pub rate: Rate,
 }
 
-/// The telemetry of one packet, port by port, in the order in which it crossed them.
+/// The telemetry of one packet, port by port, in the order in which it crossed them, and when it arrived.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Telemetry {
+    /// When the packet arrived, by the receiver's clock; `None`: the receiver is not to say.
+    pub received_at: Option<Time>,
     hops: [HopTelemetry; Self::MOST_HOPS],
     len: u8,
 }

@@ -316,6 +316,7 @@ impl TrialSender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             at_send: self.control.wants_send_record().then_some(packet.record),
+            received_at: Some(packet.sent_at + self.path.base_rtt / 2),
             telemetry: &self.hops,
         })
     }

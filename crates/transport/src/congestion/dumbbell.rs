@@ -234,6 +234,7 @@ impl Dumbbell {
                     in_flight,
                     delivered: flow.delivered,
                     at_send,
+                    received_at: None,
                     telemetry: stamp.as_slice(),
                 });
                 flow.pulled += 1;

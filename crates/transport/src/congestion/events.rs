@@ -55,6 +55,9 @@ pub struct Ack<'a> {
     pub delivered: Bytes,
     /// The sender's state when the packet left, if the control [asked for it](super::Congestion::wants_send_record).
     pub at_send: Option<SendRecord>,
+    /// When the acknowledged transmission arrived, by the receiver's clock, if the control
+    /// [asked for it](super::CongestionConfig::wants_arrival); `None` over sockets.
+    pub received_at: Option<Time>,
     /// The state of the ports that the acknowledged transmission crossed, the first on its way first; empty where ports
     /// write none, and over sockets.
     pub telemetry: &'a [HopTelemetry],

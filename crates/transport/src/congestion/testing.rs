@@ -108,6 +108,7 @@ impl AckStream {
             delivered: self.delivered,
             at_send: None,
             telemetry: &[],
+            received_at: None,
         }
     }
 }

@@ -214,7 +214,7 @@ impl Bench {
     }
 
     fn dispatch_ack(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
-        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate }, &[]);
+        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate }, None);
     }
 
     fn nacks_seen(&self) -> usize {
@@ -280,6 +280,7 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
             delivered: mss(1),
             at_send: None,
             telemetry: &[],
+            received_at: None,
         }
     );
     assert_eq!(bench.log.lock().unwrap().entropies_acked, [3]);

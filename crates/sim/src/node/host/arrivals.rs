@@ -92,14 +92,12 @@ impl Host {
         let telemetry = common.packets.take_telemetry(id);
         let packet = common.packets.remove(id);
         self.count_ack(now, &packet, ACK, common);
-        let hops = telemetry.as_deref().map_or(&[][..], Telemetry::hops);
-        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now), hops);
+        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now), telemetry.as_deref());
     }
 
     #[cold]
     fn take_feedback(&mut self, now: Time, packet: &Packet, side: &Side, telemetry: Option<&Telemetry>) {
-        let hops = telemetry.map_or(&[][..], Telemetry::hops);
-        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now), hops);
+        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now), telemetry);
     }
 
     #[inline(always)]

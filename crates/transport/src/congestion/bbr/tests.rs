@@ -103,6 +103,7 @@ impl Flow {
                 app_limited: self.app_limited,
             }),
             telemetry: &[],
+            received_at: None,
         }
     }
 
