@@ -152,7 +152,7 @@ fn allowed(control: &str) -> (f64, usize) {
     match control {
         "bbr" => (1024.0, size_of::<congestion::SendRecord>()),
         "hpcc" => (704.0, 0),
-        "oscar" => (704.0, size_of::<congestion::SendRecord>()),
+        "oscar" => (832.0, size_of::<congestion::SendRecord>()),
         _ => (512.0, 0),
     }
 }

@@ -35,7 +35,7 @@ impl Reply {
         mut telemetry: Option<Box<Telemetry>>,
     ) -> Self {
         if signals.arrival {
-            telemetry.get_or_insert_default().received_at = Some(now);
+            stamp_arrival(now, &mut telemetry);
         }
         Self { to, entropy, ack_bytes: signals.bytes, feedback, telemetry }
     }
@@ -51,6 +51,13 @@ impl Reply {
         let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
         Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
     }
+}
+
+/// Says in what an ACK carries when its packet came.
+#[cold]
+#[inline(never)]
+fn stamp_arrival(now: Time, telemetry: &mut Option<Box<Telemetry>>) {
+    telemetry.get_or_insert_default().received_at = Some(now);
 }
 
 /// A reply that is held: when it may leave, and how many were held before it.
