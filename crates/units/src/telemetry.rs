@@ -47,6 +47,14 @@ impl Telemetry {
     }
 }
 
+impl FromIterator<HopTelemetry> for Telemetry {
+    fn from_iter<T: IntoIterator<Item = HopTelemetry>>(hops: T) -> Self {
+        let mut telemetry = Self::default();
+        hops.into_iter().for_each(|hop| telemetry.push(hop));
+        telemetry
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -162,7 +162,7 @@ impl Hpcc {
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let HpccParams { base_rtt, config, .. } = &*self.params;
         let mut busiest: Option<(f64, f64)> = None;
-        self.stamps.take(ack.telemetry, |port: PortStep| {
+        self.stamps.take(ack.hops(), |port: PortStep| {
             let queue = port.queued[0].min(port.queued[1]) / (port.rate * base_rtt);
             let load = queue + port.sent / port.elapsed / port.rate;
             if busiest.is_none_or(|(most, _)| load > most) {
@@ -265,7 +265,7 @@ pub(super) mod tests {
             self.hop.at += elapsed;
             self.hop.sent += self.hop.rate.bytes_in(elapsed).mul_f64(load);
             self.hop.queued = Bytes::new((queue * BDP) as u64);
-            self.control.on_ack(&Ack { telemetry: &[self.hop], ..*ack });
+            self.control.on_ack(&Ack { telemetry: Some(&[self.hop].into_iter().collect()), ..*ack });
             self.control.window
         }
     }
@@ -320,10 +320,10 @@ pub(super) mod tests {
         let at = |rtts: f64| Time::ZERO + RTT.mul_f64(rtts);
         let bytes = |bdps: f64| Bytes::new((bdps * BDP) as u64);
         let first = [hop(at(0.0), bytes(0.0), fast), hop(at(0.0), bytes(0.0), slow)];
-        control.on_ack(&Ack { telemetry: &first, ..acks.next(false) });
+        control.on_ack(&Ack { telemetry: Some(&first.into_iter().collect()), ..acks.next(false) });
         // In a round trip the first port sent two BDP, half of what it can; the second half of one in half the time.
         let next = [hop(at(1.0), bytes(2.0), fast), hop(at(0.5), bytes(0.4), slow)];
-        control.on_ack(&Ack { telemetry: &next, ..acks.next(false) });
+        control.on_ack(&Ack { telemetry: Some(&next.into_iter().collect()), ..acks.next(false) });
         near(control.utilization, 0.5 + 0.5 * 0.8, 1e-4);
     }
 

@@ -8,7 +8,7 @@
 //! | RTT of each ACK (Swift, TIMELY, Vegas, Copa) | [`Ack::rtt`] |
 //! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
-//! | queues and rates of ports (HPCC) | [`Ack::telemetry`] |
+//! | queues and rates of ports (HPCC) | [`Ack::hops`] |
 //! | one-way delay (OSCAR) | [`Ack::received_at`] |
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //! | a rate without a window (DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |

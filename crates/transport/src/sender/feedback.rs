@@ -96,8 +96,7 @@ impl Sender {
             in_flight,
             delivered,
             at_send,
-            telemetry: ack.telemetry.map_or(&[], Telemetry::hops),
-            received_at: ack.telemetry.and_then(|telemetry| telemetry.received_at),
+            telemetry: ack.telemetry,
         };
         let Self { control, cwnd, pacing_rate, wants, .. } = self;
         control.dispatch_ack(ack_event, |decision| keep(decision, cwnd, pacing_rate, wants));

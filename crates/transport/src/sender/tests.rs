@@ -61,7 +61,7 @@ impl Congestion for Scripted {
         self.decision
     }
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.log.lock().unwrap().acks.push(Ack { telemetry: &[], ..*ack });
+        self.log.lock().unwrap().acks.push(Ack { telemetry: None, ..*ack });
         self.decision
     }
     fn on_nack(&mut self, nack: &Nack) -> Decision {
@@ -279,8 +279,7 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
             in_flight: mss(3),
             delivered: mss(1),
             at_send: None,
-            telemetry: &[],
-            received_at: None,
+            telemetry: None,
         }
     );
     assert_eq!(bench.log.lock().unwrap().entropies_acked, [3]);

@@ -250,7 +250,7 @@ impl Oscar {
 
     /// The delay of an acknowledged packet; its round trip where nobody says when it arrived.
     fn delay(&self, ack: &Ack<'_>) -> Duration {
-        match ack.received_at {
+        match ack.received_at() {
             Some(at) if self.params.config.signal == Signal::OneWay => {
                 at.since(ack.sent_at) + self.params.way_back
             }

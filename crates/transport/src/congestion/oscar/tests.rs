@@ -2,7 +2,7 @@ use super::*;
 use crate::congestion::SendRecord;
 use crate::congestion::testing::{AckStream, near, path, refused, start, start_with};
 use alloc::vec::Vec;
-use farspan_units::{Purpose, Random, Time};
+use farspan_units::{Purpose, Random, Telemetry, Time};
 
 const BASE: f64 = 14_027.52;
 
@@ -181,13 +181,18 @@ fn one_way_a_queue_on_the_way_back_does_not_count() {
     let late = |there: u64, back: u64| {
         let sent_at = Time::ZERO + base;
         let received_at = Some(sent_at + (base - way_back) + Duration::from_us(there));
+        let mut telemetry = Telemetry::default();
+        telemetry.received_at = received_at;
+        let telemetry = Some(&telemetry);
         let rtt = base + Duration::from_us(there + back);
-        control.delay(&Ack { sent_at, received_at, rtt, ..AckStream::new(&start()).next(false) })
+        control.delay(&Ack { sent_at, telemetry, rtt, ..AckStream::new(&start()).next(false) })
     };
     assert_eq!(late(3, 0), base + Duration::from_us(3));
     assert_eq!(late(3, 50), base + Duration::from_us(3));
     let by_rtt = oscar(&OscarConfig::default(), &start());
-    let ack = Ack { received_at: Some(Time::ZERO), rtt: base * 2, ..AckStream::new(&start()).next(false) };
+    let mut telemetry = Telemetry::default();
+    telemetry.received_at = Some(Time::ZERO);
+    let ack = Ack { telemetry: Some(&telemetry), rtt: base * 2, ..AckStream::new(&start()).next(false) };
     assert_eq!(by_rtt.delay(&ack), base * 2);
 }
 
