@@ -46,6 +46,8 @@ pub mod powertcp;
 pub mod scripted;
 mod signals;
 pub mod smartt;
+#[cfg(test)]
+mod steady;
 pub mod swift;
 mod telemetry;
 #[cfg(any(test, feature = "conformance"))]
