@@ -151,7 +151,7 @@ pub fn telemetry_spec(seed: u64) -> Spec {
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{hpcc, oscar};
+    use congestion::{hpcc, oscar, swift, timely};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -174,6 +174,24 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             config.at = [20, 50].map(Duration::from_us).to_vec();
             config.share = vec![if first { 0.1 } else { 0.5 }, if second { 1.0 } else { 0.01 }];
         }
+        CongestionConfig::Powertcp(config) => {
+            (config.quantised, config.gamma_old, config.bound_interval) = (first, second, third);
+            (config.eta, config.arrival_floor) = draw.pick(&[(1.0, 0.5), (0.95, 0.5), (1.0, 0.0)]);
+        }
+        CongestionConfig::ThetaPowertcp(config) => config.arrival_floor = if first { 0.5 } else { 0.0 },
+        CongestionConfig::Swift(config) => {
+            config.reset_after = if first { 1 } else { 5 };
+            if second {
+                (config.unit, config.cap) = (swift::WindowUnit::Bdp, swift::LargestWindow::Bdp);
+                (config.ai, config.fs_max) = (0.001, 1.0);
+            }
+        }
+        CongestionConfig::Timely(config) if first => {
+            config.t_low = timely::RttThreshold::Rtt(Duration::from_us(16));
+            config.t_high = timely::RttThreshold::Rtt(Duration::from_us(32));
+            config.completion = timely::Completion::Rule(timely::CompletionRule::RoundTrip);
+        }
+        CongestionConfig::Timely(_) => {}
         other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),
     }
     congestion
