@@ -9,7 +9,6 @@ use farspan_units::{Duration, FlowId, PortId, Time};
 struct Equilibrium {
     /// Mean queue before the receiver, in KB.
     queue: f64,
-    /// The part of its link that is used.
     utilization: f64,
     /// Jain's index of the flows' goodputs.
     jain: f64,
@@ -87,7 +86,24 @@ fn swift_queues_what_its_target_says() {
 }
 
 #[test]
-fn powertcp_fills_the_link_and_queues_a_beta_of_each_flow() {
+fn the_published_swift_queues_what_its_target_says_or_its_largest_windows() {
+    let bdp = 152.2_f64;
+    for flows in [2, 8, 32] {
+        let target = swift_queue(flows, 25.0, 100.0, [0.1, 1.0], bdp * 1e3);
+        let expected = target.min(bdp * (f64::from(flows) - 1.0));
+        let found = equilibrium("swift", "artifact", flows, &[]);
+        assert!((found.queue / expected - 1.0).abs() <= 0.12, "{flows}: {} KB of {expected}", found.queue);
+        assert!(
+            found.utilization >= 0.99 && found.jain >= 0.9,
+            "{flows}: {} {}",
+            found.utilization,
+            found.jain
+        );
+    }
+}
+
+#[test]
+fn powertcp_fills_the_link_and_queues_next_to_nothing() {
     for profile in ["paper", "artifact"] {
         for flows in [2, 8, 32] {
             let found = equilibrium("powertcp", profile, flows, &[]);
@@ -99,12 +115,34 @@ fn powertcp_fills_the_link_and_queues_a_beta_of_each_flow() {
 }
 
 #[test]
-fn all() {
-    for scheme in ["swift", "powertcp", "theta-powertcp", "timely"] {
-        for profile in ["paper", "artifact"] {
-            for flows in [2, 8, 32] {
-                equilibrium(scheme, profile, flows, &[]);
-            }
-        }
+fn theta_powertcp_leaves_a_part_of_the_link_to_two_flows_and_fills_it_with_more() {
+    for (flows, least) in [(2, 0.65), (8, 0.95), (32, 0.95)] {
+        let found = equilibrium("theta-powertcp", "paper", flows, &[]);
+        assert!(found.utilization >= least, "{flows}: {}", found.utilization);
+        assert!(found.queue <= 60.0 && found.jain >= 0.9, "{flows}: {} KB, Jain {}", found.queue, found.jain);
     }
+}
+
+#[test]
+fn without_the_floor_of_the_arrival_rate_queues_are_many_times_as_long() {
+    for (scheme, flows) in [("powertcp", 2), ("theta-powertcp", 32)] {
+        let [with, without] = [0.5, 0.0].map(|floor| {
+            let set = format!("scheme.intra.congestion.arrival_floor={floor:?}");
+            equilibrium(scheme, "paper", flows, &[&set]).queue
+        });
+        assert!(without > 10.0 * with, "{scheme}: {without} KB, and {with} with it");
+    }
+}
+
+#[test]
+fn timely_fills_the_link_from_a_fair_start_and_not_from_the_line_rate() {
+    for profile in ["paper", "artifact"] {
+        for flows in [2, 8, 32] {
+            equilibrium("timely", profile, flows, &[]);
+        }
+        let fair = equilibrium("timely", profile, 8, &["transport.start=bdp/8"]);
+        assert!(fair.utilization >= 0.95 && fair.jain >= 0.9, "{} {}", fair.utilization, fair.jain);
+    }
+    let full = equilibrium("timely", "paper", 8, &[]);
+    assert!(full.utilization < 0.5, "{}", full.utilization);
 }

@@ -41,11 +41,37 @@ fn named(name: &str) -> CongestionConfig {
 }
 
 #[test]
-fn powertcp_keeps_a_beta_of_each_flow_in_the_queue() {
-    for name in ["powertcp", "theta-powertcp"] {
-        for flows in [2, 8, 32] {
-            let [queued, used, jain] = rest(&named(name), flows);
-            panic!("{name} {flows}: {queued} {used} {jain}");
+fn powertcp_fills_the_link_behind_a_beta_of_each_flow() {
+    for flows in [2, 8, 32] {
+        let [queued, used, jain] = rest(&named("powertcp"), flows);
+        let betas = 0.006 * path().bdp.as_f64() * flows as f64;
+        assert!((0.5 * betas..=2.5 * betas + 4160.0).contains(&queued), "{flows}: {queued} B of {betas}");
+        assert!(used >= 0.9 && jain >= 0.99, "{flows}: {used} of the link, Jain {jain}");
+    }
+}
+
+#[test]
+fn theta_powertcp_fills_the_link_behind_a_beta_of_each_flow_if_there_are_some() {
+    for flows in [8, 32] {
+        let [queued, used, jain] = rest(&named("theta-powertcp"), flows);
+        let betas = 0.006 * path().bdp.as_f64() * flows as f64;
+        assert!((queued / betas - 1.0).abs() <= 0.35, "{flows}: {queued} B of {betas}");
+        assert!(used >= 0.95 && jain >= 0.99, "{flows}: {used} of the link, Jain {jain}");
+    }
+}
+
+#[test]
+fn swift_fills_the_link_behind_the_queue_of_its_target() {
+    for flows in [2, 8] {
+        let [queued, used, jain] = rest(&named("swift"), flows);
+        // 12.5 us and 50 us, at 12,500 B a us; windows in packets of 4,160 B on the wire.
+        let mut expected = 0.0;
+        for _ in 0..100 {
+            let cwnd = (path().bdp.as_f64() + expected) / flows as f64 / 4160.0;
+            let scaled = (1.0 / libm::sqrt(cwnd) - 0.1) / (1.0 / libm::sqrt(0.1) - 0.1);
+            expected = 12_500.0 * (12.5 + 50.0 * scaled.clamp(0.0, 1.0));
         }
+        assert!((queued / expected - 1.0_f64).abs() <= 0.12, "{flows}: {queued} B of {expected}");
+        assert!(used >= 0.99 && jain >= 0.99, "{flows}: {used} of the link, Jain {jain}");
     }
 }

@@ -152,14 +152,16 @@ impl SwiftParams {
     #[must_use]
     pub fn new(config: &SwiftConfig, path: &Path) -> Self {
         let mss = path.mss.as_f64();
-        let bdp = path.bdp.as_f64().max(1.0);
+        // Of a window of payload, the headers fill a part of the link.
+        let payload = mss / path.mtu().as_f64();
+        let bdp = path.bdp.as_f64().max(1.0) * payload;
         let unit = if config.unit == WindowUnit::Packets { mss } else { bdp };
         let target = path.base_rtt + config.base_target + config.hop_target * u64::from(path.hops);
         let root = |window: f64| 1.0 / libm::sqrt(window * unit);
         let fs_range = ps(config.fs_range);
         let fs_alpha = fs_range / (root(config.fs_min) - root(config.fs_max));
         let cap = match config.cap {
-            LargestWindow::Target => path.line_rate.bytes_per_sec_f64() * target.as_secs_f64(),
+            LargestWindow::Target => path.line_rate.bytes_per_sec_f64() * target.as_secs_f64() * payload,
             LargestWindow::Bdp => bdp,
         };
         Self {
@@ -175,7 +177,7 @@ impl SwiftParams {
             reset_after: config.reset_after,
             base_rtt: path.base_rtt,
             mss: path.mss,
-            bits_per_byte: 8.0 * path.mtu().as_f64() / mss * PS,
+            bits_per_byte: 8.0 / payload * PS,
         }
     }
 
@@ -297,7 +299,8 @@ pub(super) mod tests {
     use super::*;
     use crate::congestion::testing::{AckStream, MSS, near, path, refused, start, start_with, timeout};
 
-    const BDP: f64 = 175_344.0;
+    /// The payload of a bandwidth-delay product.
+    const BDP: f64 = 175_344.0 * 4096.0 / 4160.0;
 
     /// As the published code of OSCAR ran it.
     pub(in crate::congestion) fn artifact() -> SwiftConfig {
@@ -496,13 +499,13 @@ pub(super) mod tests {
         let mut control = swift(&SwiftConfig { ai: 10.0, ..SwiftConfig::default() }, 64);
         let mut acks = AckStream::new(&start());
         (0..10_000).for_each(|_| _ = control.on_ack(&acks.next(false)));
-        near(control.cwnd, 12.5 * (14_027.52 + 12_500.0), 1e-6);
+        near(control.cwnd, 12.5 * (14_027.52 + 12_500.0) * 4096.0 / 4160.0, 1e-6);
         acks.delay = Duration::from_ms(10);
         (0..100).for_each(|_| _ = control.on_ack(&acks.next_round(false)));
         near(control.cwnd, 0.01 * MSS, 1e-9);
-        let mut capped = swift(&artifact(), 10);
+        let mut capped = swift(&SwiftConfig { ai: 0.1, ..artifact() }, 10);
         acks.delay = Duration::ZERO;
-        (0..100_000).for_each(|_| _ = capped.on_ack(&acks.next(false)));
+        (0..10_000).for_each(|_| _ = capped.on_ack(&acks.next(false)));
         near(capped.cwnd, BDP, 1e-6);
     }
 
