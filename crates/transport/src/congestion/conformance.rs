@@ -418,7 +418,9 @@ mod tests {
             CongestionConfig::Smartt(_) | CongestionConfig::Nscc(_) => {
                 Some((*initial_cwnd).max(path.mss).max(path.bdp * 3 / 2))
             }
-            CongestionConfig::Hpcc(_) | CongestionConfig::Oscar(_) => Some((*initial_cwnd).max(bdp)),
+            CongestionConfig::Hpcc(_) | CongestionConfig::Poseidon(_) | CongestionConfig::Oscar(_) => {
+                Some((*initial_cwnd).max(bdp))
+            }
             CongestionConfig::Unocc(_) => Some(bdp),
             CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
             | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })
