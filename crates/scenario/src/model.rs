@@ -229,8 +229,9 @@ pub struct Ports {
     /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
     /// data; a reference for path selectors). Default: ecmp.
     pub routing: Option<RoutingRule>,
-    /// State that ports write on data packets that they send: "none", or "int" (queue, bytes sent, time and rate when the packet has
-    /// left), which ACKs take back to the sender. Default: of the scheme.
+    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (queue, bytes sent,
+    /// time and rate when the packet has left, of every port), or "mpd" (of the port with the largest queueing delay alone).
+    /// Default: of the scheme.
     pub telemetry: Option<Telemetry>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
     /// the queue. Default: coin.

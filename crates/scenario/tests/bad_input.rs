@@ -273,7 +273,7 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["from 0.001 to 1"]),
         ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
         ("scheme.ports.routing=hash", "scheme.ports.routing", &["available: ecmp, adaptive"]),
-        ("scheme.ports.telemetry=snmp", "scheme.ports.telemetry", &["available: none, int"]),
+        ("scheme.ports.telemetry=snmp", "scheme.ports.telemetry", &["available: none, mpd, int"]),
         (
             "scheme.intra.congestion={ name = 'oscar', target = 'low' }",
             "scheme.intra.congestion.target",

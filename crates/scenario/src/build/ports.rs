@@ -6,7 +6,7 @@ use crate::model::{Ports, Scenario};
 use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TopologyKind, TrimVictim};
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_sim::ByTier;
-use farspan_units::{Bytes, PortId, Rate};
+use farspan_units::{Bytes, PortId, Rate, TelemetryKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -86,7 +86,11 @@ fn config(
 ) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
     let overflow = overflow(scenario, tier, buffer)?;
-    let telemetry = given(scenario.scheme.ports.telemetry) == value::Telemetry::Int;
+    let telemetry = match given(scenario.scheme.ports.telemetry) {
+        value::Telemetry::None => TelemetryKind::None,
+        value::Telemetry::Mpd => TelemetryKind::Mpd,
+        value::Telemetry::Int => TelemetryKind::Int,
+    };
     let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(buffer) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
     if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }

@@ -23,7 +23,7 @@ use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme, WindowCheck};
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -144,14 +144,17 @@ pub fn telemetry_spec(seed: u64) -> Spec {
             scheme.profile.acks = AckConfig::Coalesced(ack::coalesced::CoalescedConfig { bytes, gap: true });
         }
     }
-    spec.ports.0.iter_mut().for_each(|port| port.telemetry = !draw.one_in(6));
-    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = !draw.one_in(6));
+    let usual = draw.pick(&[TelemetryKind::Mpd, TelemetryKind::Int]);
+    let others = [TelemetryKind::None, TelemetryKind::Mpd, TelemetryKind::Int];
+    let mut kind = || if draw.one_in(6) { draw.pick(&others) } else { usual };
+    spec.ports.0.iter_mut().for_each(|port| port.telemetry = kind());
+    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = kind());
     spec
 }
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{hpcc, oscar, swift, timely};
+    use congestion::{hpcc, oscar, poseidon, swift, timely};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -160,6 +163,11 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             (config.quantised, config.smoothing) = (first, second);
             config.reference = if third { hpcc::Reference::Send } else { hpcc::Reference::RoundTrip };
             (config.eta, config.max_stage) = draw.pick(&[(0.95, 5), (1.5, 5), (0.95, 0)]);
+        }
+        CongestionConfig::Poseidon(config) => {
+            config.alpha = if first { poseidon::Alpha::Rate } else { poseidon::Alpha::Range };
+            config.quantised = second;
+            (config.min_md, config.max_md) = if third { (0.0, 1000.0) } else { (0.5, 2.0) };
         }
         CongestionConfig::Oscar(config) => {
             config.batch_start = if first { oscar::BatchStart::First } else { oscar::BatchStart::Previous };
@@ -773,7 +781,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
         marking_point: draw.pick(&[MarkingPoint::Enqueue, MarkingPoint::Dequeue]),
         control_priority,
         overflow: if trims { Overflow::Trim(trim) } else { Overflow::Drop },
-        telemetry: false,
+        telemetry: TelemetryKind::None,
         ..PortConfig::drop_tail(buffer)
     }
 }

@@ -421,6 +421,7 @@ mod tests {
                 Some((*initial_cwnd).max(path.mss).max(path.bdp * 3 / 2))
             }
             CongestionConfig::Hpcc(_)
+            | CongestionConfig::Poseidon(_)
             | CongestionConfig::Oscar(_)
             | CongestionConfig::Powertcp(_)
             | CongestionConfig::ThetaPowertcp(_)

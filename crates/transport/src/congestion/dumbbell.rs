@@ -8,7 +8,7 @@ use super::*;
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use farspan_units::{FlowId, HopTelemetry, Purpose, Random};
+use farspan_units::{FlowId, HopTelemetry, Purpose, Random, TelemetryKind};
 
 /// How the queue marks a packet: never up to `min` bytes, always above `max`, and by chance between.
 #[derive(Clone, Copy)]
@@ -160,7 +160,7 @@ impl Dumbbell {
                 jitter: Random::new(1, Purpose::Jitter, i as u64),
                 records: BTreeMap::new(),
                 stamps: BTreeMap::new(),
-                wants_telemetry: config.wants_telemetry(),
+                wants_telemetry: config.telemetry() != TelemetryKind::None,
                 delivered_at: Time::ZERO,
                 first_sent_at: Time::ZERO,
             });

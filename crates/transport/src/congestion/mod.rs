@@ -8,7 +8,7 @@
 //! | RTT of each ACK (Swift, TIMELY, theta-PowerTCP, Vegas) | [`Ack::rtt`] |
 //! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
-//! | queues and rates of ports (HPCC, PowerTCP) | [`Ack::hops`] |
+//! | queues and rates of ports (HPCC, PowerTCP, Poseidon) | [`Ack::hops`] |
 //! | one-way delay (OSCAR) | [`Ack::received_at`] |
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //! | a window below one packet (Swift, HPCC) | a window of one packet with a `pacing_rate` of what it really is, a round trip |
@@ -41,6 +41,7 @@ pub mod ndp;
 pub mod nscc;
 pub mod oscar;
 mod pace;
+pub mod poseidon;
 mod power;
 pub mod powertcp;
 pub mod scripted;
@@ -70,7 +71,7 @@ use crate::flow::profile::PullConfig;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
-use farspan_units::{Bytes, Rate, Time};
+use farspan_units::{Bytes, Rate, TelemetryKind, Time};
 
 /// The decision of a control. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
 ///
@@ -257,10 +258,14 @@ macro_rules! controls {
                 }
             }
 
-            /// Whether the control needs [telemetry](Ack::telemetry): without any it does not move.
+            /// The [telemetry](Ack::telemetry) that the control needs: with less it does not move, or amiss.
             #[must_use]
-            pub const fn wants_telemetry(&self) -> bool {
-                matches!(self, Self::Hpcc(_) | Self::Powertcp(_))
+            pub const fn telemetry(&self) -> TelemetryKind {
+                match self {
+                    Self::Hpcc(_) | Self::Powertcp(_) => TelemetryKind::Int,
+                    Self::Poseidon(_) => TelemetryKind::Mpd,
+                    _ => TelemetryKind::None,
+                }
             }
 
             /// Whether the control needs the [time of arrival](Ack::received_at) of packets.
@@ -274,6 +279,7 @@ macro_rules! controls {
             pub fn signal_bytes(&self) -> SignalBytes {
                 match self {
                     Self::Hpcc(config) => SignalBytes { data: config.header, ack: config.header },
+                    Self::Poseidon(config) => SignalBytes { data: config.header, ack: config.header },
                     Self::Oscar(config) => SignalBytes { data: config.header, ack: config.ack_header },
                     Self::Powertcp(config) => SignalBytes { data: config.header, ack: config.header },
                     _ => SignalBytes::default(),
@@ -463,6 +469,8 @@ controls! {
         "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
     Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
         "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
+    Poseidon, poseidon::{PoseidonConfig, PoseidonParams}, "poseidon",
+        "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)", Ignored;
     Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
         "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
     Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
