@@ -60,6 +60,7 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
     let buffer = given(topology.buffer);
     let wan = topology.wan.as_ref();
     let link_rate = given(topology.link_rate);
+    let uplink_rate = topology.uplink_rate.or(topology.fabric_rate);
     match tier {
         // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
         Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
@@ -68,10 +69,10 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
             let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
             (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
         }
-        Tier::Fabric => (buffer, topology.uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
+        Tier::Fabric => (buffer, uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
         Tier::Border => {
             let buffer = topology.core_border_buffer.unwrap_or(buffer);
-            (buffer, topology.uplink_rate.unwrap_or(link_rate))
+            (buffer, uplink_rate.unwrap_or(link_rate))
         }
         Tier::HostDown => (buffer, link_rate),
     }

@@ -1,6 +1,5 @@
 //! Random small worlds, and what happened in them: one seed names one world.
 
-use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
@@ -330,7 +329,7 @@ fn network(draw: &mut Draw) -> Network {
     let delays = [Duration::ZERO, Duration::ZERO, Duration::from_ns(100), draw.delay() / 3];
     let switch_delay = draw.pick(&delays);
     let oversubscription = [draw.pick(&[1, 1, 2]), draw.pick(&[1, 1, 2])];
-    let site = FatTree { link_rate, link_delay, switch_delay, oversubscription, ..tree(4) };
+    let site = FatTree { switch_delay, oversubscription, ..FatTree::new(4, link_rate, link_delay) };
     let wan_delay = match draw.below(3) {
         0 => link_delay,
         1 => draw.time(Duration::from_us(1), Duration::from_us(60)),
