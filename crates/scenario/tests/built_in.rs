@@ -50,13 +50,22 @@ fn every_scenario_builds_under_every_profile() {
                     "topology/parking-lot" => 8,
                     "oscar/incast" => 201,
                     "oscar/parking-lot" => 6,
-                    "oscar/equilibrium" | "oscar/microburst" => 33,
+                    "oscar/equilibrium" | "oscar/microburst" | "oscar/convergence" => 33,
+                    "oscar/reference-state" | "oscar/rtt-ratio" => 3,
+                    "oscar/two-short-flows" => 4,
+                    "oscar/link-degradation" => 8,
+                    "oscar/queue-nonempty" => 11,
                     name if name.starts_with("bench/fat-tree") => 128,
                     name if name.starts_with("reps/") || name.starts_with("ndp/") => 1024,
                     _ => 256,
                 };
                 assert_eq!(world.spec.network.hosts, hosts, "{}", scenario.name);
-                assert_eq!(world.warnings, [] as [&str; 0], "{}", scenario.name);
+                // OSCAR's microscopic figures show how rates move within a round trip.
+                let mut warnings = world.warnings;
+                warnings.retain(|text| {
+                    !(scenario.name.starts_with("oscar/") && text.starts_with("probes.rate_interval"))
+                });
+                assert_eq!(warnings, [] as [&str; 0], "{}", scenario.name);
             }
         }
     }
@@ -170,7 +179,7 @@ fn every_knob_of_the_interface_works() {
         ("oscar/link-degradation", &["workload.flow_size=1MB", "topology.leaves=3", "fault[0].rate=10Gbps"]),
         ("oscar/queue-nonempty", &["workload.load=0.2", "workload.duration=5ms"]),
         ("oscar/reference-state", &["workload.flow_size=1MB", "workload.gap=0us"]),
-        ("oscar/rtt-ratio", &["workload.flow_size=1MB", "topology.link_delay=1us"]),
+        ("oscar/rtt-ratio", &["workload.flow_size=1MB", "topology.host_delays=['1us', '9us', '1us']"]),
         ("oscar/two-short-flows", &["workload[1].flow_size=100KB", "workload[1].start=50us"]),
         ("oscar/parking-lot", &["workload.flow_size=1MB", "topology.bottleneck_rate=40Gbps"]),
         ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),

@@ -61,7 +61,7 @@ const SMOKE: &[(&str, &[&str])] = &[
     ),
     ("oscar/link-degradation", &["workload.flow_size=2MB", "fault[0].at=50us", "fault[0].until=100us"]),
     ("oscar/queue-nonempty", &["workload.duration=1ms"]),
-    ("oscar/reference-state", &["workload.flow_size=1MB", "stop.time=20ms"]),
+    ("oscar/reference-state", &["workload.flow_size=3MB", "stop.time=20ms"]),
     ("oscar/rtt-ratio", &["workload.flow_size=2MB"]),
     ("oscar/two-short-flows", &["workload[0].flow_size=2MB", "stop.time=20ms"]),
     ("oscar/parking-lot", &["workload.flow_size=1MB"]),

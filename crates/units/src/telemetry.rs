@@ -18,9 +18,11 @@ pub struct HopTelemetry {
     pub rate: Rate,
 }
 
-/// The telemetry of one packet, port by port, in the order in which it crossed them.
+/// The telemetry of one packet, port by port, in the order in which it crossed them, and when it arrived.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Telemetry {
+    /// When the packet arrived, by the receiver's clock; `None`: the receiver is not to say.
+    pub received_at: Option<Time>,
     hops: [HopTelemetry; Self::MOST_HOPS],
     len: u8,
 }
@@ -42,6 +44,14 @@ impl Telemetry {
     #[must_use]
     pub fn hops(&self) -> &[HopTelemetry] {
         &self.hops[..usize::from(self.len)]
+    }
+}
+
+impl FromIterator<HopTelemetry> for Telemetry {
+    fn from_iter<T: IntoIterator<Item = HopTelemetry>>(hops: T) -> Self {
+        let mut telemetry = Self::default();
+        hops.into_iter().for_each(|hop| telemetry.push(hop));
+        telemetry
     }
 }
 

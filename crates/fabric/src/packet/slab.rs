@@ -209,6 +209,13 @@ impl Packets {
         *self.telemetry_mut(id) = Some(telemetry);
     }
 
+    /// Whether any packet has carried anything beside its record so far.
+    #[must_use]
+    #[inline(always)]
+    pub const fn are_laden(&self) -> bool {
+        self.is_laden
+    }
+
     /// Takes its telemetry from a packet, if it carries any.
     #[inline]
     pub fn take_telemetry(&mut self, id: PacketId) -> Option<Box<Telemetry>> {

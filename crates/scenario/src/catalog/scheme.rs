@@ -36,6 +36,7 @@ const ALIASES: &[Alias] = &[
     alias("mprdma-bbr", "mprdma+ecmp", "bbr+ecmp"),
     alias("ndp", "ndp+spray", "ndp+spray"),
     alias("hpcc-star", "hpcc+ecmp", "hpcc+ecmp"),
+    alias("oscar-owd", "oscar+ecmp", "oscar+ecmp"),
 ];
 
 /// Whether a built-in scheme has this name of its own.
@@ -386,6 +387,7 @@ mod tests {
             "ndp",
             "hpcc-star",
             "oscar",
+            "oscar-owd",
         ] {
             assert!(all.iter().any(|scheme| scheme.name == name), "{name}");
         }

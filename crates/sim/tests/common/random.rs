@@ -164,10 +164,15 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
         CongestionConfig::Oscar(config) => {
             config.batch_start = if first { oscar::BatchStart::First } else { oscar::BatchStart::Previous };
             config.longest_batch = second.then_some(3.0);
+            config.samples = if first == second { oscar::Samples::Three } else { oscar::Samples::All };
             if third {
                 config.target = oscar::Target::Queue(Bytes::new(75_000));
                 config.period = oscar::BatchPeriod::Time(Duration::from_us(5));
             }
+        }
+        CongestionConfig::Scripted(config) => {
+            config.at = [20, 50].map(Duration::from_us).to_vec();
+            config.share = vec![if first { 0.1 } else { 0.5 }, if second { 1.0 } else { 0.01 }];
         }
         other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),
     }

@@ -5,7 +5,7 @@ use super::*;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{Duration, FlowId, HopTelemetry, Purpose, Random};
+use farspan_units::{Duration, FlowId, HopTelemetry, Purpose, Random, Telemetry};
 
 /// Sequences of events that a control must stand.
 const SEQUENCES: u64 = 128;
@@ -306,6 +306,8 @@ impl TrialSender {
         self.pass(packet.sent_at + self.path.base_rtt);
         self.delivered += bytes_acked;
         self.stamp();
+        let mut telemetry: Telemetry = self.hops.into_iter().collect();
+        telemetry.received_at = Some(packet.sent_at + self.path.base_rtt / 2);
         self.control.on_ack(&Ack {
             now: self.now,
             bytes_acked,
@@ -316,7 +318,7 @@ impl TrialSender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             at_send: self.control.wants_send_record().then_some(packet.record),
-            telemetry: &self.hops,
+            telemetry: Some(&telemetry),
         })
     }
 

@@ -234,7 +234,7 @@ impl Dumbbell {
                     in_flight,
                     delivered: flow.delivered,
                     at_send,
-                    telemetry: stamp.as_slice(),
+                    telemetry: stamp.map(|hop| [hop].into_iter().collect()).as_ref(),
                 });
                 flow.pulled += 1;
                 flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });

@@ -8,7 +8,8 @@
 //! | RTT of each ACK (Swift, TIMELY, Vegas, Copa) | [`Ack::rtt`] |
 //! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
-//! | queues and rates of ports (HPCC) | [`Ack::telemetry`] |
+//! | queues and rates of ports (HPCC) | [`Ack::hops`] |
+//! | one-way delay (OSCAR) | [`Ack::received_at`] |
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //! | a rate without a window (DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
 //! | a window that may close | [`Congestion::floor`] |
@@ -249,6 +250,12 @@ macro_rules! controls {
             #[must_use]
             pub const fn wants_telemetry(&self) -> bool {
                 matches!(self, Self::Hpcc(_))
+            }
+
+            /// Whether the control needs the [time of arrival](Ack::received_at) of packets.
+            #[must_use]
+            pub fn wants_arrival(&self) -> bool {
+                matches!(self, Self::Oscar(config) if config.signal == oscar::Signal::OneWay)
             }
 
             /// Bytes that the control's signals take on the wire, beside the header of every packet.

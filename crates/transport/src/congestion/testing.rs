@@ -107,7 +107,7 @@ impl AckStream {
             in_flight: self.path.bdp,
             delivered: self.delivered,
             at_send: None,
-            telemetry: &[],
+            telemetry: None,
         }
     }
 }

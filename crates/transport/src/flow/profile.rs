@@ -14,17 +14,26 @@ pub struct FlowProfile {
     /// The pulls that it sends, those of [`CongestionConfig::pulls`]; `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
-    /// Bytes by which its ACKs are longer than a header, those of
-    /// [`CongestionConfig::signal_bytes`]: what they echo for the control.
-    pub ack_bytes: u16,
+    /// The signals for the control that its ACKs bring.
+    pub signals: AckSignals,
+}
+
+/// The signals for a control that ACKs bring, beside which packets have arrived and with which marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AckSignals {
+    /// Bytes by which they make an ACK longer than a header, those of [`CongestionConfig::signal_bytes`].
+    pub bytes: u16,
+    /// Whether the time of arrival is among them: [`CongestionConfig::wants_arrival`].
+    pub arrival: bool,
 }
 
 impl FlowProfile {
     /// The profile of flows of this control, whose receivers acknowledge packets so.
     #[must_use]
     pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
-        let ack_bytes = congestion.signal_bytes().ack.get() as u16;
-        Self { acks, pulls: congestion.pulls(), ack_bytes }
+        let bytes = congestion.signal_bytes().ack.get() as u16;
+        let signals = AckSignals { bytes, arrival: congestion.wants_arrival() };
+        Self { acks, pulls: congestion.pulls(), signals }
     }
 }
 

@@ -15,6 +15,7 @@ mod counters;
 use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
 use crate::coding::{Decoded, IncomingBlocks, Layout, Progress};
+use crate::flow::profile::AckSignals;
 use crate::pulls::{Owed, Pulls};
 use crate::replies::{Held, Replies, Reply};
 use crate::table::{Key, OfFlow};
@@ -40,8 +41,9 @@ pub(crate) struct Receiver {
     arrived: Bitmap,
     /// Where this flow's ACKs start in the round of entropies.
     ack_entropy_start: u8,
-    /// Bytes by which its ACKs are longer than a header.
+    /// The signals that its ACKs bring, apart, so that they fill what is left of a word.
     ack_bytes: u16,
+    acks_arrival: bool,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -100,12 +102,11 @@ impl OfFlow for Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a message of `packets` packets, whose ACKs start at this entropy, and are so many bytes longer than a
-    /// header.
+    /// A receiver for a message of `packets` packets, whose ACKs start at this entropy and bring these signals.
     pub(crate) const fn new(
         flow: FlowId,
         packets: u32,
-        (ack_entropy_start, ack_bytes): (u8, u16),
+        (ack_entropy_start, signals): (u8, AckSignals),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let counters = Counters::new(packets);
@@ -115,7 +116,8 @@ impl Receiver {
             cumulative: 0,
             arrived: Bitmap::new(),
             ack_entropy_start,
-            ack_bytes,
+            ack_bytes: signals.bytes,
+            acks_arrival: signals.arrival,
             blocks: None,
             duties,
         }
@@ -126,7 +128,7 @@ impl Receiver {
         flow: FlowId,
         from: HostId,
         layout: Layout,
-        acks: (u8, u16),
+        acks: (u8, AckSignals),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
@@ -335,11 +337,18 @@ impl Receiver {
         if self.arrived.is_empty() { 0 } else { self.arrived.map(self.cumulative, self.cumulative + 1) }
     }
 
-    /// The ACK of the latest arrival; `telemetry`: what came with that packet.
+    /// The ACK of the arrival of just now; `telemetry`: what came with that packet.
     #[inline]
-    pub(crate) fn ack(&self, to: HostId, feedback: Feedback, telemetry: Option<Box<Telemetry>>) -> Reply {
+    pub(crate) fn ack(
+        &self,
+        now: Time,
+        to: HostId,
+        feedback: Feedback,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Reply {
         let entropy = self.counters.ack_entropy(self.ack_entropy_start);
-        Reply { to, entropy, ack_bytes: self.ack_bytes, feedback, telemetry }
+        let signals = AckSignals { bytes: self.ack_bytes, arrival: self.acks_arrival };
+        Reply::ack(now, (to, entropy), signals, feedback, telemetry)
     }
 
     /// Whether the whole message has arrived.

@@ -6,7 +6,7 @@ use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
 use crate::recovery::{AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, Verdict};
 use crate::wire::{Echo, Fate, Feedback, mapped};
-use farspan_units::{Bytes, Duration, HopTelemetry, Time};
+use farspan_units::{Bytes, Duration, Telemetry, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
 struct WireAck<'a> {
@@ -17,7 +17,7 @@ struct WireAck<'a> {
     block_complete: bool,
     map: u64,
     /// Telemetry of the acknowledged transmission.
-    telemetry: &'a [HopTelemetry],
+    telemetry: Option<&'a Telemetry>,
 }
 
 /// Packets given up at once.
@@ -34,7 +34,12 @@ struct GivenUp {
 impl Sender {
     /// Feedback from the receiver arrived. Returns whether the next time-out may run out earlier than before.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) -> bool {
+    pub(crate) fn on_feedback(
+        &mut self,
+        now: Time,
+        feedback: &Feedback,
+        telemetry: Option<&Telemetry>,
+    ) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
             // Of nothing that was sent.

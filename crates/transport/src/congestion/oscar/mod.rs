@@ -3,7 +3,7 @@
 //! Zhang et al., "OSCAR: O(1)-Step Convergence and Readily-deployable Congestion Control" (NSDI 2026), section 4 and
 //! appendix A.1, and its published code. Bytes are those on the wire (a window of payload would be some percent wider).
 //!
-//! Left out: the one-way delay as the signal (appendix A.2), and any reaction to losses, of which the delay tells (appendix A.1).
+//! Left out: any reaction to losses, of which the delay tells (appendix A.1).
 
 mod estimator;
 
@@ -33,6 +33,18 @@ pub enum Target {
     Queue(Bytes),
 }
 
+/// The delay that a flow goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Signal {
+    /// The round trip.
+    Rtt,
+    /// The time to the receiver, by clocks that agree, and back through an empty network: what queues on the way of ACKs
+    /// add does not count (appendix A.2, OSCAR-OWD).
+    OneWay,
+}
+
 /// How long a batch is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
@@ -54,6 +66,8 @@ pub enum BatchPeriod {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct OscarConfig {
+    /// The delay that the flow goes by; `rtt` (section 4).
+    pub signal: Signal,
     /// Target delay: a number of base round trips in [1, 100], or the size of a queue; 1.5 (table 4). Published code: 75 KB.
     pub target: Target,
     /// Length of a batch: a number of base round trips in [0.001, 100], or a time; 0.5 (table 4). Published code: 5 us.
@@ -83,6 +97,7 @@ pub struct OscarConfig {
 impl Default for OscarConfig {
     fn default() -> Self {
         Self {
+            signal: Signal::Rtt,
             target: Target::BaseRtts(1.5),
             period: BatchPeriod::BaseRtts(0.5),
             hyper_increase: 0.01,
@@ -147,6 +162,9 @@ pub struct OscarParams {
     mtu: f64,
     /// Payload of a full packet: the smallest window.
     mss: Bytes,
+    /// The way back of an ACK through an empty network: what the base round trip leaves beside that of a full packet. Exact
+    /// where all links have the rate of the sender's.
+    way_back: Duration,
 }
 
 impl OscarParams {
@@ -175,6 +193,10 @@ impl OscarParams {
             bdp: path.bdp.as_f64(),
             mtu: path.mtu().as_f64(),
             mss: path.mss,
+            way_back: path
+                .base_rtt
+                .saturating_sub(path.line_rate.transmission(path.mss) * u64::from(path.hops))
+                / 2,
             config: config.clone(),
         }
     }
@@ -226,6 +248,16 @@ impl Oscar {
         Self { params: Arc::clone(params), share, cwnd, estimator: Estimator::default() }
     }
 
+    /// The delay of an acknowledged packet; its round trip where nobody says when it arrived.
+    fn delay(&self, ack: &Ack<'_>) -> Duration {
+        match ack.received_at() {
+            Some(at) if self.params.config.signal == Signal::OneWay => {
+                at.since(ack.sent_at) + self.params.way_back
+            }
+            _ => ack.rtt,
+        }
+    }
+
     /// Algorithm 2, lines 3 to 13.
     fn on_estimate(&mut self, estimate: &Estimate) {
         let params = &*self.params;
@@ -254,7 +286,7 @@ impl Congestion for Oscar {
         if let Some(record) = ack.at_send {
             let sample = Sample {
                 sent_at: ack.sent_at,
-                delay: ack.rtt,
+                delay: self.delay(ack),
                 in_flight: record.in_flight.as_f64() * self.params.wire(),
                 packets: ack.acked_packets,
             };
