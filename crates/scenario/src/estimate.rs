@@ -36,7 +36,8 @@ impl Estimate {
     /// If the world cannot be built.
     pub fn of(resolved: &Resolved) -> Result<Self, ScenarioError> {
         let parts = &resolved.scenario().workload;
-        if !parts.iter().any(|part| part.kind == Some(WorkloadKind::Poisson)) {
+        let random = |part: &Workload| part.kind == Some(WorkloadKind::Poisson) || part.load.is_some();
+        if !parts.iter().any(random) {
             return Ok(World::build(resolved)?.estimate());
         }
         let (Expected { flows, bytes }, links) = World::expected(resolved)?;

@@ -286,10 +286,12 @@ pub struct Workload {
     /// the scheme.
     #[schemars(schema_with = "own_balance_schema")]
     pub balance: Option<Part>,
-    /// Incast: the receiving host.
+    /// Incast: the receiving host. Default: with load, drawn for each incast.
     pub receiver: Option<u32>,
     /// Incast: the sending hosts.
     pub senders: Option<Vec<u32>>,
+    /// Incast: instead of senders, how many other hosts send, drawn by the seed.
+    pub degree: Option<u32>,
     /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
     pub pairs: Option<Vec<Vec<u32>>>,
     /// Poisson: the hosts that receive. Default: all.
@@ -301,6 +303,8 @@ pub struct Workload {
     pub start: Option<Duration>,
     /// Pairs: from the start of one flow to that of the next. Default: 0us.
     pub gap: Option<Duration>,
+    /// Incast: by how much at most a flow starts later, drawn for each. Default: 0us.
+    pub spread: Option<Duration>,
     /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix. Permutation: "intra", a
     /// permutation inside each site. Default: one over all hosts.
     #[schemars(schema_with = "class_schema")]
@@ -309,7 +313,8 @@ pub struct Workload {
     pub sizes: Option<Sizes>,
     /// Poisson: flows of at least this size have the tag with "-large" behind it. Default: none have.
     pub large: Option<Bytes>,
-    /// Poisson: offered load, as a fraction of load_reference.
+    /// Poisson: offered load, as a fraction of load_reference. Incast with a degree: incasts come as a Poisson process, and
+    /// their payload is this fraction of what the NICs of all hosts carry.
     pub load: Option<f64>,
     /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection" or "receivers" (the NICs
     /// of the receivers). Default: receivers if they are listed, else host; for flows between the sites wan.
@@ -324,7 +329,8 @@ pub struct Workload {
     /// Poisson: how many flows arrive; with measure.warmup, how many are measured, and arrivals go on until the last of
     /// them has ended.
     pub flows: Option<u64>,
-    /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured.
+    /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured. Incast with a
+    /// load: how long incasts come.
     pub duration: Option<Duration>,
     /// Poisson: starts are cut to a multiple of this; "0ns" is off. Default: of the profile.
     pub start_granularity: Option<Duration>,

@@ -313,7 +313,18 @@ impl Source {
 /// The keys that apply to a kind of workload, beside `kind`.
 pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
-        WorkloadKind::Incast => &["tag", "balance", "receiver", "senders", "flow_size", "start"],
+        WorkloadKind::Incast => &[
+            "tag",
+            "balance",
+            "receiver",
+            "senders",
+            "degree",
+            "flow_size",
+            "load",
+            "duration",
+            "start",
+            "spread",
+        ],
         WorkloadKind::Permutation => &["tag", "balance", "class", "flow_size", "start"],
         WorkloadKind::Pairs => &["tag", "balance", "pairs", "flow_size", "start", "gap"],
         WorkloadKind::Poisson => &[
