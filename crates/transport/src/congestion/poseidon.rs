@@ -332,7 +332,9 @@ pub(super) mod tests {
         // More bytes, and less time.
         let fast = HopTelemetry { queued: Bytes::new(300_000), rate: Rate::from_gbps(800), ..hop(0.0) };
         let hops = [hop(4.0), hop(9.0), fast];
-        bench.control.on_ack(&Ack { telemetry: Some(&hops.into_iter().collect()), ..bench.acks.next_round(false) });
+        bench
+            .control
+            .on_ack(&Ack { telemetry: Some(&hops.into_iter().collect()), ..bench.acks.next_round(false) });
         let alone = Bench::new(&PoseidonConfig::default(), 0.5).factor(9.0, true);
         near(bench.control.window * (4160.0 / 4096.0) / (0.5 * BDP), alone, 1e-9);
     }
