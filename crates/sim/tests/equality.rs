@@ -10,10 +10,9 @@ mod random;
 #[path = "common/worlds.rs"]
 mod worlds;
 
-use farspan_fabric::switch::shared::SharedConfig;
 use farspan_transport::Scheme;
 use farspan_units::{Duration, TelemetryKind};
-use random::{FEATURES, features, random_spec, shared_spec, telemetry_spec};
+use random::{FEATURES, features, lossless_spec, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -48,19 +47,42 @@ fn random_worlds_come_out_equal_under_every_engine_and_the_gate_sees_what_it_sho
 }
 
 #[test]
-fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
+fn worlds_with_pools_and_pauses_come_out_equal_under_every_engine() {
     let (mut differ, mut worlds) = ([0; 2], [0; 2]);
-    for seed in 0..120 {
+    let [mut paused, mut two_threads] = [0; 2];
+    for seed in 0..300 {
         let spec = shared_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
-        let without = farspan_sim::Spec { shared: SharedConfig::None, ..spec.clone() };
+        let without = farspan_sim::Spec { pool: None, ..spec.clone() };
         let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
-        let kind = usize::from(matches!(spec.shared, SharedConfig::Pause(_)));
+        let kind = usize::from(spec.pool.is_some_and(|pool| pool.pause.is_some()));
         worlds[kind] += 1;
         differ[kind] += usize::from(outcome.packet_digest != without.packet_digest);
+        let pauses: u64 = outcome.ports.iter().map(|port| port.pauses).sum();
+        let cuts = farspan_sim::threads(&spec, farspan_sim::EngineKind::Threads(2)) == 2;
+        paused += u32::from(pauses > 0);
+        two_threads += u32::from(pauses > 0 && cuts);
     }
-    println!("of {worlds:?} worlds with pools and pause frames {differ:?} differ from those without");
+    println!("of {worlds:?} worlds with pools, and with pauses, {differ:?} differ from those without");
+    println!("{paused} worlds with pauses, {two_threads} of them on two threads");
     assert!(differ.iter().all(|&count| count >= 15), "{differ:?}: the gate would not notice a fault there");
+    assert!(paused >= 40 && two_threads >= 10, "{paused}, {two_threads}");
+}
+
+#[test]
+fn lossless_links_drop_nothing_in_any_world() {
+    let (mut paused, mut pauses) = (0, 0);
+    for seed in 0..400 {
+        let spec = lossless_spec(seed);
+        let outcome = farspan_sim::run(&spec, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        for port in &outcome.ports {
+            assert_eq!(port.dropped_packets, port.lost_packets, "seed {seed}: {} has no room", port.name);
+        }
+        let count: u64 = outcome.ports.iter().map(|port| port.pauses).sum();
+        (paused, pauses) = (paused + u32::from(count > 0), pauses + count);
+    }
+    println!("{pauses} pauses in {paused} worlds");
+    assert!(paused >= 100, "{paused}: the gate would not notice a fault there");
 }
 
 #[test]

@@ -266,6 +266,12 @@ impl Packets {
         }
     }
 
+    /// Bytes that all packets together occupy in the state that ports of switches share.
+    #[must_use]
+    pub fn charged(&self) -> Bytes {
+        Bytes::new(self.sides.iter().map(|side| u64::from(side.charged)).sum())
+    }
+
     /// All packets, in no particular order. Walks the slab: for the end of a run, not for its course.
     pub fn iter(&self) -> impl Iterator<Item = &Packet> {
         self.slab.iter().filter(|packet| !packet.is_free())

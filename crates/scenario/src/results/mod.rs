@@ -257,7 +257,7 @@ fn rtt(rtts: &Rtts) -> RttTable {
 fn warnings(world: &World, outcome: &Outcome) -> Vec<String> {
     let held =
         "the run ended in a deadlock: packets wait at paused ports, and nothing is left to resume them";
-    world.warnings.iter().cloned().chain(outcome.is_held.then(|| held.to_owned())).collect()
+    world.warnings.iter().cloned().chain((!outcome.deadlock.is_empty()).then(|| held.to_owned())).collect()
 }
 
 /// The offered load as the document names it: `wan_0_to_1`.

@@ -1,8 +1,10 @@
 //! Random small worlds, and what happened in them: one seed names one world.
 
+use crate::common::sharing;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::switch::Routing;
-use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
+use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
+use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
     ParkingLot, Star,
@@ -45,7 +47,7 @@ pub fn random_spec(seed: u64) -> Spec {
     Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
-        shared: SharedConfig::None,
+        pool: None,
         routing: if Draw(Random::new(seed, Purpose::Test, 8)).one_in(8) {
             Routing::Adaptive
         } else {
@@ -108,21 +110,63 @@ pub fn holding_spec(seed: u64) -> Spec {
     spec
 }
 
-/// The world of a seed with switches whose ports share state.
+/// The world of a seed with switches whose ports share a buffer, and in two of three pause their neighbours.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn shared_spec(seed: u64) -> Spec {
-    let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
     let mut spec = random_spec(seed);
+    share(&mut spec, seed);
+    spec
+}
+
+/// Gives the world of a seed, complete but for that, a buffer that ports share.
+fn share(spec: &mut Spec, seed: u64) {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
     let mtu = spec.mss + spec.header;
-    spec.shared = if draw.one_in(2) {
-        SharedConfig::Pool(PoolConfig { size: mtu * draw.spread(2, 60) })
-    } else {
-        let pause_above = mtu * draw.spread(1, 20);
-        let resume_at = Bytes::new(draw.below(pause_above.get()));
-        SharedConfig::Pause(PauseConfig { pause_above, resume_at })
+    let pause = PauseConfig {
+        links: draw.pick(&[LosslessLinks::InsideSites, LosslessLinks::All]),
+        resume_offset: Bytes::new(draw.below(mtu.get() * 4)),
+        headroom: draw.one_in(3).then(|| Bytes::new(draw.below(mtu.get() * 10))),
     };
+    pool(spec, &mut draw, pause);
+    if draw.one_in(3) {
+        spec.pool.iter_mut().for_each(|pool| pool.pause = None);
+    }
+    if !draw.one_in(3) {
+        // Ports of a few packets would keep the pool empty.
+        spec.ports.0.iter_mut().for_each(|port| port.buffer = Bytes::MAX);
+        spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).buffer = Bytes::MAX);
+    }
+}
+
+/// A buffer of which, beside headroom and reserves, a few to some hundred packets are shared.
+fn pool(spec: &mut Spec, draw: &mut Draw, pause: PauseConfig) {
+    let mtu = spec.mss + spec.header + Bytes::new(100);
+    let alpha = draw.pick(&[0.125, 0.25, 1.0, 8.0]);
+    let reserve = if draw.one_in(2) { Bytes::ZERO } else { Bytes::new(draw.below(mtu.get() * 3)) };
+    let shared = (mtu * draw.spread(1, 60)).max(mtu.mul_f64(1.0 / alpha)).max(mtu);
+    let pool = PoolConfig { size: shared, alpha, reserve, pause: Some(pause) };
+    spec.pool = Some(sharing(spec, pool, shared));
     // A pause may last for ever where packets wait for each other in a ring.
     spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
+}
+
+/// The world of a seed in which no link loses a packet but by a fault: all of them pause, with as much headroom as it
+/// takes, and ports have no limit of their own.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn lossless_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 23));
+    let mut spec = random_spec(seed);
+    // Headroom follows from the rates of links.
+    spec.faults.retain(|fault| !matches!(fault.kind, FaultKind::Rate(_)));
+    let control_priority = draw.one_in(2);
+    let unlimited = |port: &mut PortConfig| {
+        (port.buffer, port.overflow, port.control_priority) = (Bytes::MAX, Overflow::Drop, control_priority);
+    };
+    spec.ports.0.iter_mut().for_each(unlimited);
+    spec.own_ports.values_mut().for_each(|port| unlimited(Arc::make_mut(port)));
+    let resume_offset = Bytes::new(draw.below(spec.mss.get() * 4));
+    let pause = PauseConfig { links: LosslessLinks::All, resume_offset, headroom: None };
+    pool(&mut spec, &mut draw, pause);
     spec
 }
 
@@ -130,7 +174,7 @@ pub fn shared_spec(seed: u64) -> Spec {
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn telemetry_spec(seed: u64) -> Spec {
     let mut draw = Draw(Random::new(seed, Purpose::Test, 22));
-    let mut spec = if draw.one_in(4) { shared_spec(seed) } else { random_spec(seed) };
+    let (is_shared, mut spec) = (draw.one_in(4), random_spec(seed));
     for scheme in [&mut spec.intra, &mut spec.inter] {
         let scheme = Arc::make_mut(scheme);
         if draw.one_in(6) {
@@ -148,6 +192,9 @@ pub fn telemetry_spec(seed: u64) -> Spec {
     let mut kind = || if draw.one_in(6) { draw.pick(&others) } else { usual };
     spec.ports.0.iter_mut().for_each(|port| port.telemetry = kind());
     spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = kind());
+    if is_shared {
+        share(&mut spec, seed);
+    }
     spec
 }
 

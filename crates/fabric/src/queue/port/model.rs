@@ -101,6 +101,13 @@ impl PortModel {
         self.fifo
     }
 
+    /// Whether control packets go first, in a queue of their own.
+    #[must_use]
+    #[inline]
+    pub const fn control_goes_first(&self) -> bool {
+        self.control_priority
+    }
+
     /// The model at another link rate; markers and phantom queues keep their configuration.
     pub(super) fn at(&self, rate: Rate) -> Self {
         Self { byte_time: exact_byte_time(rate), rate, ..self.clone() }
