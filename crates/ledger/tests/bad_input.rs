@@ -153,7 +153,7 @@ fn a_measure_of_samples_or_flows_that_says_nothing_is_refused() {
         (series("take = \"mean\", from = \"middle of incast\""), "25:69", "start of TAG"),
         (series("take = \"mean\", from = \"110% of incast\""), "25:69", "45% of TAG"),
         (series("take = \"mean\", from = \"end of incast + 3\""), "25:69", "the unit is missing"),
-        (series("take = \"mean\", from = \"3ms + 2us\""), "25:69", "behind a tag"),
+        (series("take = \"mean\", from = \"3ms + 2us\""), "25:69", "behind the tag"),
         (series("take = \"mean\", from = \"2us\", to = \"1us\""), "25:81", "exchange"),
         (series("per = \"flow=x\", take = \"mean\""), "25:53", "flow=ID"),
         (series("per = \"bottleneck\", take = \"mean\""), "25:53", "has no rate"),
