@@ -128,7 +128,7 @@ fn every_mistake_names_its_place_and_its_cure() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// What follows `series = ` or `flows = ` in place of a path; the text of it begins in line 25.
+/// The text that follows `series = ` or `flows = ` in place of a path; the text of it begins in line 25.
 fn computed(what: &str) -> String {
     mistake("path = \"fct.all.mean_us\"", what)
 }
@@ -138,25 +138,25 @@ fn a_measure_of_samples_or_flows_that_says_nothing_is_refused() {
     let series = |rest: &str| format!("series = {{ probe = \"rate\", of = \"tag=incast\", {rest} }}");
     let cases = [
         (series("take = \"mean\"") + "\npath = \"fct.all.mean_us\"", "24:8", "once"),
-        (series("take = \"median\""), "25:57", "median"),
-        (series("take = \"first_above\""), "25:57", "give one, such as"),
-        (series("take = \"mean\", level = 1"), "25:73", "compares with no level"),
-        (series("take = \"first_above\", level = 1"), "25:80", "\"90Gbps\""),
-        (series("take = \"first_above\", level = \"1KB\""), "25:80", "units: bps"),
+        (series("take = \"median\""), "25:54", "median"),
+        (series("take = \"first_above\""), "25:54", "give one, such as"),
+        (series("take = \"mean\", level = 1"), "25:70", "compares with no level"),
+        (series("take = \"first_above\", level = 1"), "25:77", "\"90Gbps\""),
+        (series("take = \"first_above\", level = \"1KB\""), "25:77", "units: bps"),
         (
             series("take = \"first_above\", level = \"1Gbps\", reference = [\"0us\", \"1us\"]"),
-            "25:80",
+            "25:77",
             "such as 0.9",
         ),
-        (series("combine = \"jain\", take = \"first_above\", level = \"1Gbps\""), "25:98", "such as 0.95"),
-        (series("take = \"mean\", from = \"1m\""), "25:72", "units: ps"),
-        (series("take = \"mean\", from = \"middle of incast\""), "25:72", "start of TAG"),
-        (series("take = \"mean\", from = \"110% of incast\""), "25:72", "45% of TAG"),
-        (series("take = \"mean\", from = \"end of incast + 3\""), "25:72", "the unit is missing"),
-        (series("take = \"mean\", from = \"3ms + 2us\""), "25:72", "behind a tag"),
-        (series("take = \"mean\", from = \"2us\", to = \"1us\""), "25:84", "exchange"),
-        (series("per = \"flow=x\", take = \"mean\""), "25:56", "flow=ID"),
-        (series("per = \"bottleneck\", take = \"mean\""), "25:56", "has no rate"),
+        (series("combine = \"jain\", take = \"first_above\", level = \"1Gbps\""), "25:95", "such as 0.95"),
+        (series("take = \"mean\", from = \"1m\""), "25:69", "units: ps"),
+        (series("take = \"mean\", from = \"middle of incast\""), "25:69", "start of TAG"),
+        (series("take = \"mean\", from = \"110% of incast\""), "25:69", "45% of TAG"),
+        (series("take = \"mean\", from = \"end of incast + 3\""), "25:69", "the unit is missing"),
+        (series("take = \"mean\", from = \"3ms + 2us\""), "25:69", "behind the tag"),
+        (series("take = \"mean\", from = \"2us\", to = \"1us\""), "25:81", "exchange"),
+        (series("per = \"flow=x\", take = \"mean\""), "25:53", "flow=ID"),
+        (series("per = \"bottleneck\", take = \"mean\""), "25:53", "has no rate"),
         ("series = { probe = \"queue\", of = \"tag=a\", take = \"max\" }".to_owned(), "25:34", "FROM->TO#n"),
         ("series = { probe = \"queue\", of = \"port\", take = \"max\" }".to_owned(), "25:34", "FROM->TO#n"),
         ("flows = { take = \"mean\" }".to_owned(), "25:18", "slowdown_mean"),
