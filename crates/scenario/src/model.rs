@@ -3,6 +3,10 @@
 //! These types also hold a resolved scenario, in which every key that applies has a value. The doc comments are the
 //! descriptions of the JSON Schema.
 
+mod pool;
+
+pub use pool::{Pfc, Pool};
+
 use crate::catalog::control;
 use crate::value::{
     CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
@@ -245,6 +249,10 @@ pub struct Ports {
     /// With overflow = "trim", bytes of headers that may wait at a port; beyond them headers are dropped, and packets whole
     /// rather than cut. Default: twice what the port holds of data.
     pub header_buffer: Option<Bytes>,
+    /// The buffer that all ports of a switch share.
+    pub pool: Option<Pool>,
+    /// Priority flow control: switches that are about to run out of room pause whoever sends to them.
+    pub pfc: Option<Pfc>,
 }
 
 /// Thresholds of RED, as fractions of the buffer: never below min, always above max, linear between.

@@ -124,7 +124,7 @@ impl World {
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
-            pool: None,
+            pool: ports::pool(scenario),
             routing: match given(scenario.scheme.ports.routing) {
                 RoutingRule::Ecmp => Routing::Ecmp,
                 RoutingRule::Adaptive => Routing::Adaptive,
@@ -146,6 +146,7 @@ impl World {
             stop: stop(scenario),
             network,
         };
+        ports::check_pool(&spec)?;
         let scheme = |flow: &farspan_workload::Flow| {
             let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
             spec.scheme(if inter { Class::Inter } else { Class::Intra })

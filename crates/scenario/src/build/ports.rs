@@ -3,10 +3,14 @@
 use super::{PathFacts, given};
 use crate::error::ValueError;
 use crate::model::{Ports, Scenario};
-use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TopologyKind, TrimVictim};
+use crate::value::{
+    self, Headroom, MarkAt, PfcLinks, PhantomSize, PoolSize, PortTier, StepAt, TopologyKind, TrimVictim,
+};
+use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
+use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
-use farspan_sim::ByTier;
-use farspan_units::{Bytes, PortId, Rate, TelemetryKind};
+use farspan_sim::{ByTier, Spec};
+use farspan_units::{Bytes, NodeId, PortId, Rate, TelemetryKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -92,9 +96,49 @@ fn config(
         value::Telemetry::Mpd => TelemetryKind::Mpd,
         value::Telemetry::Int => TelemetryKind::Int,
     };
-    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(buffer) };
+    // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
+    let pool = pool_size(scenario).filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
+    let limit = pool.unwrap_or(buffer);
+    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(limit) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
-    if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
+    if marks { marked(plain, buffer, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
+}
+
+fn pool_size(scenario: &Scenario) -> Option<Bytes> {
+    scenario.scheme.ports.pool.as_ref().and_then(|pool| pool.size).and_then(PoolSize::get)
+}
+
+/// The buffer that the ports of each switch share, if they do.
+pub(super) fn pool(scenario: &Scenario) -> Option<PoolConfig> {
+    let (ports, size) = (&scenario.scheme.ports, pool_size(scenario)?);
+    let (pool, pfc) = (given(ports.pool.as_ref()), given(ports.pfc.as_ref()));
+    let links = match given(pfc.links) {
+        PfcLinks::None => None,
+        PfcLinks::Site => Some(LosslessLinks::InsideSites),
+        PfcLinks::All => Some(LosslessLinks::All),
+    };
+    let pause = links.map(|links| PauseConfig {
+        links,
+        resume_offset: given(pfc.resume_offset),
+        headroom: match given(pfc.headroom) {
+            Headroom::Auto => None,
+            Headroom::Value(bytes) => Some(bytes),
+        },
+    });
+    Some(PoolConfig { size, alpha: given(pool.alpha), reserve: given(pool.reserve), pause })
+}
+
+/// Checks that every switch's pool is large enough for its links.
+pub(super) fn check_pool(spec: &Spec) -> Result<(), ValueError> {
+    let (Some(pool), network) = (&spec.pool, &spec.network) else { return Ok(()) };
+    let reverse = network.reverse_links();
+    for switch in (network.hosts..network.nodes.len() as u32).map(NodeId) {
+        if let Err(error) = pool.shared(&farspan_sim::ingress(spec, switch, &reverse)) {
+            let problem = format!("at {}, {}", network.nodes[switch.index()].name, error.problem);
+            return Err(ValueError::rule("scheme.ports.pool.size", problem, error.cure));
+        }
+    }
+    Ok(())
 }
 
 /// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).
@@ -141,8 +185,10 @@ const fn name(tier: Tier) -> Option<PortTier> {
     }
 }
 
+/// `buffer`: what RED's thresholds are fractions of.
 fn marked(
     plain: PortConfig,
+    buffer: Bytes,
     ports: &Ports,
     rate: Rate,
     intra: Option<PathFacts>,
@@ -158,7 +204,7 @@ fn marked(
         MarkAt::Dequeue => MarkingPoint::Dequeue,
     };
     if let Some(red) = &ports.red {
-        port.markers.push(Marker::Queue(fractions(port.buffer, red.min, red.max)));
+        port.markers.push(Marker::Queue(fractions(buffer, red.min, red.max)));
     }
     if let Some(step) = ports.step {
         let at = match step {

@@ -285,6 +285,18 @@ words! {
 }
 
 words! {
+    /// The links over which data is lossless.
+    PfcLinks is "set of links" {
+        /// None.
+        None = "none",
+        /// Those inside a site.
+        Site = "site",
+        /// All.
+        All = "all",
+    } planned []
+}
+
+words! {
     /// Whose payload a port cuts off.
     TrimVictim is "victim of trimming" {
         /// That of the packet that arrives.
