@@ -3,6 +3,7 @@
 use crate::build::World;
 use crate::error::ScenarioError;
 use crate::memory::OF_FLOW;
+use crate::model::Workload;
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_fabric::Routes;
