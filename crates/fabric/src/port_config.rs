@@ -1,7 +1,7 @@
 //! How a port is built.
 
 use alloc::vec::Vec;
-use farspan_units::Bytes;
+use farspan_units::{Bytes, TelemetryKind};
 
 /// Random early detection: never below `min`, always above `max`, linear between (Uno section 5.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,8 +93,8 @@ pub struct PortConfig {
     pub marking_point: MarkingPoint,
     /// The handling of data packets that the buffer has no room for.
     pub overflow: Overflow,
-    /// Whether the port writes its state on each data packet that it sends (in-band telemetry, INT).
-    pub telemetry: bool,
+    /// The state that the port writes on each data packet that it sends.
+    pub telemetry: TelemetryKind,
     /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that
     /// trims needs that.
     pub control_priority: bool,
@@ -122,7 +122,7 @@ impl PortConfig {
             markers: Vec::new(),
             marking_point: MarkingPoint::Dequeue,
             overflow: Overflow::Drop,
-            telemetry: false,
+            telemetry: TelemetryKind::None,
             control_priority: true,
         }
     }

@@ -5,7 +5,9 @@ use crate::names::{self, UnknownName};
 use farspan_fabric::TopologyError;
 use farspan_fabric::topology::GraphError;
 use farspan_transport::ConfigError;
-use farspan_workload::{AssembleError, CollectiveError, IncastsError, ListError, PatternError, PoissonError, SizesError};
+use farspan_workload::{
+    AssembleError, CollectiveError, IncastsError, ListError, PatternError, PoissonError, SizesError,
+};
 use std::fmt;
 
 /// Where a value of a scenario was written.

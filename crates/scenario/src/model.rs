@@ -71,8 +71,12 @@ pub struct Topology {
     pub kind: Option<TopologyKind>,
     /// From_file: a topology file (`farspan new --topology` writes one), or the name of a built-in one.
     pub file: Option<String>,
-    /// Radix of a fat tree's switches: even; k^3/4 hosts a site. Default: 8.
+    /// Radix of a fat tree's switches: even; k/2 ToRs and k/2 aggregation switches a pod, k^2/4 cores, k^3/4 hosts a site. Default: 8.
     pub k: Option<u32>,
+    /// Pods of a site of a fat tree. Default: k.
+    pub pods: Option<u32>,
+    /// Hosts of each ToR of a fat tree. Default: k/2.
+    pub hosts_per_tor: Option<u32>,
     /// Hosts of a star, on each side of a dumbbell, of each leaf, or at each switch of a parking lot. Default: 8; of a
     /// parking lot 2.
     pub hosts: Option<u32>,
@@ -82,9 +86,11 @@ pub struct Topology {
     pub spines: Option<u32>,
     /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
     pub bottlenecks: Option<u32>,
-    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, of the hosts' links. Default:
+    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default:
     /// 100Gbps.
     pub link_rate: Option<Rate>,
+    /// Rate of a fat tree's links between switches of one site. Default: link_rate.
+    pub fabric_rate: Option<Rate>,
     /// Rate of the links of a spine, to the leaves and the border switch. Default: link_rate.
     pub uplink_rate: Option<Rate>,
     /// Propagation of every link inside a site and from core to border, one way. Default: 1us.
@@ -229,8 +235,9 @@ pub struct Ports {
     /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
     /// data; a reference for path selectors). Default: ecmp.
     pub routing: Option<RoutingRule>,
-    /// State that ports write on data packets that they send: "none", or "int" (queue, bytes sent, time and rate when the packet has
-    /// left), which ACKs take back to the sender. Default: of the scheme.
+    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (queue, bytes sent,
+    /// time and rate when the packet has left, of every port), or "mpd" (of the port with the largest queueing delay alone).
+    /// Default: of the scheme.
     pub telemetry: Option<Telemetry>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
     /// the queue. Default: coin.

@@ -273,7 +273,11 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["from 0.001 to 1"]),
         ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
         ("scheme.ports.routing=hash", "scheme.ports.routing", &["available: ecmp, adaptive"]),
-        ("scheme.ports.telemetry=snmp", "scheme.ports.telemetry", &["available: none, int"]),
+        ("scheme.ports.telemetry=snmp", "scheme.ports.telemetry", &["available: none, mpd, int"]),
+        ("topology.pods=0", "topology.pods", &["from 1 to 1024"]),
+        ("topology.hosts_per_tor=0", "topology.hosts_per_tor", &["out of range", "from 1"]),
+        ("topology.hosts_per_tor=1000000", "topology.hosts_per_tor", &["hosts", "keep to 1048576 in all"]),
+        ("topology.fabric_rate=1bps", "topology.fabric_rate", &["out of range"]),
         (
             "scheme.intra.congestion={ name = 'oscar', target = 'low' }",
             "scheme.intra.congestion.target",

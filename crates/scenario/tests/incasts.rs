@@ -5,7 +5,8 @@ use farspan_scenario::{Request, World};
 use std::collections::BTreeSet;
 use std::fs;
 
-const TOPOLOGY: &str = "[topology]\nkind = 'star'\nhosts = 33\n[[workload]]\nkind = 'incast'\nflow_size = '100KB'\n";
+const TOPOLOGY: &str =
+    "[topology]\nkind = 'star'\nhosts = 33\n[[workload]]\nkind = 'incast'\nflow_size = '100KB'\n";
 
 /// The world of these lines of an incast on 33 hosts.
 fn world(name: &str, lines: &str) -> Result<World, String> {

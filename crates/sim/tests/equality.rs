@@ -11,7 +11,8 @@ mod random;
 mod worlds;
 
 use farspan_fabric::switch::shared::SharedConfig;
-use farspan_units::Duration;
+use farspan_transport::Scheme;
+use farspan_units::{Duration, TelemetryKind};
 use random::{FEATURES, features, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,10 +70,11 @@ fn worlds_with_telemetry_come_out_equal_under_every_engine() {
         let spec = telemetry_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         let mut without = spec.clone();
-        without.ports.0.iter_mut().for_each(|port| port.telemetry = false);
-        without.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = false);
+        without.ports.0.iter_mut().for_each(|port| port.telemetry = TelemetryKind::None);
+        without.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = TelemetryKind::None);
         let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
-        let is_read = [&spec.intra, &spec.inter].iter().any(|scheme| scheme.congestion.wants_telemetry());
+        let reads = |scheme: &Scheme| scheme.congestion.telemetry() != TelemetryKind::None;
+        let is_read = [&spec.intra, &spec.inter].into_iter().any(|scheme| reads(scheme));
         if is_read {
             moved += u32::from(outcome.packet_digest != without.packet_digest);
         } else if spec

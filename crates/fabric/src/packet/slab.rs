@@ -204,6 +204,11 @@ impl Packets {
         self.telemetry_mut(id).get_or_insert_default().push(hop);
     }
 
+    /// As [`Self::stamp`], of a port that writes the largest queueing delay.
+    pub(crate) fn stamp_largest(&mut self, id: PacketId, hop: HopTelemetry) {
+        self.telemetry_mut(id).get_or_insert_default().keep_largest(hop);
+    }
+
     /// A packet carries telemetry from now on: an ACK, that of the packet that it is for.
     pub fn set_telemetry(&mut self, id: PacketId, telemetry: Box<Telemetry>) {
         *self.telemetry_mut(id) = Some(telemetry);

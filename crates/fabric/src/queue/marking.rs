@@ -2,7 +2,7 @@
 
 use crate::port_config::{Marker, Phantom, PortConfig, Red};
 use farspan_units::random::Random;
-use farspan_units::{Bytes, Duration, Rate, Time};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// A quantity that RED compares, with its thresholds in the same unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,8 +129,8 @@ impl Marking {
             };
         }
         marking.loud = match config.telemetry {
-            true => 0,
-            false => marking.queue.min.min(marking.step.min).saturating_add(1),
+            TelemetryKind::None => marking.queue.min.min(marking.step.min).saturating_add(1),
+            TelemetryKind::Mpd | TelemetryKind::Int => 0,
         };
         marking
     }

@@ -13,7 +13,7 @@ use crate::packet::{Packet, PacketId, Packets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
-use farspan_units::{Bytes, Duration, HopTelemetry, PortId, Purpose, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, PortId, Purpose, TelemetryKind, Time};
 use integral::Integral;
 pub use model::PortModel;
 
@@ -460,9 +460,12 @@ impl Port {
             packets[id].mark();
             self.marked += 1;
         }
-        if model.telemetry {
-            let (sent, queued) = (self.sent_bytes, self.data_bytes);
-            packets.stamp(id, HopTelemetry { at: now, sent, queued, rate: model.rate });
+        let (sent, queued) = (self.sent_bytes, self.data_bytes);
+        let hop = || HopTelemetry { at: now, sent, queued, rate: model.rate };
+        match model.telemetry {
+            TelemetryKind::None => {}
+            TelemetryKind::Mpd => packets.stamp_largest(id, hop()),
+            TelemetryKind::Int => packets.stamp(id, hop()),
         }
     }
 }

@@ -100,14 +100,7 @@ fn drop_tail() -> PortConfig {
 /// The uplinks (0 or 1) that packets of one flow take at the first ToR of a small fat tree: data packets of these sizes, all
 /// at once, and a control packet behind each.
 fn uplinks(routing: Routing, sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    let tree = FatTree {
-        k: 4,
-        link_rate: RATE,
-        link_delay: DELAY,
-        switch_delay: Duration::ZERO,
-        oversubscription: [1, 1],
-    };
-    let network = tree.build().expect("valid");
+    let network = FatTree::new(4, RATE, DELAY).build().expect("valid");
     let (routes, tor) = (Routes::new(&network, 1), network.hosts);
     let model = Arc::new(PortModel::new(&drop_tail(), RATE, DELAY));
     let ports = network.ports_of(NodeId(tor));

@@ -6,7 +6,7 @@ use crate::model::{Ports, Scenario};
 use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TopologyKind, TrimVictim};
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_sim::ByTier;
-use farspan_units::{Bytes, PortId, Rate};
+use farspan_units::{Bytes, PortId, Rate, TelemetryKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,6 +60,7 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
     let buffer = given(topology.buffer);
     let wan = topology.wan.as_ref();
     let link_rate = given(topology.link_rate);
+    let uplink_rate = topology.uplink_rate.or(topology.fabric_rate);
     match tier {
         // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
         Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
@@ -68,10 +69,10 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
             let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
             (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
         }
-        Tier::Fabric => (buffer, topology.uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
+        Tier::Fabric => (buffer, uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
         Tier::Border => {
             let buffer = topology.core_border_buffer.unwrap_or(buffer);
-            (buffer, topology.uplink_rate.unwrap_or(link_rate))
+            (buffer, uplink_rate.unwrap_or(link_rate))
         }
         Tier::HostDown => (buffer, link_rate),
     }
@@ -86,7 +87,11 @@ fn config(
 ) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
     let overflow = overflow(scenario, tier, buffer)?;
-    let telemetry = given(scenario.scheme.ports.telemetry) == value::Telemetry::Int;
+    let telemetry = match given(scenario.scheme.ports.telemetry) {
+        value::Telemetry::None => TelemetryKind::None,
+        value::Telemetry::Mpd => TelemetryKind::Mpd,
+        value::Telemetry::Int => TelemetryKind::Int,
+    };
     let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(buffer) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
     if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }

@@ -6,8 +6,7 @@ use farspan_transport::coding::Shape;
 use farspan_transport::{ack, balance, coding};
 
 /// Controls that later releases bring.
-pub(super) const PLANNED_CONTROLS: &[&str] =
-    &["swift", "timely", "dcqcn", "powertcp", "theta-powertcp", "poseidon", "cubic", "vegas"];
+pub(super) const PLANNED_CONTROLS: &[&str] = &["dcqcn", "cubic", "vegas"];
 
 /// A built-in scheme whose name is not that of its parts.
 struct Alias {
@@ -354,7 +353,7 @@ mod tests {
 
     #[test]
     fn planned_parts_are_told_from_unknown_ones() {
-        assert!(said("swift").contains("needs swift, which is not in this release"));
+        assert!(said("cubic").contains("needs cubic, which is not in this release"));
         assert!(said("unocc+rep").contains("did you mean \"reps\"?"));
         assert!(said("unoo").contains("did you mean \"uno\"?"), "{}", said("unoo"));
         assert!(said("unocc+rsp").contains("did you mean \"rps\"?"));

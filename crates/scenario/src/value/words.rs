@@ -277,9 +277,11 @@ words! {
     Telemetry is "telemetry" {
         /// Nothing.
         None = "none",
+        /// Its queue and rate, if no port before it has a larger queueing delay.
+        Mpd = "mpd",
         /// Its queue, the bytes that it has sent, the time, its rate.
         Int = "int",
-    } planned ["mpd"]
+    } planned []
 }
 
 words! {

@@ -38,13 +38,7 @@ pub fn control(name: &str) -> CongestionConfig {
 }
 
 pub fn tree(k: u32) -> FatTree {
-    FatTree {
-        k,
-        link_rate: Rate::from_gbps(100),
-        link_delay: Duration::from_us(1),
-        switch_delay: Duration::ZERO,
-        oversubscription: [1, 1],
-    }
+    FatTree::new(k, Rate::from_gbps(100), Duration::from_us(1))
 }
 
 pub fn two_sites(k: u32, wan_delay: Duration) -> Network {

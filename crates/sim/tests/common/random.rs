@@ -1,6 +1,5 @@
 //! Random small worlds, and what happened in them: one seed names one world.
 
-use crate::common::tree;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
@@ -23,7 +22,7 @@ use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme, WindowCheck};
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -144,14 +143,17 @@ pub fn telemetry_spec(seed: u64) -> Spec {
             scheme.profile.acks = AckConfig::Coalesced(ack::coalesced::CoalescedConfig { bytes, gap: true });
         }
     }
-    spec.ports.0.iter_mut().for_each(|port| port.telemetry = !draw.one_in(6));
-    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = !draw.one_in(6));
+    let usual = draw.pick(&[TelemetryKind::Mpd, TelemetryKind::Int]);
+    let others = [TelemetryKind::None, TelemetryKind::Mpd, TelemetryKind::Int];
+    let mut kind = || if draw.one_in(6) { draw.pick(&others) } else { usual };
+    spec.ports.0.iter_mut().for_each(|port| port.telemetry = kind());
+    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = kind());
     spec
 }
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{hpcc, oscar};
+    use congestion::{hpcc, oscar, poseidon, swift, timely};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -160,6 +162,11 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             (config.quantised, config.smoothing) = (first, second);
             config.reference = if third { hpcc::Reference::Send } else { hpcc::Reference::RoundTrip };
             (config.eta, config.max_stage) = draw.pick(&[(0.95, 5), (1.5, 5), (0.95, 0)]);
+        }
+        CongestionConfig::Poseidon(config) => {
+            config.alpha = if first { poseidon::Alpha::Rate } else { poseidon::Alpha::Range };
+            config.quantised = second;
+            (config.min_md, config.max_md) = if third { (0.0, 1000.0) } else { (0.5, 2.0) };
         }
         CongestionConfig::Oscar(config) => {
             config.batch_start = if first { oscar::BatchStart::First } else { oscar::BatchStart::Previous };
@@ -174,6 +181,24 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             config.at = [20, 50].map(Duration::from_us).to_vec();
             config.share = vec![if first { 0.1 } else { 0.5 }, if second { 1.0 } else { 0.01 }];
         }
+        CongestionConfig::Powertcp(config) => {
+            (config.quantised, config.gamma_old, config.bound_interval) = (first, second, third);
+            (config.eta, config.arrival_floor) = draw.pick(&[(1.0, 0.5), (0.95, 0.5), (1.0, 0.0)]);
+        }
+        CongestionConfig::ThetaPowertcp(config) => config.arrival_floor = if first { 0.5 } else { 0.0 },
+        CongestionConfig::Swift(config) => {
+            config.reset_after = if first { 1 } else { 5 };
+            if second {
+                (config.unit, config.cap) = (swift::WindowUnit::Bdp, swift::LargestWindow::Bdp);
+                (config.ai, config.fs_max) = (0.001, 1.0);
+            }
+        }
+        CongestionConfig::Timely(config) if first => {
+            config.t_low = timely::RttThreshold::Rtt(Duration::from_us(16));
+            config.t_high = timely::RttThreshold::Rtt(Duration::from_us(32));
+            config.completion = timely::Completion::Rule(timely::CompletionRule::RoundTrip);
+        }
+        CongestionConfig::Timely(_) => {}
         other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),
     }
     congestion
@@ -304,7 +329,7 @@ fn network(draw: &mut Draw) -> Network {
     let delays = [Duration::ZERO, Duration::ZERO, Duration::from_ns(100), draw.delay() / 3];
     let switch_delay = draw.pick(&delays);
     let oversubscription = [draw.pick(&[1, 1, 2]), draw.pick(&[1, 1, 2])];
-    let site = FatTree { link_rate, link_delay, switch_delay, oversubscription, ..tree(4) };
+    let site = FatTree { switch_delay, oversubscription, ..FatTree::new(4, link_rate, link_delay) };
     let wan_delay = match draw.below(3) {
         0 => link_delay,
         1 => draw.time(Duration::from_us(1), Duration::from_us(60)),
@@ -755,7 +780,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
         marking_point: draw.pick(&[MarkingPoint::Enqueue, MarkingPoint::Dequeue]),
         control_priority,
         overflow: if trims { Overflow::Trim(trim) } else { Overflow::Drop },
-        telemetry: false,
+        telemetry: TelemetryKind::None,
         ..PortConfig::drop_tail(buffer)
     }
 }

@@ -420,7 +420,18 @@ mod tests {
             CongestionConfig::Smartt(_) | CongestionConfig::Nscc(_) => {
                 Some((*initial_cwnd).max(path.mss).max(path.bdp * 3 / 2))
             }
-            CongestionConfig::Hpcc(_) | CongestionConfig::Oscar(_) => Some((*initial_cwnd).max(bdp)),
+            CongestionConfig::Hpcc(_)
+            | CongestionConfig::Poseidon(_)
+            | CongestionConfig::Oscar(_)
+            | CongestionConfig::Powertcp(_)
+            | CongestionConfig::ThetaPowertcp(_)
+            | CongestionConfig::Swift(swift::SwiftConfig { cap: swift::LargestWindow::Bdp, .. }) => {
+                Some((*initial_cwnd).max(bdp))
+            }
+            CongestionConfig::Swift(swift::SwiftConfig { base_target, .. }) => {
+                let target = path.line_rate.bytes_in(path.base_rtt + *base_target);
+                Some((*initial_cwnd).max(target).max(path.mss))
+            }
             CongestionConfig::Unocc(_) => Some(bdp),
             CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
             | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })

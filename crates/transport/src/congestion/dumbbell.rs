@@ -8,7 +8,7 @@ use super::*;
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use farspan_units::{FlowId, HopTelemetry, Purpose, Random};
+use farspan_units::{FlowId, HopTelemetry, Purpose, Random, TelemetryKind};
 
 /// How the queue marks a packet: never up to `min` bytes, always above `max`, and by chance between.
 #[derive(Clone, Copy)]
@@ -102,10 +102,14 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Payload that may be in flight: the window, or what is and the allowance.
+    /// Payload that may be in flight: the window, or what is and the allowance; what is, without a window.
     pub fn window(&self) -> Bytes {
         let decision = self.control.decision();
-        decision.allowance.map_or(decision.cwnd, |allowance| decision.cwnd.min(self.in_flight + allowance))
+        match decision.allowance {
+            Some(allowance) => decision.cwnd.min(self.in_flight + allowance),
+            None if decision.cwnd == Bytes::MAX => self.in_flight,
+            None => decision.cwnd,
+        }
     }
 }
 
@@ -156,7 +160,7 @@ impl Dumbbell {
                 jitter: Random::new(1, Purpose::Jitter, i as u64),
                 records: BTreeMap::new(),
                 stamps: BTreeMap::new(),
-                wants_telemetry: config.wants_telemetry(),
+                wants_telemetry: config.telemetry() != TelemetryKind::None,
                 delivered_at: Time::ZERO,
                 first_sent_at: Time::ZERO,
             });
