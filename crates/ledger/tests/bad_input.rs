@@ -128,7 +128,7 @@ fn every_mistake_names_its_place_and_its_cure() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// What follows `series = ` or `flows = ` in place of a path; the text of it begins in line 25.
+/// The text that follows `series = ` or `flows = ` in place of a path; the text of it begins in line 25.
 fn computed(what: &str) -> String {
     mistake("path = \"fct.all.mean_us\"", what)
 }

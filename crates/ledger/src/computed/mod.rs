@@ -35,7 +35,7 @@ pub struct SeriesMeasure {
     pub period: Period,
     /// From values to a number.
     pub take: Take,
-    /// What values are compared with.
+    /// The reference that values are compared with.
     pub level: Option<Level>,
 }
 
@@ -52,7 +52,7 @@ pub enum Subject {
     Bottleneck,
 }
 
-/// What values are compared with.
+/// The reference that values are compared with.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Level {
     /// A value, in the unit of the probe.

@@ -8,7 +8,7 @@ use std::path::Path;
 /// The samples of one id, in order of time: nanoseconds and value.
 pub(crate) type Samples = Vec<(i64, f64)>;
 
-/// What of a run's folder measures are computed from.
+/// The parts of a run's folder that measures are computed from.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Tables {
     /// By flow id.

@@ -55,7 +55,7 @@ pub struct Ack<'a> {
     pub delivered: Bytes,
     /// The sender's state when the packet left, if the control [asked for it](super::Congestion::wants_send_record).
     pub at_send: Option<SendRecord>,
-    /// What ports and the receiver say of the acknowledged transmission; `None` where nobody does, and over sockets.
+    /// Words of ports and receiver on the acknowledged transmission; `None` where nobody says any, and over sockets.
     pub telemetry: Option<&'a Telemetry>,
 }
 

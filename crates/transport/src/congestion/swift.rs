@@ -30,7 +30,7 @@ pub enum WindowUnit {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum LargestWindow {
-    /// What the line rate sends in the shortest target: no flow, alone or not, holds more for long.
+    /// As much as the line rate sends in the shortest target: no flow, alone or not, holds more for long.
     Target,
     /// The bandwidth-delay product of the path.
     Bdp,
@@ -204,7 +204,7 @@ pub struct Swift {
     decreased_at: Time,
     /// Time-outs in a row, those of packets that were in flight together counted once.
     timeouts: u32,
-    /// What was in flight at the last time-out that counts.
+    /// The data in flight at the last time-out that counts.
     flight: DataWindow,
 }
 

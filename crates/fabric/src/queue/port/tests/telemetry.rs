@@ -1,4 +1,4 @@
-//! What ports write on the packets that they send.
+//! Telemetry: the state of ports on the packets that they send.
 
 use super::*;
 use farspan_units::TelemetryKind;
