@@ -24,7 +24,8 @@ RUN = ("scenario", "scheme", "profile", "set")
 PROFILES = ("paper", "artifact")
 # Sizes at which all runs together take minutes.
 SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
-        "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms"}
+        "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
+        **dict.fromkeys(("oscar/longtail", "oscar/hadoop-incast", "oscar/oversubscribed"), "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us")}
 # Schemes of OSCAR's world, and the scenarios elsewhere that they run: all by all would take an hour.
 OSCAR_WORLD = ("hpcc*", "oscar*", "scripted", "*powertcp", "poseidon", "dcqcn", "swift", "timely")
 OSCAR_AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")

@@ -348,8 +348,8 @@ pub struct Workload {
     pub ranks: Option<Vec<u32>>,
     /// Collectives: several groups of ranks beside each other, instead of ranks.
     pub groups: Option<Vec<Vec<u32>>>,
-    /// Collectives: "ring" (one peer at a time), "direct" (all peers at once) or, of an allreduce, "hierarchical" (rings
-    /// inside the sites, direct between them). Default: ring; all_to_all: direct.
+    /// Collectives: "ring" (one peer at a time), "direct" (all peers at once), "pipeline" (a ring whose stages all run at once)
+    /// or, of an allreduce, "hierarchical" (rings inside the sites, direct between them). Default: ring; all_to_all: direct.
     pub algorithm: Option<CollectiveAlgorithm>,
     /// Collectives: how often. Default: 1.
     pub iterations: Option<u32>,

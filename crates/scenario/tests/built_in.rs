@@ -55,6 +55,8 @@ fn every_scenario_builds_under_every_profile() {
                     "oscar/two-short-flows" => 4,
                     "oscar/link-degradation" => 8,
                     "oscar/queue-nonempty" => 11,
+                    "oscar/training" => 64,
+                    "oscar/longtail" | "oscar/hadoop-incast" | "oscar/oversubscribed" => 320,
                     name if name.starts_with("bench/fat-tree") => 128,
                     name if name.starts_with("reps/") || name.starts_with("ndp/") => 1024,
                     _ => 256,
@@ -182,6 +184,13 @@ fn every_knob_of_the_interface_works() {
         ("oscar/rtt-ratio", &["workload.flow_size=1MB", "topology.host_delays=['1us', '9us', '1us']"]),
         ("oscar/two-short-flows", &["workload[1].flow_size=100KB", "workload[1].start=50us"]),
         ("oscar/parking-lot", &["workload.flow_size=1MB", "topology.bottleneck_rate=40Gbps"]),
+        ("oscar/longtail", &["workload.load=0.2", "topology.pods=2", "topology.hosts_per_tor=2"]),
+        ("oscar/hadoop-incast", &["workload.degree=8", "topology.pods=2", "workload[1].spread=0us"]),
+        ("oscar/oversubscribed", &["workload.load=0.2", "topology.fabric_rate=100Gbps"]),
+        (
+            "oscar/training",
+            &["workload.flow_size=9440KB", "workload.compute_time=365us", "workload.algorithm=ring"],
+        ),
         ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),
         (
             "topology/parking-lot",

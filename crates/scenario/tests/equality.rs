@@ -65,6 +65,13 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("oscar/rtt-ratio", &["workload.flow_size=2MB"]),
     ("oscar/two-short-flows", &["workload[0].flow_size=2MB", "stop.time=20ms"]),
     ("oscar/parking-lot", &["workload.flow_size=1MB"]),
+    ("oscar/longtail", &["topology.pods=2", "topology.hosts_per_tor=2", "workload.duration=40us"]),
+    (
+        "oscar/hadoop-incast",
+        &["topology.pods=2", "topology.hosts_per_tor=2", "workload.degree=8", "workload.duration=40us"],
+    ),
+    ("oscar/oversubscribed", &["topology.pods=2", "topology.hosts_per_tor=2", "workload.duration=40us"]),
+    ("oscar/training", &["workload.flow_size=40KB", "workload.iterations=2"]),
     ("reps/permutation", &["topology.k=4", "workload.flow_size=256KiB"]),
     (
         "reps/oversubscribed",

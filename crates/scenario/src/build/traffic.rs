@@ -304,6 +304,7 @@ pub(super) fn collective(part: &Part) -> Collective {
         algorithm: match given(part.algorithm) {
             CollectiveAlgorithm::Ring => Algorithm::Ring,
             CollectiveAlgorithm::Direct => Algorithm::Direct,
+            CollectiveAlgorithm::Pipeline => Algorithm::Pipeline,
             CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical,
         },
         groups,
@@ -318,7 +319,9 @@ fn collective_error(path: &str, part: &Part, error: CollectiveError) -> ValueErr
     let key = match error {
         CollectiveError::TooSmall { .. } => "flow_size",
         CollectiveError::NoIterations | CollectiveError::TooMany { .. } => "iterations",
-        CollectiveError::NotHierarchical | CollectiveError::Uneven { .. } => "algorithm",
+        CollectiveError::NotHierarchical
+        | CollectiveError::NothingToPassOn
+        | CollectiveError::Uneven { .. } => "algorithm",
         _ if part.ranks.is_some() => "ranks",
         _ => "groups",
     };

@@ -157,6 +157,8 @@ words! {
         Ring = "ring",
         /// All peers at once.
         Direct = "direct",
+        /// A ring whose stages all run at once.
+        Pipeline = "pipeline",
         /// Rings inside the sites, direct between them.
         Hierarchical = "hierarchical",
     } planned []
