@@ -86,8 +86,8 @@ fn lossless_links_drop_nothing_in_any_world() {
 }
 
 #[test]
-fn worlds_with_telemetry_come_out_equal_under_every_engine() {
-    let (mut moved, mut stamped) = (0, 0);
+fn worlds_with_telemetry_and_cnps_come_out_equal_under_every_engine() {
+    let (mut moved, mut stamped, mut notified) = (0, 0, 0);
     for seed in 0..160 {
         let spec = telemetry_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
@@ -95,6 +95,12 @@ fn worlds_with_telemetry_come_out_equal_under_every_engine() {
         without.ports.0.iter_mut().for_each(|port| port.telemetry = TelemetryKind::None);
         without.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = TelemetryKind::None);
         let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        let mut silent = spec.clone();
+        for scheme in [&mut silent.intra, &mut silent.inter] {
+            Arc::make_mut(scheme).profile.cnps = None;
+        }
+        let silent = farspan_sim::run(&silent, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        notified += u32::from(outcome.packet_digest != silent.packet_digest);
         let reads = |scheme: &Scheme| scheme.congestion.telemetry() != TelemetryKind::None;
         let is_read = [&spec.intra, &spec.inter].into_iter().any(|scheme| reads(scheme));
         if is_read {
@@ -111,8 +117,14 @@ fn worlds_with_telemetry_come_out_equal_under_every_engine() {
             stamped += 1;
         }
     }
-    println!("telemetry moved windows in {moved} worlds; in {stamped} no one read it");
-    assert!(moved >= 20 && stamped >= 4, "{moved}, {stamped}: the gate would not notice a fault there");
+    println!(
+        "telemetry moved windows in {moved} worlds; in {stamped} no one read it; CNPs left in {notified}"
+    );
+    let seen = [(moved, 20), (stamped, 4), (notified, 20)];
+    assert!(
+        seen.iter().all(|(count, least)| count >= least),
+        "{seen:?}: the gate would not notice a fault there"
+    );
 }
 
 #[test]

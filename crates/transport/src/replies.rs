@@ -1,4 +1,4 @@
-//! ACKs and NACKs that wait for the NIC: one queue, each reply with the time from which on it may leave.
+//! ACKs, NACKs, pulls and CNPs that wait for the NIC: one queue, each reply with the time from which on it may leave.
 
 use crate::balance::Entropy;
 use crate::flow::message::Transmit;
@@ -9,7 +9,7 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use farspan_units::{Bytes, HostId, Telemetry, Time};
 
-/// An ACK or a NACK to put on the wire: a control packet of the size of a header, and of what it echoes for a control.
+/// An ACK, a NACK, a pull or a CNP to put on the wire: a control packet of the size of a header, and of what it echoes for a control.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// Where it goes.

@@ -23,7 +23,7 @@ use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{FlowProfile, Scheme, WindowCheck};
+use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
@@ -170,7 +170,7 @@ pub fn lossless_spec(seed: u64) -> Spec {
     spec
 }
 
-/// The world of a seed with ports that write telemetry, and controls that came after the listed worlds.
+/// The world of a seed with ports that write telemetry, receivers that send CNPs, and controls that came after the listed worlds.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn telemetry_spec(seed: u64) -> Spec {
     let mut draw = Draw(Random::new(seed, Purpose::Test, 22));
@@ -182,6 +182,10 @@ pub fn telemetry_spec(seed: u64) -> Spec {
         }
         scheme.congestion = newest_control(&mut draw);
         scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion);
+        if !draw.one_in(4) {
+            let interval = draw.pick(&[Duration::from_us(50), Duration::from_us(2), Duration::ZERO]);
+            scheme.profile.cnps = Some(CnpConfig { interval });
+        }
         if draw.one_in(4) {
             let bytes = Bytes::new(draw.spread(200, 90_000));
             scheme.profile.acks = AckConfig::Coalesced(ack::coalesced::CoalescedConfig { bytes, gap: true });
@@ -192,10 +196,20 @@ pub fn telemetry_spec(seed: u64) -> Spec {
     let mut kind = || if draw.one_in(6) { draw.pick(&others) } else { usual };
     spec.ports.0.iter_mut().for_each(|port| port.telemetry = kind());
     spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = kind());
+    let mtu = spec.mss + spec.header;
+    spec.ports.0.iter_mut().for_each(|port| mark_more(&mut draw, port, mtu));
+    spec.own_ports.values_mut().for_each(|port| mark_more(&mut draw, Arc::make_mut(port), mtu));
     if is_shared {
         share(&mut spec, seed);
     }
     spec
+}
+
+/// Marks at ports that had no reason to set any.
+fn mark_more(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
+    if port.markers.is_empty() && !draw.one_in(4) {
+        port.markers.push(Marker::Queue(Red { min: Bytes::ZERO, max: mtu * draw.spread(1, 8) }));
+    }
 }
 
 /// A control of those that came after the listed worlds.

@@ -53,6 +53,8 @@ pub enum FlowEvent {
         /// Whether it repeats the count before instead.
         old: bool,
     },
+    /// A CNP.
+    Cnp,
     /// The control's timer.
     Timer,
     /// Nothing, for so many picoseconds.
@@ -75,7 +77,7 @@ impl FlowEvent {
     fn draw(random: &mut Random) -> Self {
         let marked = random.below(2) == 1;
         let mut nth = |below| random.below(below) as usize;
-        match nth(31) {
+        match nth(32) {
             0..8 => Self::Send(1 + random.below(49)),
             8..16 => Self::Ack { nth: nth(5), marked },
             16 => Self::DuplicateAck { marked },
@@ -84,7 +86,8 @@ impl FlowEvent {
             19 => Self::Timeout { nth: nth(100) },
             20 => Self::Timer,
             21 => Self::Pull { packets: 1 + nth(3) as u32, old: marked },
-            22..30 => Self::Wait(random.below(30_000_000)),
+            22 => Self::Cnp,
+            23..31 => Self::Wait(random.below(30_000_000)),
             _ => Self::Wait(random.below(100_000_000_000)),
         }
     }
@@ -107,7 +110,7 @@ pub struct Violation {
 }
 
 /// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
-/// rates are sound, a NACK never widens the window or the allowance, a packet spends allowance, the decision returned is the current one, the first window is the
+/// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends allowance, the decision returned is the current one, the first window is the
 /// scenario's, and the same events give the same decisions.
 ///
 /// # Errors
@@ -178,10 +181,17 @@ impl Trial {
                 return fail("the event returned another decision than the current one");
             }
             let after = sender.control.decision();
-            if matches!(event, FlowEvent::Nack { .. })
-                && (after.cwnd > before.cwnd || after.allowance > before.allowance)
-            {
-                return fail("a NACK widened the window");
+            let name = match event {
+                FlowEvent::Nack { .. } => "NACK",
+                FlowEvent::Cnp => "CNP",
+                _ => "",
+            };
+            if !name.is_empty() && (after.cwnd > before.cwnd || after.allowance > before.allowance) {
+                return fail(&format!("a {name} widened the window"));
+            }
+            let rate = |decision: Decision| decision.pacing_rate.map_or(u64::MAX, Rate::as_bps);
+            if event == FlowEvent::Cnp && rate(after) > rate(before) {
+                return fail("a CNP raised the rate");
             }
             sender.sound(cap).map_err(|problem| (i, problem))?;
         }
@@ -365,6 +375,7 @@ impl TrialSender {
                 self.pulled += if old { 0 } else { packets };
                 self.control.on_pull(&Pull { now, count: self.pulled, in_flight })
             }
+            FlowEvent::Cnp => self.control.on_cnp(&Cnp { now, in_flight }),
             FlowEvent::Wait(ps) => {
                 self.pass(now + Duration::from_ps(ps));
                 return Ok(None);

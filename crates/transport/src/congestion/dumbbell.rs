@@ -5,6 +5,7 @@
 //! the control and little else.
 
 use super::*;
+use crate::notifier::Notifier;
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
@@ -73,6 +74,8 @@ enum ModelEvent {
     Timeout {
         sent_at: Time,
     },
+    /// The control's timer, if it is still wanted then.
+    Timer,
 }
 
 /// A flow with endless data.
@@ -82,6 +85,10 @@ pub struct Flow {
     pub in_flight: Bytes,
     /// How many packets the receiver has pulled: one with each ACK.
     pulled: u32,
+    /// The CNPs that the receiver sends, which come with ACKs.
+    notifier: Option<Notifier>,
+    /// When the control's timer comes up next.
+    timer_at: Time,
     pub delivered: Bytes,
     pub marked: Bytes,
     /// When the pacer and the NIC let the next packet go.
@@ -153,6 +160,8 @@ impl Dumbbell {
                 path: *path,
                 in_flight: Bytes::ZERO,
                 pulled: 0,
+                notifier: config.cnps().map(Notifier::new),
+                timer_at: Time::MAX,
                 delivered: Bytes::ZERO,
                 marked: Bytes::ZERO,
                 next_at: Time::ZERO,
@@ -206,11 +215,22 @@ impl Dumbbell {
         }
     }
 
+    /// Sees to it that the control's timer comes up.
+    fn arm(&mut self, i: usize) {
+        let flow = &mut self.flows[i];
+        if let Some(at) = flow.control.decision().next_timer
+            && at < flow.timer_at
+        {
+            flow.timer_at = at;
+            self.schedule(at, i, ModelEvent::Timer);
+        }
+    }
+
     fn handle(&mut self, i: usize, event: ModelEvent) {
         let now = self.now;
         let flow = &mut self.flows[i];
         let bytes = flow.path.mss;
-        if !matches!(event, ModelEvent::Send | ModelEvent::Arrive { .. } | ModelEvent::Leave { .. }) {
+        if matches!(event, ModelEvent::Ack { .. } | ModelEvent::Loss { .. } | ModelEvent::Timeout { .. }) {
             flow.in_flight -= bytes;
         }
         let in_flight = flow.in_flight;
@@ -242,6 +262,9 @@ impl Dumbbell {
                 });
                 flow.pulled += 1;
                 flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
+                if flow.notifier.as_mut().is_some_and(|notifier| notifier.on_arrival(now, marked)) {
+                    flow.control.on_cnp(&Cnp { now, in_flight });
+                }
             }
             ModelEvent::Loss { sent_at } => {
                 flow.records.remove(&sent_at);
@@ -252,7 +275,14 @@ impl Dumbbell {
                 let rto = now - sent_at;
                 flow.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto });
             }
+            ModelEvent::Timer => {
+                flow.timer_at = if flow.timer_at == now { Time::MAX } else { flow.timer_at };
+                if flow.control.decision().next_timer.is_some_and(|due| due <= now) {
+                    flow.control.on_timer(now);
+                }
+            }
         }
+        self.arm(i);
         self.wake(i);
     }
 

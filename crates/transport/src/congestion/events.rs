@@ -103,6 +103,15 @@ pub struct Pull {
     pub in_flight: Bytes,
 }
 
+/// A CNP: packets of the flow come marked. The receiver sends one in an interval at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cnp {
+    /// Now.
+    pub now: Time,
+    /// Payload in flight.
+    pub in_flight: Bytes,
+}
+
 /// Packets were found lost from the ACKs of later ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Loss {

@@ -13,6 +13,7 @@
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
 //! | a window below one packet (Swift, HPCC) | a window of one packet with a `pacing_rate` of what it really is, a round trip |
 //! | a rate without a window (TIMELY, DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
+//! | notifications of marks (DCQCN) | [`Congestion::on_cnp`] |
 //! | a window that may close | [`Congestion::floor`] |
 //! | credit from the receiver (NDP, EQDS) | [`Decision::allowance`], [`Congestion::on_pull`] |
 //!
@@ -61,13 +62,13 @@ pub mod unocc;
 mod window;
 
 pub use custom::{Custom, Factory};
-pub use events::{Ack, Loss, Nack, Pull, SendRecord, Sent, Timeout};
+pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Timeout};
 pub use pace::Pacing;
 pub use signals::{Threshold, ThresholdRule};
 pub use window::Cap;
 
 use crate::flow::path::Path;
-use crate::flow::profile::PullConfig;
+use crate::flow::profile::{CnpConfig, PullConfig};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -181,6 +182,11 @@ pub trait Congestion {
         self.decision()
     }
 
+    /// A CNP arrived: a sign of congestion, and never a reason to send more.
+    fn on_cnp(&mut self, _cnp: &Cnp) -> Decision {
+        self.decision()
+    }
+
     /// Loss was detected without a time-out.
     fn on_loss(&mut self, _loss: &Loss) -> Decision {
         self.decision()
@@ -254,6 +260,15 @@ macro_rules! controls {
                 match self {
                     Self::Ndp(config) => Some(config.pulls()),
                     Self::Custom(custom) => custom.pulls(),
+                    _ => None,
+                }
+            }
+
+            /// The CNPs that the receiver is to send.
+            #[must_use]
+            pub fn cnps(&self) -> Option<CnpConfig> {
+                match self {
+                    Self::Custom(custom) => custom.cnps(),
                     _ => None,
                 }
             }
@@ -417,6 +432,13 @@ macro_rules! controls {
                 match self {
                     $(Self::$variant(control) => control.on_pull(pull),)*
                     Self::Custom(control) => control.on_pull(pull),
+                }
+            }
+
+            fn on_cnp(&mut self, cnp: &Cnp) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_cnp(cnp),)*
+                    Self::Custom(control) => control.on_cnp(cnp),
                 }
             }
 

@@ -5,6 +5,7 @@ use super::{Endpoint, Event};
 use crate::coding::{Layout, Payload};
 use crate::flow::message::{Incoming, Received, Trimmed};
 use crate::flow::profile::{AckSignals, FlowProfile};
+use crate::notifier::Notifier;
 use crate::pulls::Owed;
 use crate::receiver::{self, Duties, Receiver};
 use crate::replies::Reply;
@@ -223,9 +224,10 @@ impl Endpoint {
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
         self.replies.push(Reply::bare(from, entropy, feedback));
-        if let Some(key) = key
-            && self.receivers.get_mut(key).is_some_and(|receiver| receiver.earn_pull(false))
-        {
+        let Some(key) = key else { return };
+        let Some(receiver) = self.receivers.get_mut(key) else { return };
+        receiver.notify(now, from, packet.ecn_ce, &mut self.replies);
+        if receiver.earn_pull(false) {
             self.follow_up(now, key);
         }
     }
@@ -252,10 +254,10 @@ impl Endpoint {
         if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
-        let FlowProfile { acks, pulls, signals } = self.profiles.get(profile)?;
+        let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;
         let mtu = self.config.mss + self.config.header;
         let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
-        let duties = Duties::new(acks, owed);
+        let duties = Duties::new(acks, owed, cnps.map(Notifier::new));
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         Some(self.receivers.insert(match layout {
             None => Receiver::new(flow, packets, (start, *signals), duties),

@@ -79,7 +79,7 @@ pub struct Endpoint {
     trimmed: FlowMap<u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<Box<Decoded>>,
-    /// ACKs, NACKs and pulls that wait for the NIC.
+    /// ACKs, NACKs, pulls and CNPs that wait for the NIC.
     replies: Replies,
     /// Flows that pulls wait for.
     pulls: Pulls,

@@ -5,6 +5,7 @@ use crate::congestion::CongestionConfig;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use farspan_units::Duration;
 
 /// The receiver's part of a scheme: what both ends of a flow agree on.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -14,6 +15,8 @@ pub struct FlowProfile {
     /// The pulls that it sends, those of [`CongestionConfig::pulls`]; `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
+    /// The CNPs that it sends, those of [`CongestionConfig::cnps`]; `None`: it sends none.
+    pub cnps: Option<CnpConfig>,
     /// The signals for the control that its ACKs bring.
     pub signals: AckSignals,
 }
@@ -33,7 +36,7 @@ impl FlowProfile {
     pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
         let bytes = congestion.signal_bytes().ack.get() as u16;
         let signals = AckSignals { bytes, arrival: congestion.wants_arrival() };
-        Self { acks, pulls: congestion.pulls(), signals }
+        Self { acks, pulls: congestion.pulls(), cnps: congestion.cnps(), signals }
     }
 }
 
@@ -42,6 +45,14 @@ impl FlowProfile {
 pub struct PullConfig {
     /// The part of its line rate that the receiver asks for, in (0, 1].
     pub rate: f64,
+}
+
+/// When a receiver notifies a sender of marks: at a marked packet of its flow, unless it has done so within the last interval
+/// (DCQCN, SIGCOMM 2015, section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CnpConfig {
+    /// The shortest time between two CNPs of a flow.
+    pub interval: Duration,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile

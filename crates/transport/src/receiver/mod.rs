@@ -16,6 +16,7 @@ use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
 use crate::coding::{Decoded, IncomingBlocks, Layout, Progress};
 use crate::flow::profile::AckSignals;
+use crate::notifier::Notifier;
 use crate::pulls::{Owed, Pulls};
 use crate::replies::{Held, Replies, Reply};
 use crate::table::{Key, OfFlow};
@@ -62,15 +63,17 @@ pub(crate) struct Duties {
     waiting: Option<Reply>,
     /// The pulls that it owes.
     owed: Option<Owed>,
+    /// The CNPs that it sends.
+    notifier: Option<Notifier>,
 }
 
 impl Duties {
-    /// Those of a profile, and of `owed` pulls; `None`: there are none.
-    pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>) -> Option<Box<Self>> {
+    /// Those of a profile, of `owed` pulls and of CNPs; `None`: there are none.
+    pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>, notifier: Option<Notifier>) -> Option<Box<Self>> {
         let policy = acks.build();
         let maps = !policy.holds().is_zero();
-        let any = policy.wants_arrivals() || owed.is_some();
-        any.then(|| Box::new(Self { policy, maps, held: None, waiting: None, owed }))
+        let any = policy.wants_arrivals() || owed.is_some() || notifier.is_some();
+        any.then(|| Box::new(Self { policy, maps, held: None, waiting: None, owed, notifier }))
     }
 }
 
@@ -245,8 +248,8 @@ impl Receiver {
         self.arrived.insert(self.cumulative, seq)
     }
 
-    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says; the packet earns its pull, if the
-    /// flow's profile has any. Says whether something is left to do: see [`Self::takes_turn`].
+    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says; behind it a CNP, if the packet brings one;
+    /// the packet earns its pull, if the flow's profile has any. Says whether something is left to do: see [`Self::takes_turn`].
     #[inline(always)]
     pub(crate) fn acknowledge(
         &mut self,
@@ -275,6 +278,7 @@ impl Receiver {
         replies: &mut Replies,
     ) -> bool {
         let (is_last, seq, map) = (self.is_complete(), reply.feedback.seq, self.map());
+        let to = reply.to;
         let Some(duties) = &mut self.duties else { return false };
         let Fate::Arrived { block_complete, map: own, .. } = &mut reply.feedback.fate else { return false };
         if duties.maps {
@@ -307,7 +311,18 @@ impl Receiver {
             }
         }
         let is_held = duties.held.is_some();
+        self.notify(now, to, ecn_ce, replies);
         self.earn_pull(is_new) || is_held
+    }
+
+    /// A packet has come, whole or trimmed: a CNP waits for the NIC if the flow's profile asks for one.
+    pub(crate) fn notify(&mut self, now: Time, to: HostId, ecn_ce: bool, replies: &mut Replies) {
+        let notifier = self.duties.as_mut().and_then(|duties| duties.notifier.as_mut());
+        if notifier.is_some_and(|notifier| notifier.on_arrival(now, ecn_ce)) {
+            let entropy = self.counters.ack_entropy(self.ack_entropy_start);
+            let (flow, cumulative) = (self.flow, self.cumulative);
+            replies.push(Reply::bare(to, entropy, Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }));
+        }
     }
 
     /// A packet has come, whole or trimmed: a pull is owed. Says whether the flow's profile has pulls.

@@ -295,7 +295,7 @@ struct Holding {
 impl Holding {
     fn new() -> Self {
         let config = ack::coalesced::CoalescedConfig { bytes: Bytes::new(1000), gap: true };
-        let acks = Duties::new(&AckConfig::Coalesced(config), None);
+        let acks = Duties::new(&AckConfig::Coalesced(config), None, None);
         Self {
             receiver: Receiver::new(FlowId(7), 200, (0, AckSignals::default()), acks),
             replies: Replies::default(),

@@ -64,6 +64,10 @@ impl Sender {
                 self.on_pull(now, count, cumulative);
                 false
             }
+            Fate::Cnp => {
+                self.on_cnp(now, cumulative);
+                false
+            }
         }
     }
 
@@ -154,6 +158,16 @@ impl Sender {
         self.acknowledge_below(now, cumulative);
         self.sent.counters_mut().leave_unreported(self.delivered - before);
         let decision = self.control.on_pull(&congestion::Pull { now, count, in_flight: self.in_flight });
+        self.decide(decision);
+    }
+
+    /// Packets of the flow come marked.
+    #[cold]
+    fn on_cnp(&mut self, now: Time, cumulative: u32) {
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        self.sent.counters_mut().leave_unreported(self.delivered - before);
+        let decision = self.control.on_cnp(&congestion::Cnp { now, in_flight: self.in_flight });
         self.decide(decision);
     }
 
