@@ -5,7 +5,7 @@
 
 use crate::{Bytes, Duration, Rate, Time};
 
-/// What a port writes of itself on each data packet that it sends, the poorer before the richer.
+/// The state that a port writes on each data packet that it sends; the richer is the greater.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum TelemetryKind {
     /// Nothing.

@@ -7,7 +7,7 @@ use farspan_transport::{ack, balance, coding};
 
 /// Controls that later releases bring.
 pub(super) const PLANNED_CONTROLS: &[&str] =
-    &["swift", "timely", "dcqcn", "powertcp", "theta-powertcp", "cubic", "vegas"];
+    &["swift", "timely", "powertcp", "theta-powertcp", "cubic", "vegas"];
 
 /// A built-in scheme whose name is not that of its parts.
 struct Alias {

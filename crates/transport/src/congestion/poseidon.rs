@@ -131,7 +131,7 @@ impl PoseidonParams {
         self.span * -libm::log(rate) / self.range + self.least_target
     }
 
-    /// What to multiply with: U(r, d) = exp((T(r) - d) alpha m / p).
+    /// The factor of a step: U(r, d) = exp((T(r) - d) alpha m / p).
     fn factor(&self, rate: f64, delay: f64) -> f64 {
         let alpha = match self.config.alpha {
             Alpha::Range => self.range,

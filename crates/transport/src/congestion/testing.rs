@@ -115,7 +115,9 @@ impl AckStream {
 /// Helpers that the tests of built-in controls share.
 #[cfg(test)]
 mod internal {
-    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, oscar, poseidon, smartt, unocc};
+    use super::super::{
+        CongestionConfig, Timeout, bbr, dcqcn, gemini, mprdma, oscar, poseidon, smartt, unocc,
+    };
     use super::*;
     use crate::registry::ConfigError;
 
@@ -131,7 +133,7 @@ mod internal {
     }
 
     /// The controls that published code runs in a parameterisation of its own.
-    pub fn published() -> [CongestionConfig; 7] {
+    pub fn published() -> [CongestionConfig; 8] {
         [
             CongestionConfig::Unocc(unocc::tests::artifact()),
             CongestionConfig::Gemini(gemini::tests::artifact()),
@@ -139,6 +141,7 @@ mod internal {
             CongestionConfig::Bbr(bbr::tests::artifact()),
             CongestionConfig::Smartt(smartt::tests::artifact()),
             CongestionConfig::Oscar(oscar::tests::artifact()),
+            CongestionConfig::Dcqcn(dcqcn::tests::artifact()),
             CongestionConfig::Poseidon(poseidon::tests::artifact()),
         ]
     }
