@@ -255,7 +255,7 @@ pub struct Ports {
     pub pfc: Option<Pfc>,
 }
 
-/// Thresholds of RED, as fractions of the buffer: never below min, always above max, linear between.
+/// Thresholds of RED, as fractions of the buffer or in bytes: never up to the lower one, always above the upper one, linear between.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Red {
@@ -263,6 +263,12 @@ pub struct Red {
     pub min: Option<f64>,
     /// Always above this fraction of the buffer. Default: of the profile.
     pub max: Option<f64>,
+    /// Never up to this queue, instead of min. Default: of the profile.
+    pub min_bytes: Option<Bytes>,
+    /// Always above this queue, instead of max. Default: of the profile.
+    pub max_bytes: Option<Bytes>,
+    /// The probability at the upper threshold, from which it leaps to 1: above 0, at most 1. Default: 1.
+    pub max_probability: Option<f64>,
 }
 
 /// A phantom queue: a counter that fills as the real queue does and drains more slowly than the link.

@@ -276,6 +276,22 @@ fn wrong_values_name_the_argument_that_set_them() {
         ("scheme.intra.congestion.beta=7", "scheme.intra.congestion.beta", &["out of range", "from"]),
         ("scheme.intra.congestion.bet=7", "scheme.intra.congestion.bet", &["\"beta\""]),
         ("scheme.ports.red.min=2", "scheme.ports.red.min", &["0 <= min <= max <= 1"]),
+        ("scheme.ports.red.max_probability=0", "scheme.ports.red.max_probability", &["above 0, at most 1"]),
+        (
+            "scheme.ports.red.min_bytes=4KiB",
+            "scheme.ports.red.max_bytes",
+            &["one threshold without the other"],
+        ),
+        (
+            "scheme.ports.red={ min_bytes = '4KiB', max_bytes = '2KiB' }",
+            "scheme.ports.red.max_bytes",
+            &["thresholds from 4KiB to 2KiB", "min_bytes <= max_bytes"],
+        ),
+        (
+            "scheme.ports.red={ min = 0.2, max_bytes = '2KiB' }",
+            "scheme.ports.red",
+            &["as fractions and in bytes", "or min_bytes and max_bytes"],
+        ),
         ("scheme.ports.phantom.drain=0", "scheme.ports.phantom.drain", &["from 0.001 to 1"]),
         ("scheme.ports.overflow=cut", "scheme.ports.overflow", &["available: drop, trim"]),
         ("scheme.ports.routing=hash", "scheme.ports.routing", &["available: ecmp, adaptive"]),

@@ -103,3 +103,43 @@ fn a_header_of_whole_microseconds_moves_poseidon_s_queue_by_less_than_one() {
         target(8)
     );
 }
+
+#[test]
+fn dcqcn_gets_a_cnp_an_interval_at_most_and_gives_way() {
+    for profile in ["paper", "artifact"] {
+        for flows in [2, 8, 32] {
+            let outcome = run("dcqcn", profile, flows, &[]);
+            let Settled { queue, utilization, goodput, jain } = Settled::of(&outcome);
+            // Each packet that has come has its ACK; a CNP is the only other control packet.
+            let acks = outcome.totals.delivered.packets;
+            let cnps = outcome.totals.control_sent.packets - acks;
+            let peak = outcome.ports.iter().map(|port| port.max_queue).max().unwrap().as_f64() / 1e6;
+            println!(
+                "dcqcn {profile} {flows}: {queue:.1} KB queued, {peak:.2} MB at most, {utilization:.4} used, goodput {goodput:.4}, \
+                 Jain {jain:.4}, {cnps} CNPs"
+            );
+            assert!(
+                (u64::from(flows)..=u64::from(flows) * 6000 / 50).contains(&cnps),
+                "{profile}, {flows}: {cnps}"
+            );
+            assert!(outcome.totals.ecn_marked > cnps, "{profile}, {flows}");
+            assert_eq!(outcome.totals.dropped.packets, 0, "{profile}, {flows}");
+        }
+    }
+}
+
+#[test]
+fn a_window_holds_what_dcqcn_queues_to_a_bdp_a_flow() {
+    let peak = |window: bool| {
+        let set = ["intra", "inter"].map(|class| format!("scheme.{class}.congestion.window={window}"));
+        let outcome = run("dcqcn", "artifact", 8, &set.each_ref().map(String::as_str));
+        outcome.ports.iter().map(|port| port.max_queue).max().unwrap().as_f64() / 1e3
+    };
+    let [without, with] = [false, true].map(peak);
+    println!("dcqcn artifact 8: {without:.0} KB at most without a window, {with:.0} KB with one");
+    // Windows are payload, of which 1,000 B take 1,054 B on the wire.
+    assert!(
+        with <= 8.0 * 152.0 * 1.054 && without > with,
+        "{without} KB without a window, {with} KB with one"
+    );
+}

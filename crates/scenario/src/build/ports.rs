@@ -194,9 +194,8 @@ fn marked(
     intra: Option<PathFacts>,
     inter: Option<PathFacts>,
 ) -> Result<PortConfig, ValueError> {
-    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| Red {
-        min: size.mul_f64(given(min)),
-        max: size.mul_f64(given(max)),
+    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| {
+        Red::new(size.mul_f64(given(min)), size.mul_f64(given(max)))
     };
     let mut port = plain;
     port.marking_point = match given(ports.at) {
@@ -204,7 +203,12 @@ fn marked(
         MarkAt::Dequeue => MarkingPoint::Dequeue,
     };
     if let Some(red) = &ports.red {
-        port.markers.push(Marker::Queue(fractions(buffer, red.min, red.max)));
+        let thresholds = match (red.min_bytes, red.max_bytes) {
+            (Some(min), Some(max)) => Red::new(min, max),
+            _ => fractions(buffer, red.min, red.max),
+        };
+        let max_probability = given(red.max_probability);
+        port.markers.push(Marker::Queue(Red { max_probability, ..thresholds }));
     }
     if let Some(step) = ports.step {
         let at = match step {

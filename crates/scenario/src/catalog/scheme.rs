@@ -6,7 +6,7 @@ use farspan_transport::coding::Shape;
 use farspan_transport::{ack, balance, coding};
 
 /// Controls that later releases bring.
-pub(super) const PLANNED_CONTROLS: &[&str] = &["dcqcn", "cubic", "vegas"];
+pub(super) const PLANNED_CONTROLS: &[&str] = &["cubic", "vegas"];
 
 /// A built-in scheme whose name is not that of its parts.
 struct Alias {

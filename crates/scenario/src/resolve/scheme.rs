@@ -322,11 +322,46 @@ fn fill_pfc(written: Option<&Pfc>, base: Option<&Pfc>, pool: &Pool) -> Result<Pf
     Ok(Pfc { links: Some(links), resume_offset, headroom })
 }
 
+/// Where the scenario writes one kind of threshold, the profile's of the other kind do not count; where the profile has both, as
+/// that of a control on top of what all have, those in bytes stand.
 fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError> {
+    let path = "scheme.ports.red";
+    let in_bytes = |red: &Red| red.min_bytes.or(red.max_bytes).is_some();
+    let in_fractions = |red: &Red| red.min.or(red.max).is_some();
+    if written.is_some_and(|red| in_bytes(red) && in_fractions(red)) {
+        let cure = "write min and max (fractions of the buffer), or min_bytes and max_bytes (sizes)";
+        return Err(ValueError::rule(path, "thresholds as fractions and in bytes", cure));
+    }
+    let decides = written.filter(|red| in_bytes(red) || in_fractions(red)).or(base);
     let value = |get: fn(&Red) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
-    let red = Red { min: value(|red| red.min), max: value(|red| red.max) };
-    thresholds("scheme.ports.red", red.min, red.max)?;
-    Ok(red)
+    let size = |get: fn(&Red) -> Option<Bytes>| written.and_then(get).or_else(|| base.and_then(get));
+    let max_probability = value(|red| red.max_probability).unwrap_or(1.0);
+    if !(max_probability > 0.0 && max_probability <= 1.0) {
+        let problem = format!("a probability of {max_probability}");
+        let cure = "give a number above 0, at most 1, such as 0.2";
+        return Err(ValueError::rule(format!("{path}.max_probability"), problem, cure));
+    }
+    let max_probability = Some(max_probability);
+    if decides.is_some_and(in_bytes) {
+        let (min_bytes, max_bytes) = (size(|red| red.min_bytes), size(|red| red.max_bytes));
+        bytes(path, min_bytes, max_bytes)?;
+        return Ok(Red { min_bytes, max_bytes, max_probability, ..Red::default() });
+    }
+    let (min, max) = (value(|red| red.min), value(|red| red.max));
+    thresholds(path, min, max)?;
+    Ok(Red { min, max, max_probability, ..Red::default() })
+}
+
+/// Checks thresholds in bytes.
+fn bytes(path: &str, min: Option<Bytes>, max: Option<Bytes>) -> Result<(), ValueError> {
+    let problem = match (min, max) {
+        (Some(min), Some(max)) if min <= max => return Ok(()),
+        (Some(min), Some(max)) => format!("thresholds from {min} to {max}"),
+        _ => "one threshold without the other".to_owned(),
+    };
+    let cure =
+        "give both with min_bytes <= max_bytes, such as { min_bytes = \"400KiB\", max_bytes = \"1600KiB\" }";
+    Err(ValueError::rule(format!("{path}.max_bytes"), problem, cure))
 }
 
 fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Phantom, ValueError> {

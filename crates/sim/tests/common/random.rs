@@ -197,18 +197,23 @@ pub fn telemetry_spec(seed: u64) -> Spec {
     spec.ports.0.iter_mut().for_each(|port| port.telemetry = kind());
     spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = kind());
     let mtu = spec.mss + spec.header;
-    spec.ports.0.iter_mut().for_each(|port| mark_more(&mut draw, port, mtu));
-    spec.own_ports.values_mut().for_each(|port| mark_more(&mut draw, Arc::make_mut(port), mtu));
+    spec.ports.0.iter_mut().for_each(|port| mark_otherwise(&mut draw, port, mtu));
+    spec.own_ports.values_mut().for_each(|port| mark_otherwise(&mut draw, Arc::make_mut(port), mtu));
     if is_shared {
         share(&mut spec, seed);
     }
     spec
 }
 
-/// Marks at ports that had no reason to set any.
-fn mark_more(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
+/// Marks at ports that had no reason to set any, and slopes of RED that end below 1.
+fn mark_otherwise(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
     if port.markers.is_empty() && !draw.one_in(4) {
-        port.markers.push(Marker::Queue(Red { min: Bytes::ZERO, max: mtu * draw.spread(1, 8) }));
+        port.markers.push(Marker::Queue(Red::new(Bytes::ZERO, mtu * draw.spread(1, 8))));
+    }
+    for marker in &mut port.markers {
+        if let Marker::Queue(red) | Marker::Phantom(red) = marker {
+            red.max_probability = draw.pick(&[1.0, 1.0, 0.2, 0.01]);
+        }
     }
 }
 
@@ -223,6 +228,13 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             (config.quantised, config.smoothing) = (first, second);
             config.reference = if third { hpcc::Reference::Send } else { hpcc::Reference::RoundTrip };
             (config.eta, config.max_stage) = draw.pick(&[(0.95, 5), (1.5, 5), (0.95, 0)]);
+        }
+        CongestionConfig::Dcqcn(config) => {
+            (config.window, config.hyper_grows) = (first, second);
+            config.cnp_interval = Duration::from_us(if third { 50 } else { 5 });
+            let timers = draw.pick(&[Duration::from_us(55), Duration::from_us(5)]);
+            (config.alpha_timer, config.increase_timer) = (timers, timers * 2);
+            config.byte_counter = Bytes::new(draw.spread(5000, 500_000));
         }
         CongestionConfig::Poseidon(config) => {
             config.alpha = if first { poseidon::Alpha::Rate } else { poseidon::Alpha::Range };
@@ -825,7 +837,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
     let count_dropped = draw.one_in(2);
     let phantom =
         draw.one_in(2).then(|| Phantom { size, drain: draw.pick(&[0.5, 0.9, 0.95, 1.0]), count_dropped });
-    let red = |min: Bytes, width: Bytes| Red { min, max: min + width };
+    let red = |min: Bytes, width: Bytes| Red::new(min, min + width);
     let candidates = [
         Some(Marker::Queue(red(min, width))),
         Some(Marker::Step(step)),

@@ -30,6 +30,7 @@ mod conformance;
 #[cfg(any(test, feature = "conformance"))]
 mod curves;
 mod custom;
+pub mod dcqcn;
 pub mod dctcp;
 #[cfg(any(test, feature = "conformance"))]
 mod dumbbell;
@@ -268,6 +269,7 @@ macro_rules! controls {
             #[must_use]
             pub fn cnps(&self) -> Option<CnpConfig> {
                 match self {
+                    Self::Dcqcn(config) => Some(config.cnps()),
                     Self::Custom(custom) => custom.cnps(),
                     _ => None,
                 }
@@ -493,6 +495,8 @@ controls! {
         "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
     Poseidon, poseidon::{PoseidonConfig, PoseidonParams}, "poseidon",
         "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)", Ignored;
+    Dcqcn, dcqcn::{DcqcnConfig, DcqcnParams}, "dcqcn",
+        "A rate that notifications of marks cut, and a timer and a byte counter raise", "DCQCN (SIGCOMM 2015), section 3", Required;
     Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
         "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
     Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",

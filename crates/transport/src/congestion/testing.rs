@@ -116,8 +116,8 @@ impl AckStream {
 #[cfg(test)]
 mod internal {
     use super::super::{
-        CongestionConfig, Timeout, bbr, gemini, mprdma, oscar, poseidon, powertcp, smartt, swift, timely,
-        unocc,
+        CongestionConfig, Timeout, bbr, dcqcn, gemini, mprdma, oscar, poseidon, powertcp, smartt, swift,
+        timely, unocc,
     };
     use super::*;
     use crate::registry::ConfigError;
@@ -134,7 +134,7 @@ mod internal {
     }
 
     /// The controls that published code runs in a parameterisation of its own.
-    pub fn published() -> [CongestionConfig; 10] {
+    pub fn published() -> [CongestionConfig; 11] {
         [
             CongestionConfig::Unocc(unocc::tests::artifact()),
             CongestionConfig::Gemini(gemini::tests::artifact()),
@@ -145,6 +145,7 @@ mod internal {
             CongestionConfig::Powertcp(powertcp::tests::artifact()),
             CongestionConfig::Swift(swift::tests::artifact()),
             CongestionConfig::Timely(timely::tests::artifact()),
+            CongestionConfig::Dcqcn(dcqcn::tests::artifact()),
             CongestionConfig::Poseidon(poseidon::tests::artifact()),
         ]
     }

@@ -109,7 +109,7 @@ fn a_step_marks_by_the_queue_left_behind_at_dequeue_and_by_the_queue_joined_at_e
 #[test]
 fn any_marker_of_a_port_marks() {
     let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: false };
-    let red = |min, max| Red { min: Bytes::new(min), max: Bytes::new(max) };
+    let red = |min, max| Red::new(Bytes::new(min), Bytes::new(max));
     let never = red(1 << 40, 1 << 41);
     let only_phantom = PortConfig {
         phantom: Some(phantom),
@@ -216,7 +216,7 @@ proptest! {
     fn forwarding_control_packets_changes_nothing_but_the_work(
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..40_000_000,
     ) {
-        let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
+        let red = Red::new(Bytes::new(4160), Bytes::new(8 * 4160));
         let config = PortConfig {
             phantom: Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true }),
             markers: vec![Marker::Queue(red), Marker::Phantom(red)],
@@ -260,7 +260,7 @@ proptest! {
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..80_000_000,
         odd in any::<bool>(), has_phantom in any::<bool>(),
     ) {
-        let red = Red { min: Bytes::new(3 * 4160), max: Bytes::new(8 * 4160) };
+        let red = Red::new(Bytes::new(3 * 4160), Bytes::new(8 * 4160));
         let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true };
         let markers = if has_phantom { vec![Marker::Queue(red), Marker::Phantom(red)] } else { vec![Marker::Queue(red)] };
         let config = PortConfig {
@@ -412,7 +412,7 @@ fn the_coin_trims_the_last_in_the_queue_or_what_arrives_about_as_often() {
 #[test]
 fn the_coin_s_draws_are_the_port_s_own_and_touch_no_others() {
     let config = PortConfig {
-        markers: vec![Marker::Queue(Red { min: Bytes::ZERO, max: Bytes::new(20_000) })],
+        markers: vec![Marker::Queue(Red::new(Bytes::ZERO, Bytes::new(20_000)))],
         ..trimming(Victim::Arriving)
     };
     let coin = PortConfig { overflow: trimming(Victim::Coin).overflow, ..config.clone() };

@@ -38,7 +38,7 @@ fn a_stamp_is_the_state_that_the_packet_leaves_behind() {
 
 #[test]
 fn a_port_with_telemetry_marks_as_one_without() {
-    let red = Red { min: Bytes::new(4000), max: Bytes::new(20_000) };
+    let red = Red::new(Bytes::new(4000), Bytes::new(20_000));
     for marking_point in [MarkingPoint::Enqueue, MarkingPoint::Dequeue] {
         let config = PortConfig {
             markers: vec![Marker::Queue(red)],
