@@ -80,7 +80,7 @@ fn with_a_pool_ports_have_no_limit_of_their_own_unless_they_trim() {
     let (world, _) = run(&incast().replace("256KiB", "4KiB"), &red);
     let marker = &world.spec.ports.of(farspan_fabric::Tier::HostDown).markers[0];
     let (min, max) = (farspan_units::Bytes::new(1 << 18), farspan_units::Bytes::new(1 << 19));
-    assert_eq!(*marker, farspan_fabric::Marker::Queue(farspan_fabric::Red { min, max }));
+    assert_eq!(*marker, farspan_fabric::Marker::Queue(farspan_fabric::Red::new(min, max)));
 }
 
 #[test]
