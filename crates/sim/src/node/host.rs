@@ -330,13 +330,15 @@ impl Host {
     /// [`Time::MAX`], none waits.
     #[inline]
     fn next_transmit(&self) -> Time {
-        if self.endpoint.has_replies() && self.nic.takes_control() {
-            Time::ZERO
-        } else if self.nic.takes_data() {
-            self.endpoint.next_data()
-        } else {
-            Time::MAX
+        if self.nic.is_paused() {
+            return self.next_transmit_paused();
         }
+        if self.endpoint.has_replies() { Time::ZERO } else { self.endpoint.next_data() }
+    }
+
+    #[cold]
+    fn next_transmit_paused(&self) -> Time {
+        if self.nic.control_goes_first && self.endpoint.has_replies() { Time::ZERO } else { Time::MAX }
     }
 
     /// A frame of the switch: data must wait, or may go on.
@@ -348,8 +350,8 @@ impl Host {
     /// Whether packets wait that only a frame can release.
     pub(crate) fn is_held(&self) -> bool {
         let waits = self.endpoint.next_data() != Time::MAX
-            || self.endpoint.has_replies() && !self.nic.takes_control();
-        !self.nic.takes_data() && waits
+            || self.endpoint.has_replies() && !self.nic.control_goes_first;
+        self.nic.is_paused() && waits
     }
 
     /// The NIC, which is free, takes the endpoint's next packet; returns whether there was one. `INSTRUMENTED`:
@@ -369,18 +371,30 @@ impl Host {
 
     #[inline(always)]
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        let Self { endpoint, nic, plan, id: from, .. } = self;
-        let (from, header) = (*from, plan.header);
-        if nic.takes_control()
-            && let Some(id) = endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header))
-        {
-            nic.send(now, id, packets[id].size(), true, out);
+        if self.nic.is_paused() {
+            return self.send_paused(now, packets, out);
+        }
+        if self.send_reply(now, packets, out) {
             return true;
         }
-        if !nic.takes_data() {
-            return false;
-        }
+        let Self { endpoint, nic, id: from, .. } = self;
+        let from = *from;
         endpoint.poll_data(now, ToNic { now, from, nic, packets, out })
+    }
+
+    /// A paused NIC takes control packets alone, if they go first.
+    #[cold]
+    fn send_paused(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
+        self.nic.control_goes_first && self.send_reply(now, packets, out)
+    }
+
+    #[inline(always)]
+    fn send_reply(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
+        let header = self.plan.header;
+        let reply = self.endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header));
+        let Some(id) = reply else { return false };
+        self.nic.send(now, id, packets[id].size(), true, out);
+        true
     }
 
     /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.

@@ -33,7 +33,7 @@ pub(crate) struct Nic {
     /// Whether it takes data, and how often and how long it did not.
     pub(crate) pauses: PauseRecord,
     /// Whether it takes control packets even so: they go first, in a class of their own.
-    control_goes_first: bool,
+    pub(crate) control_goes_first: bool,
     rate: Rate,
     delay: Duration,
     /// Largest jitter of data packets.
@@ -87,16 +87,10 @@ impl Nic {
         self.free_at
     }
 
-    /// Whether it takes data.
+    /// Whether it takes no data.
     #[inline]
-    pub(crate) fn takes_data(&self) -> bool {
-        self.pauses.gate() == Gate::Open
-    }
-
-    /// Whether it takes control packets.
-    #[inline]
-    pub(crate) fn takes_control(&self) -> bool {
-        self.control_goes_first || self.takes_data()
+    pub(crate) fn is_paused(&self) -> bool {
+        self.pauses.gate() == Gate::Closed
     }
 
     /// Takes a packet of this size; it must be free. `control`: whether it is a control packet.
