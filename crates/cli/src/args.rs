@@ -1,5 +1,6 @@
 //! The arguments.
 
+use crate::bench::BenchCongestionArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::runner::engine;
 use crate::shell::{CompletionsArgs, ManArgs};
@@ -275,6 +276,8 @@ pub enum BenchPart {
     Sim(BenchSimArgs),
     /// Bytes a second that one core codes and decodes, by every kernel that the CPU has
     Coding(BenchCodingArgs),
+    /// Instructions and time of an ACK, and bytes of state, of every congestion control
+    Congestion(BenchCongestionArgs),
     /// Parts of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -282,7 +285,7 @@ pub enum BenchPart {
 
 /// The message for a benchmark that is not there.
 pub fn unknown_bench(words: &[String]) -> String {
-    let (available, planned) = (["sim", "coding"], ["congestion", "udp"]);
+    let (available, planned) = (["sim", "coding", "congestion"], ["udp"]);
     unknown_name("benchmark", words.first().map_or("", String::as_str), &available, &planned)
 }
 

@@ -157,6 +157,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Bench(bench) => match bench.part {
             BenchPart::Sim(sim) => bench::sim(&sim, itself.words),
             BenchPart::Coding(coding) => bench::coding(&coding),
+            BenchPart::Congestion(congestion) => bench::congestion(&congestion, itself.words),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
         },
         Command::Compare(compare) => compare::compare(&compare),

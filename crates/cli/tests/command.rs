@@ -285,7 +285,8 @@ fn a_benchmark_is_a_run_in_a_process_of_its_own() {
 #[test]
 fn benchmarks_that_are_not_there_say_what_is() {
     for (arguments, said) in [
-        (&["bench", "congestion"][..], "available: sim, coding"),
+        (&["bench", "udp"][..], "available: sim, coding, congestion"),
+        (&["bench", "congestion", "--only", "oscat"], "did you mean \"oscar\""),
         (&["bench", "coding", "--kernel", "abacus"], "available: "),
         (&["bench", "sim", "--only", "fat_tree_k9"], "did you mean \"fat_tree_k8"),
         (&["bench", "sim", "--set", "workload.flow_sizes=1MiB"], "did you mean \"flow_size\""),

@@ -296,6 +296,15 @@ macro_rules! controls {
                     Self::Custom(custom) => Control::Custom(Box::new(custom.control(start))),
                 }
             }
+
+            /// Bytes that all flows of the path share: one copy, whatever their number.
+            #[must_use]
+            pub const fn shared_bytes(&self) -> Bytes {
+                match self {
+                    $(Self::$variant(_) => Bytes::new(size_of::<$module::$params>() as u64),)*
+                    Self::Custom(_) => Bytes::new(size_of::<Custom>() as u64),
+                }
+            }
         }
 
         /// The control of one flow: a built-in one costs one predictable branch an event, another a virtual call. Each
@@ -319,6 +328,16 @@ macro_rules! controls {
         }
 
         impl Control {
+            /// Bytes of the flow's own state, without what a control of another crate allocates for itself.
+            #[must_use]
+            pub fn state_bytes(&self) -> Bytes {
+                let bytes = match self {
+                    $(Self::$variant(control) => size_of_val(&**control),)*
+                    Self::Custom(control) => size_of_val(&**control) + size_of_val(&***control),
+                };
+                Bytes::new(bytes as u64)
+            }
+
             /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
             /// itself: where it is built in, none of it goes through memory.
             #[inline(always)]
