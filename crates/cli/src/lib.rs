@@ -33,6 +33,7 @@ mod clock;
 mod compare;
 mod cost;
 mod demo;
+mod export;
 mod format;
 mod import;
 mod jobs;
@@ -165,6 +166,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
         Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
         Command::Import(import) => import::import(&import),
+        Command::Export(export) => export::export(&export),
         Command::Completions(completions) => {
             shell::completions(&completions);
             Ok(())

@@ -46,7 +46,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
         (&["report", &folder.path("")], "holds no run", "summary.json"),
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),
-        (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm"),
+        (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm, hpcc"),
         (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
         (
             &["import", "cm", &text],

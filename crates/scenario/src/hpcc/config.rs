@@ -1,0 +1,362 @@
+//! `config.txt`: a key and its values a line. What follows in braces explains it.
+
+use super::quantity::{rate, seconds, share};
+use super::topology::{HpccNetwork, HpccNode};
+use super::{Flaw, Odd, flaw, lines, shown, whole};
+use crate::catalog::scheme::built_in_schemes;
+use crate::names;
+use farspan_units::{Bytes, Duration, Rate};
+use std::collections::BTreeMap;
+
+/// What a configuration says that means something here.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Config {
+    /// Payload of a full packet.
+    pub payload: Option<Bytes>,
+    /// The scheme.
+    pub scheme: Option<&'static str>,
+    /// Its control, with parameters, as TOML.
+    pub congestion: Option<String>,
+    /// Data bytes that a switch holds.
+    pub buffer: Option<Bytes>,
+    /// RED's thresholds, in bytes.
+    pub red: Option<[Bytes; 2]>,
+    /// Whether ACKs go first.
+    pub ack_priority: Option<bool>,
+    /// When the run ends there.
+    pub stop: Option<Duration>,
+    /// The link that fails, and when after the start of traffic.
+    pub down: Option<(Duration, [u32; 2])>,
+    /// The probability with which links lose a packet that do not say otherwise.
+    pub error_rate: f64,
+}
+
+/// The use that is made of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    /// It counts here, too.
+    Taken,
+    /// It says what is written where, or nothing.
+    Nothing,
+    /// It counts there alone, unless it has this value.
+    Unless(&'static str),
+    /// Of DCQCN alone.
+    Dcqcn,
+}
+
+const KEYS: &[(&str, Use)] = &[
+    ("PACKET_PAYLOAD_SIZE", Use::Taken),
+    ("SIMULATOR_STOP_TIME", Use::Taken),
+    ("CC_MODE", Use::Taken),
+    ("RATE_AI", Use::Taken),
+    ("U_TARGET", Use::Taken),
+    ("MI_THRESH", Use::Taken),
+    ("INT_MULTI", Use::Taken),
+    ("ERROR_RATE_PER_LINK", Use::Taken),
+    ("ACK_HIGH_PRIO", Use::Taken),
+    ("LINK_DOWN", Use::Taken),
+    ("KMAX_MAP", Use::Taken),
+    ("KMIN_MAP", Use::Taken),
+    ("PMAX_MAP", Use::Taken),
+    ("BUFFER_SIZE", Use::Taken),
+    ("EWMA_GAIN", Use::Taken),
+    ("ENABLE_QCN", Use::Unless("1")),
+    ("L2_ACK_INTERVAL", Use::Unless("1")),
+    ("HAS_WIN", Use::Unless("1")),
+    ("VAR_WIN", Use::Unless("1")),
+    ("FAST_REACT", Use::Unless("1")),
+    ("RATE_BOUND", Use::Unless("1")),
+    ("MULTI_RATE", Use::Unless("0")),
+    ("SAMPLE_FEEDBACK", Use::Unless("0")),
+    ("L2_BACK_TO_ZERO", Use::Unless("0")),
+    ("ALPHA_RESUME_INTERVAL", Use::Dcqcn),
+    ("RATE_DECREASE_INTERVAL", Use::Dcqcn),
+    ("CLAMP_TARGET_RATE", Use::Dcqcn),
+    ("RP_TIMER", Use::Dcqcn),
+    ("FAST_RECOVERY_TIMES", Use::Dcqcn),
+    ("RATE_HAI", Use::Dcqcn),
+    ("MIN_RATE", Use::Dcqcn),
+    ("USE_DYNAMIC_PFC_THRESHOLD", Use::Nothing),
+    ("PAUSE_TIME", Use::Nothing),
+    ("NIC_TOTAL_PAUSE_TIME", Use::Nothing),
+    ("DCTCP_RATE_AI", Use::Nothing),
+    ("GLOBAL_T", Use::Nothing),
+    ("L2_CHUNK_SIZE", Use::Nothing),
+    ("PINT_LOG_BASE", Use::Nothing),
+    ("PINT_PROB", Use::Nothing),
+    ("DATA_RATE", Use::Nothing),
+    ("LINK_DELAY", Use::Nothing),
+    ("TOPOLOGY_FILE", Use::Nothing),
+    ("FLOW_FILE", Use::Nothing),
+    ("TRACE_FILE", Use::Nothing),
+    ("TRACE_OUTPUT_FILE", Use::Nothing),
+    ("FCT_OUTPUT_FILE", Use::Nothing),
+    ("PFC_OUTPUT_FILE", Use::Nothing),
+    ("SEND_OUTPUT_FILE", Use::Nothing),
+    ("ENABLE_TRACE", Use::Nothing),
+    ("QLEN_MON_FILE", Use::Nothing),
+    ("QLEN_MON_START", Use::Nothing),
+    ("QLEN_MON_END", Use::Nothing),
+    ("QLEN_MON_INTERVAL", Use::Nothing),
+    ("BW_MON_FILE", Use::Nothing),
+    ("BW_MON_INTERVAL", Use::Nothing),
+    ("RATE_MON_FILE", Use::Nothing),
+    ("CNP_MON_FILE", Use::Nothing),
+    ("QP_MON_INTERVAL", Use::Nothing),
+    ("MON_START", Use::Nothing),
+    ("MON_END", Use::Nothing),
+];
+
+/// The controls of the simulator, by `CC_MODE`.
+const CONTROLS: [(u64, &str, &str); 5] = [
+    (1, "DCQCN", "dcqcn"),
+    (3, "HPCC", "hpcc"),
+    (7, "TIMELY", "timely"),
+    (8, "DCTCP", "dctcp"),
+    (10, "HPCC with PINT", "hpcc"),
+];
+
+/// A key's values, and their line.
+struct Entry<'a> {
+    line: usize,
+    values: Vec<&'a str>,
+}
+
+type Entries<'a> = BTreeMap<&'static str, Entry<'a>>;
+
+/// Reads a configuration for a network.
+pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), Flaw> {
+    let mut odd = Vec::new();
+    let entries = entries(text, &mut odd)?;
+    let entries = Values(&entries);
+    let mode = entries.whole("CC_MODE", 0..=u64::MAX)?;
+    for (key, used) in KEYS {
+        let Some(Entry { line, values }) = entries.0.get(key) else { continue };
+        let what = match used {
+            Use::Unless(neutral) if values[..] != [*neutral] => "has no counterpart here",
+            Use::Dcqcn if matches!(mode, Some((_, 1))) => {
+                "is not taken over: DCQCN's constants are farspan's"
+            }
+            _ => continue,
+        };
+        odd.push((*line, format!("{key} {what}")));
+    }
+    let mut config = Config {
+        payload: entries.whole("PACKET_PAYLOAD_SIZE", 1..=60_000)?.map(|(_, payload)| Bytes::new(payload)),
+        ack_priority: entries.whole("ACK_HIGH_PRIO", 0..=1)?.map(|(_, first)| first == 1),
+        error_rate: entries.share("ERROR_RATE_PER_LINK")?.unwrap_or(0.0),
+        down: down(&entries, network)?,
+        ..Config::default()
+    };
+    if let Some((line, text)) = entries.one("SIMULATOR_STOP_TIME")? {
+        let stop = seconds(text).filter(|(stop, _)| !stop.is_zero());
+        let Some((stop, _)) = stop else {
+            return flaw(line, format!("{} is no time", shown(text)), "write seconds, such as 4.00");
+        };
+        config.stop = Some(stop);
+    }
+    if let Some((line, megabytes)) = entries.whole("BUFFER_SIZE", 1..=4096)? {
+        config.buffer = Some(Bytes::new(megabytes << 20));
+        let text = "the ports of a switch share its buffer there; here each of them holds as much";
+        odd.push((line, text.to_owned()));
+    }
+    if let Some((line, mode)) = mode {
+        control(&mut config, (line, mode), &entries, network, &mut odd)?;
+    }
+    odd.sort_by_key(|(line, _)| *line);
+    Ok((config, odd))
+}
+
+/// The known keys with their values; unknown ones bring a warning.
+fn entries<'a>(text: &'a str, odd: &mut Odd) -> Result<Entries<'a>, Flaw> {
+    let mut entries = Entries::new();
+    for (line, words) in lines(text) {
+        let words: Vec<_> = words.into_iter().take_while(|word| !word.starts_with('{')).collect();
+        let [key, values @ ..] = &words[..] else { continue };
+        let Some((known, _)) = KEYS.iter().find(|(known, _)| known == key) else {
+            let near = names::hint(key, KEYS.iter().map(|(known, _)| *known));
+            let near = near.strip_suffix(' ').map_or(String::new(), |near| format!("; {near}"));
+            odd.push((line, format!("{} is no known key, and was left out{near}", shown(key))));
+            continue;
+        };
+        if let Some(before) = entries.insert(known, Entry { line, values: values.to_vec() }) {
+            return flaw(line, format!("{key} was given on line {}", before.line), "write it once");
+        }
+    }
+    Ok(entries)
+}
+
+struct Values<'a>(&'a Entries<'a>);
+
+impl<'a> Values<'a> {
+    /// The one value of a key.
+    fn one(&self, key: &str) -> Result<Option<(usize, &'a str)>, Flaw> {
+        match self.0.get(key) {
+            None => Ok(None),
+            Some(Entry { line, values }) => match values[..] {
+                [value] => Ok(Some((*line, value))),
+                _ => flaw(*line, format!("{key} has {} values", values.len()), "give it one value"),
+            },
+        }
+    }
+
+    fn whole(&self, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<(usize, u64)>, Flaw> {
+        let value = self.one(key)?;
+        value.map(|(line, text)| Ok((line, whole(line, key, text, range)?))).transpose()
+    }
+
+    fn share(&self, key: &str) -> Result<Option<f64>, Flaw> {
+        let Some((line, text)) = self.one(key)? else { return Ok(None) };
+        match share(text).filter(|share| *share < 1.0) {
+            Some(share) => Ok(Some(share)),
+            None => flaw(
+                line,
+                format!("{key}: {} is out of range", shown(text)),
+                "write a number from 0 to below 1",
+            ),
+        }
+    }
+
+    /// The value for links of a rate in a map of a count and as many pairs.
+    fn of_rate(&self, key: &str, of: Rate) -> Result<Option<(usize, f64)>, Flaw> {
+        let Some(Entry { line, values }) = self.0.get(key) else { return Ok(None) };
+        let cure =
+            "write a count, and as many pairs of a rate in bit/s and a value, as in \"1 100000000000 400\"";
+        let pairs = values.first().and_then(|count| count.parse::<usize>().ok());
+        if pairs.is_none_or(|pairs| pairs.checked_mul(2).and_then(|n| n.checked_add(1)) != Some(values.len()))
+        {
+            return flaw(*line, format!("{key} has {} values, and does not count them", values.len()), cure);
+        }
+        for pair in values[1..].chunks_exact(2) {
+            let value = pair[1].parse::<f64>().ok().filter(|value| (0.0..=1e9).contains(value));
+            let (Ok(bps), Some(value)) = (pair[0].parse::<u64>(), value) else {
+                return flaw(*line, format!("{key}: {} {} is no pair", shown(pair[0]), shown(pair[1])), cure);
+            };
+            if Rate::from_bps(bps) == of {
+                return Ok(Some((*line, value)));
+            }
+        }
+        flaw(*line, format!("{key} has nothing for links of {of}"), format!("add a pair for {}", of.as_bps()))
+    }
+}
+
+/// `LINK_DOWN t a b`: microseconds after the start of traffic; three zeros are none.
+fn down(entries: &Values<'_>, network: &HpccNetwork) -> Result<Option<(Duration, [u32; 2])>, Flaw> {
+    let Some(Entry { line, values }) = entries.0.get("LINK_DOWN") else { return Ok(None) };
+    let &[at, a, b] = &values[..] else {
+        return flaw(
+            *line,
+            format!("LINK_DOWN has {} values", values.len()),
+            "write a time in us and two nodes",
+        );
+    };
+    let at = whole(*line, "LINK_DOWN's time", at, 0..=100_000_000)?;
+    let node = |text| whole(*line, "LINK_DOWN's node", text, 0..=network.nodes.len() as u64 - 1);
+    let [a, b] = [node(a)? as u32, node(b)? as u32];
+    if at == 0 {
+        return Ok(None);
+    }
+    if !network.links.iter().any(|link| link.ends == [a, b] || link.ends == [b, a]) {
+        return flaw(*line, format!("there is no link between nodes {a} and {b}"), "give the ends of a link");
+    }
+    Ok(Some((Duration::from_us(at), [a, b])))
+}
+
+fn control(
+    config: &mut Config,
+    (line, mode): (usize, u64),
+    entries: &Values<'_>,
+    network: &HpccNetwork,
+    odd: &mut Odd,
+) -> Result<(), Flaw> {
+    let Some((_, title, name)) = CONTROLS.iter().find(|(known, ..)| *known == mode) else {
+        return flaw(
+            line,
+            format!("CC_MODE {mode} is no control"),
+            "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (PINT)",
+        );
+    };
+    if mode == 10 {
+        odd.push((line, "PINT is not here: the scheme is hpcc, with whole telemetry".to_owned()));
+    }
+    if !built_in_schemes().iter().any(|scheme| scheme.name == *name && scheme.available) {
+        odd.push((line, format!("{title} is not in this release: give the scenario another scheme")));
+        return Ok(());
+    }
+    config.scheme = Some(*name);
+    let rate = host_rate(network);
+    match *name {
+        "hpcc" => config.congestion = Some(hpcc(entries, rate)?),
+        "dctcp" => {
+            let gain = entries.share("EWMA_GAIN")?.filter(|gain| *gain > 0.0);
+            config.congestion = gain.map(|gain| format!("{{ name = \"dctcp\", gain = {gain} }}"));
+        }
+        _ => {}
+    }
+    if matches!(*name, "dctcp" | "dcqcn") {
+        red(config, entries, rate, network, odd)?;
+    }
+    Ok(())
+}
+
+/// The rate of the first host's link.
+fn host_rate(network: &HpccNetwork) -> Rate {
+    let host = network.nodes.iter().position(|kind| *kind == HpccNode::Host).unwrap_or(0) as u32;
+    network.links.iter().find(|link| link.ends.contains(&host)).map_or(Rate::from_gbps(100), |link| link.rate)
+}
+
+/// The simulator's telemetry always has the widths of the published header.
+fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<String, Flaw> {
+    let mut text = "{ name = \"hpcc\"".to_owned();
+    if let Some((line, target)) = entries.one("U_TARGET")? {
+        let Some(eta) = target.parse::<f64>().ok().filter(|eta| (0.1..=10.0).contains(eta)) else {
+            return flaw(
+                line,
+                format!("U_TARGET {} is out of range", shown(target)),
+                "write a number from 0.1 to 10",
+            );
+        };
+        text += &format!(", eta = {eta}");
+    }
+    if let Some((_, stage)) = entries.whole("MI_THRESH", 0..=1000)? {
+        text += &format!(", max_stage = {stage}");
+    }
+    if let Some((line, increase)) = entries.one("RATE_AI")? {
+        let Some(increase) = rate(increase).filter(|increase| *increase <= line_rate) else {
+            return flaw(
+                line,
+                format!("RATE_AI {} is no rate up to {line_rate}", shown(increase)),
+                "write a rate such as 50Mb/s",
+            );
+        };
+        text += &format!(", additive = {}", increase.as_bps() as f64 / line_rate.as_bps() as f64);
+    }
+    let is_fine = entries.whole("INT_MULTI", 1..=1 << 20)?.is_none_or(|(_, units)| units == 1);
+    Ok(text + if is_fine { ", quantised = true }" } else { " }" })
+}
+
+/// RED, by the rate of the hosts' links.
+fn red(
+    config: &mut Config,
+    entries: &Values<'_>,
+    rate: Rate,
+    network: &HpccNetwork,
+    odd: &mut Odd,
+) -> Result<(), Flaw> {
+    let [min, max] = [entries.of_rate("KMIN_MAP", rate)?, entries.of_rate("KMAX_MAP", rate)?];
+    let (Some((line, min)), Some((_, max))) = (min, max) else { return Ok(()) };
+    if min > max {
+        return flaw(line, format!("KMIN {min} is above KMAX {max}"), "write a KMIN_MAP below KMAX_MAP");
+    }
+    config.red = Some([min, max].map(|kilobytes| Bytes::new((kilobytes * 1000.0) as u64)));
+    if network.links.iter().any(|link| link.rate != rate) {
+        odd.push((line, format!("the thresholds of {rate} hold for links of every rate")));
+    }
+    if let Some((line, most)) = entries.of_rate("PMAX_MAP", rate)?.filter(|(_, most)| *most != 1.0) {
+        odd.push((
+            line,
+            format!("PMAX_MAP {most} is not taken over: the chance of a mark grows to 1 at KMAX"),
+        ));
+    }
+    Ok(())
+}
