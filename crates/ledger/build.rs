@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
+    let folder = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let root = Path::new(&folder).join("experiments");
     println!("cargo::rerun-if-changed={}", root.display());
     let mut text = "&[\n".to_owned();
     for paper in folders(&root) {

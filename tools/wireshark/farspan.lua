@@ -9,8 +9,9 @@ local farspan = Proto("farspan", "farspan")
 local PORT = 17923
 local KINDS = {
   [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK", [5] = "ACK with a map", [6] = "pull",
+  [7] = "CNP",
 }
-local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16 }
+local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16, [7] = 12 }
 
 local f = {
   version = ProtoField.uint8("farspan.version", "Version", base.DEC, nil, 0xf0),
@@ -96,6 +97,12 @@ local function pull_fields(buffer, tree)
   return string.format("flow %d count %d", buffer(4, 4):uint(), buffer(12, 4):uint())
 end
 
+local function cnp_fields(buffer, tree)
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.cumulative, buffer(8, 4))
+  return string.format("flow %d", buffer(4, 4):uint())
+end
+
 function farspan.dissector(buffer, pinfo, root)
   if buffer:len() < 1 then return 0 end
   local kind = buffer(0, 1):uint() % 16
@@ -116,6 +123,8 @@ function farspan.dissector(buffer, pinfo, root)
     text = block_nack_fields(buffer, tree)
   elseif kind == 6 then
     text = pull_fields(buffer, tree)
+  elseif kind == 7 then
+    text = cnp_fields(buffer, tree)
   else
     text = ack_fields(buffer, tree, kind)
   end

@@ -152,16 +152,26 @@ fn run(args: &ReproduceArgs, itself: &Itself<'_>, chosen: &[Figure]) -> Result<V
 
 /// Evaluates a figure, whose runs are the points from `first` on.
 fn done(figure: &Figure, size: Size, plan: &[Run], first: usize, finished: &[Finished]) -> Reproduced {
-    let own = || finished.iter().filter_map(|f| Some((plan.get(f.point.checked_sub(first)?)?, &f.result)));
-    let documents: Vec<(&Run, &Value)> =
-        own().filter_map(|(run, result)| Some((run, result.as_ref().ok()?))).collect();
+    let own = finished.iter().filter_map(|done| Some((plan.get(done.point.checked_sub(first)?)?, done)));
+    let (mut documents, mut errors): (Vec<(&Run, Value)>, Vec<String>) = (Vec::new(), Vec::new());
+    for (run, done) in own {
+        let complete = |mut document: Value| {
+            let completed = figure.complete(&mut document, &done.folder);
+            completed.map(|()| document).map_err(|error| error.to_string())
+        };
+        match done.result.clone().and_then(complete) {
+            Ok(document) => documents.push((run, document)),
+            Err(error) => errors.push(error),
+        }
+    }
     let wall_time = |document: &Value| document["wall_time_s"].as_f64().unwrap_or_default();
-    let errors = || own().filter_map(|(_, result)| result.as_ref().err());
+    let run_time_s = documents.iter().map(|(_, document)| wall_time(document)).sum();
+    let documents: Vec<(&Run, &Value)> = documents.iter().map(|(run, document)| (*run, document)).collect();
     Reproduced {
         record: figure.evaluate(size, &documents),
-        run_time_s: documents.iter().map(|(_, document)| wall_time(document)).sum(),
-        failed: errors().count(),
-        error: errors().next().cloned(),
+        run_time_s,
+        failed: errors.len(),
+        error: errors.into_iter().next(),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
 use crate::{Failure, cost, output, report, runner};
-use farspan_metrics::{Collective, Fct, Summary, measures};
+use farspan_metrics::{Collective, Fct, Pfc, Summary, measures};
 use farspan_report::interval_note;
 use farspan_scenario::write;
 use serde_json::{Value, json};
@@ -119,8 +119,10 @@ fn details(summary: &Summary) -> String {
         ("run", machine(summary)),
     ];
     let collectives = summary.collectives.iter().map(|c| ("collective", collective(c)));
+    let pauses = summary.pfc.iter().map(|pfc| ("pauses", pauses(pfc)));
     collectives
         .chain(fairness)
+        .chain(pauses)
         .chain(lines)
         .fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
 }
@@ -151,6 +153,11 @@ fn fairness(summary: &Summary) -> String {
         number(fairness.min_over_max_rate),
         time(fairness.interval_us),
     )
+}
+
+fn pauses(pfc: &Pfc) -> String {
+    let end = if pfc.deadlock { "; a deadlock at the end" } else { "" };
+    format!("{}, {} in all{end}", pfc.pauses, time(Some(pfc.paused_us)))
 }
 
 fn queues(summary: &Summary) -> String {

@@ -154,6 +154,11 @@ fn the_table_is_for_people() {
     for word in ["flow completion", "intra", "inter", "fairness", "bottleneck", "digest"] {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
+    assert!(!text.contains("pauses"), "there is nothing to pause:\n{text}");
+    let lossless = ["scheme.ports.pool.size=4MiB", "scheme.ports.pfc.links=site", "workload.flow_size=64KiB"];
+    let set = lossless.iter().flat_map(|set| ["--set", set]).collect::<Vec<_>>();
+    let text = stdout(&farspan(&[&["run", "uno/incast-mixed", "--quiet"][..], &set].concat()));
+    assert!(text.contains("\npauses        "), "{text}");
     let seeds = ["--seeds", "1..2", "--quiet"];
     let output =
         farspan(&[&["run", "uno/incast-mixed", "--set", "workload.flow_size=64KiB"][..], &seeds].concat());

@@ -1,15 +1,26 @@
 //! How a port is built.
 
 use alloc::vec::Vec;
-use farspan_units::Bytes;
+use farspan_units::{Bytes, TelemetryKind};
 
-/// Random early detection: never below `min`, always above `max`, linear between (Uno section 5.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// Random early detection: never up to `min`, always above `max`, linear between (Uno section 5.1), up to a largest probability at
+/// `max` (DCQCN, SIGCOMM 2015, figure 5).
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Red {
     /// `k_min`, in bytes of the queue that the marker reads.
     pub min: Bytes,
     /// `k_max`, in bytes of the queue that the marker reads.
     pub max: Bytes,
+    /// `P_max`: the probability at `max`, in (0, 1]; above `max` it is 1.
+    pub max_probability: f64,
+}
+
+impl Red {
+    /// With a probability that rises up to 1.
+    #[must_use]
+    pub const fn new(min: Bytes, max: Bytes) -> Self {
+        Self { min, max, max_probability: 1.0 }
+    }
 }
 
 /// A phantom queue: a counter that fills as the real queue does and drains more slowly than the link (HULL; Uno 4.1.3).
@@ -24,7 +35,7 @@ pub struct Phantom {
 }
 
 /// One reason to mark a data packet; a port carries a list, and any of them marks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum Marker {
     /// RED on the real data queue.
@@ -93,8 +104,8 @@ pub struct PortConfig {
     pub marking_point: MarkingPoint,
     /// The handling of data packets that the buffer has no room for.
     pub overflow: Overflow,
-    /// Whether the port writes its state on each data packet that it sends (in-band telemetry, INT).
-    pub telemetry: bool,
+    /// The state that the port writes on each data packet that it sends.
+    pub telemetry: TelemetryKind,
     /// Whether control packets (ACKs, NACKs, trimmed headers) go first, in a queue without limit. A port that
     /// trims needs that.
     pub control_priority: bool,
@@ -122,7 +133,7 @@ impl PortConfig {
             markers: Vec::new(),
             marking_point: MarkingPoint::Dequeue,
             overflow: Overflow::Drop,
-            telemetry: false,
+            telemetry: TelemetryKind::None,
             control_priority: true,
         }
     }
@@ -135,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_port_begins_to_mark_at_the_least_of_its_markers_of_the_queue() {
-        let red = |min| Red { min: Bytes::new(min), max: Bytes::new(900) };
+        let red = |min| Red::new(Bytes::new(min), Bytes::new(900));
         let of = |markers: &[Marker]| {
             PortConfig { markers: markers.to_vec(), ..PortConfig::drop_tail(Bytes::new(1000)) }.k_min()
         };

@@ -60,6 +60,9 @@ impl<'a> Input<'a> {
             }
             2 => feedback(Fate::Trimmed { echo, at_last_hop: kind & 64 != 0 }),
             3 => feedback(Fate::Missing { packets: u32::from(self.short()) }),
+            6 if kind & 64 != 0 => {
+                Header::Feedback(Feedback { flow, seq: 0, cumulative: count, fate: Fate::Cnp })
+            }
             6 => Header::Feedback(Feedback {
                 flow,
                 seq: 0,

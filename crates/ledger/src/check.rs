@@ -1,7 +1,10 @@
 //! From `claims.toml` as it is written to a [`Figure`]: every name is known, and every claim can be judged.
 
+use crate::computed;
 use crate::error::Fault;
-use crate::figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, Setup, SizeRuns};
+use crate::figure::{
+    Arm, COMPUTED, Case, Claim, Computed, Figure, Measure, OverSeeds, Plot, Setup, SizeRuns,
+};
 use crate::text::{
     ArmText, CaseText, ClaimText, FigureText, MeasureText, Name, Numbers, PlotText, RuleText, SizeText,
 };
@@ -14,9 +17,9 @@ use std::ops::Range;
 const FLOWS_OF_P99: u64 = 1_000;
 const FLOWS_OF_P999: u64 = 10_000;
 
-type Checked<T> = Result<T, (Option<Range<usize>>, Fault)>;
+pub(crate) type Checked<T> = Result<T, (Option<Range<usize>>, Fault)>;
 
-fn wrong<T>(name: &Name, problem: impl Into<String>, cure: impl Into<String>) -> Checked<T> {
+pub(crate) fn wrong<T>(name: &Name, problem: impl Into<String>, cure: impl Into<String>) -> Checked<T> {
     Err((Some(name.span()), Fault::new(problem, cure)))
 }
 
@@ -115,7 +118,7 @@ pub(crate) fn check(name: &str, written: FigureText, why: &str) -> Checked<Figur
             return wrong(
                 &text.id,
                 format!("two claims have the id {:?}", claim.id),
-                "put {of} or {case} into it",
+                "put {of}, {case} or {measure} into it",
             );
         }
     }
@@ -179,12 +182,29 @@ fn pointer(path: &str) -> String {
     format!("/{}", path.replace('.', "/"))
 }
 
+/// The place in a run's document, and what is computed and put there.
+fn source(text: &MeasureText) -> Checked<(String, Option<Computed>)> {
+    let name = text.name.get_ref();
+    let computed = match (&text.path, &text.series, &text.flows) {
+        (Some(path), None, None) => return Ok((pointer(path.get_ref()), None)),
+        (None, Some(series), None) => computed::check::series(series)?,
+        (None, None, Some(flows)) => computed::check::flows(flows)?,
+        _ => {
+            let problem = format!("{name}: not one of `path`, `series` and `flows`");
+            return wrong(&text.name, problem, "say where the number comes from, once");
+        }
+    };
+    Ok((format!("/{COMPUTED}/{name}/value"), Some(computed)))
+}
+
 fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
-    let (name, path) = (text.name.into_inner(), text.path.get_ref());
-    let of_flows = path.starts_with("fct.") || path.starts_with("delivery.");
+    let (path, computed) = source(&text)?;
+    let name = text.name.get_ref().clone();
+    let of_flows = path.starts_with("/fct/") || path.starts_with("/delivery/");
+    let p99 = matches!(&computed, Some(Computed::Flows(flows)) if flows.take.is_p99());
     let default = match () {
         () if of_flows && path.contains("p999") => FLOWS_OF_P999,
-        () if of_flows && path.contains("p99") => FLOWS_OF_P99,
+        () if p99 || of_flows && path.contains("p99") => FLOWS_OF_P99,
         () => 0,
     };
     let ideal = match &text.ideal {
@@ -193,7 +213,7 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
             let each: Option<Vec<f64>> = cases.iter().map(|case| numbers.of(case, "")).collect();
             let Some(each) = each.filter(|each| each.iter().all(|number| *number > 0.0)) else {
                 return wrong(
-                    &text.path,
+                    &text.name,
                     format!("{name}: `ideal` lacks a case, or is not above 0"),
                     "give it one for each case",
                 );
@@ -203,14 +223,15 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
     };
     if text.over_seeds == OverSeeds::Sum && text.per.is_none() {
         return wrong(
-            &text.path,
+            &text.name,
             format!("{name}: a sum over seeds has no `per`"),
             "say per what, such as per = \"recovery.flows_with_loss\"",
         );
     }
     Ok(Measure {
         label: text.label.unwrap_or_else(|| name.clone()),
-        path: pointer(path),
+        path,
+        computed,
         per: text.per.as_deref().map(pointer),
         ideal,
         unit: text.unit,
@@ -223,7 +244,10 @@ fn measure(text: MeasureText, cases: &[String]) -> Checked<Measure> {
 
 /// The claims that one entry makes: one for each case and arm that it names.
 fn claims(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Claim>> {
-    let measure = index("measure", &text.measure, names.measures)?;
+    let measure =
+        |name: &String| index("measure", &Name::new(text.measure.span(), name.clone()), names.measures);
+    let measures: Checked<Vec<usize>> = text.measure.get_ref().names().iter().map(measure).collect();
+    let measures = measures?;
     let over_arm = text.over.as_ref().map(|over| index("arm", over, names.arms)).transpose()?;
     let over_case = text.over_case.as_ref().map(|over| index("case", over, names.cases)).transpose()?;
     keys(text, names)?;
@@ -247,7 +271,9 @@ fn claims(text: &ClaimText, figure: &Figure, names: &Names) -> Checked<Vec<Claim
                     "name another arm or case under the fraction bar",
                 );
             }
-            found.push(claim(text, figure, (measure, of, over))?);
+            for &measure in &measures {
+                found.push(claim(text, figure, (measure, of, over))?);
+            }
         }
     }
     if found.is_empty() {
@@ -291,10 +317,13 @@ fn claim(
     let paper_plot = number(&text.paper_plot).or(drawn);
     let paper_text = number(&text.paper_text);
     let rule = rule(text, over, paper_plot.or(paper_text))?;
-    let fill = |template: &str, case: &str, of: &str| template.replace("{case}", case).replace("{of}", of);
+    let fill = |template: &str, case: &str, of: &str, measure: &str| {
+        template.replace("{case}", case).replace("{of}", of).replace("{measure}", measure)
+    };
+    let taken = &figure.measures[measure];
     Ok(Claim {
-        id: format!("{}-{}", figure.slug(), fill(text.id.get_ref(), &at.name, &arm.name)),
-        text: fill(&text.text, &at.label, &arm.label),
+        id: format!("{}-{}", figure.slug(), fill(text.id.get_ref(), &at.name, &arm.name, &taken.name)),
+        text: fill(&text.text, &at.label, &arm.label, &taken.label),
         place: text.place.clone().unwrap_or_else(|| figure.place.clone()),
         measure,
         of,

@@ -38,6 +38,7 @@ impl Unit {
             Self::Number | Self::Us => 1.0,
             Self::Ms | Self::Kb => 1e-3,
             Self::S => 1e-6,
+            Self::Gbps => 1e-9,
             Self::Percent => 100.0,
         }
     }

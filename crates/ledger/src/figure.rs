@@ -1,10 +1,18 @@
 //! A figure: cases x arms x seeds to run, measures of their documents, and the claims about them.
 
 use crate::check::check;
+pub use crate::computed::Computed;
+use crate::computed::Tables;
 use crate::error::{Fault, FigureError};
 use crate::text::FigureText;
 pub use crate::text::{OverSeeds, PlotKind, UnitText as Unit};
 use crate::verdict::Rule;
+use farspan_metrics::ReadError;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// The field of a document that holds what is computed from a run's tables.
+pub(crate) const COMPUTED: &str = "computed";
 
 /// How much of a figure is run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
@@ -116,6 +124,8 @@ pub struct Measure {
     pub label: String,
     /// Its place in the document (a JSON pointer).
     pub path: String,
+    /// From what of the run's tables it is computed, if it is.
+    pub computed: Option<Computed>,
     /// The place of a number that divides it.
     pub per: Option<String>,
     /// A constant that divides it, by case.
@@ -205,6 +215,29 @@ impl Figure {
     #[must_use]
     pub fn slug(&self) -> String {
         self.name.replace('/', "-")
+    }
+
+    /// Adds to a run's document what the measures compute from the tables in its folder.
+    ///
+    /// # Errors
+    /// If a table is missing or damaged.
+    pub fn complete(&self, document: &mut Value, folder: &Path) -> Result<(), ReadError> {
+        let computed = || self.measures.iter().filter_map(|m| Some((m, m.computed.as_ref()?)));
+        if computed().next().is_none() {
+            return Ok(());
+        }
+        let probes = computed().filter_map(|(_, computed)| computed.probe()).collect();
+        let tables = Tables::read(folder, document, &probes)?;
+        let mut numbers = Map::new();
+        for (measure, computed) in computed() {
+            if let Some(number) = computed.number(&tables) {
+                // What is infinite has no number in JSON: it is null, as in the document.
+                let value = number.value.is_finite().then_some(number.value);
+                numbers.insert(measure.name.clone(), json!({ "value": value, "count": number.flows }));
+            }
+        }
+        document[COMPUTED] = Value::Object(numbers);
+        Ok(())
     }
 
     /// Seeds and cases of a size.

@@ -2,7 +2,7 @@
 //!
 //! A folder `experiments/PAPER/FIGURE/` is a figure: `claims.toml` ([`Figure::parse`]) and `why.md`. Its runs are cases x
 //! arms x seeds ([`Figure::plan`]), and [`Figure::evaluate`] makes a [`Record`] of their documents: a verdict a claim, a row
-//! an arm. [`Ledger`] keeps the records, [`pages`](pages()) makes the pages of the book from them.
+//! an arm; [`Figure::complete`] adds to them what is computed from samples and flows. [`Ledger`] keeps the records, [`pages`](pages()) makes the pages of the book from them.
 //!
 //! ```
 //! use farspan_ledger::{Rule, Interval, Verdict};
@@ -17,6 +17,7 @@
 
 mod catalog;
 mod check;
+mod computed;
 mod error;
 mod evaluate;
 mod figure;
@@ -28,10 +29,14 @@ mod text;
 mod verdict;
 
 pub use catalog::{SelectionError, figures, select};
+pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;
-pub use figure::{Arm, Case, Claim, Figure, Measure, OverSeeds, Plot, PlotKind, Setup, Size, SizeRuns, Unit};
+pub use figure::{
+    Arm, Case, Claim, Computed, Figure, Measure, OverSeeds, Plot, PlotKind, Setup, Size, SizeRuns, Unit,
+};
 pub use page::pages;
 pub use plan::Run;
 pub use plot::svg;
 pub use record::{Cell, Ledger, Outcome, Record, Regression, Row};
+pub use text::{Combine, FlowTake, SampledProbe, Take};
 pub use verdict::{Interval, Rule, SEEDS_FOR_A_VERDICT, Verdict};

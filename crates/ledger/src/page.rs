@@ -273,6 +273,7 @@ impl Unit {
             Self::Ms => "ms",
             Self::S => "s",
             Self::Kb => "KB",
+            Self::Gbps => "Gb/s",
             Self::Percent => "%",
         }
     }

@@ -84,7 +84,9 @@ pub(crate) struct ArmText {
 pub(crate) struct MeasureText {
     pub(crate) name: Name,
     pub(crate) label: Option<String>,
-    pub(crate) path: Name,
+    pub(crate) path: Option<Name>,
+    pub(crate) series: Option<SeriesText>,
+    pub(crate) flows: Option<FlowsText>,
     pub(crate) per: Option<String>,
     pub(crate) ideal: Option<Numbers>,
     #[serde(default)]
@@ -117,9 +119,133 @@ pub enum UnitText {
     /// Kilobytes.
     #[serde(rename = "KB")]
     Kb,
+    /// Gigabits per second.
+    #[serde(rename = "Gb/s")]
+    Gbps,
     /// Percent.
     #[serde(rename = "%")]
     Percent,
+}
+
+/// A number of samples, as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SeriesText {
+    pub(crate) probe: SampledProbe,
+    pub(crate) of: Name,
+    pub(crate) per: Option<Name>,
+    #[serde(default)]
+    pub(crate) combine: Combine,
+    pub(crate) from: Option<Name>,
+    pub(crate) to: Option<Name>,
+    pub(crate) take: Spanned<Take>,
+    pub(crate) level: Option<Spanned<LevelText>>,
+    /// The period of whose mean the level is a multiple.
+    pub(crate) reference: Option<[Name; 2]>,
+}
+
+/// A level: a quantity in the unit of the probe, or a number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+#[serde(expecting = "a number, or a quantity such as \"75KB\" was expected")]
+pub(crate) enum LevelText {
+    Number(f64),
+    Quantity(String),
+}
+
+/// A sampled quantity, as `series.parquet` names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SampledProbe {
+    /// Receiver goodput over the interval that ends with the sample, bit/s.
+    Rate,
+    /// Congestion window, bytes.
+    Cwnd,
+    /// Smoothed RTT, us.
+    Rtt,
+    /// Data queue, bytes.
+    Queue,
+    /// Phantom queue, bytes.
+    PhantomQueue,
+    /// Busy share of the interval that ends with the sample.
+    Utilization,
+}
+
+/// From the values of several flows at a time to one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Combine {
+    /// Their sum.
+    #[default]
+    Sum,
+    /// Their mean.
+    Mean,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// Jain's index.
+    Jain,
+}
+
+/// From the values of a period to a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Take {
+    /// Their mean.
+    Mean,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// Their standard deviation over their mean.
+    Deviation,
+    /// Their slope by least squares, per second.
+    Slope,
+    /// The share of them above the level.
+    ShareAbove,
+    /// The mean of what they lack to the level.
+    Shortfall,
+    /// The time until the first one above the level.
+    FirstAbove,
+    /// The time until the first one below the level.
+    FirstBelow,
+    /// The time until the last one above the level.
+    LastAbove,
+    /// The time until the last one below the level.
+    LastBelow,
+}
+
+/// A number of flows, as written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlowsText {
+    pub(crate) tag: Option<String>,
+    /// Their size is larger than this.
+    pub(crate) above: Option<Name>,
+    /// Their size is at most this.
+    pub(crate) up_to: Option<Name>,
+    pub(crate) take: FlowTake,
+}
+
+/// A number of flows. Those that do not end count as infinite.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowTake {
+    /// Mean of FCT over ideal FCT.
+    SlowdownMean,
+    /// Its 99% quantile, nearest rank.
+    SlowdownP99,
+    /// Mean FCT, us.
+    FctMean,
+    /// Its 99% quantile, nearest rank, us.
+    FctP99,
+}
+
+impl FlowTake {
+    pub(crate) const fn is_p99(self) -> bool {
+        matches!(self, Self::SlowdownP99 | Self::FctP99)
+    }
 }
 
 /// A statistic over the seeds of an arm.
@@ -143,7 +269,7 @@ pub(crate) struct ClaimText {
     pub(crate) id: Name,
     pub(crate) text: String,
     pub(crate) place: Option<String>,
-    pub(crate) measure: Name,
+    pub(crate) measure: Spanned<OneOrMore>,
     pub(crate) of: Vec<Name>,
     pub(crate) over: Option<Name>,
     /// The case under the fraction bar, where it is another.
@@ -157,6 +283,24 @@ pub(crate) struct ClaimText {
     pub(crate) artifact_rerun: Option<Numbers>,
     #[serde(default)]
     pub(crate) note: String,
+}
+
+/// A name, or several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+#[serde(expecting = "a name, or a list of names was expected")]
+pub(crate) enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    pub(crate) fn names(&self) -> &[String] {
+        match self {
+            Self::One(name) => std::slice::from_ref(name),
+            Self::More(names) => names,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

@@ -103,17 +103,19 @@ fn every_mistake_names_its_place_and_its_cure() {
         (
             "path = \"fct.all.mean_us\"",
             "path = \"fct.all.mean_us\"\nideal = { a = 1 }",
-            "25:8",
+            "24:8",
             "for each case",
         ),
         (
             "path = \"fct.all.mean_us\"",
             "path = \"fct.all.mean_us\"\nover_seeds = \"sum\"",
-            "25:8",
+            "24:8",
             "say per what",
         ),
         ("-{case}\"", "-{case}\"\nid = \"x\"", "33:1", "duplicate"),
         ("of = [\"gemini\"]", "of = [\"gemini\", \"gemini\"]", "32:6", "put {of}"),
+        ("measure = \"mean\"\nof", "measure = [\"mean\", \"p99\"]\nof", "34:11", "measure"),
+        ("path = \"fct.all.mean_us\"\n", "", "24:8", "where the number comes from"),
     ];
     let mut missed = Vec::new();
     for (from, to, place, cure) in cases {
@@ -121,6 +123,52 @@ fn every_mistake_names_its_place_and_its_cure() {
         let begins = format!("experiments/x/fig1/claims.toml:{place}: ");
         if !message.starts_with(&begins) || !message.contains(cure) {
             missed.push(format!("{to:?}: expected {place} and {cure:?}: {message}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+/// The text that follows `series = ` or `flows = ` in place of a path; the text of it begins in line 25.
+fn computed(what: &str) -> String {
+    mistake("path = \"fct.all.mean_us\"", what)
+}
+
+#[test]
+fn a_measure_of_samples_or_flows_that_says_nothing_is_refused() {
+    let series = |rest: &str| format!("series = {{ probe = \"rate\", of = \"tag=incast\", {rest} }}");
+    let cases = [
+        (series("take = \"mean\"") + "\npath = \"fct.all.mean_us\"", "24:8", "once"),
+        (series("take = \"median\""), "25:54", "median"),
+        (series("take = \"first_above\""), "25:54", "give one, such as"),
+        (series("take = \"mean\", level = 1"), "25:70", "compares with no level"),
+        (series("take = \"first_above\", level = 1"), "25:77", "\"90Gbps\""),
+        (series("take = \"first_above\", level = \"1KB\""), "25:77", "units: bps"),
+        (
+            series("take = \"first_above\", level = \"1Gbps\", reference = [\"0us\", \"1us\"]"),
+            "25:77",
+            "such as 0.9",
+        ),
+        (series("combine = \"jain\", take = \"first_above\", level = \"1Gbps\""), "25:95", "such as 0.95"),
+        (series("take = \"mean\", from = \"1m\""), "25:69", "units: ps"),
+        (series("take = \"mean\", from = \"middle of incast\""), "25:69", "start of TAG"),
+        (series("take = \"mean\", from = \"110% of incast\""), "25:69", "45% of TAG"),
+        (series("take = \"mean\", from = \"end of incast + 3\""), "25:69", "the unit is missing"),
+        (series("take = \"mean\", from = \"3ms + 2us\""), "25:69", "behind the tag"),
+        (series("take = \"mean\", from = \"2us\", to = \"1us\""), "25:81", "exchange"),
+        (series("per = \"flow=x\", take = \"mean\""), "25:53", "flow=ID"),
+        (series("per = \"bottleneck\", take = \"mean\""), "25:53", "has no rate"),
+        ("series = { probe = \"queue\", of = \"tag=a\", take = \"max\" }".to_owned(), "25:34", "FROM->TO#n"),
+        ("series = { probe = \"queue\", of = \"port\", take = \"max\" }".to_owned(), "25:34", "FROM->TO#n"),
+        ("flows = { take = \"mean\" }".to_owned(), "25:18", "slowdown_mean"),
+        ("flows = { up_to = \"1\", take = \"fct_mean\" }".to_owned(), "25:19", "the unit is missing"),
+        ("flows = { above = \"2KB\", up_to = \"2KB\", take = \"fct_mean\" }".to_owned(), "25:34", "larger"),
+    ];
+    let mut missed = Vec::new();
+    for (what, place, cure) in cases {
+        let message = computed(&what);
+        let begins = format!("experiments/x/fig1/claims.toml:{place}: ");
+        if !message.starts_with(&begins) || !message.contains(cure) {
+            missed.push(format!("{what:?}: expected {place} and {cure:?}: {message}"));
         }
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));

@@ -31,7 +31,11 @@ fn every_measure_stands_in_the_documents_of_its_figure() {
             let resolved = run.request.resolve().unwrap();
             let world = World::build(&resolved).unwrap();
             let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
-            let document = serde_json::to_value(&results.summary).unwrap();
+            let mut document = serde_json::to_value(&results.summary).unwrap();
+            let folder = std::env::temp_dir().join(format!("farspan-ledger-{}", std::process::id()));
+            results.save(&folder).unwrap();
+            figure.complete(&mut document, &folder).unwrap();
+            std::fs::remove_dir_all(&folder).unwrap();
             for measure in &figure.measures {
                 for path in std::iter::once(&measure.path).chain(&measure.per) {
                     assert!(document.pointer(path).is_some(), "{}: {path}", figure.name);

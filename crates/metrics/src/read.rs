@@ -113,6 +113,10 @@ pub struct PortRow {
     pub mean_queue_bytes: f64,
     /// Busy time over run time.
     pub utilization: f64,
+    /// How often the switch at its far end paused it; zero in tables that earlier versions wrote.
+    pub pauses: u64,
+    /// How long it was paused, ns; zero in tables that earlier versions wrote.
+    pub paused_ns: i64,
     /// The link's faults, each with its time; empty without any, and in tables that earlier versions wrote.
     pub faults: Arc<str>,
 }
@@ -196,6 +200,7 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
         // Earlier tables do not say where a port stands.
         let tier = batch.text("tier").ok();
         let faults = batch.text("faults").ok();
+        let (pauses, paused) = (count("pauses").ok(), batch.numbers::<Int64Type>("paused_ns").ok());
         let site = |name| batch.numbers::<UInt32Type>(name).ok();
         let sites = [site("from_site"), site("to_site")];
         rows.extend((0..batch.rows()).map(|i| PortRow {
@@ -209,6 +214,8 @@ pub fn read_ports(path: &Path) -> Result<Vec<PortRow>, ReadError> {
             max_queue_bytes: max_queue.value(i),
             mean_queue_bytes: mean_queue.value(i),
             utilization: utilization.value(i),
+            pauses: pauses.map_or(0, |pauses| pauses.value(i)),
+            paused_ns: paused.map_or(0, |paused| paused.value(i)),
             faults: words.shared(faults.map_or("", |faults| faults.value(i))),
         }));
         Ok(())

@@ -1,7 +1,7 @@
 //! Records of flows, ports and probes.
 
 use farspan_trace::FlowOutcome;
-use farspan_units::{Bytes, FlowId, Time};
+use farspan_units::{Bytes, Duration, FlowId, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -47,6 +47,10 @@ pub struct PortRecord {
     pub mean_queue: f64,
     /// Busy time over run time.
     pub utilization: f64,
+    /// How often the switch at its far end paused it.
+    pub pauses: u64,
+    /// How long it was paused.
+    pub paused: Duration,
     /// The link's faults, such as `black_hole from 0ns` or `link_down 10ms to 30ms`, joined by `; `; empty without any.
     pub faults: String,
 }
@@ -121,7 +125,7 @@ pub struct SeriesRecord {
 pub(crate) mod testing {
     use super::*;
     use farspan_trace::Class;
-    use farspan_units::{Duration, HostId};
+    use farspan_units::HostId;
 
     /// A port of two switches of site 0 that did something of everything.
     pub(crate) fn port(name: &str) -> PortRecord {
@@ -138,6 +142,8 @@ pub(crate) mod testing {
             max_queue: Bytes::new(6),
             mean_queue: 0.5,
             utilization: 0.75,
+            pauses: 7,
+            paused: Duration::from_ns(8),
             faults: String::new(),
         }
     }

@@ -65,6 +65,9 @@ pub struct Summary {
     pub fairness: Fairness,
     /// Queues and the bottleneck.
     pub queues: Queues,
+    /// Pauses; not in the document where no link is lossless.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pfc: Option<Pfc>,
     /// Round trips of data packets and their ACKs.
     pub rtt: RttTable,
     /// Slowdown by flow size.
@@ -244,6 +247,28 @@ impl Queues {
     }
 }
 
+/// Pauses of all ports together (priority flow control).
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct Pfc {
+    /// How often a port was paused.
+    pub pauses: u64,
+    /// How long, summed over the ports.
+    pub paused_us: f64,
+    /// Whether ports were left at the end that wait for each other for ever.
+    pub deadlock: bool,
+}
+
+impl Pfc {
+    /// Sums over `ports`; `deadlock` comes from the network.
+    #[must_use]
+    pub fn of(ports: &[PortRecord], deadlock: bool) -> Self {
+        let paused: Duration = ports.iter().map(|port| port.paused).sum();
+        let pauses = ports.iter().map(|port| port.pauses).sum();
+        Self { pauses, paused_us: paused.as_us_f64(), deadlock }
+    }
+}
+
 /// Round trips of data packets and their ACKs, those of retransmissions included; quantiles to about 3%.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct RttSummary {
@@ -321,6 +346,7 @@ mod tests {
             recovery: Recovery::of(flows),
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
+            pfc: Some(Pfc::of(&ports, true)),
             rtt: RttTable::default(),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
             collectives: Vec::new(),
@@ -336,10 +362,11 @@ mod tests {
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
         wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
-        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o rtt:o";
+        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o pfc:o rtt:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
-    const SECTIONS: [(&str, &str); 7] = [
+    const SECTIONS: [(&str, &str); 8] = [
+        ("/pfc", "pauses:i paused_us:n deadlock:b"),
         ("/flows", "started:i finished:i not_started:i"),
         ("/offered_load", "host:n fabric:n wan_0_to_1:n wan_1_to_0:n"),
         ("/bytes", "payload:i parity:i retransmitted:i headers:i efficiency:n"),
@@ -438,6 +465,15 @@ mod tests {
         let warmup = FlowRecord { measured: false, ..waiting.clone() };
         let counts = FlowCounts::of(&[waiting, running, flow(2, 1), warmup]);
         assert_eq!(counts, FlowCounts { started: 2, finished: 1, not_started: 1 });
+    }
+
+    #[test]
+    fn pauses_are_summed_over_ports_and_there_only_where_links_are_lossless() {
+        let ports = [port("a->b#0", 0.5, 10.0), port("b->c#0", 0.9, 10.0)];
+        let pfc = Pfc::of(&ports, false);
+        assert_eq!((pfc.pauses, pfc.paused_us, pfc.deadlock), (14, 0.016, false));
+        let lossy = serde_json::to_value(Summary { pfc: None, ..summary(&[flow(0, 1)]) }).unwrap();
+        assert!(lossy.get("pfc").is_none());
     }
 
     #[test]

@@ -198,6 +198,8 @@ impl Record for PortRecord {
         Column::number("from_site", "", |r| r.sites[0]),
         Column::number("to_site", "", |r| r.sites[1]),
         Column::text("faults", "", |r| r.faults.as_str().into()),
+        Column::count("pauses", "", |r| r.pauses),
+        Column::span("paused_ns", "ns", |r| r.paused),
     ];
 }
 
@@ -317,9 +319,10 @@ mod tests {
         PortTable::save(&path, &[PortRecord { sites: [1, 2], ..port("tor60->host240#0") }]).unwrap();
         let back = read(&path);
         assert_eq!(column(&back, "port").as_string::<i32>().value(0), "tor60->host240#0");
-        let numbers = ["bytes", "packets", "drops", "marks", "trims", "max_queue_bytes", "losses"]
+        let numbers = ["bytes", "packets", "drops", "marks", "trims", "max_queue_bytes", "losses", "pauses"]
             .map(|n| column(&back, n).as_primitive::<UInt64Type>().value(0));
-        assert_eq!(numbers, [10, 2, 3, 4, 5, 6, 1]);
+        assert_eq!(numbers, [10, 2, 3, 4, 5, 6, 1, 7]);
+        assert_eq!(column(&back, "paused_ns").as_primitive::<Int64Type>().value(0), 8);
         let sites = ["from_site", "to_site"].map(|n| column(&back, n).as_primitive::<UInt32Type>().value(0));
         assert_eq!((column(&back, "tier").as_string::<i32>().value(0), sites), ("fabric", [1, 2]));
         assert_eq!(column(&back, "mean_queue_bytes").as_primitive::<Float64Type>().value(0), 0.5);

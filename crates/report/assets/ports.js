@@ -10,6 +10,8 @@ const PORT_COLUMNS = [
   ["drops", "drops", number],
   ["marks", "marks", number],
   ["trims", "trims", number],
+  ["pauses", "pauses", number],
+  ["paused", "paused", (ns) => time(ns / 1e3)],
   ["faults", "faults", (x) => (x ? h("span", { class: "fault" }, x) : NONE)],
 ];
 

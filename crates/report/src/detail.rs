@@ -192,6 +192,8 @@ fn ports(ports: &[PortRow], most: usize, names: &mut Names) -> Value {
         "drops": column(&|p| p.drops.into()),
         "marks": column(&|p| p.marks.into()),
         "trims": column(&|p| p.trims.into()),
+        "pauses": column(&|p| p.pauses.into()),
+        "paused": column(&|p| p.paused_ns.into()),
         "faults": column(&|p| (&*p.faults).into()),
     })
 }
@@ -252,6 +254,8 @@ mod tests {
             max_queue_bytes: 0,
             mean_queue_bytes: 0.0,
             utilization: bytes as f64 / 100.0,
+            pauses: bytes,
+            paused_ns: 9,
             faults: "".into(),
         };
         let rows = [port("a->b#0", 1), port("b->a#0", 0), port("b->c#0", 7)];
@@ -261,6 +265,7 @@ mod tests {
             (&table["all"], &table["at"], &table["bytes"]),
             (&json!(3), &json!([0, 2]), &json!([1, 7]))
         );
+        assert_eq!((&table["pauses"], &table["paused"]), (&json!([1, 7]), &json!(9)));
         assert_eq!((&table["names"], names[0].join(" ").as_str()), (&json!(0), "a->b#0 b->a#0 b->c#0"));
         assert_eq!((&ports(&rows, 9, &mut names)["names"], names.len()), (&json!(0), 1));
         let busiest = ports(&rows, 1, &mut names);

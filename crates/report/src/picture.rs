@@ -249,6 +249,8 @@ mod tests {
             max_queue_bytes: 0,
             mean_queue_bytes: 0.0,
             utilization,
+            pauses: 0,
+            paused_ns: 0,
             faults: "".into(),
         }
     }

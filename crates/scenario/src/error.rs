@@ -5,7 +5,9 @@ use crate::names::{self, UnknownName};
 use farspan_fabric::TopologyError;
 use farspan_fabric::topology::GraphError;
 use farspan_transport::ConfigError;
-use farspan_workload::{AssembleError, CollectiveError, ListError, PatternError, PoissonError, SizesError};
+use farspan_workload::{
+    AssembleError, CollectiveError, IncastsError, ListError, PatternError, PoissonError, SizesError,
+};
 use std::fmt;
 
 /// Where a value of a scenario was written.
@@ -151,6 +153,9 @@ pub enum Problem {
     /// A pattern of flows.
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    /// Incasts whose hosts are drawn.
+    #[error(transparent)]
+    Incasts(#[from] IncastsError),
     /// Poisson arrivals.
     #[error(transparent)]
     Poisson(#[from] PoissonError),
@@ -210,6 +215,7 @@ impl Problem {
             Self::Unreadable { .. }
             | Self::File(_)
             | Self::Pattern(_)
+            | Self::Incasts(_)
             | Self::Poisson(_)
             | Self::Sizes(_)
             | Self::List(_)

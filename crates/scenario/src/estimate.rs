@@ -3,6 +3,7 @@
 use crate::build::World;
 use crate::error::ScenarioError;
 use crate::memory::OF_FLOW;
+use crate::model::Workload;
 use crate::resolve::Resolved;
 use crate::value::WorkloadKind;
 use farspan_fabric::Routes;
@@ -36,7 +37,8 @@ impl Estimate {
     /// If the world cannot be built.
     pub fn of(resolved: &Resolved) -> Result<Self, ScenarioError> {
         let parts = &resolved.scenario().workload;
-        if !parts.iter().any(|part| part.kind == Some(WorkloadKind::Poisson)) {
+        let random = |part: &Workload| part.kind == Some(WorkloadKind::Poisson) || part.load.is_some();
+        if !parts.iter().any(random) {
             return Ok(World::build(resolved)?.estimate());
         }
         let (Expected { flows, bytes }, links) = World::expected(resolved)?;

@@ -21,6 +21,7 @@ pub(crate) const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
 pub(crate) const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
+const MOST_PODS: u32 = 1024;
 /// Of a tier: the leaves and spines of a site.
 pub(crate) const MOST_SWITCHES: u32 = 4096;
 
@@ -79,6 +80,7 @@ fn topology(topology: &Topology) -> Result<(), ValueError> {
     let rates = [
         ("topology.link_rate", topology.link_rate),
         ("topology.uplink_rate", topology.uplink_rate),
+        ("topology.fabric_rate", topology.fabric_rate),
         ("topology.bottleneck_rate", topology.bottleneck_rate),
         ("topology.wan.rate", wan.rate),
     ];
@@ -90,6 +92,8 @@ fn topology(topology: &Topology) -> Result<(), ValueError> {
     within("topology.core_border_buffer", topology.core_border_buffer, one, LARGEST_BUFFER)?;
     within("topology.wan.buffer", wan.buffer, one, LARGEST_BUFFER)?;
     within("topology.hosts", topology.hosts, 1, MOST_HOSTS)?;
+    within("topology.pods", topology.pods, 1, MOST_PODS)?;
+    within("topology.hosts_per_tor", topology.hosts_per_tor, 1, MOST_HOSTS)?;
     within("topology.leaves", topology.leaves, 1, MOST_SWITCHES)?;
     within("topology.spines", topology.spines, 1, MOST_SWITCHES)?;
     within("topology.core_border_links", topology.core_border_links, 1, MOST_LINKS)?;

@@ -3,6 +3,10 @@
 //! These types also hold a resolved scenario, in which every key that applies has a value. The doc comments are the
 //! descriptions of the JSON Schema.
 
+mod pool;
+
+pub use pool::{Pfc, Pool};
+
 use crate::catalog::control;
 use crate::value::{
     CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
@@ -71,8 +75,12 @@ pub struct Topology {
     pub kind: Option<TopologyKind>,
     /// From_file: a topology file (`farspan new --topology` writes one), or the name of a built-in one.
     pub file: Option<String>,
-    /// Radix of a fat tree's switches: even; k^3/4 hosts a site. Default: 8.
+    /// Radix of a fat tree's switches: even; k/2 ToRs and k/2 aggregation switches a pod, k^2/4 cores, k^3/4 hosts a site. Default: 8.
     pub k: Option<u32>,
+    /// Pods of a site of a fat tree. Default: k.
+    pub pods: Option<u32>,
+    /// Hosts of each ToR of a fat tree. Default: k/2.
+    pub hosts_per_tor: Option<u32>,
     /// Hosts of a star, on each side of a dumbbell, of each leaf, or at each switch of a parking lot. Default: 8; of a
     /// parking lot 2.
     pub hosts: Option<u32>,
@@ -82,9 +90,11 @@ pub struct Topology {
     pub spines: Option<u32>,
     /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
     pub bottlenecks: Option<u32>,
-    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, of the hosts' links. Default:
+    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default:
     /// 100Gbps.
     pub link_rate: Option<Rate>,
+    /// Rate of a fat tree's links between switches of one site. Default: link_rate.
+    pub fabric_rate: Option<Rate>,
     /// Rate of the links of a spine, to the leaves and the border switch. Default: link_rate.
     pub uplink_rate: Option<Rate>,
     /// Propagation of every link inside a site and from core to border, one way. Default: 1us.
@@ -229,8 +239,9 @@ pub struct Ports {
     /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
     /// data; a reference for path selectors). Default: ecmp.
     pub routing: Option<RoutingRule>,
-    /// State that ports write on data packets that they send: "none", or "int" (queue, bytes sent, time and rate when the packet has
-    /// left), which ACKs take back to the sender. Default: of the scheme.
+    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (queue, bytes sent,
+    /// time and rate when the packet has left, of every port), or "mpd" (of the port with the largest queueing delay alone).
+    /// Default: of the scheme.
     pub telemetry: Option<Telemetry>,
     /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
     /// the queue. Default: coin.
@@ -238,9 +249,13 @@ pub struct Ports {
     /// With overflow = "trim", bytes of headers that may wait at a port; beyond them headers are dropped, and packets whole
     /// rather than cut. Default: twice what the port holds of data.
     pub header_buffer: Option<Bytes>,
+    /// The buffer that all ports of a switch share.
+    pub pool: Option<Pool>,
+    /// Priority flow control: switches that are about to run out of room pause whoever sends to them.
+    pub pfc: Option<Pfc>,
 }
 
-/// Thresholds of RED, as fractions of the buffer: never below min, always above max, linear between.
+/// Thresholds of RED, as fractions of the buffer or in bytes: never up to the lower one, always above the upper one, linear between.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Red {
@@ -248,6 +263,12 @@ pub struct Red {
     pub min: Option<f64>,
     /// Always above this fraction of the buffer. Default: of the profile.
     pub max: Option<f64>,
+    /// Never up to this queue, instead of min. Default: of the profile.
+    pub min_bytes: Option<Bytes>,
+    /// Always above this queue, instead of max. Default: of the profile.
+    pub max_bytes: Option<Bytes>,
+    /// The probability at the upper threshold, from which it leaps to 1: above 0, at most 1. Default: 1.
+    pub max_probability: Option<f64>,
 }
 
 /// A phantom queue: a counter that fills as the real queue does and drains more slowly than the link.
@@ -279,10 +300,12 @@ pub struct Workload {
     /// the scheme.
     #[schemars(schema_with = "own_balance_schema")]
     pub balance: Option<Part>,
-    /// Incast: the receiving host.
+    /// Incast: the receiving host. Default: with load, drawn for each incast.
     pub receiver: Option<u32>,
     /// Incast: the sending hosts.
     pub senders: Option<Vec<u32>>,
+    /// Incast: instead of senders, how many other hosts send, drawn by the seed.
+    pub degree: Option<u32>,
     /// Pairs: sending and receiving hosts, such as [[0, 129], [15, 247]].
     pub pairs: Option<Vec<Vec<u32>>>,
     /// Poisson: the hosts that receive. Default: all.
@@ -294,6 +317,8 @@ pub struct Workload {
     pub start: Option<Duration>,
     /// Pairs: from the start of one flow to that of the next. Default: 0us.
     pub gap: Option<Duration>,
+    /// Incast: by how much at most a flow starts later, drawn for each. Default: 0us.
+    pub spread: Option<Duration>,
     /// Poisson: only flows of this class, "intra" or "inter". Default: both, by the mix. Permutation: "intra", a
     /// permutation inside each site. Default: one over all hosts.
     #[schemars(schema_with = "class_schema")]
@@ -302,7 +327,8 @@ pub struct Workload {
     pub sizes: Option<Sizes>,
     /// Poisson: flows of at least this size have the tag with "-large" behind it. Default: none have.
     pub large: Option<Bytes>,
-    /// Poisson: offered load, as a fraction of load_reference.
+    /// Poisson: offered load, as a fraction of load_reference. Incast with a degree: incasts come as a Poisson process, and
+    /// their payload is this fraction of what the NICs of all hosts carry.
     pub load: Option<f64>,
     /// Poisson: what the load is a fraction of: "host" (the NICs of all hosts), "wan", "bisection" or "receivers" (the NICs
     /// of the receivers). Default: receivers if they are listed, else host; for flows between the sites wan.
@@ -317,7 +343,8 @@ pub struct Workload {
     /// Poisson: how many flows arrive; with measure.warmup, how many are measured, and arrivals go on until the last of
     /// them has ended.
     pub flows: Option<u64>,
-    /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured.
+    /// Poisson: how long flows arrive, instead of flows; with measure.warmup, for how long they are measured. Incast with a
+    /// load: how long incasts come.
     pub duration: Option<Duration>,
     /// Poisson: starts are cut to a multiple of this; "0ns" is off. Default: of the profile.
     pub start_granularity: Option<Duration>,
@@ -327,8 +354,8 @@ pub struct Workload {
     pub ranks: Option<Vec<u32>>,
     /// Collectives: several groups of ranks beside each other, instead of ranks.
     pub groups: Option<Vec<Vec<u32>>>,
-    /// Collectives: "ring" (one peer at a time), "direct" (all peers at once) or, of an allreduce, "hierarchical" (rings
-    /// inside the sites, direct between them). Default: ring; all_to_all: direct.
+    /// Collectives: "ring" (one peer at a time), "direct" (all peers at once), "pipeline" (a ring whose stages all run at once)
+    /// or, of an allreduce, "hierarchical" (rings inside the sites, direct between them). Default: ring; all_to_all: direct.
     pub algorithm: Option<CollectiveAlgorithm>,
     /// Collectives: how often. Default: 1.
     pub iterations: Option<u32>,

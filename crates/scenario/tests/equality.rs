@@ -49,6 +49,29 @@ const SMOKE: &[(&str, &[&str])] = &[
         "ndp/oversubscribed",
         &["topology.k=4", "topology.oversubscription=[2, 1]", "workload.flow_size=256KiB"],
     ),
+    ("oscar/equilibrium", &["workload.flow_size=500KB"]),
+    ("oscar/incast", &["workload.flow_size=160KB"]),
+    (
+        "oscar/microburst",
+        &["workload[0].flow_size=5MB", "workload[1].flow_size=100KB", "workload[1].start=100us"],
+    ),
+    (
+        "oscar/convergence",
+        &["workload[0].flow_size=5MB", "workload[1].flow_size=100KB", "workload[1].start=100us"],
+    ),
+    ("oscar/link-degradation", &["workload.flow_size=2MB", "fault[0].at=50us", "fault[0].until=100us"]),
+    ("oscar/queue-nonempty", &["workload.duration=1ms"]),
+    ("oscar/reference-state", &["workload.flow_size=3MB", "stop.time=20ms"]),
+    ("oscar/rtt-ratio", &["workload.flow_size=2MB"]),
+    ("oscar/two-short-flows", &["workload[0].flow_size=2MB", "stop.time=20ms"]),
+    ("oscar/parking-lot", &["workload.flow_size=1MB"]),
+    ("oscar/longtail", &["topology.pods=2", "topology.hosts_per_tor=2", "workload.duration=40us"]),
+    (
+        "oscar/hadoop-incast",
+        &["topology.pods=2", "topology.hosts_per_tor=2", "workload.degree=8", "workload.duration=40us"],
+    ),
+    ("oscar/oversubscribed", &["topology.pods=2", "topology.hosts_per_tor=2", "workload.duration=40us"]),
+    ("oscar/training", &["workload.flow_size=40KB", "workload.iterations=2"]),
     ("reps/permutation", &["topology.k=4", "workload.flow_size=256KiB"]),
     (
         "reps/oversubscribed",
@@ -63,10 +86,10 @@ const SMOKE: &[(&str, &[&str])] = &[
 const TWO_SITES: &[&str] =
     &["topology.k=4", "topology.wan.rtt=100us", "workload[0].flow_size=64KiB", "workload[1].flows=5"];
 const SCHEMES: &[&str] =
-    &["uno", "uno-noec", "gemini", "dctcp", "mprdma-bbr", "uno-plb", "uno-rps-ec", "ndp"];
+    &["uno", "uno-noec", "gemini", "dctcp", "mprdma-bbr", "uno-plb", "uno-rps-ec", "ndp", "hpcc", "oscar"];
 
 /// Those that the published code ran in a parameterisation of its own.
-const PUBLISHED: &[&str] = &["uno", "gemini", "mprdma-bbr", "uno-plb"];
+const PUBLISHED: &[&str] = &["uno", "gemini", "mprdma-bbr", "uno-plb", "oscar"];
 
 #[test]
 fn built_in_scenarios_come_out_equal_under_every_engine() {
@@ -111,7 +134,8 @@ fn all_equal(profile: &str, schemes: &[&str]) {
     for scenario in BUILT_IN {
         let name = scenario.name;
         // Trimmed packets travel in the priority queue, which these have not.
-        let fit = |scheme: &&&str| !(**scheme == "ndp" && name.ends_with("-fifo"));
+        let fit =
+            |scheme: &&&str| !(**scheme == "ndp" && (name.ends_with("-fifo") || name.starts_with("oscar/")));
         for scheme in schemes.iter().filter(fit) {
             let world = small(name, scheme, profile);
             let outcome = common::equal_under_all(&world.spec)

@@ -146,7 +146,11 @@ fn oscar_queues_what_its_target_says() {
 fn incast(profile: &str, flows: u32, set: &[&str]) -> (f64, f64) {
     // The first windows have left, at 12 us each, and no flow has ended, which takes it 48 us each.
     let (from_us, to_us) = (u64::from(flows) * 22, u64::from(flows) * 36);
-    let mut all = senders(flows);
+    let mut all = vec![
+        format!("topology.hosts={}", flows + 1),
+        format!("workload.receiver={flows}"),
+        format!("workload.degree={flows}"),
+    ];
     all.extend(set.iter().map(|&text| text.to_owned()));
     let outcome = run("oscar/incast", "oscar", profile, &all);
     let port = format!("->host{flows}#0");

@@ -47,6 +47,54 @@ fn a_leaf_spine_has_as_many_spines_as_its_oversubscription_asks_for() {
 }
 
 #[test]
+fn a_fat_tree_takes_pods_hosts_a_tor_and_a_fabric_rate() {
+    let tree = "kind = 'fat_tree'\npods = 5\nhosts_per_tor = 16\nfabric_rate = '400Gbps'";
+    let oscar = world(tree, &[]);
+    assert_eq!(counts(&oscar), [320, 320 + 20 + 20 + 16, 2 * (320 + 80 + 80)]);
+    for (port, expected) in
+        [("host319->tor19#0", "100Gbps"), ("tor0->agg3#0", "400Gbps"), ("agg19->core15#0", "400Gbps")]
+    {
+        assert_eq!(rate(&oscar, port), expected, "{port}");
+    }
+    // Left out, each follows from the others, also in a scenario that was written resolved.
+    let whole = world("kind = 'fat_tree'\nk = 4\npods = 4\nhosts_per_tor = 2", &["topology.k=6"]);
+    assert_eq!(counts(&whole)[0], 4 * 3 * 2, "what was written stays");
+    let resolved = Request { set: vec!["topology.kind=fat_tree".into()], ..Request::new("bench/fat-tree") };
+    let text = resolved.resolve().unwrap().to_toml();
+    assert!(!text.contains("pods") && !text.contains("fabric_rate"), "{text}");
+    let dual = world("k = 4\npods = 3\nfabric_rate = '40Gbps'", &[]);
+    assert_eq!((counts(&dual)[0], rate(&dual, "core0->border0#0").as_str()), (24, "40Gbps"));
+}
+
+#[test]
+fn the_load_of_a_fat_tree_is_that_of_its_narrowest_tier() {
+    let load = |topology: &str| {
+        let poisson = "[[workload]]\nkind = 'poisson'\nsizes = 'websearch'\nload = 0.4\nload_reference = 'host'\nflows = 2000\n";
+        let name = format!("farspan-load-{:?}-{}.toml", std::thread::current().id(), std::process::id());
+        let file = std::env::temp_dir().join(name);
+        std::fs::write(&file, format!("[topology]\nkind = 'fat_tree'\nk = 4\n{topology}\n{poisson}"))
+            .unwrap();
+        let resolved = Request::new(&file.display().to_string()).resolve();
+        std::fs::remove_file(&file).unwrap();
+        World::build(&resolved.unwrap()).unwrap().offered_load.fabric.unwrap()
+    };
+    let whole = load("");
+    for (topology, times) in [
+        ("oversubscription = [2, 1]", 2.0),
+        ("oversubscription = [2, 2]", 4.0),
+        ("hosts_per_tor = 4\nfabric_rate = '200Gbps'", 1.0),
+        ("hosts_per_tor = 8\nfabric_rate = '200Gbps'", 2.0),
+    ] {
+        // How much of the traffic leaves its rack depends on the hosts of a rack.
+        assert!(
+            (load(topology) / whole / times - 1.0).abs() < 0.15,
+            "{topology}: {} {whole}",
+            load(topology)
+        );
+    }
+}
+
+#[test]
 fn knobs_reach_every_kind_that_has_them() {
     let dual = "kind = 'dual_leaf_spine'\nhosts = 4";
     let world_of = |set: &[&str]| world(dual, set);

@@ -6,7 +6,6 @@
 //! # A flow between two hosts
 //!
 //! ```
-//! use farspan_fabric::switch::shared::SharedConfig;
 //! use farspan_fabric::topology::Star;
 //! use farspan_fabric::{PortConfig, Tier};
 //! use farspan_sim::{ByTier, EngineKind, Flow, InitialWindow, Probes, Spec, Stop, Trace};
@@ -30,7 +29,7 @@
 //!     network: Star { switch_delay: Duration::ZERO, hosts: vec![(rate, delay); 2] }.build()?,
 //!     ports: ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(|_| PortConfig::drop_tail(Bytes::new(1 << 20)))),
 //!     own_ports: Default::default(),
-//!     shared: SharedConfig::None,
+//!     pool: None,
 //!     routing: Default::default(),
 //!     flows: vec![Flow { src: HostId(0), dst: HostId(1), size: Bytes::new(1 << 20), start: Time::ZERO, measured: true }],
 //!     triggers: Vec::new(),
@@ -68,6 +67,7 @@ mod world;
 pub use executor::{groups, threads};
 pub use farspan_trace::FlowOutcome;
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
+pub use plan::pool::ingress;
 pub use spec::{
     ByTier, EngineKind, Flow, InitialWindow, OwnBalance, ProbeKind, Probes, Progress, Rule, Series, Spec,
     Stop, Trace, Trigger,

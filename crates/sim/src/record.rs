@@ -26,6 +26,8 @@ pub(crate) const CODED: u8 = 8;
 pub(crate) const MAP_ACK: u8 = 9;
 // Beside the four kinds that the flags of an ACK with a map make of it in a digest.
 const PULL: u8 = 11;
+/// In a digest neither a kind of ACK nor a trimmed packet has it.
+const CNP: u8 = 15;
 
 /// Send times travel in 46 bits of picoseconds: exact while a packet, and then its ACK, is under way for less
 /// than 70 s.
@@ -133,6 +135,7 @@ fn insert_other_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> Pack
             packets.insert(filled(packet(BLOCK_NACK), [seq, missing], third, 0, 0))
         }
         Fate::Pull { count } => packets.insert(filled(packet(PULL), [count, cumulative], Time::ZERO, 0, 0)),
+        Fate::Cnp => packets.insert(filled(packet(CNP), [0, cumulative], Time::ZERO, 0, 0)),
         fate => unreachable!("no record has room for {fate:?}"),
     }
 }
@@ -208,6 +211,7 @@ pub(crate) fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
             Feedback { flow, seq, cumulative: second, fate }
         }
         PULL => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Pull { count: seq } },
+        CNP => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Cnp },
         _ => Feedback { flow, seq, cumulative: third, fate: Fate::Missing { packets: second } },
     }
 }
@@ -240,7 +244,7 @@ mod tests {
         #[test]
         fn unpacking_gives_back_what_was_packed(
             flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 45,
-            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..7_u8, trimmed in any::<bool>(),
+            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..8_u8, trimmed in any::<bool>(),
             wait in any::<u32>(), block_complete in any::<bool>(), from in 0..Packet::MAX_HOSTS, profile in any::<u8>(), map in 1_u64..,
         ) {
             let (flow, sent_at, header) = (FlowId(flow), Time::from_ps(sent), Bytes::new(64));
@@ -259,7 +263,8 @@ mod tests {
                 5 => feedback(Fate::Arrived { echo, ecn_ce: ce, block_complete, map }),
                 3 => feedback(Fate::Trimmed { echo, at_last_hop: ce }),
                 4 => feedback(Fate::Missing { packets: wait }),
-                _ => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count: wait } }),
+                6 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count: wait } }),
+                _ => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
             };
             let is_data = kind < 2;
             let size = if is_data { header + Bytes::new(u64::from(len)) } else { header };

@@ -1,7 +1,7 @@
 //! The specification of a run.
 
 use farspan_fabric::switch::Routing;
-use farspan_fabric::switch::shared::SharedConfig;
+use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::{Class, Scheme};
@@ -207,8 +207,9 @@ pub struct Spec {
     pub ports: ByTier,
     /// How the ports are built that differ from those of their tier.
     pub own_ports: BTreeMap<PortId, Arc<PortConfig>>,
-    /// State that the ports of each switch share.
-    pub shared: SharedConfig,
+    /// The buffer that the ports of each switch share, beside their own limits; `None`: they share none. It has to be large
+    /// enough for the links of each switch.
+    pub pool: Option<PoolConfig>,
     /// Which of the equal-cost ports of a switch packets take.
     pub routing: Routing,
     /// The messages, by flow id.

@@ -1,5 +1,7 @@
 //! Builds the nodes, lets an engine run them, and sums up the outcome.
 
+mod pauses;
+
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor};
 use crate::node::NetworkNode;
@@ -13,11 +15,12 @@ use crate::observe::probe::Samplers;
 use crate::observe::trace::FlowTracer;
 use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Sample, Totals, Traced};
 use crate::plan::Plan;
+use crate::plan::pool;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
-use farspan_fabric::switch::shared::{self, SharedConfig};
+use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_fabric::{
-    NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
+    Gate, NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
 };
 use farspan_trace::FlowOutcome;
 use farspan_units::random::mix;
@@ -54,15 +57,15 @@ impl World {
             let port_tracer = PortTracer::new(&plan, spec.trace.ports_of(&ports));
             nodes.push(if node.0 < spec.network.hosts {
                 let nic = executor.map.channels[ports.start as usize];
-                let mut host = Host::new(&plan, HostId(node.0), nic);
+                let control_goes_first = spec.port(PortId(ports.start)).control_priority;
+                let mut host = Host::new(&plan, HostId(node.0), nic, control_goes_first);
                 (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
                 host.instruments =
                     Instrumentation::new(faults, port_tracer, FlowTracer::new(spec, &plan, node));
                 NetworkNode::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
-                let changes =
-                    |id| spec.shared != SharedConfig::None || changes.iter().any(|&(_, port)| port == id);
+                let changes = |id| spec.pool.is_some() || changes.iter().any(|&(_, port)| port == id);
                 let port = |id| {
                     (models.port(spec, PortId(id), changes(PortId(id))), executor.map.channels[id as usize])
                 };
@@ -75,10 +78,7 @@ impl World {
                     jitter: plan.port_jitter,
                     seed: plan.seed,
                     faults,
-                    shared: spec
-                        .shared
-                        .build()
-                        .map(|model| shared::Attached { model, reverse: Arc::clone(&reverse) }),
+                    shared: spec.pool.as_ref().map(|config| pool::shared(spec, config, node, &reverse)),
                     is_ordered: executor.is_ordered || port_tracer.is_some(),
                 };
                 let fabric = farspan_fabric::Switch::new(config, ports.map(port).collect());
@@ -114,32 +114,42 @@ impl World {
         let mut check = spec.stop.when_measured_end.map(|period| (period, Time::ZERO + period));
         // The world is complete; a request to stop takes effect at the next call.
         progress(&self.progress(payload));
-        let (end, interrupted, is_held) = loop {
+        let (end, interrupted) = loop {
             let until = check.map_or(spec.stop.time, |(_, next)| next.min(spec.stop.time));
             let pause = self.engine.run(until);
             match pause {
-                Pause::Idle | Pause::Held => break (self.last_arrival(), false, pause == Pause::Held),
-                Pause::Reached if until == spec.stop.time => break (until, false, false),
+                Pause::Idle | Pause::Held => {
+                    let is_held = pause == Pause::Held;
+                    assert_eq!(
+                        is_held,
+                        !self.deadlock().is_empty(),
+                        "what is held for ever waits in a cycle"
+                    );
+                    let is_paused = self.pauses().any(|record| record.gate() == Gate::Closed);
+                    assert!(is_held || !is_paused, "every pause ends");
+                    break (self.last_arrival(), false);
+                }
+                Pause::Reached if until == spec.stop.time => break (until, false),
                 Pause::Reached => {
                     let (period, next) = check.expect("a limit before the stop is a check");
                     if self.sum(|host| host.counters.measured_finished) == measured {
-                        break (next, false, false);
+                        break (next, false);
                     }
                     if !progress(&self.progress(payload)) {
-                        break (next, true, false);
+                        break (next, true);
                     }
                     check = Some((period, next + period));
                 }
                 Pause::Budget => {
                     if !progress(&self.progress(payload)) {
-                        break (self.engine.now(), true, false);
+                        break (self.engine.now(), true);
                     }
                 }
             }
         };
         // Engines differ in how long they keep timers that no longer matter: these do not make a run longer.
         let end = if self.is_at_rest() { self.last_arrival() } else { end };
-        self.outcome(end, interrupted, is_held)
+        self.outcome(end, interrupted)
     }
 
     /// Whether every flow has ended, or waits for what will never come, and the network is empty.
@@ -195,11 +205,15 @@ impl World {
         }
     }
 
-    fn outcome(mut self, end: Time, interrupted: bool, is_held: bool) -> Outcome {
+    fn outcome(mut self, end: Time, interrupted: bool) -> Outcome {
         let flows = self.flow_outcomes(end);
         let ports = self.port_outcomes(end);
         let totals = self.totals(&flows, &ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
+        assert!(
+            self.pools_are_conserved(),
+            "buffers hold what no packet takes, or packets what no buffer has given"
+        );
         let parts = self.engine.common();
         let delays = DelayHistogram::sum(parts.iter().map(|common| &common.delays));
         let [intra, inter] =
@@ -218,7 +232,7 @@ impl World {
             packet_delay_p99: delays.quantile(0.99),
             rtt,
             end,
-            is_held,
+            deadlock: self.deadlock(),
             interrupted,
             packet_digest,
         }
@@ -273,7 +287,7 @@ impl World {
     }
 
     fn port_outcomes(&self, end: Time) -> Vec<PortOutcome> {
-        let outcome = |(id, (port, lost)): (u32, (Line<'_>, Lost))| {
+        let outcome = |(id, ((port, lost), pauses)): (u32, ((Line<'_>, Lost), PauseRecord))| {
             let c = port.counters(end);
             PortOutcome {
                 name: self.plan.network.port_name(PortId(id)),
@@ -290,9 +304,11 @@ impl World {
                 } else {
                     port.busy_until(end) / end.since(Time::ZERO)
                 },
+                pauses: pauses.count(),
+                paused: pauses.time(end),
             }
         };
-        (0..).zip(self.ports().zip(self.losses())).map(outcome).collect()
+        (0..).zip(self.ports().zip(self.losses()).zip(self.pauses())).map(outcome).collect()
     }
 
     fn totals(&self, flows: &[FlowOutcome], ports: &[PortOutcome], end: Time) -> Totals {

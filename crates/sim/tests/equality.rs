@@ -10,9 +10,9 @@ mod random;
 #[path = "common/worlds.rs"]
 mod worlds;
 
-use farspan_fabric::switch::shared::SharedConfig;
-use farspan_units::Duration;
-use random::{FEATURES, features, random_spec, shared_spec, telemetry_spec};
+use farspan_transport::Scheme;
+use farspan_units::{Duration, TelemetryKind};
+use random::{FEATURES, features, lossless_spec, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -47,32 +47,62 @@ fn random_worlds_come_out_equal_under_every_engine_and_the_gate_sees_what_it_sho
 }
 
 #[test]
-fn worlds_with_state_across_ports_come_out_equal_under_every_engine() {
+fn worlds_with_pools_and_pauses_come_out_equal_under_every_engine() {
     let (mut differ, mut worlds) = ([0; 2], [0; 2]);
-    for seed in 0..120 {
+    let [mut paused, mut two_threads] = [0; 2];
+    for seed in 0..300 {
         let spec = shared_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
-        let without = farspan_sim::Spec { shared: SharedConfig::None, ..spec.clone() };
+        let without = farspan_sim::Spec { pool: None, ..spec.clone() };
         let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
-        let kind = usize::from(matches!(spec.shared, SharedConfig::Pause(_)));
+        let kind = usize::from(spec.pool.is_some_and(|pool| pool.pause.is_some()));
         worlds[kind] += 1;
         differ[kind] += usize::from(outcome.packet_digest != without.packet_digest);
+        let pauses: u64 = outcome.ports.iter().map(|port| port.pauses).sum();
+        let cuts = farspan_sim::threads(&spec, farspan_sim::EngineKind::Threads(2)) == 2;
+        paused += u32::from(pauses > 0);
+        two_threads += u32::from(pauses > 0 && cuts);
     }
-    println!("of {worlds:?} worlds with pools and pause frames {differ:?} differ from those without");
+    println!("of {worlds:?} worlds with pools, and with pauses, {differ:?} differ from those without");
+    println!("{paused} worlds with pauses, {two_threads} of them on two threads");
     assert!(differ.iter().all(|&count| count >= 15), "{differ:?}: the gate would not notice a fault there");
+    assert!(paused >= 40 && two_threads >= 10, "{paused}, {two_threads}");
 }
 
 #[test]
-fn worlds_with_telemetry_come_out_equal_under_every_engine() {
-    let (mut moved, mut stamped) = (0, 0);
+fn lossless_links_drop_nothing_in_any_world() {
+    let (mut paused, mut pauses) = (0, 0);
+    for seed in 0..400 {
+        let spec = lossless_spec(seed);
+        let outcome = farspan_sim::run(&spec, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        for port in &outcome.ports {
+            assert_eq!(port.dropped_packets, port.lost_packets, "seed {seed}: {} has no room", port.name);
+        }
+        let count: u64 = outcome.ports.iter().map(|port| port.pauses).sum();
+        (paused, pauses) = (paused + u32::from(count > 0), pauses + count);
+    }
+    println!("{pauses} pauses in {paused} worlds");
+    assert!(paused >= 100, "{paused}: the gate would not notice a fault there");
+}
+
+#[test]
+fn worlds_with_telemetry_and_cnps_come_out_equal_under_every_engine() {
+    let (mut moved, mut stamped, mut notified) = (0, 0, 0);
     for seed in 0..160 {
         let spec = telemetry_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         let mut without = spec.clone();
-        without.ports.0.iter_mut().for_each(|port| port.telemetry = false);
-        without.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = false);
+        without.ports.0.iter_mut().for_each(|port| port.telemetry = TelemetryKind::None);
+        without.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = TelemetryKind::None);
         let without = farspan_sim::run(&without, farspan_sim::EngineKind::Windowed, &mut |_| true);
-        let is_read = [&spec.intra, &spec.inter].iter().any(|scheme| scheme.congestion.wants_telemetry());
+        let mut silent = spec.clone();
+        for scheme in [&mut silent.intra, &mut silent.inter] {
+            Arc::make_mut(scheme).profile.cnps = None;
+        }
+        let silent = farspan_sim::run(&silent, farspan_sim::EngineKind::Windowed, &mut |_| true);
+        notified += u32::from(outcome.packet_digest != silent.packet_digest);
+        let reads = |scheme: &Scheme| scheme.congestion.telemetry() != TelemetryKind::None;
+        let is_read = [&spec.intra, &spec.inter].into_iter().any(|scheme| reads(scheme));
         if is_read {
             moved += u32::from(outcome.packet_digest != without.packet_digest);
         } else if spec
@@ -87,8 +117,14 @@ fn worlds_with_telemetry_come_out_equal_under_every_engine() {
             stamped += 1;
         }
     }
-    println!("telemetry moved windows in {moved} worlds; in {stamped} no one read it");
-    assert!(moved >= 20 && stamped >= 4, "{moved}, {stamped}: the gate would not notice a fault there");
+    println!(
+        "telemetry moved windows in {moved} worlds; in {stamped} no one read it; CNPs left in {notified}"
+    );
+    let seen = [(moved, 20), (stamped, 4), (notified, 20)];
+    assert!(
+        seen.iter().all(|(count, least)| count >= least),
+        "{seen:?}: the gate would not notice a fault there"
+    );
 }
 
 #[test]

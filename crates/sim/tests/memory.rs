@@ -164,14 +164,14 @@ fn a_packet_of_the_window_takes_8_bytes_of_the_sender() {
     assert!(cost <= 8.1, "{cost} B");
 }
 
-/// The bytes that a live sender may take under a control, and those of a packet of its window beside the sent
-/// map. BBR keeps the maxima of ten rounds, and with OSCAR the
-/// sender's state when each packet left; recovery keeps room for its largest
-/// policy.
+/// The bytes that a live sender may take under a control, and those of a packet of its window beside the sent map. BBR
+/// keeps the maxima of ten rounds, HPCC and PowerTCP the stamps of eight ports, OSCAR the sums of a batch, and BBR and
+/// OSCAR the sender's state when each packet left; recovery keeps room for its largest policy.
 fn allowed(control: &str) -> (f64, usize) {
     match control {
         "bbr" => (1024.0, size_of::<congestion::SendRecord>()),
-        "oscar" => (512.0, size_of::<congestion::SendRecord>()),
+        "hpcc" | "powertcp" => (704.0, 0),
+        "oscar" => (832.0, size_of::<congestion::SendRecord>()),
         _ => (512.0, 0),
     }
 }

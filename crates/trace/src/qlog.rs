@@ -268,6 +268,7 @@ fn feedback_frame(feedback: &Feedback) -> Value {
         Fate::Pull { count } => {
             json!({ "frame_type": "farspan:pull", "count": count, "cumulative": cumulative })
         }
+        Fate::Cnp => json!({ "frame_type": "farspan:cnp", "cumulative": cumulative }),
         fate => unreachable!("no frame has a place for {fate:?}"),
     }
 }

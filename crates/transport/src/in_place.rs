@@ -17,7 +17,7 @@ use crate::endpoint::Endpoint;
 use crate::flow::message::Received;
 use crate::wire::{Coded, Data, Feedback};
 use alloc::boxed::Box;
-use farspan_units::{HopTelemetry, HostId, Telemetry, Time};
+use farspan_units::{HostId, Telemetry, Time};
 
 /// The parts of an endpoint's verbs.
 pub trait InPlace {
@@ -44,7 +44,7 @@ pub trait InPlace {
     ) -> Option<Received>;
 
     /// Takes feedback that is known to come from the receiver of its flow, with the telemetry that it echoes.
-    fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]);
+    fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>);
 
     /// Hands the next control packet to `take`, which may take its telemetry out, if one may leave; gives the result.
     fn poll_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T>;
@@ -92,7 +92,7 @@ impl InPlace for Endpoint {
     }
 
     #[inline(always)]
-    fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) {
+    fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
         self.on_feedback(now, feedback, telemetry);
     }
 

@@ -89,7 +89,7 @@
 //! | extension | place |
 //! |---|---|
 //! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in the registry of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
-//! | what a receiver does beside acknowledging (CNPs) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
+//! | what a receiver does beside acknowledging (pulls, CNPs) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
@@ -108,6 +108,7 @@ pub mod congestion;
 mod endpoint;
 mod flow;
 pub mod in_place;
+mod notifier;
 mod pacing;
 mod pulls;
 mod queue;
@@ -123,7 +124,7 @@ pub use endpoint::{Endpoint, EndpointConfig, Event};
 pub use flow::counters::{ReceiverCounters, SenderCounters};
 pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 pub use flow::path::{Class, Path};
-pub use flow::profile::{FlowProfile, Profiles, PullConfig};
+pub use flow::profile::{CnpConfig, FlowProfile, Profiles, PullConfig};
 pub use flow::route::Route;
 pub use flow::scheme::{Scheme, WindowCheck};
 pub use receiver::{ReceiverReport, ReceiverView};

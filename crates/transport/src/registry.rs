@@ -49,9 +49,9 @@ pub enum Requirement {
         /// The alternative to giving a time.
         otherwise: &'static str,
     },
-    /// Anything but zero.
-    NotZero {
-        /// The effect of zero.
+    /// A value with a meaning, such as anything but zero.
+    Meaningful {
+        /// The effect of one without.
         effect: &'static str,
         /// The values to give instead.
         give: &'static str,
@@ -67,7 +67,7 @@ impl ConfigError {
             Requirement::InRange { .. } | Requirement::AtMost { .. } => {
                 format!("{parameter} = {value} is out of range")
             }
-            Requirement::NotZero { effect, .. } => format!("{parameter} = {value} {effect}"),
+            Requirement::Meaningful { effect, .. } => format!("{parameter} = {value} {effect}"),
         }
     }
 
@@ -77,7 +77,7 @@ impl ConfigError {
         match &self.expected {
             Requirement::InRange { least, most } => format!("give a number from {least} to {most}"),
             Requirement::AtMost { most, otherwise } => format!("give at most {most}, or {otherwise}"),
-            Requirement::NotZero { give, .. } => format!("give {give}"),
+            Requirement::Meaningful { give, .. } => format!("give {give}"),
         }
     }
 
@@ -116,7 +116,19 @@ impl ConfigError {
         effect: &'static str,
         give: &'static str,
     ) -> Result<(), Self> {
-        Self::unless(!is_zero, algorithm, parameter, value, Requirement::NotZero { effect, give })
+        Self::unless_meaningful(!is_zero, algorithm, parameter, value, effect, give)
+    }
+
+    /// `Ok` if the value means something.
+    pub(crate) fn unless_meaningful(
+        is_meaningful: bool,
+        algorithm: &'static str,
+        parameter: &'static str,
+        value: &impl ToString,
+        effect: &'static str,
+        give: &'static str,
+    ) -> Result<(), Self> {
+        Self::unless(is_meaningful, algorithm, parameter, value, Requirement::Meaningful { effect, give })
     }
 
     fn unless(

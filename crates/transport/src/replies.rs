@@ -1,14 +1,15 @@
-//! ACKs and NACKs that wait for the NIC: one queue, each reply with the time from which on it may leave.
+//! ACKs, NACKs, pulls and CNPs that wait for the NIC: one queue, each reply with the time from which on it may leave.
 
 use crate::balance::Entropy;
 use crate::flow::message::Transmit;
+use crate::flow::profile::AckSignals;
 use crate::queue::Queue;
 use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use farspan_units::{Bytes, HostId, Telemetry, Time};
 
-/// An ACK or a NACK to put on the wire: a control packet of the size of a header, and of what it echoes for a control.
+/// An ACK, a NACK, a pull or a CNP to put on the wire: a control packet of the size of a header, and of what it echoes for a control.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// Where it goes.
@@ -19,11 +20,26 @@ pub struct Reply {
     pub ack_bytes: u16,
     /// Its content.
     pub feedback: Feedback,
-    /// Of an ACK: the telemetry that came with the packet that it is for.
+    /// Of an ACK: the telemetry that came with the packet that it is for, and when that was.
     pub telemetry: Option<Box<Telemetry>>,
 }
 
 impl Reply {
+    /// The ACK of a packet that came `now` with this telemetry, for a control that wants these signals.
+    #[inline]
+    pub(crate) fn ack(
+        now: Time,
+        (to, entropy): (HostId, Entropy),
+        signals: AckSignals,
+        feedback: Feedback,
+        mut telemetry: Option<Box<Telemetry>>,
+    ) -> Self {
+        if signals.arrival {
+            stamp_arrival(now, &mut telemetry);
+        }
+        Self { to, entropy, ack_bytes: signals.bytes, feedback, telemetry }
+    }
+
     /// One of the size of a header.
     pub(crate) const fn bare(to: HostId, entropy: Entropy, feedback: Feedback) -> Self {
         Self { to, entropy, ack_bytes: 0, feedback, telemetry: None }
@@ -35,6 +51,13 @@ impl Reply {
         let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
         Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false }
     }
+}
+
+/// Says in what an ACK carries when its packet came.
+#[cold]
+#[inline(never)]
+fn stamp_arrival(now: Time, telemetry: &mut Option<Box<Telemetry>>) {
+    telemetry.get_or_insert_default().received_at = Some(now);
 }
 
 /// A reply that is held: when it may leave, and how many were held before it.

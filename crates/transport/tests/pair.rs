@@ -9,7 +9,7 @@ use farspan_transport::congestion::{self, CongestionConfig, fixed_window};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
+    Class, CnpConfig, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
     ReceiverReport, Route, Scheme, SenderReport, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
@@ -411,14 +411,20 @@ fn holding_profiles() -> impl Iterator<Item = FlowProfile> {
     all.into_iter().map(|config| FlowProfile { acks: AckConfig::Coalesced(config), ..FlowProfile::default() })
 }
 
-/// The profiles of all ACK policies, with pulls and without.
+/// The profiles of all ACK policies, with pulls and CNPs and without.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
     let pulls = CongestionConfig::by_name("ndp").unwrap().pulls();
     let named = ack::NAMES
         .iter()
         .map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap(), ..FlowProfile::default() });
     let with = move |FlowProfile { acks, .. }| {
-        [None, pulls].map(|pulls| FlowProfile { acks: acks.clone(), pulls, ..FlowProfile::default() })
+        let cnps = Some(CnpConfig { interval: Duration::from_us(5) });
+        [(None, None), (None, cnps), (pulls, None), (pulls, cnps)].map(|(pulls, cnps)| FlowProfile {
+            acks: acks.clone(),
+            pulls,
+            cnps,
+            ..FlowProfile::default()
+        })
     };
     named.chain(holding_profiles()).flat_map(with)
 }

@@ -3,7 +3,20 @@
 //!
 //! Networks write it and controls read it, so that it stands here, between the two.
 
-use crate::{Bytes, Rate, Time};
+use crate::{Bytes, Duration, Rate, Time};
+
+/// The state that a port writes on each data packet that it sends, the poorer before the richer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum TelemetryKind {
+    /// Nothing.
+    #[default]
+    None,
+    /// Its state, in the place of that of a port before it whose queue is shorter in time: the packet carries the largest
+    /// queueing delay of its path (Poseidon, NSDI 2023: MPD).
+    Mpd,
+    /// Its state, behind those of the ports before it (HPCC, SIGCOMM 2019: INT).
+    Int,
+}
 
 /// The state of a port when the last bit of a packet has left it (HPCC, figure 7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -18,9 +31,19 @@ pub struct HopTelemetry {
     pub rate: Rate,
 }
 
-/// The telemetry of one packet, port by port, in the order in which it crossed them.
+impl HopTelemetry {
+    /// How long the port takes to send the queue.
+    #[must_use]
+    pub fn queueing_delay(&self) -> Duration {
+        self.rate.transmission(self.queued)
+    }
+}
+
+/// The telemetry of one packet, port by port, in the order in which it crossed them, and when it arrived.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Telemetry {
+    /// When the packet arrived, by the receiver's clock; `None`: the receiver is not to say.
+    pub received_at: Option<Time>,
     hops: [HopTelemetry; Self::MOST_HOPS],
     len: u8,
 }
@@ -38,10 +61,26 @@ impl Telemetry {
         }
     }
 
+    /// Another port has sent the packet: of it and the one before, the one with the larger queueing delay stays, and the earlier
+    /// one where they are alike.
+    pub fn keep_largest(&mut self, hop: HopTelemetry) {
+        if self.hops().first().is_none_or(|kept| hop.queueing_delay() > kept.queueing_delay()) {
+            (self.hops[0], self.len) = (hop, 1);
+        }
+    }
+
     /// The ports, the first on the way first.
     #[must_use]
     pub fn hops(&self) -> &[HopTelemetry] {
         &self.hops[..usize::from(self.len)]
+    }
+}
+
+impl FromIterator<HopTelemetry> for Telemetry {
+    fn from_iter<T: IntoIterator<Item = HopTelemetry>>(hops: T) -> Self {
+        let mut telemetry = Self::default();
+        hops.into_iter().for_each(|hop| telemetry.push(hop));
+        telemetry
     }
 }
 
@@ -56,5 +95,21 @@ mod tests {
         let hop = |n: u64| HopTelemetry { sent: Bytes::new(n), ..HopTelemetry::default() };
         (0..10).for_each(|n| telemetry.push(hop(n)));
         assert!(telemetry.hops().iter().copied().eq((0..8).map(hop)));
+    }
+
+    #[test]
+    fn of_queues_the_one_that_takes_longest_to_send_stays_whatever_its_bytes() {
+        let hop = |bytes, gbps| HopTelemetry {
+            queued: Bytes::new(bytes),
+            rate: Rate::from_gbps(gbps),
+            ..HopTelemetry::default()
+        };
+        let mut telemetry = Telemetry::default();
+        let [short, long, fast, alike] = [hop(0, 100), hop(10_000, 100), hop(30_000, 400), hop(20_000, 200)];
+        for (next, kept) in [(short, short), (long, long), (fast, long), (alike, long)] {
+            telemetry.keep_largest(next);
+            assert_eq!(telemetry.hops(), [kept]);
+        }
+        assert_eq!(long.queueing_delay(), Duration::from_ns(800));
     }
 }

@@ -1,6 +1,6 @@
 //! The traffic that the network is asked to carry.
 //!
-//! Generators ([`poisson`], [`incast`], [`permutation`], [`Collective`], [`list::read`]) give the flows of one part of
+//! Generators ([`poisson`], [`incast`], [`drawn_incasts`], [`permutation`], [`Collective`], [`list::read`]) give the flows of one part of
 //! a workload; [`assemble`] merges the parts and thereby numbers the flows. Everything is drawn before the run and
 //! depends on (seed, part, source host) only: never on the scheme, the engine or on other sources.
 //!
@@ -22,6 +22,7 @@
 mod collective;
 mod flow;
 pub mod import;
+mod incasts;
 pub mod input;
 pub mod list;
 mod load;
@@ -34,6 +35,7 @@ mod trigger;
 
 pub use collective::{Algorithm, Collective, CollectiveError, Move, Operation};
 pub use flow::{AssembleError, Flow, Part, Workload, assemble};
+pub use incasts::{DrawnIncasts, IncastArrivals, IncastsError, drawn_incasts, spread};
 pub use list::ListError;
 pub use load::{Direction, OfferedLoad, offered_load};
 pub use pattern::{PatternError, incast, pairs, permutation, site_permutations};

@@ -12,7 +12,7 @@ use farspan_transport::congestion::{
     self, Ack, Congestion as _, CongestionConfig, Control, SendRecord, Start,
 };
 use farspan_transport::{Class, Path};
-use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, Time};
+use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, TelemetryKind, Time};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::hint::black_box;
@@ -178,7 +178,8 @@ impl AckSequence {
     /// The ACKs with their telemetry.
     fn acks(&self) -> Vec<Ack<'_>> {
         let each = self.acks.iter().zip(&self.telemetry);
-        each.map(|(ack, telemetry)| Ack { telemetry: telemetry.hops(), ..*ack }).collect()
+        let seen = |telemetry| Some(telemetry).filter(|telemetry: &&Telemetry| !telemetry.hops().is_empty());
+        each.map(|(ack, telemetry)| Ack { telemetry: seen(telemetry), ..*ack }).collect()
     }
 }
 
@@ -216,7 +217,7 @@ fn ack(
         in_flight,
         delivered,
         at_send: benchmark.control().0.wants_send_record().then_some(record),
-        telemetry: &[],
+        telemetry: None,
     }
 }
 
@@ -263,7 +264,7 @@ pub fn congestion(args: &BenchCongestionArgs, itself: &[OsString]) -> Result<(),
     Ok(())
 }
 
-/// The controls that `--only` leaves; those that read telemetry with one port and with all of a path.
+/// The controls that `--only` leaves; those that read the telemetry of each port with one port and with all of a path.
 fn chosen(args: &BenchCongestionArgs) -> Result<Vec<CongestionBenchmark>, Failure> {
     let is_known = |part: &&String| congestion::NAMES.iter().any(|name| name.contains(part.as_str()));
     if let Some(stray) = args.only.iter().find(|part| !is_known(part)) {
@@ -276,10 +277,18 @@ fn chosen(args: &BenchCongestionArgs) -> Result<Vec<CongestionBenchmark>, Failur
         congestion::NAMES.iter().filter(is_wanted).filter_map(|name| CongestionConfig::by_name(name));
     Ok(configs
         .flat_map(|config| {
-            let hops = if config.wants_telemetry() { &[1, PORTS][..] } else { &[0] };
-            hops.iter().map(move |&hops| CongestionBenchmark { config: config.clone(), hops })
+            ports(&config).iter().map(move |&hops| CongestionBenchmark { config: config.clone(), hops })
         })
         .collect())
+}
+
+/// Of how many ports an ACK brings the telemetry, for each time that a control is measured.
+const fn ports(config: &CongestionConfig) -> &'static [usize] {
+    match config.telemetry() {
+        TelemetryKind::None => &[0],
+        TelemetryKind::Mpd => &[1],
+        TelemetryKind::Int => &[1, PORTS],
+    }
 }
 
 fn measure(
@@ -419,8 +428,12 @@ mod tests {
         let all = chosen(&args(&[])).unwrap();
         for name in congestion::NAMES {
             let hops: Vec<_> = all.iter().filter(|b| b.config.name() == *name).map(|b| b.hops).collect();
-            let wants = CongestionConfig::by_name(name).unwrap().wants_telemetry();
-            assert_eq!(hops, if wants { vec![1, 5] } else { vec![0] }, "{name}");
+            let expected = match *name {
+                "hpcc" | "powertcp" => vec![1, 5],
+                "poseidon" => vec![1],
+                _ => vec![0],
+            };
+            assert_eq!(hops, expected, "{name}");
         }
         assert_eq!(chosen(&args(&["hpcc"])).unwrap(), [benchmark("hpcc", 1), benchmark("hpcc", 5)]);
         assert!(matches!(chosen(&args(&["hpc2"])), Err(Failure::BadInput(_))));

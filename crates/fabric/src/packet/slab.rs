@@ -204,9 +204,21 @@ impl Packets {
         self.telemetry_mut(id).get_or_insert_default().push(hop);
     }
 
+    /// As [`Self::stamp`], of a port that writes the largest queueing delay.
+    pub(crate) fn stamp_largest(&mut self, id: PacketId, hop: HopTelemetry) {
+        self.telemetry_mut(id).get_or_insert_default().keep_largest(hop);
+    }
+
     /// A packet carries telemetry from now on: an ACK, that of the packet that it is for.
     pub fn set_telemetry(&mut self, id: PacketId, telemetry: Box<Telemetry>) {
         *self.telemetry_mut(id) = Some(telemetry);
+    }
+
+    /// Whether any packet has carried anything beside its record so far.
+    #[must_use]
+    #[inline(always)]
+    pub const fn are_laden(&self) -> bool {
+        self.is_laden
     }
 
     /// Takes its telemetry from a packet, if it carries any.
@@ -252,6 +264,12 @@ impl Packets {
             let of_b = core::mem::replace(self.telemetry_mut(b), of_a);
             *self.telemetry_mut(a) = of_b;
         }
+    }
+
+    /// Bytes that all packets together occupy in the state that ports of switches share.
+    #[must_use]
+    pub fn charged(&self) -> Bytes {
+        Bytes::new(self.sides.iter().map(|side| u64::from(side.charged)).sum())
     }
 
     /// All packets, in no particular order. Walks the slab: for the end of a run, not for its course.

@@ -35,6 +35,13 @@ impl List {
         (!self.is_empty()).then_some(self.tail)
     }
 
+    /// Its packets, in order.
+    pub(super) fn iter<'a>(&self, packets: &'a Packets) -> impl Iterator<Item = PacketId> + 'a {
+        let tail = self.tail;
+        let first = (!self.is_empty()).then_some(self.head);
+        core::iter::successors(first, move |&id| (id != tail).then(|| packets[id].next))
+    }
+
     /// Takes out the first packet of a list that has one; gives its record, too.
     #[inline]
     pub(super) fn pop<'a>(&mut self, packets: &'a Packets) -> (PacketId, &'a Packet) {

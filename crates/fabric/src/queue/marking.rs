@@ -2,18 +2,35 @@
 
 use crate::port_config::{Marker, Phantom, PortConfig, Red};
 use farspan_units::random::Random;
-use farspan_units::{Bytes, Duration, Rate, Time};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// A quantity that RED compares, with its thresholds in the same unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Ramp {
     min: u64,
     max: u64,
+    /// Where the slope would come to a probability of 1, above `min`.
+    width: u64,
 }
 
 impl Ramp {
     /// Never marks.
-    const OFF: Self = Self { min: u64::MAX, max: u64::MAX };
+    const OFF: Self = Self { min: u64::MAX, max: u64::MAX, width: 0 };
+
+    /// Always marks above a threshold.
+    const fn step(at: u64) -> Self {
+        Self { min: at, max: at, width: 0 }
+    }
+
+    /// Of RED, whose sizes make these levels.
+    fn new(red: Red, level: impl Fn(Bytes) -> u64) -> Self {
+        let (min, max) = (level(red.min), level(red.max));
+        let height = max.saturating_sub(min);
+        // Exact where nothing is to be stretched.
+        let width =
+            if red.max_probability < 1.0 { (height as f64 / red.max_probability) as u64 } else { height };
+        Self { min, max, width }
+    }
 
     /// Never up to `min`, always above `max`, linear between (Uno section 5.1). Draws only on the slope.
     #[inline]
@@ -22,9 +39,9 @@ impl Ramp {
     }
 
     fn marks_on_slope(self, level: u64, random: &mut Random) -> bool {
-        // P(mark) = (level - min) / (max - min), compared as integers.
+        // P(mark) = P_max (level - min) / (max - min), compared as integers.
         let draw = random.bits() >> 32;
-        u128::from(draw) * u128::from(self.max - self.min) < u128::from(level - self.min) << 32
+        u128::from(draw) * u128::from(self.width) < u128::from(level - self.min) << 32
     }
 }
 
@@ -120,17 +137,17 @@ impl Marking {
             };
             assert!(*slot == Ramp::OFF, "one marker of each kind");
             *slot = match *marker {
-                Marker::Queue(red) => Ramp { min: level(red.min), max: level(red.max) },
-                Marker::Step(k) => Ramp { min: level(k), max: level(k) },
-                Marker::Phantom(Red { min, max }) => {
+                Marker::Queue(red) => Ramp::new(red, level),
+                Marker::Step(k) => Ramp::step(level(k)),
+                Marker::Phantom(red) => {
                     let drain = phantom.expect("a phantom marker looks at a phantom queue").drain;
-                    Ramp { min: drain.transmission(min).as_ps(), max: drain.transmission(max).as_ps() }
+                    Ramp::new(red, |bytes| drain.transmission(bytes).as_ps())
                 }
             };
         }
         marking.loud = match config.telemetry {
-            true => 0,
-            false => marking.queue.min.min(marking.step.min).saturating_add(1),
+            TelemetryKind::None => marking.queue.min.min(marking.step.min).saturating_add(1),
+            TelemetryKind::Mpd | TelemetryKind::Int => 0,
         };
         marking
     }
@@ -180,17 +197,29 @@ mod tests {
 
     #[test]
     fn red_marks_with_the_linear_probability_within_three_sigma() {
-        let ramp = Ramp { min: 250, max: 750 };
         let mut random = Random::new(3, Purpose::Mark, 0);
-        for level in [250_u64, 300, 500, 700, 750, 751] {
-            let n = 100_000;
-            let marks = (0..n).filter(|_| ramp.marks(level, &mut random)).count() as f64;
-            let p = if level > 750 { 1.0 } else { (level as f64 - 250.0) / 500.0 };
-            let sigma = (f64::from(n) * p * (1.0 - p)).sqrt();
-            assert!(
-                (marks - f64::from(n) * p).abs() <= 3.0 * sigma,
-                "level {level}: {marks} of {n}, expected {p}"
-            );
+        for max_probability in [1.0, 0.2, 0.01] {
+            let red = Red { max_probability, ..Red::new(Bytes::new(250), Bytes::new(750)) };
+            let ramp = Ramp::new(red, Bytes::get);
+            for level in [250_u64, 300, 500, 700, 750, 751] {
+                let n = 100_000;
+                let marks = (0..n).filter(|_| ramp.marks(level, &mut random)).count() as f64;
+                let p = if level > 750 { 1.0 } else { max_probability * (level as f64 - 250.0) / 500.0 };
+                let sigma = (f64::from(n) * p * (1.0 - p)).sqrt();
+                assert!(
+                    (marks - f64::from(n) * p).abs() <= 3.0 * sigma,
+                    "level {level} of {max_probability}: {marks} of {n}, expected {p}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn red_without_a_slope_is_a_step() {
+        let (at, mut random) = (Bytes::new(500), Random::new(3, Purpose::Mark, 0));
+        for max_probability in [1.0, 0.1] {
+            let ramp = Ramp::new(Red { max_probability, ..Red::new(at, at) }, Bytes::get);
+            assert_eq!([499, 500, 501].map(|level| ramp.marks(level, &mut random)), [false, false, true]);
         }
     }
 

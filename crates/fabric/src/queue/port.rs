@@ -3,6 +3,7 @@
 mod change;
 mod counters;
 mod fifo;
+mod full;
 mod integral;
 mod model;
 
@@ -13,7 +14,7 @@ use crate::packet::{Packet, PacketId, Packets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
-use farspan_units::{Bytes, Duration, HopTelemetry, PortId, Purpose, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, PortId, Purpose, TelemetryKind, Time};
 use integral::Integral;
 pub use model::PortModel;
 
@@ -241,13 +242,19 @@ impl Port {
         if at >= horizon {
             return None;
         }
+        self.overtake(at);
+        self.count_sent(packet.size(), time);
+        Some(at)
+    }
+
+    /// Something that goes before all that waits keeps the transmitter busy until `at`.
+    #[inline(always)]
+    fn overtake(&mut self, at: Time) {
         self.free_at = at;
         // Only a packet that waits for the transmitter is held up: one in service is not.
         if self.serving.is_none() && self.next_at != Time::MAX {
             self.next_at = at;
         }
-        self.count_sent(packet.size(), time);
-        Some(at)
     }
 
     /// Counts a packet that has left, or is bound to.
@@ -284,76 +291,6 @@ impl Port {
             self.marked += 1;
         }
         true
-    }
-
-    /// Counts a header, which has lost its payload here or elsewhere, in if there is room for it.
-    #[cold]
-    fn admit_header(&mut self, now: Time) -> bool {
-        let free_at = self.headers_leave_from(now);
-        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
-        let trims = self.model.trim.zip(state);
-        trims.is_none_or(|(trim, state)| state.admit(&trim, free_at, self.model.rate))
-    }
-
-    /// When the link is free for a header: when the data packet in service has left.
-    fn headers_leave_from(&self, now: Time) -> Time {
-        if self.serving.is_none() || !self.serving.in_data { now } else { self.next_at }
-    }
-
-    /// A packet arrives that the buffer has no room for.
-    #[cold]
-    fn overflow(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
-        let (size, control) = (packets[id].size(), packets[id].control());
-        if packets[id].trimmed() {
-            return self.refuse(size);
-        }
-        if let Some(phantom) = &self.model.marking.phantom
-            && !control
-            && phantom.count_dropped
-        {
-            self.phantom.add(now, size, phantom);
-        }
-        let free_at = self.headers_leave_from(now);
-        let state = self.cold.as_deref_mut().and_then(|cold| cold.trimming.as_mut());
-        let trims = self.model.trim.zip(state);
-        let Some((trim, state)) = trims else { return self.refuse(size) };
-        if !state.has_room(&trim, free_at, self.model.rate) {
-            return self.refuse(size);
-        }
-        if state.picks_the_last(trim.victim) {
-            self.replace_last(now, id, packets);
-        }
-        let cut = packets.trim(id, trim.header, trim.at_last_hop);
-        if let Some(Cold { trimming: Some(state), .. }) = self.cold.as_deref_mut() {
-            state.trimmed += 1;
-            state.cut_bytes += cut;
-        }
-        self.enqueue(now, id, packets, gate)
-    }
-
-    /// Counts a packet of `size` that found no room.
-    pub fn refuse(&mut self, size: Bytes) -> Admission {
-        let cold = self.cold.get_or_insert_default();
-        cold.dropped += 1;
-        cold.dropped_bytes += size;
-        Admission::Dropped
-    }
-
-    /// The packet that arrives takes the place of the last one in the data queue, if it fits there: `id` is then the
-    /// number of that one.
-    fn replace_last(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
-        let Some(last) = self.data.last() else { return };
-        let (arriving, leaving) = (packets[id].size(), packets[last].size());
-        if self.data_bytes - leaving + arriving > self.model.buffer {
-            return;
-        }
-        packets.swap(id, last);
-        self.queue_integral.add(leaving.get(), now.as_ps());
-        self.data_bytes -= leaving;
-        // The phantom queue has counted one packet for the two.
-        let phantom = self.phantom;
-        self.admit(now, &mut packets[last], arriving, false);
-        self.phantom = phantom;
     }
 
     #[inline(always)]
@@ -460,9 +397,12 @@ impl Port {
             packets[id].mark();
             self.marked += 1;
         }
-        if model.telemetry {
-            let (sent, queued) = (self.sent_bytes, self.data_bytes);
-            packets.stamp(id, HopTelemetry { at: now, sent, queued, rate: model.rate });
+        let (sent, queued) = (self.sent_bytes, self.data_bytes);
+        let hop = || HopTelemetry { at: now, sent, queued, rate: model.rate };
+        match model.telemetry {
+            TelemetryKind::None => {}
+            TelemetryKind::Mpd => packets.stamp_largest(id, hop()),
+            TelemetryKind::Int => packets.stamp(id, hop()),
         }
     }
 }

@@ -5,13 +5,7 @@ use alloc::vec;
 use farspan_units::Rate;
 
 fn tree() -> FatTree {
-    FatTree {
-        k: 8,
-        link_rate: Rate::from_gbps(100),
-        link_delay: Duration::from_us(1),
-        switch_delay: Duration::ZERO,
-        oversubscription: [1, 1],
-    }
+    FatTree::new(8, Rate::from_gbps(100), Duration::from_us(1))
 }
 
 fn two_sites() -> Network {
@@ -157,7 +151,7 @@ fn distances(network: &Network, leaf: NodeId) -> Vec<u32> {
 
 #[test]
 fn a_group_is_every_port_that_leads_one_link_closer() {
-    let small = FatTree { k: 4, ..tree() };
+    let small = FatTree::new(4, Rate::from_gbps(100), Duration::from_us(1));
     let sites = DualFatTree {
         site: small.clone(),
         core_border_links: 2,

@@ -25,10 +25,11 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use egress::Egress;
-use farspan_units::{Duration, PortId, Rate, Time};
+use farspan_units::{Bytes, Duration, PortId, Rate, Time};
 use independent::Independent;
 use ordered::Ordered;
-use shared::Frame;
+use shared::pause::PauseRecord;
+use shared::{Frame, Shared};
 
 /// A packet that arrives in a window, as the driver keeps it.
 ///
@@ -206,7 +207,7 @@ pub struct SwitchConfig {
     /// Faults of its links, if they have any.
     pub faults: Option<NodeFaults>,
     /// State that its ports share, if any.
-    pub shared: Option<shared::Attached>,
+    pub shared: Option<Shared>,
     /// Ordered mode even if the ports are fit for the independent one.
     pub is_ordered: bool,
 }
@@ -372,7 +373,34 @@ impl<L> Switch<L> {
     /// Whether packets wait at a port that only a frame can open.
     #[must_use]
     pub fn is_held(&self) -> bool {
-        matches!(&self.mode, Mode::Ordered(mode) if mode.has_shared()) && self.ports().any(Port::is_held)
+        self.shared().is_some() && self.ports().any(Port::is_held)
+    }
+
+    fn shared(&self) -> Option<&Shared> {
+        match &self.mode {
+            Mode::Independent(_) => None,
+            Mode::Ordered(mode) => mode.shared.as_ref(),
+        }
+    }
+
+    /// How often and how long neighbours have paused a port.
+    #[must_use]
+    pub fn pauses(&self, port: PortId) -> PauseRecord {
+        self.shared().map(|shared| *shared.record(self.core.lookup.place(port))).unwrap_or_default()
+    }
+
+    /// Bytes that its packets take of the buffer that its ports share.
+    #[must_use]
+    pub fn pooled(&self) -> Bytes {
+        self.shared().map(Shared::held).unwrap_or_default()
+    }
+
+    /// If the switch has paused the sender of link `ingress`: the ports at which the packets lie for which it waits.
+    pub fn waits_for(&self, ingress: PortId, packets: &Packets) -> Option<Vec<PortId>> {
+        self.shared().filter(|shared| shared.has_paused(ingress))?;
+        let has_any = |port: &Port| port.waiting(packets).any(|id| packets.side(id).ingress == Some(ingress));
+        let places = (0..).zip(self.ports()).filter(|(_, port)| has_any(port));
+        Some(places.map(|(place, _)| self.core.lookup.port(place)).collect())
     }
 }
 

@@ -2,15 +2,14 @@
 //! met in its time.
 
 use super::agenda::Agenda;
-use super::shared::{Attached, Crossing, Effect, Effects, Frame, Shared};
+use super::shared::pause::FRAME_SIZE;
+use super::shared::{Frame, Shared};
 use super::{Arrival, Core, PortEvent, Routing, Sink, Span};
 use crate::fault::{Lost, NodeFaults};
 use crate::packet::{PacketId, Packets};
 use crate::queue::port::{Admission, Gate};
-use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
-use farspan_units::{Bytes, Duration, PortId, Rate, Time};
+use farspan_units::{Duration, PortId, Rate, Time};
 
 /// The state of a switch in this mode.
 #[derive(Debug)]
@@ -21,39 +20,7 @@ pub(super) struct Ordered {
     has_slow_path: bool,
     routing: Routing,
     pub(super) faults: Option<NodeFaults>,
-    shared: Option<SharedState>,
-}
-
-/// State across ports, and what it needs of the network.
-#[derive(Debug)]
-struct SharedState {
-    model: Box<dyn Shared>,
-    /// By port.
-    gates: Vec<Gate>,
-    /// By link of the network: the one in the other direction.
-    reverse: Arc<[PortId]>,
-    effects: Effects,
-}
-
-impl SharedState {
-    /// Asks for room for a packet, and notes what it takes; `false`: there is none.
-    fn admits(&mut self, now: Time, crossing: Crossing, id: PacketId, packets: &mut Packets) -> bool {
-        let (size, control) = (packets[id].size(), packets[id].control());
-        if !self.model.admits(now, crossing, size, control, &mut self.effects) {
-            return false;
-        }
-        let side = packets.side_mut(id);
-        (side.ingress, side.charged) = (Some(crossing.ingress), size.get() as u16);
-        true
-    }
-
-    /// Gives back what a packet took that leaves `egress` or is discarded there.
-    fn release(&mut self, now: Time, egress: PortId, id: PacketId, packets: &Packets) {
-        let side = packets.side(id);
-        let Some(ingress) = side.ingress else { return };
-        let (crossing, size) = (Crossing { ingress, egress }, Bytes::new(u64::from(side.charged)));
-        self.model.released(now, crossing, size, &mut self.effects);
-    }
+    pub(super) shared: Option<Shared>,
 }
 
 /// Work becomes due at port `place`, which had none, at `at`.
@@ -71,25 +38,15 @@ impl Ordered {
         ports: usize,
         routing: Routing,
         faults: Option<NodeFaults>,
-        shared: Option<Attached>,
+        shared: Option<Shared>,
     ) -> Self {
-        let shared = shared.map(|Attached { model, reverse }| SharedState {
-            model,
-            gates: alloc::vec![Gate::Open; ports],
-            reverse,
-            effects: Effects::default(),
-        });
         let has_slow_path = faults.is_some() || shared.is_some() || routing == Routing::Adaptive;
         Self { agenda: Agenda::new(ports), has_slow_path, routing, faults, shared }
     }
 
-    pub(super) const fn has_shared(&self) -> bool {
-        self.shared.is_some()
-    }
-
     #[inline]
     fn gate(&self, port: usize) -> Gate {
-        self.shared.as_ref().map_or(Gate::Open, |shared| shared.gates[port])
+        self.shared.as_ref().map_or(Gate::Open, |shared| shared.gate(port))
     }
 
     fn is_down(&self, port: PortId, now: Time) -> bool {
@@ -195,29 +152,33 @@ impl Ordered {
             self.count_lost(port, lost);
             return sink.observe(now, port, PortEvent::Refused(&before));
         }
-        let crossing = Crossing { ingress, egress: port };
-        let has_room = self.shared.as_mut().is_none_or(|shared| shared.admits(now, crossing, id, packets));
+        let goes_first = before.control() && core.ports[place].port.model().control_goes_first();
+        let shared = self.shared.as_mut().filter(|_| !goes_first);
+        let (has_room, paused) = shared.map_or((true, None), |shared| shared.admit(ingress, id, packets));
         let (gate, egress) = (self.gate(place), &mut core.ports[place]);
+        let due = egress.port.next_at();
         let admission = if has_room {
             egress.port.enqueue(now, id, packets, gate)
         } else {
-            egress.port.refuse(before.size())
+            egress.port.reject(now, id, packets, gate)
         };
+        let mut resumed = None;
         if admission == Admission::Dropped {
-            if has_room && let Some(shared) = &mut self.shared {
-                shared.model.released(now, crossing, before.size(), &mut shared.effects);
-            }
+            // By a coin, the packet that is dropped may be another than the one that came.
+            resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
             sink.observe(now, port, PortEvent::Dropped(&before, &egress.port));
         } else {
             let after = &packets[id];
             sink.observe(now, port, PortEvent::Queued { before: &before, after, port: &egress.port });
         }
-        let egress = &mut core.ports[place];
         egress.admitted(admission, id, core.jitter, packets);
-        if let Admission::Started(service) = admission {
-            schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
+        let next = egress.port.next_at();
+        if next != due {
+            schedule(&mut self.agenda, place, next, &egress.link, sink);
         }
-        self.take_effect(now, core, packets, sink);
+        for (back, frame) in paused.into_iter().chain(resumed) {
+            self.send_frame(now, back, frame, core, sink);
+        }
     }
 
     /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
@@ -275,15 +236,36 @@ impl Ordered {
         sink.observe(now, port, PortEvent::Served(&packets[id], &egress.port));
         let lost = self.faults.as_mut().is_some_and(|faults| faults.loses(port, now, &packets[id]));
         sink.observe(now, port, PortEvent::Left(&packets[id], lost));
-        if let Some(shared) = &mut self.shared {
-            shared.release(now, port, id, packets);
-        }
+        let resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
         if lost {
             packets.remove(id);
         } else {
             sink.send(&egress.link, arrival, id);
         }
-        self.take_effect(now, core, packets, sink);
+        if let Some((back, frame)) = resumed {
+            self.send_frame(now, back, frame, core, sink);
+        }
+    }
+
+    /// A frame leaves from port `place`.
+    #[cold]
+    fn send_frame<L, S: Sink<L>>(
+        &mut self,
+        now: Time,
+        place: usize,
+        frame: Frame,
+        core: &mut Core<L>,
+        sink: &mut S,
+    ) {
+        let egress = &mut core.ports[place];
+        let due = egress.port.next_at();
+        let left = egress.port.send_frame(now, FRAME_SIZE);
+        let next = egress.port.next_at();
+        if next != due {
+            self.agenda.remove(place);
+            schedule(&mut self.agenda, place, next, &egress.link, sink);
+        }
+        sink.send_frame(&egress.link, left + egress.port.model().delay(), frame);
     }
 
     /// A frame arrives over link `ingress`; first what is due is done.
@@ -297,42 +279,20 @@ impl Ordered {
         sink: &mut impl Sink<L>,
     ) {
         self.advance(now, core, packets, sink);
-        if let Some(shared) = &mut self.shared {
-            shared.model.on_frame(now, ingress, frame, &mut shared.effects);
+        let Some(shared) = &mut self.shared else { return };
+        let place = shared.back(ingress);
+        shared.on_frame(now, place, frame);
+        if shared.gate(place) == Gate::Closed {
+            return;
         }
-        self.take_effect(now, core, packets, sink);
-    }
-
-    /// Does what the shared state has asked for.
-    fn take_effect<L>(
-        &mut self,
-        now: Time,
-        core: &mut Core<L>,
-        packets: &mut Packets,
-        sink: &mut impl Sink<L>,
-    ) {
-        let Self { agenda, faults, shared: Some(shared), .. } = self else { return };
-        for effect in shared.effects.take() {
-            // The port that leads back to where the link comes from.
-            let port = shared.reverse[effect.ingress().index()];
-            let place = core.lookup.place(port);
-            let egress = &mut core.ports[place];
-            match effect {
-                // A link that is down takes no frames either.
-                Effect::Send { .. } if faults.as_ref().is_some_and(|faults| faults.is_down(port, now)) => {}
-                Effect::Send { frame, .. } => {
-                    sink.send_frame(&egress.link, now + egress.port.model().delay(), frame);
-                }
-                Effect::SetGate { gate, .. } => {
-                    shared.gates[place] = gate;
-                    if gate == Gate::Open
-                        && let Some(service) = egress.port.resume(now, packets)
-                    {
-                        egress.begin(service, core.jitter);
-                        schedule(agenda, place, service.ends, &egress.link, sink);
-                    }
-                }
-            }
+        let egress = &mut core.ports[place];
+        let due = egress.port.next_at();
+        if let Some(service) = egress.port.resume(now, packets) {
+            egress.begin(service, core.jitter);
+        }
+        let next = egress.port.next_at();
+        if next != due {
+            schedule(&mut self.agenda, place, next, &egress.link, sink);
         }
     }
 
@@ -350,16 +310,18 @@ impl Ordered {
         let place = core.lookup.place(port);
         let egress = &mut core.ports[place];
         if self.is_down(port, now) {
-            let shared = &mut self.shared;
+            let (shared, mut resumed) = (&mut self.shared, Vec::new());
             let lost = egress.port.flush(now, packets, |id, packets| {
-                shared.iter_mut().for_each(|shared| shared.release(now, port, id, packets));
+                resumed.extend(shared.as_mut().and_then(|shared| shared.give_back(id, packets)));
             });
             self.agenda.remove(place);
+            for (back, frame) in resumed {
+                self.send_frame(now, back, frame, core, sink);
+            }
             self.count_lost(port, lost);
             sink.observe(now, port, PortEvent::Flushed);
         }
         let rate = self.faults.as_ref().and_then(|faults| faults.rate(port, now)).unwrap_or(own);
         core.ports[place].port.set_rate(rate);
-        self.take_effect(now, core, packets, sink);
     }
 }

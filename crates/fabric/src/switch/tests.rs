@@ -1,7 +1,8 @@
-use super::shared::{SharedConfig, pause, pool};
+use super::shared::pause::{LosslessLinks, PauseConfig};
+use super::shared::pool::{Ingress, PoolConfig};
 use super::*;
 use crate::network::Network;
-use crate::port_config::PortConfig;
+use crate::port_config::{Overflow, PortConfig, Trim, Victim};
 use crate::queue::port::PortModel;
 use crate::routing::Routes;
 use crate::topology::{FatTree, Star};
@@ -50,14 +51,18 @@ struct World {
 }
 
 impl World {
-    fn new(config: &PortConfig, shared: SharedConfig) -> Self {
+    fn new(config: &PortConfig, pool: PoolConfig) -> Self {
         let star = Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 4] };
         let network: Network = star.build().expect("valid");
         let routes = Routes::new(&network, 1);
         let model = Arc::new(PortModel::changeable(config, RATE, DELAY));
         let ports = network.ports_of(NodeId(4));
-        let reverse = network.reverse_links().into();
-        let shared = shared.build().map(|model| shared::Attached { model, reverse });
+        let reverse: Arc<[PortId]> = network.reverse_links().into();
+        let ingress = |port| {
+            Ingress::new(&network, [reverse[port as usize], PortId(port)], Duration::ZERO, Bytes::new(1000))
+        };
+        let ingress: Vec<_> = ports.clone().map(ingress).collect();
+        let shared = Shared::new(&pool, PortId(ports.start), &ingress, reverse).expect("large enough");
         let config = SwitchConfig {
             routes: routes.tables[4].clone(),
             leaf_of: routes.leaf_of.as_slice().into(),
@@ -66,7 +71,7 @@ impl World {
             jitter: Duration::ZERO,
             seed: 1,
             faults: None,
-            shared,
+            shared: Some(shared),
             is_ordered: true,
         };
         let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
@@ -75,7 +80,11 @@ impl World {
 
     /// A packet of 1,000 bytes arrives from one host for another.
     fn arrive(&mut self, ns: u64, from: u32, to: u32) {
-        let packet = Packet::new(FlowId(from), HostId(to), Bytes::new(1000), 0, false, 0);
+        self.arrive_as(ns, from, to, 1000, false);
+    }
+
+    fn arrive_as(&mut self, ns: u64, from: u32, to: u32, size: u64, control: bool) {
+        let packet = Packet::new(FlowId(from), HostId(to), Bytes::new(size), 0, control, 0);
         let id = self.packets.insert(packet);
         self.switch.arrive(at(ns), PortId(from), id, Time::MAX, &mut self.packets, &mut self.seen);
     }
@@ -100,14 +109,7 @@ fn drop_tail() -> PortConfig {
 /// The uplinks (0 or 1) that packets of one flow take at the first ToR of a small fat tree: data packets of these sizes, all
 /// at once, and a control packet behind each.
 fn uplinks(routing: Routing, sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
-    let tree = FatTree {
-        k: 4,
-        link_rate: RATE,
-        link_delay: DELAY,
-        switch_delay: Duration::ZERO,
-        oversubscription: [1, 1],
-    };
-    let network = tree.build().expect("valid");
+    let network = FatTree::new(4, RATE, DELAY).build().expect("valid");
     let (routes, tor) = (Routes::new(&network, 1), network.hosts);
     let model = Arc::new(PortModel::new(&drop_tail(), RATE, DELAY));
     let ports = network.ports_of(NodeId(tor));
@@ -155,9 +157,23 @@ fn an_adaptive_switch_sends_data_to_the_port_with_the_least_of_it_and_of_several
     assert_eq!(still, control, "control packets go by the hash");
 }
 
+/// Everything is shared, and an account may take all of it.
+fn pool(size: u64) -> PoolConfig {
+    PoolConfig { size: Bytes::new(size), alpha: 64.0, reserve: Bytes::ZERO, pause: None }
+}
+
+/// Over four links, each with headroom for three packets, `shared` bytes are shared.
+fn lossless(shared: u64) -> PoolConfig {
+    let (links, resume_offset) = (LosslessLinks::InsideSites, Bytes::new(1000));
+    let pause = PauseConfig { links, resume_offset, headroom: Some(Bytes::new(3000)) };
+    PoolConfig { alpha: 1.0, pause: Some(pause), ..pool(4 * 3000 + shared) }
+}
+
+const NEVER_FULL: u64 = 1 << 20;
+
 #[test]
 fn a_full_pool_drops_at_another_port_and_has_room_again_when_packets_have_left() {
-    let mut world = World::new(&drop_tail(), SharedConfig::Pool(pool::PoolConfig { size: Bytes::new(3000) }));
+    let mut world = World::new(&drop_tail(), pool(3000));
     (0..3).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 0, 2);
     assert_eq!(world.seen.drops, [6], "port 6 to host 2 is empty");
@@ -168,12 +184,24 @@ fn a_full_pool_drops_at_another_port_and_has_room_again_when_packets_have_left()
     let arrivals: Vec<_> = world.seen.packets.iter().map(|&(time, link, _)| (time, link)).collect();
     let done = |count| Time::ZERO + PACKET * count + DELAY;
     assert_eq!(arrivals, [(done(1), 5), (done(2), 5), (done(2), 6), (done(3), 5)], "by time, then port");
+    assert_eq!(world.switch.pooled(), Bytes::ZERO);
+}
+
+#[test]
+fn control_packets_that_go_first_take_nothing_of_the_pool_and_others_take_their_size() {
+    for (first, held) in [(true, 1000), (false, 1128)] {
+        let config = PortConfig { control_priority: first, ..drop_tail() };
+        let mut world = World::new(&config, pool(NEVER_FULL));
+        world.arrive(0, 0, 1);
+        (0..2).for_each(|_| world.arrive_as(0, 0, 1, 64, true));
+        assert_eq!(world.switch.pooled(), Bytes::new(held));
+    }
 }
 
 #[test]
 fn a_port_that_is_full_gives_back_what_the_packet_took_of_the_pool() {
     let config = PortConfig::drop_tail(Bytes::new(1000));
-    let mut world = World::new(&config, SharedConfig::Pool(pool::PoolConfig { size: Bytes::new(2000) }));
+    let mut world = World::new(&config, pool(2000));
     world.arrive(0, 0, 1);
     (0..5).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 0, 2);
@@ -181,20 +209,68 @@ fn a_port_that_is_full_gives_back_what_the_packet_took_of_the_pool() {
 }
 
 #[test]
-fn a_switch_that_holds_much_from_a_neighbour_tells_it_to_wait_and_later_to_go_on() {
-    let pause = pause::PauseConfig { pause_above: Bytes::new(2500), resume_at: Bytes::new(1000) };
-    let mut world = World::new(&drop_tail(), SharedConfig::Pause(pause));
+fn a_port_that_trims_cuts_off_the_payload_of_what_the_pool_refuses() {
+    let (header, victim, headers) = (Bytes::new(64), Victim::Coin, Bytes::new(100));
+    let overflow = Overflow::Trim(Trim { header, victim, headers, at_last_hop: false });
+    let mut world = World::new(&PortConfig { overflow, ..drop_tail() }, pool(2000));
+    (0..4).for_each(|_| world.arrive(0, 0, 1));
+    assert_eq!(world.switch.port(PortId(5)).trimmed().0, 1, "of what came, whatever the coin says");
+    assert_eq!((world.switch.pooled(), world.seen.drops.len()), (Bytes::new(2000), 1), "room for one header");
+    world.advance(1000);
+    let sizes = world.seen.packets.iter().map(|&(.., id)| world.packets[id].size().get());
+    assert_eq!(sizes.collect::<Vec<_>>(), [1000, 64, 1000]);
+}
+
+#[test]
+fn a_neighbour_is_told_to_wait_and_later_to_go_on() {
+    let mut world = World::new(&drop_tail(), lossless(6000));
+    // Four share 6,000 B at alpha = 1: with three of them the threshold is reached.
     (0..4).for_each(|_| world.arrive(0, 0, 1));
     world.arrive(0, 2, 3);
-    assert_eq!(world.seen.frames, [(at(1000), 4, Frame::PAUSE)], "once, and only to host 0");
+    // 64 B take 5.12 ns.
+    let frame = Duration::from_ps(5120);
+    assert_eq!(
+        world.seen.frames,
+        [(Time::ZERO + frame + DELAY, 4, Frame::PAUSE)],
+        "once, and only to host 0"
+    );
     world.advance(10_000);
-    assert_eq!(world.seen.frames[1..], [(at(240) + DELAY, 4, Frame::RESUME)], "when a third one has left");
+    // One leaves the headroom at 80 ns, and one of the three the shared part at 160 ns, as does the one from host 2.
+    assert_eq!(world.seen.frames[1..], [(at(160) + frame + DELAY, 4, Frame::RESUME)]);
+    assert_eq!(world.switch.pooled(), Bytes::ZERO);
+}
+
+#[test]
+fn a_frame_leaves_before_what_waits_and_after_what_is_in_service() {
+    let mut world = World::new(&drop_tail(), lossless(6000));
+    // Two for host 0 itself, the first in service.
+    (0..2).for_each(|_| world.arrive(0, 2, 0));
+    (0..4).for_each(|_| world.arrive(40, 0, 1));
+    assert_eq!(world.seen.frames, [(at(80) + Duration::from_ps(5120) + DELAY, 4, Frame::PAUSE)]);
+    world.advance(200);
+    let to_host_0 = world.seen.packets.iter().filter(|(_, link, _)| *link == 4);
+    let arrivals: Vec<_> = to_host_0.map(|&(time, ..)| time).collect();
+    assert_eq!(
+        arrivals,
+        [at(80) + DELAY, at(160) + Duration::from_ps(5120) + DELAY],
+        "the second one waits for it"
+    );
+}
+
+#[test]
+fn a_packet_that_comes_while_a_frame_leaves_waits_for_it() {
+    let mut world = World::new(&drop_tail(), lossless(6000));
+    (0..3).for_each(|_| world.arrive(0, 0, 1));
+    assert_eq!(world.seen.frames.len(), 1);
+    world.arrive(0, 2, 0);
+    world.advance(1000);
+    let arrival = world.seen.packets.iter().find(|(_, link, _)| *link == 4).expect("it left");
+    assert_eq!(arrival.0, at(80) + Duration::from_ps(5120) + DELAY);
 }
 
 #[test]
 fn a_closed_gate_holds_data_back_and_what_it_held_goes_when_it_opens() {
-    let pause = pause::PauseConfig { pause_above: Bytes::MAX, resume_at: Bytes::ZERO };
-    let mut world = World::new(&drop_tail(), SharedConfig::Pause(pause));
+    let mut world = World::new(&drop_tail(), pool(NEVER_FULL));
     world.arrive(0, 0, 1);
     world.arrive(0, 0, 1);
     world.frame(40, 1, Frame::PAUSE);
@@ -203,18 +279,20 @@ fn a_closed_gate_holds_data_back_and_what_it_held_goes_when_it_opens() {
     assert!(world.switch.is_held(), "and yet it is not idle");
     world.arrive(500, 0, 1);
     world.arrive(500, 0, 2);
+    world.arrive_as(500, 0, 1, 1000, true);
     world.frame(600, 1, Frame::RESUME);
     world.advance(10_000);
     let arrivals: Vec<_> = world.seen.packets[1..].iter().map(|&(time, link, _)| (time, link)).collect();
-    let expected = [(at(580) + DELAY, 6), (at(680) + DELAY, 5), (at(760) + DELAY, 5)];
-    assert_eq!(arrivals, expected, "others are not held up");
+    let expected = [(580, 5), (580, 6), (680, 5), (760, 5)].map(|(ns, link)| (at(ns) + DELAY, link));
+    assert_eq!(arrivals, expected, "others, and control packets, are not held up");
     assert!(!world.switch.is_held());
+    let record = world.switch.pauses(PortId(5));
+    assert_eq!((record.count(), record.time(at(10_000))), (1, Duration::from_ns(560)));
 }
 
 #[test]
 fn a_gate_that_opens_while_a_packet_is_in_service_changes_nothing() {
-    let pause = pause::PauseConfig { pause_above: Bytes::MAX, resume_at: Bytes::ZERO };
-    let mut world = World::new(&drop_tail(), SharedConfig::Pause(pause));
+    let mut world = World::new(&drop_tail(), pool(NEVER_FULL));
     world.arrive(0, 0, 1);
     world.arrive(0, 0, 1);
     world.frame(20, 1, Frame::PAUSE);
@@ -222,4 +300,28 @@ fn a_gate_that_opens_while_a_packet_is_in_service_changes_nothing() {
     world.advance(10_000);
     let arrivals: Vec<_> = world.seen.packets.iter().map(|&(time, ..)| time).collect();
     assert_eq!(arrivals, [at(80) + DELAY, at(160) + DELAY]);
+}
+
+#[test]
+fn a_gate_that_opens_while_a_frame_leaves_lets_data_go_behind_it() {
+    let mut world = World::new(&drop_tail(), lossless(6000));
+    world.frame(0, 0, Frame::PAUSE);
+    world.arrive(0, 2, 0);
+    (0..3).for_each(|_| world.arrive(1, 0, 1));
+    assert_eq!(world.seen.frames.len(), 1, "host 0 is paused in turn");
+    world.frame(2, 0, Frame::RESUME);
+    world.advance(100);
+    let arrival = world.seen.packets.iter().find(|(_, link, _)| *link == 4).expect("it left");
+    assert_eq!(arrival.0, at(81) + Duration::from_ps(5120) + DELAY);
+}
+
+#[test]
+fn who_waits_for_which_ports_is_known() {
+    let mut world = World::new(&drop_tail(), lossless(6000));
+    (0..2).for_each(|_| world.arrive(0, 0, 1));
+    assert_eq!(world.switch.waits_for(PortId(0), &world.packets), None, "it is not paused");
+    world.arrive(0, 0, 3);
+    world.arrive(0, 2, 3);
+    assert_eq!(world.switch.waits_for(PortId(0), &world.packets), Some(vec![PortId(5), PortId(7)]));
+    assert_eq!(world.switch.waits_for(PortId(2), &world.packets), None);
 }

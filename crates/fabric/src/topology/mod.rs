@@ -30,13 +30,20 @@ pub struct TopologyError {
     pub cure: String,
 }
 
-/// A three-tier fat tree of k pods (Al-Fares et al., SIGCOMM'08).
+/// A three-tier fat tree (Al-Fares et al., SIGCOMM'08): pods of k/2 ToRs and k/2 aggregation switches, each of which meets
+/// k/2 of (k/2)^2 cores.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FatTree {
-    /// Switch radix: even, at least 2. k^3/4 hosts at 1:1.
+    /// Switch radix: even, at least 2.
     pub k: u32,
-    /// Rate of every link.
+    /// How many pods there are; k in a whole tree.
+    pub pods: u32,
+    /// Hosts of each ToR; k/2 in a whole tree.
+    pub hosts_per_tor: u32,
+    /// Rate of the hosts' links.
     pub link_rate: Rate,
+    /// Rate of the links between switches.
+    pub fabric_rate: Rate,
     /// Propagation of every link, one way.
     pub link_delay: Duration,
     /// Processing in a switch; counts as part of the delay of each link that leads to one.
@@ -113,6 +120,9 @@ fn at_least_one(parameter: &'static str, count: u32) -> Result<(), TopologyError
     Ok(())
 }
 
+/// The most pods of a fat tree.
+const MOST_PODS: u32 = 1024;
+
 /// The most hosts of a site: their numbers fit into a packet's 24 bits, with room to spare.
 const MOST_HOSTS: u64 = 1 << 20;
 
@@ -139,10 +149,26 @@ impl FatTree {
     /// The largest k: 524,288 hosts a site.
     pub const MAX_K: u32 = 128;
 
+    /// A whole tree with equal links: k pods, k^3/4 hosts, no oversubscription, no processing in switches.
+    #[must_use]
+    pub const fn new(k: u32, link_rate: Rate, link_delay: Duration) -> Self {
+        Self {
+            k,
+            pods: k,
+            hosts_per_tor: k / 2,
+            link_rate,
+            fabric_rate: link_rate,
+            link_delay,
+            switch_delay: Duration::ZERO,
+            oversubscription: [1, 1],
+        }
+    }
+
     /// Checks the parameters.
     ///
     /// # Errors
-    /// If k is odd, too small or too large, a rate is zero, or the oversubscription does not divide the uplinks.
+    /// If k is odd, too small or too large, there are no or too many pods or hosts, a rate is zero, or the oversubscription
+    /// does not divide the uplinks.
     pub fn check(&self) -> Result<(), TopologyError> {
         if self.k < 2 || !self.k.is_multiple_of(2) {
             return Err(TopologyError::new(
@@ -164,7 +190,14 @@ impl FatTree {
                 format_args!("give at most {}, which makes {} hosts", Self::MAX_K, hosts(Self::MAX_K)),
             ));
         }
+        at_least_one("pods", self.pods)?;
+        if self.pods > MOST_PODS {
+            let cure = format_args!("give at most {MOST_PODS}");
+            return Err(TopologyError::new("pods", self.pods, "more links than a core has room for", cure));
+        }
+        hosts_in_range("hosts_per_tor", self.hosts_per_tor, self.tors())?;
         positive_rate("link_rate", self.link_rate)?;
+        positive_rate("fabric_rate", self.fabric_rate)?;
         for factor in self.oversubscription {
             if factor == 0 || !(self.k / 2).is_multiple_of(factor) {
                 return Err(TopologyError::new(
@@ -182,10 +215,14 @@ impl FatTree {
         Ok(())
     }
 
-    /// Hosts of one tree: k^3/4.
+    /// Hosts of one tree.
     #[must_use]
     pub const fn hosts(&self) -> u32 {
-        self.k * self.k * self.k / 4
+        self.tors() * self.hosts_per_tor
+    }
+
+    const fn tors(&self) -> u32 {
+        self.pods * (self.k / 2)
     }
 
     /// Builds the network.
@@ -216,8 +253,8 @@ impl FatTree {
     fn nodes(&self, b: &mut Builder, sites: u32) {
         let levels = [
             (NodeKind::Host, self.hosts()),
-            (NodeKind::Tor, self.k * self.k / 2),
-            (NodeKind::Agg, self.k * self.aggs_per_pod()),
+            (NodeKind::Tor, self.tors()),
+            (NodeKind::Agg, self.pods * self.aggs_per_pod()),
             (NodeKind::Core, self.cores()),
         ];
         for (kind, count) in levels {
@@ -233,26 +270,27 @@ impl FatTree {
         let half = self.k / 2;
         let node = |kind: NodeKind, i: u32, b: &Builder| b.node(kind, site, i);
         for h in 0..self.hosts() {
-            let (host, tor) = (node(NodeKind::Host, h, b), node(NodeKind::Tor, h / half, b));
-            self.pair(b, host, tor, Tier::HostUp, Tier::HostDown);
+            let (host, tor) = (node(NodeKind::Host, h, b), node(NodeKind::Tor, h / self.hosts_per_tor, b));
+            self.pair(b, host, tor, self.link_rate, [Tier::HostUp, Tier::HostDown]);
         }
-        for pod in 0..self.k {
+        let fabric = [Tier::Fabric, Tier::Fabric];
+        for pod in 0..self.pods {
             for p in 0..self.aggs_per_pod() {
                 let agg = node(NodeKind::Agg, pod * self.aggs_per_pod() + p, b);
                 for t in 0..half {
                     let tor = node(NodeKind::Tor, pod * half + t, b);
-                    self.pair(b, tor, agg, Tier::Fabric, Tier::Fabric);
+                    self.pair(b, tor, agg, self.fabric_rate, fabric);
                 }
                 for l in 0..self.agg_uplinks() {
                     let core = node(NodeKind::Core, p + self.aggs_per_pod() * l, b);
-                    self.pair(b, agg, core, Tier::Fabric, Tier::Fabric);
+                    self.pair(b, agg, core, self.fabric_rate, fabric);
                 }
             }
         }
     }
 
-    fn pair(&self, b: &mut Builder, low: NodeId, high: NodeId, up: Tier, down: Tier) {
-        b.pair(low, high, self.link_rate, self.link_delay, self.switch_delay, [up, down]);
+    fn pair(&self, b: &mut Builder, low: NodeId, high: NodeId, rate: Rate, tiers: [Tier; 2]) {
+        b.pair(low, high, rate, self.link_delay, self.switch_delay, tiers);
     }
 }
 
@@ -279,7 +317,7 @@ impl DualFatTree {
         let joint = Joint {
             cores: self.site.cores(),
             core_links: self.core_border_links,
-            core_rate: self.site.link_rate,
+            core_rate: self.site.fabric_rate,
             core_delay: self.site.link_delay,
             wan_links: self.wan_links,
             wan_rate: self.wan_rate,

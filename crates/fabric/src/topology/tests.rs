@@ -3,13 +3,7 @@ use alloc::vec;
 use farspan_units::{HostId, PortId};
 
 fn tree(k: u32) -> FatTree {
-    FatTree {
-        k,
-        link_rate: Rate::from_gbps(100),
-        link_delay: Duration::from_us(1),
-        switch_delay: Duration::ZERO,
-        oversubscription: [1, 1],
-    }
+    FatTree::new(k, Rate::from_gbps(100), Duration::from_us(1))
 }
 
 fn dual(k: u32) -> DualFatTree {
@@ -200,6 +194,35 @@ fn oversubscription_thins_the_uplinks_as_in_the_published_8_to_1_trees() {
 }
 
 #[test]
+fn a_tree_may_have_fewer_pods_more_hosts_and_faster_links_between_its_switches() {
+    // The tree of OSCAR, section 5.2.
+    let oscar = FatTree { pods: 5, hosts_per_tor: 16, fabric_rate: Rate::from_gbps(400), ..tree(8) };
+    let network = oscar.build().unwrap();
+    assert_eq!((network.hosts, oscar.hosts()), (320, 320));
+    assert_eq!(
+        [NodeKind::Tor, NodeKind::Agg, NodeKind::Core].map(|kind| count(&network, kind)),
+        [20, 20, 16]
+    );
+    let rates = |tier| {
+        let links = network.links.iter().filter(move |link| link.tier == tier);
+        links.map(|link| link.rate).collect::<alloc::collections::BTreeSet<_>>()
+    };
+    assert_eq!(rates(Tier::HostUp), [Rate::from_gbps(100)].into());
+    assert_eq!(rates(Tier::HostDown), [Rate::from_gbps(100)].into());
+    assert_eq!(rates(Tier::Fabric), [Rate::from_gbps(400)].into());
+    assert_eq!(network.links.len(), 2 * (320 + 20 * 4 + 20 * 4));
+    for name in ["host319->tor19#0", "tor19->agg16#0", "agg19->core15#0", "core0->agg16#0", "host16->tor1#0"]
+    {
+        assert!(network.port_named(name).is_some(), "{name} is missing");
+    }
+    assert_eq!([hops(&network, 0, 15), hops(&network, 0, 16), hops(&network, 0, 319)], [2, 4, 6]);
+    let dual = DualFatTree { site: oscar, ..dual(8) }.build().unwrap();
+    assert_eq!(dual.hosts, 640);
+    let border = dual.links.iter().filter(|link| link.tier == Tier::Border);
+    assert!(border.into_iter().all(|link| link.rate == Rate::from_gbps(400)));
+}
+
+#[test]
 fn processing_in_a_switch_is_part_of_the_links_that_lead_to_it() {
     let network = FatTree { switch_delay: Duration::from_ns(500), ..tree(4) }.build().unwrap();
     for link in &network.links {
@@ -224,6 +247,15 @@ fn wrong_parameters_are_refused_with_a_cure() {
         "k = 256: a site of 4194304 hosts is too large: host numbers have room for 1048576; give at most 128, which makes 524288 hosts"
     );
     assert_eq!(parameter(FatTree { link_rate: Rate::ZERO, ..tree(4) }.build()), "link_rate");
+    assert_eq!(parameter(FatTree { fabric_rate: Rate::ZERO, ..tree(4) }.build()), "fabric_rate");
+    for pods in [0, 1025, u32::MAX] {
+        assert_eq!(parameter(FatTree { pods, ..tree(8) }.build()), "pods");
+    }
+    for hosts_per_tor in [0, 1 << 20, u32::MAX] {
+        assert_eq!(parameter(FatTree { hosts_per_tor, ..tree(8) }.build()), "hosts_per_tor");
+    }
+    let alone = FatTree { pods: 1, hosts_per_tor: 1, ..tree(2) };
+    assert_eq!(parameter(alone.build()), "hosts_per_tor");
     assert_eq!(parameter(FatTree { oversubscription: [3, 1], ..tree(8) }.build()), "oversubscription");
     assert_eq!(parameter(FatTree { oversubscription: [1, 0], ..tree(8) }.build()), "oversubscription");
     assert_eq!(parameter(DualFatTree { wan_links: 0, ..dual(4) }.build()), "wan.links");

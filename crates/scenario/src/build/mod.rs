@@ -18,7 +18,6 @@ use crate::resolve::Resolved;
 use crate::text::typed;
 use crate::value::{FirstWindow, Jitter, Part, RoutingRule, RtoRule, TriggerDelay};
 use farspan_fabric::switch::Routing;
-use farspan_fabric::switch::shared::SharedConfig;
 use farspan_fabric::{Network, Routes};
 use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
 use farspan_transport::coding::Layout;
@@ -125,7 +124,7 @@ impl World {
         let spec = Spec {
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
-            shared: SharedConfig::None,
+            pool: ports::pool(scenario),
             routing: match given(scenario.scheme.ports.routing) {
                 RoutingRule::Ecmp => Routing::Ecmp,
                 RoutingRule::Adaptive => Routing::Adaptive,
@@ -147,6 +146,7 @@ impl World {
             stop: stop(scenario),
             network,
         };
+        ports::check_pool(&spec)?;
         let scheme = |flow: &farspan_workload::Flow| {
             let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
             spec.scheme(if inter { Class::Inter } else { Class::Intra })

@@ -49,14 +49,16 @@ fn fits(topology: &Topology) -> Result<(), ValueError> {
     let number = |n: Option<u32>| f64::from(n.unwrap_or_default());
     let (hosts, k) = (number(topology.hosts), number(topology.k));
     let (leaves, spines) = (number(topology.leaves), number(topology.spines));
-    if k > f64::from(FatTree::MAX_K) || leaves * hosts > MOST_HOSTS {
+    let tors = topology.pods.map_or(k, f64::from) * k / 2.0;
+    let hosts_per_tor = topology.hosts_per_tor.map_or(k / 2.0, f64::from);
+    if k > f64::from(FatTree::MAX_K) || leaves * hosts > MOST_HOSTS || tors * hosts_per_tor > MOST_HOSTS {
         // The generator says it better.
         return Ok(());
     }
     let (key, pairs) = match given(topology.kind) {
-        // Thinned out by oversubscription, which is not counted: the hosts are a third of it.
-        TopologyKind::FatTree => ("topology.k", k.powi(3) / 4.0),
-        TopologyKind::DualFatTree => ("topology.k", k.powi(3) / 2.0),
+        // Thinned out by oversubscription, which is not counted: of a whole tree, the hosts are a third of it.
+        TopologyKind::FatTree => ("topology.k", tors * hosts_per_tor),
+        TopologyKind::DualFatTree => ("topology.k", tors * hosts_per_tor * 2.0),
         TopologyKind::LeafSpine => ("topology.leaves", leaves * (hosts + spines)),
         TopologyKind::DualLeafSpine => ("topology.leaves", 2.0 * leaves * (hosts + spines)),
         TopologyKind::ParkingLot => ("topology.hosts", number(topology.bottlenecks) * hosts),
@@ -73,12 +75,14 @@ fn wan_buffer(topology: &Topology) -> Option<farspan_units::Bytes> {
 
 fn fat_tree(topology: &Topology) -> FatTree {
     let Oversubscription { tor, agg } = given(topology.oversubscription);
+    let whole = FatTree::new(given(topology.k), given(topology.link_rate), given(topology.link_delay));
     FatTree {
-        k: given(topology.k),
-        link_rate: given(topology.link_rate),
-        link_delay: given(topology.link_delay),
+        pods: topology.pods.unwrap_or(whole.pods),
+        hosts_per_tor: topology.hosts_per_tor.unwrap_or(whole.hosts_per_tor),
+        fabric_rate: topology.fabric_rate.unwrap_or(whole.fabric_rate),
         switch_delay: given(topology.switch_delay),
         oversubscription: [tor, agg],
+        ..whole
     }
 }
 
@@ -221,16 +225,17 @@ pub(super) fn capacity(
     let sum = |rates: &mut dyn Iterator<Item = Rate>| rates.map(Rate::as_bps).fold(0, u64::saturating_add);
     let hosts = network.links.iter().filter(|link| link.tier == Tier::HostUp).map(|link| link.rate);
     let hosts = sum(&mut hosts.clone());
+    let kind = |node: NodeId| network.nodes[node.index()].kind;
     // What racks can send to other switches.
-    let is_rack = |node: NodeId| network.nodes[node.index()].kind == NodeKind::Tor;
-    let up = |link: &&farspan_fabric::Link| is_rack(link.from) && link.tier != Tier::HostDown;
-    let fabric = match topology.oversubscription {
-        // In a fat tree the switches above may be narrower still.
-        Some(Oversubscription { tor, agg }) if given(topology.kind).is_fat_tree() => {
-            hosts / (u64::from(tor) * u64::from(agg))
-        }
-        _ => sum(&mut network.links.iter().filter(up).map(|link| link.rate)),
-    };
+    let up = |link: &&farspan_fabric::Link| kind(link.from) == NodeKind::Tor && link.tier != Tier::HostDown;
+    let mut fabric = sum(&mut network.links.iter().filter(up).map(|link| link.rate));
+    if given(topology.kind).is_fat_tree() {
+        // The switches above may be narrower still.
+        let up = |link: &&farspan_fabric::Link| {
+            kind(link.from) == NodeKind::Agg && kind(link.to) == NodeKind::Core
+        };
+        fabric = fabric.min(sum(&mut network.links.iter().filter(up).map(|link| link.rate)));
+    }
     Capacity {
         host: Rate::from_bps(hosts / u64::from(network.hosts)),
         fabric: (fabric > 0).then(|| Rate::from_bps(fabric)),

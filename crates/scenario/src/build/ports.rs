@@ -3,10 +3,14 @@
 use super::{PathFacts, given};
 use crate::error::ValueError;
 use crate::model::{Ports, Scenario};
-use crate::value::{self, MarkAt, PhantomSize, PortTier, StepAt, TopologyKind, TrimVictim};
+use crate::value::{
+    self, Headroom, MarkAt, PfcLinks, PhantomSize, PoolSize, PortTier, StepAt, TopologyKind, TrimVictim,
+};
+use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
+use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
-use farspan_sim::ByTier;
-use farspan_units::{Bytes, PortId, Rate};
+use farspan_sim::{ByTier, Spec};
+use farspan_units::{Bytes, NodeId, PortId, Rate, TelemetryKind};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -60,6 +64,7 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
     let buffer = given(topology.buffer);
     let wan = topology.wan.as_ref();
     let link_rate = given(topology.link_rate);
+    let uplink_rate = topology.uplink_rate.or(topology.fabric_rate);
     match tier {
         // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
         Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
@@ -68,10 +73,10 @@ fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
             let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
             (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
         }
-        Tier::Fabric => (buffer, topology.uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
+        Tier::Fabric => (buffer, uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
         Tier::Border => {
             let buffer = topology.core_border_buffer.unwrap_or(buffer);
-            (buffer, topology.uplink_rate.unwrap_or(link_rate))
+            (buffer, uplink_rate.unwrap_or(link_rate))
         }
         Tier::HostDown => (buffer, link_rate),
     }
@@ -86,10 +91,54 @@ fn config(
 ) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
     let overflow = overflow(scenario, tier, buffer)?;
-    let telemetry = given(scenario.scheme.ports.telemetry) == value::Telemetry::Int;
-    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(buffer) };
+    let telemetry = match given(scenario.scheme.ports.telemetry) {
+        value::Telemetry::None => TelemetryKind::None,
+        value::Telemetry::Mpd => TelemetryKind::Mpd,
+        value::Telemetry::Int => TelemetryKind::Int,
+    };
+    // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
+    let pool = pool_size(scenario).filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
+    let limit = pool.unwrap_or(buffer);
+    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(limit) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
-    if marks { marked(plain, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
+    if marks { marked(plain, buffer, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
+}
+
+fn pool_size(scenario: &Scenario) -> Option<Bytes> {
+    scenario.scheme.ports.pool.as_ref().and_then(|pool| pool.size).and_then(PoolSize::get)
+}
+
+/// The buffer that the ports of each switch share, if they do.
+pub(super) fn pool(scenario: &Scenario) -> Option<PoolConfig> {
+    let (ports, size) = (&scenario.scheme.ports, pool_size(scenario)?);
+    let (pool, pfc) = (given(ports.pool.as_ref()), given(ports.pfc.as_ref()));
+    let links = match given(pfc.links) {
+        PfcLinks::None => None,
+        PfcLinks::Site => Some(LosslessLinks::InsideSites),
+        PfcLinks::All => Some(LosslessLinks::All),
+    };
+    let pause = links.map(|links| PauseConfig {
+        links,
+        resume_offset: given(pfc.resume_offset),
+        headroom: match given(pfc.headroom) {
+            Headroom::Auto => None,
+            Headroom::Value(bytes) => Some(bytes),
+        },
+    });
+    Some(PoolConfig { size, alpha: given(pool.alpha), reserve: given(pool.reserve), pause })
+}
+
+/// Checks that every switch's pool is large enough for its links.
+pub(super) fn check_pool(spec: &Spec) -> Result<(), ValueError> {
+    let (Some(pool), network) = (&spec.pool, &spec.network) else { return Ok(()) };
+    let reverse = network.reverse_links();
+    for switch in (network.hosts..network.nodes.len() as u32).map(NodeId) {
+        if let Err(error) = pool.shared(&farspan_sim::ingress(spec, switch, &reverse)) {
+            let problem = format!("at {}, {}", network.nodes[switch.index()].name, error.problem);
+            return Err(ValueError::rule("scheme.ports.pool.size", problem, error.cure));
+        }
+    }
+    Ok(())
 }
 
 /// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).
@@ -136,16 +185,17 @@ const fn name(tier: Tier) -> Option<PortTier> {
     }
 }
 
+/// `buffer`: what RED's thresholds are fractions of.
 fn marked(
     plain: PortConfig,
+    buffer: Bytes,
     ports: &Ports,
     rate: Rate,
     intra: Option<PathFacts>,
     inter: Option<PathFacts>,
 ) -> Result<PortConfig, ValueError> {
-    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| Red {
-        min: size.mul_f64(given(min)),
-        max: size.mul_f64(given(max)),
+    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| {
+        Red::new(size.mul_f64(given(min)), size.mul_f64(given(max)))
     };
     let mut port = plain;
     port.marking_point = match given(ports.at) {
@@ -153,7 +203,12 @@ fn marked(
         MarkAt::Dequeue => MarkingPoint::Dequeue,
     };
     if let Some(red) = &ports.red {
-        port.markers.push(Marker::Queue(fractions(port.buffer, red.min, red.max)));
+        let thresholds = match (red.min_bytes, red.max_bytes) {
+            (Some(min), Some(max)) => Red::new(min, max),
+            _ => fractions(buffer, red.min, red.max),
+        };
+        let max_probability = given(red.max_probability);
+        port.markers.push(Marker::Queue(Red { max_probability, ..thresholds }));
     }
     if let Some(step) = ports.step {
         let at = match step {

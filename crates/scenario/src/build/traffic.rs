@@ -10,9 +10,9 @@ use farspan_transport::Class;
 use farspan_transport::coding::Shape;
 use farspan_units::{Duration, HostId, Time};
 use farspan_workload::{
-    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError, Expected,
-    Flow, ListError, Load, Operation, PatternError, Poisson, PoissonError, Sites, SizeDistribution,
-    SizesError, Workload,
+    self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError,
+    DrawnIncasts, Expected, Flow, IncastArrivals, IncastsError, ListError, Load, Operation, PatternError,
+    Poisson, PoissonError, Sites, SizeDistribution, SizesError, Workload,
 };
 
 /// Draws all flows of a scenario.
@@ -50,6 +50,12 @@ pub(super) fn expected(
             let poisson = draw.poisson(&path, number, part, Time::ZERO + given(part.start))?;
             let Expected { flows, bytes } =
                 Expected::of(&poisson, sites, capacity).map_err(|error| poisson_error(&path, error))?;
+            all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
+        }
+        if let Some(drawn) = drawn_incasts(number, part, Time::ZERO).filter(|_| part.load.is_some()) {
+            let path = format!("workload[{number}]");
+            let flows = drawn.expected_flows(sites, capacity).map_err(|error| drawn_error(&path, error))?;
+            let bytes = flows * drawn.flow_size.as_f64();
             all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
         }
     }
@@ -100,10 +106,9 @@ impl Draw<'_> {
         let seed = self.resolved.seed();
         let flows = match given(part.kind) {
             WorkloadKind::Incast => {
-                let senders = hosts(given(part.senders.as_deref()));
-                let receiver = HostId(given(part.receiver));
-                workload::incast(self.sites, receiver, &senders, given(part.flow_size), start)
-                    .map_err(|error| incast_error(&path, receiver, error))?
+                let mut flows = self.incast(&path, number, part, start)?;
+                workload::spread(&mut flows, given(part.spread), number, seed);
+                flows
             }
             WorkloadKind::Permutation => {
                 let pattern =
@@ -137,6 +142,22 @@ impl Draw<'_> {
             }
         };
         Ok(by_size(part, workload::Part::new(tag, flows)))
+    }
+
+    /// One incast or many, of hosts that are given or drawn.
+    fn incast(&self, path: &str, number: u32, part: &Part, start: Time) -> Result<Vec<Flow>, ValueError> {
+        if let Some(drawn) = drawn_incasts(number, part, start) {
+            let expected = drawn.expected_flows(self.sites, self.capacity);
+            let flows = expected.map_err(|error| drawn_error(path, error))?;
+            let cure = "ask for fewer senders, a shorter time, or a lower load";
+            memory::fits(&format!("{path}.degree"), (flows, "flows", memory::OF_FLOW), cure)?;
+            return workload::drawn_incasts(&drawn, self.sites, self.capacity, self.resolved.seed())
+                .map_err(|error| drawn_error(path, error));
+        }
+        let senders = hosts(given(part.senders.as_deref()));
+        let receiver = HostId(given(part.receiver));
+        workload::incast(self.sites, receiver, &senders, given(part.flow_size), start)
+            .map_err(|error| incast_error(path, receiver, error))
     }
 
     /// Refuses more random arrivals than there is memory for.
@@ -283,6 +304,7 @@ pub(super) fn collective(part: &Part) -> Collective {
         algorithm: match given(part.algorithm) {
             CollectiveAlgorithm::Ring => Algorithm::Ring,
             CollectiveAlgorithm::Direct => Algorithm::Direct,
+            CollectiveAlgorithm::Pipeline => Algorithm::Pipeline,
             CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical,
         },
         groups,
@@ -297,9 +319,33 @@ fn collective_error(path: &str, part: &Part, error: CollectiveError) -> ValueErr
     let key = match error {
         CollectiveError::TooSmall { .. } => "flow_size",
         CollectiveError::NoIterations | CollectiveError::TooMany { .. } => "iterations",
-        CollectiveError::NotHierarchical | CollectiveError::Uneven { .. } => "algorithm",
+        CollectiveError::NotHierarchical
+        | CollectiveError::NothingToPassOn
+        | CollectiveError::Uneven { .. } => "algorithm",
         _ if part.ranks.is_some() => "ranks",
         _ => "groups",
+    };
+    ValueError::new(format!("{path}.{key}"), error)
+}
+
+/// The incasts of a part whose hosts are drawn.
+fn drawn_incasts(number: u32, part: &Part, start: Time) -> Option<DrawnIncasts> {
+    let degree = part.degree?;
+    let arrivals = match (part.load, part.duration) {
+        (Some(load), Some(duration)) => IncastArrivals::Poisson { load, duration },
+        _ => IncastArrivals::Once,
+    };
+    let (receiver, flow_size) = (part.receiver.map(HostId), given(part.flow_size));
+    Some(DrawnIncasts { part: number, degree, receiver, flow_size, start, arrivals })
+}
+
+fn drawn_error(path: &str, error: IncastsError) -> ValueError {
+    let key = match error {
+        IncastsError::ZeroSize => "flow_size",
+        IncastsError::NoSuchHost { .. } => "receiver",
+        IncastsError::NoTime => "duration",
+        IncastsError::Load { .. } | IncastsError::TooMany { .. } => "load",
+        _ => "degree",
     };
     ValueError::new(format!("{path}.{key}"), error)
 }

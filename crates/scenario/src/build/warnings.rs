@@ -7,7 +7,7 @@ use farspan_fabric::{Overflow, Routes, Tier};
 use farspan_sim::{Flow, InitialWindow};
 use farspan_transport::Class;
 use farspan_transport::congestion::Ecn;
-use farspan_units::{Bytes, PortId};
+use farspan_units::{Bytes, PortId, TelemetryKind};
 
 /// The warnings about a world.
 pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
@@ -112,8 +112,8 @@ struct Crossed {
     buffer: Bytes,
     /// Whether a port marks.
     marks: bool,
-    /// Whether a port writes telemetry.
-    stamps: bool,
+    /// The richest telemetry that a port writes.
+    telemetry: TelemetryKind,
     /// Whether all trim what they have no room for: nothing is lost, then.
     trims: bool,
 }
@@ -131,7 +131,7 @@ impl Crossed {
             bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
             buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
             marks: ports.iter().any(|port| !port.markers.is_empty()),
-            stamps: ports.iter().any(|port| port.telemetry),
+            telemetry: ports.iter().map(|port| port.telemetry).max().unwrap_or_default(),
             trims: ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_))),
         }
     }
@@ -173,10 +173,19 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
 /// A control that waits for telemetry which nobody writes.
 fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
-    (control.wants_telemetry() && !crossed.stamps).then(|| {
+    let wanted = match control.telemetry() {
+        TelemetryKind::None => "none",
+        TelemetryKind::Mpd => "mpd",
+        TelemetryKind::Int => "int",
+    };
+    (control.telemetry() > crossed.telemetry).then(|| {
+        let (written, effect) = match crossed.telemetry {
+            TelemetryKind::None => ("any", "their windows never move"),
+            _ => ("all of it", "their windows follow one port at a time"),
+        };
         format!(
-            "{} needs telemetry, and no port on the path of {} flows writes any: their windows never move \
-             (scheme.ports.telemetry = \"int\" makes ports write it)",
+            "{} needs telemetry, and no port on the path of {} flows writes {written}: {effect} \
+             (scheme.ports.telemetry = {wanted:?} makes ports write it)",
             control.name(),
             name(class)
         )

@@ -92,6 +92,8 @@ fn queues() -> Vec<Item> {
         item("none", "No marker", ""),
         item("drop", "Overflow: the packet that arrives is dropped", ""),
         item("trim", "Overflow: a payload is cut off, its header goes on first", "NDP, section 3.1"),
+        item("pool", "Buffer: one for all ports of a switch", "Choudhury and Hahne, 1998"),
+        item("pfc", "Buffer: senders are paused before a pool is full", "IEEE 802.1Qbb"),
     ]
 }
 

@@ -111,7 +111,10 @@ fn values(name: &str, profile: &str) -> Vec<(String, String)> {
         let mut rest = Table::new();
         rest.insert("window_check".to_owned(), class["window_check"].clone());
         rest.insert("recovery".to_owned(), class["recovery"].clone());
-        rest.insert("ports".to_owned(), scenario["scheme"]["ports"].clone());
+        // The buffer of switches is a scenario's, not a control's.
+        let mut ports = scenario["scheme"]["ports"].as_table().cloned().unwrap_or_default();
+        ["pool", "pfc"].iter().for_each(|key| drop(ports.remove(*key)));
+        rest.insert("ports".to_owned(), Value::Table(ports));
         all.extend(flatten("", &rest));
     }
     all

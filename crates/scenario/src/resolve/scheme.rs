@@ -4,17 +4,21 @@ use super::Context;
 use crate::catalog::control;
 use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
-use crate::model::{Phantom, Ports, Red, Scheme, SchemeClass, Transport};
+use crate::limits::{LARGEST_BUFFER, within};
+use crate::model::{Pfc, Phantom, Pool, Ports, Red, Scheme, SchemeClass, Transport};
 use crate::names::UnknownName;
 use crate::table::overlay;
 use crate::text::schema::Keys;
 use crate::text::typed;
-use crate::value::{Marking, Overflow, Part, PortTier, Profile, RoutingRule, Telemetry};
+use crate::value::{
+    Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, RoutingRule, Telemetry,
+};
 use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::{ConfigError, WindowCheck, recovery};
+use farspan_units::Bytes;
 use serde::{Serialize, de::DeserializeOwned};
 use toml::{Table, Value};
 
@@ -256,6 +260,8 @@ fn fill_ports(
         marking.phantom.then(|| fill_phantom(written.phantom.as_ref(), base.phantom.as_ref())).transpose()?;
     let overflow = written.overflow.or(base.overflow);
     let trims = overflow == Some(Overflow::Trim);
+    let pool = fill_pool(written.pool.as_ref(), base.pool.as_ref())?;
+    let pfc = fill_pfc(written.pfc.as_ref(), base.pfc.as_ref(), &pool)?;
     Ok(Ports {
         marking: Some(marking),
         at: written.at.or(base.at),
@@ -268,14 +274,94 @@ fn fill_ports(
         telemetry: written.telemetry.or(base.telemetry).or(Some(Telemetry::None)),
         trim_victim: if trims { written.trim_victim.or(base.trim_victim) } else { None },
         header_buffer: if trims { written.header_buffer.or(base.header_buffer) } else { None },
+        pool: Some(pool),
+        pfc: Some(pfc),
     })
 }
 
+/// Without a size, nothing else matters.
+fn fill_pool(written: Option<&Pool>, base: Option<&Pool>) -> Result<Pool, ValueError> {
+    fn value<T>(tables: [Option<&Pool>; 2], get: fn(&Pool) -> Option<T>) -> Option<T> {
+        tables.into_iter().flatten().find_map(get)
+    }
+    let tables = [written, base];
+    let size = value(tables, |pool| pool.size).unwrap_or(PoolSize::Off);
+    let (alpha, reserve) = (value(tables, |pool| pool.alpha), value(tables, |pool| pool.reserve));
+    within("scheme.ports.pool.size", size.get(), Bytes::new(1), LARGEST_BUFFER)?;
+    within("scheme.ports.pool.alpha", alpha, 0.001, 64.0)?;
+    within("scheme.ports.pool.reserve", reserve, Bytes::ZERO, LARGEST_BUFFER)?;
+    if size == PoolSize::Off {
+        return Ok(Pool { size: Some(size), ..Pool::default() });
+    }
+    Ok(Pool { size: Some(size), alpha, reserve })
+}
+
+/// Where no link is lossless, nothing else matters.
+fn fill_pfc(written: Option<&Pfc>, base: Option<&Pfc>, pool: &Pool) -> Result<Pfc, ValueError> {
+    fn value<T>(tables: [Option<&Pfc>; 2], get: fn(&Pfc) -> Option<T>) -> Option<T> {
+        tables.into_iter().flatten().find_map(get)
+    }
+    let tables = [written, base];
+    let links = value(tables, |pfc| pfc.links).unwrap_or(PfcLinks::None);
+    let (resume_offset, headroom) =
+        (value(tables, |pfc| pfc.resume_offset), value(tables, |pfc| pfc.headroom));
+    within("scheme.ports.pfc.resume_offset", resume_offset, Bytes::ZERO, LARGEST_BUFFER)?;
+    if let Some(Headroom::Value(bytes)) = headroom {
+        within("scheme.ports.pfc.headroom", Some(bytes), Bytes::ZERO, LARGEST_BUFFER)?;
+    }
+    if links == PfcLinks::None {
+        return Ok(Pfc { links: Some(links), ..Pfc::default() });
+    }
+    if pool.size == Some(PoolSize::Off) {
+        return Err(ValueError::rule(
+            "scheme.ports.pfc.links",
+            "senders are paused by what their packets take of a switch's pool, and there is none",
+            "give scheme.ports.pool.size, such as \"32MiB\", or write links = \"none\"",
+        ));
+    }
+    Ok(Pfc { links: Some(links), resume_offset, headroom })
+}
+
+/// Where the scenario writes one kind of threshold, the profile's of the other kind do not count; where the profile has both, as
+/// that of a control on top of what all have, those in bytes stand.
 fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError> {
+    let path = "scheme.ports.red";
+    let in_bytes = |red: &Red| red.min_bytes.or(red.max_bytes).is_some();
+    let in_fractions = |red: &Red| red.min.or(red.max).is_some();
+    if written.is_some_and(|red| in_bytes(red) && in_fractions(red)) {
+        let cure = "write min and max (fractions of the buffer), or min_bytes and max_bytes (sizes)";
+        return Err(ValueError::rule(path, "thresholds as fractions and in bytes", cure));
+    }
+    let decides = written.filter(|red| in_bytes(red) || in_fractions(red)).or(base);
     let value = |get: fn(&Red) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
-    let red = Red { min: value(|red| red.min), max: value(|red| red.max) };
-    thresholds("scheme.ports.red", red.min, red.max)?;
-    Ok(red)
+    let size = |get: fn(&Red) -> Option<Bytes>| written.and_then(get).or_else(|| base.and_then(get));
+    let max_probability = value(|red| red.max_probability).unwrap_or(1.0);
+    if !(max_probability > 0.0 && max_probability <= 1.0) {
+        let problem = format!("a probability of {max_probability}");
+        let cure = "give a number above 0, at most 1, such as 0.2";
+        return Err(ValueError::rule(format!("{path}.max_probability"), problem, cure));
+    }
+    let max_probability = Some(max_probability);
+    if decides.is_some_and(in_bytes) {
+        let (min_bytes, max_bytes) = (size(|red| red.min_bytes), size(|red| red.max_bytes));
+        bytes(path, min_bytes, max_bytes)?;
+        return Ok(Red { min_bytes, max_bytes, max_probability, ..Red::default() });
+    }
+    let (min, max) = (value(|red| red.min), value(|red| red.max));
+    thresholds(path, min, max)?;
+    Ok(Red { min, max, max_probability, ..Red::default() })
+}
+
+/// Checks thresholds in bytes.
+fn bytes(path: &str, min: Option<Bytes>, max: Option<Bytes>) -> Result<(), ValueError> {
+    let problem = match (min, max) {
+        (Some(min), Some(max)) if min <= max => return Ok(()),
+        (Some(min), Some(max)) => format!("thresholds from {min} to {max}"),
+        _ => "one threshold without the other".to_owned(),
+    };
+    let cure =
+        "give both with min_bytes <= max_bytes, such as { min_bytes = \"400KiB\", max_bytes = \"1600KiB\" }";
+    Err(ValueError::rule(format!("{path}.max_bytes"), problem, cure))
 }
 
 fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Phantom, ValueError> {

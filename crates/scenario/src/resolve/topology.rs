@@ -20,10 +20,17 @@ pub(crate) fn applies(kind: TopologyKind, key: &str) -> bool {
 /// The keys that apply to a kind beside.
 const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
     match kind {
-        TopologyKind::FatTree => &["k", "oversubscription"],
-        TopologyKind::DualFatTree => {
-            &["k", "oversubscription", "core_border_links", "core_border_buffer", "wan"]
-        }
+        TopologyKind::FatTree => &["k", "pods", "hosts_per_tor", "fabric_rate", "oversubscription"],
+        TopologyKind::DualFatTree => &[
+            "k",
+            "pods",
+            "hosts_per_tor",
+            "fabric_rate",
+            "oversubscription",
+            "core_border_links",
+            "core_border_buffer",
+            "wan",
+        ],
         TopologyKind::LeafSpine => &["leaves", "spines", "hosts", "uplink_rate", "oversubscription"],
         TopologyKind::DualLeafSpine => &[
             "leaves",
@@ -76,6 +83,7 @@ impl Context<'_> {
             ));
         }
         let delays = written.host_delays.as_ref().map(|delays| delays.len() as u32);
+        let k = written.k.unwrap_or(8);
         let hosts = if kind == TopologyKind::ParkingLot { 2 } else { 8 };
         let hosts = written.hosts.or(delays).unwrap_or(hosts);
         let uplink_rate = written.uplink_rate.unwrap_or(link_rate);
@@ -91,7 +99,11 @@ impl Context<'_> {
         let topology = Topology {
             kind: Some(kind),
             file: written.file,
-            k: has("k").then(|| written.k.unwrap_or(8)),
+            k: has("k").then_some(k),
+            // What follows from other keys follows from them still when these are changed.
+            pods: written.pods.filter(|pods| *pods != k),
+            hosts_per_tor: written.hosts_per_tor.filter(|hosts| *hosts != k / 2),
+            fabric_rate: written.fabric_rate.filter(|rate| *rate != link_rate),
             hosts: has("hosts").then_some(hosts),
             leaves: has("leaves").then(|| written.leaves.unwrap_or(4)),
             spines,

@@ -42,12 +42,7 @@ impl Context<'_> {
             ..written
         };
         match kind {
-            WorkloadKind::Incast => {
-                need(path, "receiver", "a host, such as 240", part.receiver.is_some())?;
-                need(path, "senders", "hosts, such as [0, 10, 20]", part.senders.is_some())?;
-                need(path, "flow_size", "a size, such as \"1GiB\"", part.flow_size.is_some())?;
-                Ok(part)
-            }
+            WorkloadKind::Incast => incast(path, part),
             WorkloadKind::Permutation => {
                 need(path, "flow_size", "a size, such as \"1MB\"", part.flow_size.is_some())?;
                 if part.class == Some(Class::Inter) {
@@ -198,6 +193,30 @@ impl Context<'_> {
         let default = if several_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
         Ok(part.mix.or((part.class.is_none()).then_some(default)))
     }
+}
+
+/// An incast: who takes part, and whether there are many.
+fn incast(path: &str, part: Workload) -> Result<Workload, ValueError> {
+    let rule = |key: &str, problem, cure| Err(ValueError::rule(format!("{path}.{key}"), problem, cure));
+    need(path, "flow_size", "a size, such as \"1GiB\"", part.flow_size.is_some())?;
+    let drawn = part.degree.is_some();
+    if drawn && part.senders.is_some() {
+        return rule("degree", "senders are listed, and would be drawn", "give one of the two");
+    }
+    if !drawn {
+        need(path, "senders", "hosts, such as [0, 10, 20], or a degree", part.senders.is_some())?;
+        let several = if part.load.is_some() { Some("load") } else { part.duration.map(|_| "duration") };
+        if let Some(key) = several {
+            return rule(key, "one incast comes once", "give a degree in place of senders");
+        }
+    }
+    if part.load.is_some() != part.duration.is_some() {
+        let cure = "give both or neither, such as load = 0.2 and duration = \"2ms\"";
+        return rule("load", "incasts come for a duration with a load", cure);
+    }
+    let receives = part.receiver.is_some() || part.load.is_some();
+    need(path, "receiver", "a host, such as 240", receives)?;
+    Ok(Workload { spread: Some(part.spread.unwrap_or(Duration::ZERO)), ..part })
 }
 
 /// A collective: who takes part, and the defaults.

@@ -10,8 +10,8 @@ use crate::value::WorkloadKind;
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
     ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, PortRecord, PortTable, Queues, Recovery, RttSummary,
-    RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
+    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortTable, Queues, Recovery,
+    RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
 use farspan_units::{Bytes, Duration, FlowId, Time};
@@ -154,6 +154,8 @@ fn port_record(network: &Network, link: &Link, port: &PortOutcome, faults: Strin
         max_queue: port.max_queue,
         mean_queue: port.mean_queue,
         utilization: port.utilization,
+        pauses: port.pauses,
+        paused: port.paused,
         faults,
     }
 }
@@ -232,6 +234,7 @@ fn summary(
         recovery: Recovery::of(flows),
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
+        pfc: pfc(world, outcome, ports),
         rtt: rtt(&outcome.rtt),
         slowdown_by_size: SizeBins::of(
             flows,
@@ -253,11 +256,20 @@ fn rtt(rtts: &Rtts) -> RttTable {
     RttTable { all, intra, inter }
 }
 
-/// Those of the scenario, and whether pause frames have brought the network to a halt.
+/// Pauses, where links are lossless.
+fn pfc(world: &World, outcome: &Outcome, ports: &[PortRecord]) -> Option<Pfc> {
+    world.spec.pool?.pause.map(|_| Pfc::of(ports, !outcome.deadlock.is_empty()))
+}
+
+/// Those of the scenario, and whether pauses have brought ports to a halt.
 fn warnings(world: &World, outcome: &Outcome) -> Vec<String> {
-    let held =
-        "the run ended in a deadlock: packets wait at paused ports, and nothing is left to resume them";
-    world.warnings.iter().cloned().chain(outcome.is_held.then(|| held.to_owned())).collect()
+    let deadlock = outcome.deadlock.first().map(|first| {
+        let (count, name) = (outcome.deadlock.len(), &outcome.ports[first.index()].name);
+        format!(
+            "the run ended in a deadlock: {count} paused ports, {name} among them, wait for packets that wait at others of them"
+        )
+    });
+    world.warnings.iter().cloned().chain(deadlock).collect()
 }
 
 /// The offered load as the document names it: `wan_0_to_1`.

@@ -287,15 +287,20 @@ impl Source {
         let parts = self.table.get("workload").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let kinds: Vec<_> = parts.iter().map(|part| part.get("kind").and_then(Value::as_str)).collect();
         let kind = |name: &Option<&str>| name.and_then(|name| name.parse::<WorkloadKind>().ok());
-        let has =
+        let knob_of =
             |name: &Option<&str>| kind(name).is_none_or(|kind| knobs(kind).contains(&knob.key.as_str()));
+        // An incast whose senders are listed comes once.
+        let is_of_drawn = matches!(knob.key.as_str(), "load" | "duration");
+        let comes_once = |part: &Value| part.get("senders").is_some();
+        let has = |part: &Value, name: &Option<&str>| knob_of(name) && !(is_of_drawn && comes_once(part));
         let with_index = |index| {
             let mut target = steps.to_vec();
             target[0].index = Some(index);
             target
         };
+        let parts = (0..).zip(parts.iter().zip(&kinds));
         let targets: Vec<_> =
-            (0..).zip(&kinds).filter(|(_, name)| has(name)).map(|(index, _)| with_index(index)).collect();
+            parts.filter(|(_, (part, name))| has(part, name)).map(|(index, _)| with_index(index)).collect();
         if targets.is_empty() {
             let known: Vec<_> =
                 kinds.iter().filter_map(kind).flat_map(|kind| knobs(kind).iter().copied()).collect();
@@ -313,7 +318,18 @@ impl Source {
 /// The keys that apply to a kind of workload, beside `kind`.
 pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
     match kind {
-        WorkloadKind::Incast => &["tag", "balance", "receiver", "senders", "flow_size", "start"],
+        WorkloadKind::Incast => &[
+            "tag",
+            "balance",
+            "receiver",
+            "senders",
+            "degree",
+            "flow_size",
+            "load",
+            "duration",
+            "start",
+            "spread",
+        ],
         WorkloadKind::Permutation => &["tag", "balance", "class", "flow_size", "start"],
         WorkloadKind::Pairs => &["tag", "balance", "pairs", "flow_size", "start", "gap"],
         WorkloadKind::Poisson => &[

@@ -13,7 +13,8 @@ pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    Overflow, PortTier, Profile, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    Overflow, PfcLinks, PortTier, Profile, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring,
+    WorkloadKind,
 };
 
 use crate::names;
@@ -118,6 +119,33 @@ word_or_quantity! {
     StepAt(Bytes) {
         /// Rate of the port x largest base RTT inside a site / 7.
         BdpOver7 = "bdp_over_7",
+    }
+}
+
+word_or_quantity! {
+    /// The buffer that the ports of a switch share.
+    PoolSize(Bytes) {
+        /// None: each port has its own.
+        Off = "off",
+    }
+}
+
+word_or_quantity! {
+    /// Room for what comes after a pause.
+    Headroom(Bytes) {
+        /// As much as can come.
+        Auto = "auto",
+    }
+}
+
+impl PoolSize {
+    /// The size, unless it is off.
+    #[must_use]
+    pub const fn get(self) -> Option<Bytes> {
+        match self {
+            Self::Off => None,
+            Self::Value(size) => Some(size),
+        }
     }
 }
 
@@ -279,6 +307,9 @@ mod tests {
         assert_eq!(round_trip::<Marking>("red+phantom"), "red+phantom");
         assert_eq!(round_trip::<Marking>("none"), "none");
         assert_eq!(round_trip::<StepAt>("bdp_over_7"), "bdp_over_7");
+        assert_eq!(round_trip::<PoolSize>("off"), "off");
+        assert_eq!(round_trip::<PoolSize>("32MiB"), "32MiB");
+        assert_eq!(round_trip::<Headroom>("auto"), "auto");
     }
 
     #[test]

@@ -157,6 +157,8 @@ words! {
         Ring = "ring",
         /// All peers at once.
         Direct = "direct",
+        /// A ring whose stages all run at once.
+        Pipeline = "pipeline",
         /// Rings inside the sites, direct between them.
         Hierarchical = "hierarchical",
     } planned []
@@ -277,9 +279,23 @@ words! {
     Telemetry is "telemetry" {
         /// Nothing.
         None = "none",
+        /// Its queue and rate, if no port before it has a larger queueing delay.
+        Mpd = "mpd",
         /// Its queue, the bytes that it has sent, the time, its rate.
         Int = "int",
-    } planned ["mpd"]
+    } planned []
+}
+
+words! {
+    /// The links over which data is lossless.
+    PfcLinks is "set of links" {
+        /// None.
+        None = "none",
+        /// Those inside a site.
+        Site = "site",
+        /// All.
+        All = "all",
+    } planned []
 }
 
 words! {

@@ -72,9 +72,15 @@ impl<M: Message> Packed<M> {
         (self.0 >> MSG_BITS) as usize & (MAX_LINKS - 1)
     }
 
+    /// Whether it is a frame.
+    #[inline]
+    pub(super) const fn is_frame(self) -> bool {
+        (self.0 >> MSG_BITS) as u16 & IS_MESSAGE == 0
+    }
+
     /// The class and the payload of the event.
     pub(crate) fn payload(self) -> (EventClass, Payload<M>) {
-        if (self.0 >> MSG_BITS) as u16 & IS_MESSAGE == 0 {
+        if self.is_frame() {
             return (EventClass::Frame, Payload::Frame(Frame(self.low())));
         }
         // SAFETY: the number was packed in `message`, and what a calendar keeps is under way.

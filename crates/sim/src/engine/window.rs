@@ -93,9 +93,10 @@ impl<'a, M: Message> Window<'a, M> {
         self.keys.sort_by_key(|key| key.order());
     }
 
-    /// Whether frames may be among the messages: then only [`Self::next`] hands them out.
-    pub(crate) const fn has_frames(&self) -> bool {
-        self.calendar.has_frames
+    /// Whether frames are among the messages: then only [`Self::next`] hands them out.
+    #[inline]
+    pub(crate) fn has_frames(&self) -> bool {
+        self.calendar.has_frames && self.keys.iter().any(|key| key.is_frame())
     }
 
     /// All messages, in order. The node handles them.
@@ -117,10 +118,11 @@ impl<'a, M: Message> Window<'a, M> {
     }
 
     #[inline(always)]
-    #[allow(unsafe_code, reason = "where no frame was ever filed, none is among the messages")]
+    #[allow(unsafe_code, reason = "no frame is among the messages")]
     fn arriving(&self, keys: &'a mut [Packed<M>]) -> &'a mut [Arriving<M>] {
-        assert!(!self.calendar.has_frames, "a node that frames come to takes them one by one");
-        // SAFETY: no frame was ever filed here.
+        let has_frames = self.calendar.has_frames && keys.iter().any(|key| key.is_frame());
+        assert!(!has_frames, "a node that frames come to takes them one by one");
+        // SAFETY: no frame was ever filed here, or each message was looked at.
         unsafe { Arriving::all(keys) }
     }
 

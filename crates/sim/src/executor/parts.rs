@@ -84,13 +84,7 @@ mod tests {
     use farspan_units::Rate;
 
     fn tree() -> FatTree {
-        FatTree {
-            k: 4,
-            link_rate: Rate::from_gbps(100),
-            link_delay: Duration::from_us(1),
-            switch_delay: Duration::ZERO,
-            oversubscription: [1, 1],
-        }
+        FatTree::new(4, Rate::from_gbps(100), Duration::from_us(1))
     }
 
     fn dual() -> Network {

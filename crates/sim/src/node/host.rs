@@ -18,7 +18,7 @@ use crate::plan::trigger::End;
 use crate::record;
 use counters::HostCounters;
 use farspan_fabric::switch::shared;
-use farspan_fabric::{Gate, PacketId, Packets};
+use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_transport::in_place::{DataPacket, InPlace as _, Take};
 use farspan_transport::wire;
@@ -81,13 +81,19 @@ impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel) -> Self {
+    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel, control_goes_first: bool) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
         Self {
             id,
             endpoint: Endpoint::new(config)
                 .with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate),
-            nic: Nic::new(&plan.network.links[channel.id as usize], channel, plan.jitter, plan.seed),
+            nic: Nic::new(
+                &plan.network.links[channel.id as usize],
+                channel,
+                plan.jitter,
+                control_goes_first,
+                plan.seed,
+            ),
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
@@ -111,7 +117,7 @@ impl Host {
         let now = key.at();
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(now, id, common),
-            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
+            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(now, frame),
             // The NIC is free.
             (EventClass::Completion, _) => {}
             (EventClass::Notification, _) => self.on_notify(now, key.id()),
@@ -206,7 +212,7 @@ impl Host {
         let (key, payload) = window.next().expect("an event is there");
         match (key.class(), payload) {
             (EventClass::Arrival, Payload::Message(id)) => self.receive(key.at(), id, common),
-            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(frame),
+            (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(key.at(), frame),
             (EventClass::Notification, _) => self.on_notify(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
             _ => {
@@ -324,9 +330,9 @@ impl Host {
     /// [`Time::MAX`], none waits.
     #[inline]
     fn next_transmit(&self) -> Time {
-        if self.endpoint.has_replies() {
+        if self.endpoint.has_replies() && self.nic.takes_control() {
             Time::ZERO
-        } else if self.nic.gate == Gate::Open {
+        } else if self.nic.takes_data() {
             self.endpoint.next_data()
         } else {
             Time::MAX
@@ -335,14 +341,15 @@ impl Host {
 
     /// A frame of the switch: data must wait, or may go on.
     #[cold]
-    fn on_frame(&mut self, frame: Frame) {
-        self.nic.gate =
-            if shared::Frame(frame.0) == shared::Frame::PAUSE { Gate::Closed } else { Gate::Open };
+    fn on_frame(&mut self, now: Time, frame: Frame) {
+        self.nic.pauses.note(now, shared::Frame(frame.0));
     }
 
-    /// Whether data waits that only a frame can release.
+    /// Whether packets wait that only a frame can release.
     pub(crate) fn is_held(&self) -> bool {
-        self.nic.gate == Gate::Closed && self.endpoint.next_data() != Time::MAX
+        let waits = self.endpoint.next_data() != Time::MAX
+            || self.endpoint.has_replies() && !self.nic.takes_control();
+        !self.nic.takes_data() && waits
     }
 
     /// The NIC, which is free, takes the endpoint's next packet; returns whether there was one. `INSTRUMENTED`:
@@ -364,11 +371,13 @@ impl Host {
     fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
         let Self { endpoint, nic, plan, id: from, .. } = self;
         let (from, header) = (*from, plan.header);
-        if let Some(id) = endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header)) {
+        if nic.takes_control()
+            && let Some(id) = endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header))
+        {
             nic.send(now, id, packets[id].size(), true, out);
             return true;
         }
-        if nic.gate == Gate::Closed {
+        if !nic.takes_data() {
             return false;
         }
         endpoint.poll_data(now, ToNic { now, from, nic, packets, out })

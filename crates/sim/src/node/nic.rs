@@ -3,6 +3,7 @@
 
 use crate::engine::{Channel, Outbox};
 use crate::outcome::Amount;
+use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_fabric::{Gate, Jitter, Link, PacketId, PortCounters};
 use farspan_units::{Bytes, Duration, Rate, Time};
 
@@ -29,8 +30,10 @@ impl Run {
 /// The uplink of a host.
 pub(crate) struct Nic {
     pub(crate) channel: Channel,
-    /// Whether it takes data; control packets it takes always.
-    pub(crate) gate: Gate,
+    /// Whether it takes data, and how often and how long it did not.
+    pub(crate) pauses: PauseRecord,
+    /// Whether it takes control packets even so: they go first, in a class of their own.
+    control_goes_first: bool,
     rate: Rate,
     delay: Duration,
     /// Largest jitter of data packets.
@@ -53,10 +56,17 @@ pub(crate) struct Nic {
 }
 
 impl Nic {
-    pub(crate) fn new(link: &Link, channel: Channel, jitter: Duration, seed: u64) -> Self {
+    pub(crate) fn new(
+        link: &Link,
+        channel: Channel,
+        jitter: Duration,
+        control_goes_first: bool,
+        seed: u64,
+    ) -> Self {
         Self {
             channel,
-            gate: Gate::Open,
+            pauses: PauseRecord::default(),
+            control_goes_first,
             rate: link.rate,
             delay: link.delay,
             max_jitter: jitter,
@@ -75,6 +85,18 @@ impl Nic {
     #[inline]
     pub(crate) const fn free_at(&self) -> Time {
         self.free_at
+    }
+
+    /// Whether it takes data.
+    #[inline]
+    pub(crate) fn takes_data(&self) -> bool {
+        self.pauses.gate() == Gate::Open
+    }
+
+    /// Whether it takes control packets.
+    #[inline]
+    pub(crate) fn takes_control(&self) -> bool {
+        self.control_goes_first || self.takes_data()
     }
 
     /// Takes a packet of this size; it must be free. `control`: whether it is a control packet.

@@ -29,6 +29,10 @@ pub struct PortOutcome {
     pub mean_queue: f64,
     /// Busy time over run time.
     pub utilization: f64,
+    /// How often the switch at its far end paused it.
+    pub pauses: u64,
+    /// How long it was paused.
+    pub paused: Duration,
 }
 
 /// Whose a sample is.
@@ -165,9 +169,9 @@ pub struct Outcome {
     pub rtt: Rtts,
     /// Simulated time of the end.
     pub end: Time,
-    /// Whether the run ended in a deadlock: nodes held data that pause frames had stopped, and nothing was left to
-    /// happen.
-    pub is_held: bool,
+    /// The ports that were in a deadlock at the end: paused, and for ever, since each waits for packets that wait at
+    /// others of them. By id; empty: there was none.
+    pub deadlock: Vec<PortId>,
     /// Whether the run was interrupted.
     pub interrupted: bool,
     /// Over the integer fields of every flow outcome, by flow id.

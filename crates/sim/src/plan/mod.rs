@@ -1,6 +1,7 @@
 //! The plan of a run, fixed before it starts: who sends what to whom, over which path. Read by every node,
 //! written by none.
 
+pub(crate) mod pool;
 pub(crate) mod trigger;
 
 use crate::record::MessageFacts;

@@ -3,7 +3,7 @@
 
 use farspan_fabric::fault::FaultKind;
 use farspan_fabric::switch::Routing;
-use farspan_fabric::switch::shared::SharedConfig;
+use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{
@@ -15,7 +15,7 @@ use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{FlowProfile, Scheme, WindowCheck};
-use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, Rate, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -38,13 +38,7 @@ pub fn control(name: &str) -> CongestionConfig {
 }
 
 pub fn tree(k: u32) -> FatTree {
-    FatTree {
-        k,
-        link_rate: Rate::from_gbps(100),
-        link_delay: Duration::from_us(1),
-        switch_delay: Duration::ZERO,
-        oversubscription: [1, 1],
-    }
+    FatTree::new(k, Rate::from_gbps(100), Duration::from_us(1))
 }
 
 pub fn two_sites(k: u32, wan_delay: Duration) -> Network {
@@ -117,6 +111,16 @@ pub fn ports(buffer: Bytes, markers: &[Marker]) -> ByTier {
     ByTier(std::array::from_fn::<_, { Tier::COUNT }, _>(|_| config.clone()))
 }
 
+/// A pool of which, beside reserves and headroom, this much is shared at the switch where these take most.
+pub fn sharing(spec: &Spec, pool: PoolConfig, shared: Bytes) -> PoolConfig {
+    let reverse = spec.network.reverse_links();
+    let switches = (spec.network.hosts..spec.network.nodes.len() as u32).map(NodeId);
+    let pool = PoolConfig { size: Bytes::new(1 << 50), ..pool };
+    let left = switches.map(|switch| pool.shared(&farspan_sim::ingress(spec, switch, &reverse)));
+    let least = left.map(|left| left.expect("large enough")).min().expect("there is a switch");
+    PoolConfig { size: pool.size - least + shared, ..pool }
+}
+
 pub fn flow(src: u32, dst: u32, size: Bytes, start: Time) -> Flow {
     Flow { src: HostId(src), dst: HostId(dst), size, start, measured: true }
 }
@@ -126,7 +130,7 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         network,
         ports,
         own_ports: BTreeMap::new(),
-        shared: SharedConfig::None,
+        pool: None,
         routing: Routing::Ecmp,
         flows,
         triggers: Vec::new(),
@@ -232,7 +236,8 @@ pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     );
     let parts = of("flow", &a.flows, &b.flows).or_else(|| of("port", &a.ports, &b.ports));
     let rest = || {
-        let short = |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.is_held, o.interrupted);
+        let short =
+            |o: &Outcome| (o.samples.len(), o.digest, o.packet_digest, o.deadlock.clone(), o.interrupted);
         of("samples, digests, endings", &[short(a)], &[short(b)])
     };
     let traces = || {

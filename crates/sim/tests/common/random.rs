@@ -1,9 +1,10 @@
 //! Random small worlds, and what happened in them: one seed names one world.
 
-use crate::common::tree;
+use crate::common::sharing;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
 use farspan_fabric::switch::Routing;
-use farspan_fabric::switch::shared::{SharedConfig, pause::PauseConfig, pool::PoolConfig};
+use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
+use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::topology::{
     DualFatTree, DualLeafSpine, Dumbbell, FatTree, Graph, GraphGroup, GraphLink, GraphNode, LeafSpine,
     ParkingLot, Star,
@@ -22,8 +23,8 @@ use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{FlowProfile, Scheme, WindowCheck};
-use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, Time};
+use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
 use farspan_workload::{Algorithm, Collective, Operation, Sites};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub fn random_spec(seed: u64) -> Spec {
     Spec {
         ports: ports(&mut draw, mss + header, header),
         own_ports: own_ports(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, mss + header, header),
-        shared: SharedConfig::None,
+        pool: None,
         routing: if Draw(Random::new(seed, Purpose::Test, 8)).one_in(8) {
             Routing::Adaptive
         } else {
@@ -109,29 +110,71 @@ pub fn holding_spec(seed: u64) -> Spec {
     spec
 }
 
-/// The world of a seed with switches whose ports share state.
+/// The world of a seed with switches whose ports share a buffer, and in two of three pause their neighbours.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn shared_spec(seed: u64) -> Spec {
-    let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
     let mut spec = random_spec(seed);
-    let mtu = spec.mss + spec.header;
-    spec.shared = if draw.one_in(2) {
-        SharedConfig::Pool(PoolConfig { size: mtu * draw.spread(2, 60) })
-    } else {
-        let pause_above = mtu * draw.spread(1, 20);
-        let resume_at = Bytes::new(draw.below(pause_above.get()));
-        SharedConfig::Pause(PauseConfig { pause_above, resume_at })
-    };
-    // A pause may last for ever where packets wait for each other in a ring.
-    spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
+    share(&mut spec, seed);
     spec
 }
 
-/// The world of a seed with ports that write telemetry, and controls that came after the listed worlds.
+/// Gives the world of a seed, complete but for that, a buffer that ports share.
+fn share(spec: &mut Spec, seed: u64) {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 6));
+    let mtu = spec.mss + spec.header;
+    let pause = PauseConfig {
+        links: draw.pick(&[LosslessLinks::InsideSites, LosslessLinks::All]),
+        resume_offset: Bytes::new(draw.below(mtu.get() * 4)),
+        headroom: draw.one_in(3).then(|| Bytes::new(draw.below(mtu.get() * 10))),
+    };
+    pool(spec, &mut draw, pause);
+    if draw.one_in(3) {
+        spec.pool.iter_mut().for_each(|pool| pool.pause = None);
+    }
+    if !draw.one_in(3) {
+        // Ports of a few packets would keep the pool empty.
+        spec.ports.0.iter_mut().for_each(|port| port.buffer = Bytes::MAX);
+        spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).buffer = Bytes::MAX);
+    }
+}
+
+/// A buffer of which, beside headroom and reserves, a few to some hundred packets are shared.
+fn pool(spec: &mut Spec, draw: &mut Draw, pause: PauseConfig) {
+    let mtu = spec.mss + spec.header + Bytes::new(100);
+    let alpha = draw.pick(&[0.125, 0.25, 1.0, 8.0]);
+    let reserve = if draw.one_in(2) { Bytes::ZERO } else { Bytes::new(draw.below(mtu.get() * 3)) };
+    let shared = (mtu * draw.spread(1, 60)).max(mtu.mul_f64(1.0 / alpha)).max(mtu);
+    let pool = PoolConfig { size: shared, alpha, reserve, pause: Some(pause) };
+    spec.pool = Some(sharing(spec, pool, shared));
+    // A pause may last for ever where packets wait for each other in a ring.
+    spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
+}
+
+/// The world of a seed in which no link loses a packet but by a fault: all of them pause, with as much headroom as it
+/// takes, and ports have no limit of their own.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn lossless_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 23));
+    let mut spec = random_spec(seed);
+    // Headroom follows from the rates of links.
+    spec.faults.retain(|fault| !matches!(fault.kind, FaultKind::Rate(_)));
+    let control_priority = draw.one_in(2);
+    let unlimited = |port: &mut PortConfig| {
+        (port.buffer, port.overflow, port.control_priority) = (Bytes::MAX, Overflow::Drop, control_priority);
+    };
+    spec.ports.0.iter_mut().for_each(unlimited);
+    spec.own_ports.values_mut().for_each(|port| unlimited(Arc::make_mut(port)));
+    let resume_offset = Bytes::new(draw.below(spec.mss.get() * 4));
+    let pause = PauseConfig { links: LosslessLinks::All, resume_offset, headroom: None };
+    pool(&mut spec, &mut draw, pause);
+    spec
+}
+
+/// The world of a seed with ports that write telemetry, receivers that send CNPs, and controls that came after the listed worlds.
 #[allow(dead_code, reason = "each test binary uses its part")]
 pub fn telemetry_spec(seed: u64) -> Spec {
     let mut draw = Draw(Random::new(seed, Purpose::Test, 22));
-    let mut spec = if draw.one_in(4) { shared_spec(seed) } else { random_spec(seed) };
+    let (is_shared, mut spec) = (draw.one_in(4), random_spec(seed));
     for scheme in [&mut spec.intra, &mut spec.inter] {
         let scheme = Arc::make_mut(scheme);
         if draw.one_in(6) {
@@ -139,19 +182,44 @@ pub fn telemetry_spec(seed: u64) -> Spec {
         }
         scheme.congestion = newest_control(&mut draw);
         scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &scheme.congestion);
+        if !draw.one_in(4) {
+            let interval = draw.pick(&[Duration::from_us(50), Duration::from_us(2), Duration::ZERO]);
+            scheme.profile.cnps = Some(CnpConfig { interval });
+        }
         if draw.one_in(4) {
             let bytes = Bytes::new(draw.spread(200, 90_000));
             scheme.profile.acks = AckConfig::Coalesced(ack::coalesced::CoalescedConfig { bytes, gap: true });
         }
     }
-    spec.ports.0.iter_mut().for_each(|port| port.telemetry = !draw.one_in(6));
-    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = !draw.one_in(6));
+    let usual = draw.pick(&[TelemetryKind::Mpd, TelemetryKind::Int]);
+    let others = [TelemetryKind::None, TelemetryKind::Mpd, TelemetryKind::Int];
+    let mut kind = || if draw.one_in(6) { draw.pick(&others) } else { usual };
+    spec.ports.0.iter_mut().for_each(|port| port.telemetry = kind());
+    spec.own_ports.values_mut().for_each(|port| Arc::make_mut(port).telemetry = kind());
+    let mtu = spec.mss + spec.header;
+    spec.ports.0.iter_mut().for_each(|port| mark_otherwise(&mut draw, port, mtu));
+    spec.own_ports.values_mut().for_each(|port| mark_otherwise(&mut draw, Arc::make_mut(port), mtu));
+    if is_shared {
+        share(&mut spec, seed);
+    }
     spec
+}
+
+/// Marks at ports that had no reason to set any, and slopes of RED that end below 1.
+fn mark_otherwise(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
+    if port.markers.is_empty() && !draw.one_in(4) {
+        port.markers.push(Marker::Queue(Red::new(Bytes::ZERO, mtu * draw.spread(1, 8))));
+    }
+    for marker in &mut port.markers {
+        if let Marker::Queue(red) | Marker::Phantom(red) = marker {
+            red.max_probability = draw.pick(&[1.0, 1.0, 0.2, 0.01]);
+        }
+    }
 }
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{hpcc, oscar};
+    use congestion::{hpcc, oscar, poseidon, swift, timely};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -161,14 +229,49 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             config.reference = if third { hpcc::Reference::Send } else { hpcc::Reference::RoundTrip };
             (config.eta, config.max_stage) = draw.pick(&[(0.95, 5), (1.5, 5), (0.95, 0)]);
         }
+        CongestionConfig::Dcqcn(config) => {
+            (config.window, config.hyper_grows) = (first, second);
+            config.cnp_interval = Duration::from_us(if third { 50 } else { 5 });
+            let timers = draw.pick(&[Duration::from_us(55), Duration::from_us(5)]);
+            (config.alpha_timer, config.increase_timer) = (timers, timers * 2);
+            config.byte_counter = Bytes::new(draw.spread(5000, 500_000));
+        }
+        CongestionConfig::Poseidon(config) => {
+            config.alpha = if first { poseidon::Alpha::Rate } else { poseidon::Alpha::Range };
+            config.quantised = second;
+            (config.min_md, config.max_md) = if third { (0.0, 1000.0) } else { (0.5, 2.0) };
+        }
         CongestionConfig::Oscar(config) => {
             config.batch_start = if first { oscar::BatchStart::First } else { oscar::BatchStart::Previous };
             config.longest_batch = second.then_some(3.0);
+            config.samples = if first == second { oscar::Samples::Three } else { oscar::Samples::All };
             if third {
                 config.target = oscar::Target::Queue(Bytes::new(75_000));
                 config.period = oscar::BatchPeriod::Time(Duration::from_us(5));
             }
         }
+        CongestionConfig::Scripted(config) => {
+            config.at = [20, 50].map(Duration::from_us).to_vec();
+            config.share = vec![if first { 0.1 } else { 0.5 }, if second { 1.0 } else { 0.01 }];
+        }
+        CongestionConfig::Powertcp(config) => {
+            (config.quantised, config.gamma_old, config.bound_interval) = (first, second, third);
+            (config.eta, config.arrival_floor) = draw.pick(&[(1.0, 0.5), (0.95, 0.5), (1.0, 0.0)]);
+        }
+        CongestionConfig::ThetaPowertcp(config) => config.arrival_floor = if first { 0.5 } else { 0.0 },
+        CongestionConfig::Swift(config) => {
+            config.reset_after = if first { 1 } else { 5 };
+            if second {
+                (config.unit, config.cap) = (swift::WindowUnit::Bdp, swift::LargestWindow::Bdp);
+                (config.ai, config.fs_max) = (0.001, 1.0);
+            }
+        }
+        CongestionConfig::Timely(config) if first => {
+            config.t_low = timely::RttThreshold::Rtt(Duration::from_us(16));
+            config.t_high = timely::RttThreshold::Rtt(Duration::from_us(32));
+            config.completion = timely::Completion::Rule(timely::CompletionRule::RoundTrip);
+        }
+        CongestionConfig::Timely(_) => {}
         other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),
     }
     congestion
@@ -299,7 +402,7 @@ fn network(draw: &mut Draw) -> Network {
     let delays = [Duration::ZERO, Duration::ZERO, Duration::from_ns(100), draw.delay() / 3];
     let switch_delay = draw.pick(&delays);
     let oversubscription = [draw.pick(&[1, 1, 2]), draw.pick(&[1, 1, 2])];
-    let site = FatTree { link_rate, link_delay, switch_delay, oversubscription, ..tree(4) };
+    let site = FatTree { switch_delay, oversubscription, ..FatTree::new(4, link_rate, link_delay) };
     let wan_delay = match draw.below(3) {
         0 => link_delay,
         1 => draw.time(Duration::from_us(1), Duration::from_us(60)),
@@ -734,7 +837,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
     let count_dropped = draw.one_in(2);
     let phantom =
         draw.one_in(2).then(|| Phantom { size, drain: draw.pick(&[0.5, 0.9, 0.95, 1.0]), count_dropped });
-    let red = |min: Bytes, width: Bytes| Red { min, max: min + width };
+    let red = |min: Bytes, width: Bytes| Red::new(min, min + width);
     let candidates = [
         Some(Marker::Queue(red(min, width))),
         Some(Marker::Step(step)),
@@ -750,7 +853,7 @@ fn port(draw: &mut Draw, mtu: Bytes, header: Bytes) -> PortConfig {
         marking_point: draw.pick(&[MarkingPoint::Enqueue, MarkingPoint::Dequeue]),
         control_priority,
         overflow: if trims { Overflow::Trim(trim) } else { Overflow::Drop },
-        telemetry: false,
+        telemetry: TelemetryKind::None,
         ..PortConfig::drop_tail(buffer)
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{Duration, FlowId, HopTelemetry, Purpose, Random};
+use farspan_units::{Duration, FlowId, HopTelemetry, Purpose, Random, Telemetry};
 
 /// Sequences of events that a control must stand.
 const SEQUENCES: u64 = 128;
@@ -53,6 +53,8 @@ pub enum FlowEvent {
         /// Whether it repeats the count before instead.
         old: bool,
     },
+    /// A CNP.
+    Cnp,
     /// The control's timer.
     Timer,
     /// Nothing, for so many picoseconds.
@@ -75,7 +77,7 @@ impl FlowEvent {
     fn draw(random: &mut Random) -> Self {
         let marked = random.below(2) == 1;
         let mut nth = |below| random.below(below) as usize;
-        match nth(31) {
+        match nth(32) {
             0..8 => Self::Send(1 + random.below(49)),
             8..16 => Self::Ack { nth: nth(5), marked },
             16 => Self::DuplicateAck { marked },
@@ -84,7 +86,8 @@ impl FlowEvent {
             19 => Self::Timeout { nth: nth(100) },
             20 => Self::Timer,
             21 => Self::Pull { packets: 1 + nth(3) as u32, old: marked },
-            22..30 => Self::Wait(random.below(30_000_000)),
+            22 => Self::Cnp,
+            23..31 => Self::Wait(random.below(30_000_000)),
             _ => Self::Wait(random.below(100_000_000_000)),
         }
     }
@@ -107,7 +110,7 @@ pub struct Violation {
 }
 
 /// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
-/// rates are sound, a NACK never widens the window or the allowance, a packet spends allowance, the decision returned is the current one, the first window is the
+/// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends allowance, the decision returned is the current one, the first window is the
 /// scenario's, and the same events give the same decisions.
 ///
 /// # Errors
@@ -123,9 +126,14 @@ fn within(
 ) -> Result<(), Violation> {
     for initial_cwnd in [Bytes::new(40_960), path().bdp] {
         let trial = Trial { path: path(), initial_cwnd };
-        let first = TrialSender::new(config, &trial).control.decision();
-        let first = first.allowance.map_or(first.cwnd, |allowance| first.cwnd.min(allowance));
-        if first != initial_cwnd {
+        let decision = TrialSender::new(config, &trial).control.decision();
+        let first = match decision {
+            Decision { cwnd, allowance: Some(allowance), .. } => cwnd.min(allowance),
+            // Without a window, it is what leaves in a base round trip, to the byte.
+            Decision { cwnd: Bytes::MAX, pacing_rate: Some(rate), .. } => rate.bytes_in(trial.path.base_rtt),
+            Decision { cwnd, .. } => cwnd,
+        };
+        if first.get().abs_diff(initial_cwnd.get()) > 1 {
             return Err(trial.violation(config, &[], format!("it starts with a window of {first}")));
         }
     }
@@ -178,10 +186,17 @@ impl Trial {
                 return fail("the event returned another decision than the current one");
             }
             let after = sender.control.decision();
-            if matches!(event, FlowEvent::Nack { .. })
-                && (after.cwnd > before.cwnd || after.allowance > before.allowance)
-            {
-                return fail("a NACK widened the window");
+            let name = match event {
+                FlowEvent::Nack { .. } => "NACK",
+                FlowEvent::Cnp => "CNP",
+                _ => "",
+            };
+            if !name.is_empty() && (after.cwnd > before.cwnd || after.allowance > before.allowance) {
+                return fail(&format!("a {name} widened the window"));
+            }
+            let rate = |decision: Decision| decision.pacing_rate.map_or(u64::MAX, Rate::as_bps);
+            if event == FlowEvent::Cnp && rate(after) > rate(before) {
+                return fail("a CNP raised the rate");
             }
             sender.sound(cap).map_err(|problem| (i, problem))?;
         }
@@ -306,6 +321,8 @@ impl TrialSender {
         self.pass(packet.sent_at + self.path.base_rtt);
         self.delivered += bytes_acked;
         self.stamp();
+        let mut telemetry: Telemetry = self.hops.into_iter().collect();
+        telemetry.received_at = Some(packet.sent_at + self.path.base_rtt / 2);
         self.control.on_ack(&Ack {
             now: self.now,
             bytes_acked,
@@ -316,7 +333,7 @@ impl TrialSender {
             in_flight: self.in_flight(),
             delivered: self.delivered,
             at_send: self.control.wants_send_record().then_some(packet.record),
-            telemetry: &self.hops,
+            telemetry: Some(&telemetry),
         })
     }
 
@@ -363,6 +380,7 @@ impl TrialSender {
                 self.pulled += if old { 0 } else { packets };
                 self.control.on_pull(&Pull { now, count: self.pulled, in_flight })
             }
+            FlowEvent::Cnp => self.control.on_cnp(&Cnp { now, in_flight }),
             FlowEvent::Wait(ps) => {
                 self.pass(now + Duration::from_ps(ps));
                 return Ok(None);
@@ -418,7 +436,18 @@ mod tests {
             CongestionConfig::Smartt(_) | CongestionConfig::Nscc(_) => {
                 Some((*initial_cwnd).max(path.mss).max(path.bdp * 3 / 2))
             }
-            CongestionConfig::Hpcc(_) | CongestionConfig::Oscar(_) => Some((*initial_cwnd).max(bdp)),
+            CongestionConfig::Hpcc(_)
+            | CongestionConfig::Poseidon(_)
+            | CongestionConfig::Oscar(_)
+            | CongestionConfig::Powertcp(_)
+            | CongestionConfig::ThetaPowertcp(_)
+            | CongestionConfig::Swift(swift::SwiftConfig { cap: swift::LargestWindow::Bdp, .. }) => {
+                Some((*initial_cwnd).max(bdp))
+            }
+            CongestionConfig::Swift(swift::SwiftConfig { base_target, .. }) => {
+                let target = path.line_rate.bytes_in(path.base_rtt + *base_target);
+                Some((*initial_cwnd).max(target).max(path.mss))
+            }
             CongestionConfig::Unocc(_) => Some(bdp),
             CongestionConfig::Gemini(gemini::GeminiConfig { cap, .. })
             | CongestionConfig::Mprdma(mprdma::MprdmaConfig { cap, .. })
@@ -438,16 +467,23 @@ mod tests {
         assert_eq!(CongestionConfig::by_name("no such"), None);
     }
 
-    /// The windows of a flow that sends what it may and gets an ACK a microsecond, a round trip after each packet.
-    fn windows(config: &CongestionConfig, marked: bool) -> Vec<Bytes> {
+    /// The windows and rates of a flow that sends what it may and gets an ACK a microsecond, a round trip after each packet,
+    /// and, of marked packets, a CNP each 50 us.
+    fn windows(config: &CongestionConfig, marked: bool) -> Vec<(Bytes, Rate)> {
         let path = path();
         let mut sender = TrialSender::new(config, &Trial { path, initial_cwnd: path.bdp });
         let mut step = |event| sender.step(event).unwrap();
         let mut windows = Vec::new();
-        for _ in 0..2000 {
+        for us in 0..2000 {
             step(FlowEvent::Send(50));
             step(FlowEvent::Wait(1_000_000));
-            windows.extend(step(FlowEvent::Ack { nth: 0, marked }).map(|decision| decision.cwnd));
+            if marked && us % 50 == 0 && config.cnps().is_some() {
+                step(FlowEvent::Cnp);
+            }
+            let both = |decision: Decision| {
+                (decision.cwnd, decision.pacing_rate.unwrap_or(Rate::from_bps(u64::MAX)))
+            };
+            windows.extend(step(FlowEvent::Ack { nth: 0, marked }).map(both));
         }
         windows
     }
@@ -459,7 +495,10 @@ mod tests {
             assert!(!plain.is_empty(), "{}", config.name());
             match config.ecn() {
                 Ecn::Ignored => assert_eq!(marked, plain, "{}", config.name()),
-                Ecn::Required => assert!(marked.last() < plain.last(), "{}", config.name()),
+                Ecn::Required => {
+                    let (marked, plain) = (marked.last(), plain.last());
+                    assert!(marked < plain, "{}: {marked:?}, and {plain:?} without marks", config.name());
+                }
             }
         }
     }

@@ -102,8 +102,8 @@ impl Script {
 /// How a control moves its window through one script, as three tables: on a path inside a datacenter from one
 /// bandwidth-delay product and from ten packets, and on a path between datacenters.
 ///
-/// Half of the link is taken by other traffic and given back, one packet is lost, and for a while all are. The model calls
-/// no timers.
+/// Half of the link is taken by other traffic and given back, one packet is lost, and for a while all are. Without a window
+/// the table has what is in flight.
 #[must_use]
 pub fn window_curve(config: &CongestionConfig) -> String {
     let tables = [

@@ -1,7 +1,7 @@
 //! Controls from outside this crate.
 
 use super::{Congestion, Ecn, Start};
-use crate::flow::profile::PullConfig;
+use crate::flow::profile::{CnpConfig, PullConfig};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -18,6 +18,11 @@ pub trait Factory: Send + Sync {
 
     /// The pulls that the receiver is to send, of a control that runs on credit.
     fn pulls(&self) -> Option<PullConfig> {
+        None
+    }
+
+    /// The CNPs that the receiver is to send, of a control that waits for them.
+    fn cnps(&self) -> Option<CnpConfig> {
         None
     }
 
@@ -50,6 +55,11 @@ impl Custom {
     /// The pulls that the receiver is to send.
     pub(super) fn pulls(&self) -> Option<PullConfig> {
         self.0.pulls()
+    }
+
+    /// The CNPs that the receiver is to send.
+    pub(super) fn cnps(&self) -> Option<CnpConfig> {
+        self.0.cnps()
     }
 
     /// The control of one flow.

@@ -5,10 +5,11 @@
 //! the control and little else.
 
 use super::*;
+use crate::notifier::Notifier;
 use alloc::collections::{BTreeMap, BinaryHeap};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use farspan_units::{FlowId, HopTelemetry, Purpose, Random};
+use farspan_units::{FlowId, HopTelemetry, Purpose, Random, TelemetryKind};
 
 /// How the queue marks a packet: never up to `min` bytes, always above `max`, and by chance between.
 #[derive(Clone, Copy)]
@@ -73,6 +74,8 @@ enum ModelEvent {
     Timeout {
         sent_at: Time,
     },
+    /// The control's timer, if it is still wanted then.
+    Timer,
 }
 
 /// A flow with endless data.
@@ -82,6 +85,10 @@ pub struct Flow {
     pub in_flight: Bytes,
     /// How many packets the receiver has pulled: one with each ACK.
     pulled: u32,
+    /// The CNPs that the receiver sends, which come with ACKs.
+    notifier: Option<Notifier>,
+    /// When the control's timer comes up next.
+    timer_at: Time,
     pub delivered: Bytes,
     pub marked: Bytes,
     /// When the pacer and the NIC let the next packet go.
@@ -102,10 +109,14 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Payload that may be in flight: the window, or what is and the allowance.
+    /// Payload that may be in flight: the window, or what is and the allowance; what is, without a window.
     pub fn window(&self) -> Bytes {
         let decision = self.control.decision();
-        decision.allowance.map_or(decision.cwnd, |allowance| decision.cwnd.min(self.in_flight + allowance))
+        match decision.allowance {
+            Some(allowance) => decision.cwnd.min(self.in_flight + allowance),
+            None if decision.cwnd == Bytes::MAX => self.in_flight,
+            None => decision.cwnd,
+        }
     }
 }
 
@@ -149,6 +160,8 @@ impl Dumbbell {
                 path: *path,
                 in_flight: Bytes::ZERO,
                 pulled: 0,
+                notifier: config.cnps().map(Notifier::new),
+                timer_at: Time::MAX,
                 delivered: Bytes::ZERO,
                 marked: Bytes::ZERO,
                 next_at: Time::ZERO,
@@ -156,7 +169,7 @@ impl Dumbbell {
                 jitter: Random::new(1, Purpose::Jitter, i as u64),
                 records: BTreeMap::new(),
                 stamps: BTreeMap::new(),
-                wants_telemetry: config.wants_telemetry(),
+                wants_telemetry: config.telemetry() != TelemetryKind::None,
                 delivered_at: Time::ZERO,
                 first_sent_at: Time::ZERO,
             });
@@ -202,11 +215,22 @@ impl Dumbbell {
         }
     }
 
+    /// Sees to it that the control's timer comes up.
+    fn arm(&mut self, i: usize) {
+        let flow = &mut self.flows[i];
+        if let Some(at) = flow.control.decision().next_timer
+            && at < flow.timer_at
+        {
+            flow.timer_at = at;
+            self.schedule(at, i, ModelEvent::Timer);
+        }
+    }
+
     fn handle(&mut self, i: usize, event: ModelEvent) {
         let now = self.now;
         let flow = &mut self.flows[i];
         let bytes = flow.path.mss;
-        if !matches!(event, ModelEvent::Send | ModelEvent::Arrive { .. } | ModelEvent::Leave { .. }) {
+        if matches!(event, ModelEvent::Ack { .. } | ModelEvent::Loss { .. } | ModelEvent::Timeout { .. }) {
             flow.in_flight -= bytes;
         }
         let in_flight = flow.in_flight;
@@ -234,10 +258,13 @@ impl Dumbbell {
                     in_flight,
                     delivered: flow.delivered,
                     at_send,
-                    telemetry: stamp.as_slice(),
+                    telemetry: stamp.map(|hop| [hop].into_iter().collect()).as_ref(),
                 });
                 flow.pulled += 1;
                 flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
+                if flow.notifier.as_mut().is_some_and(|notifier| notifier.on_arrival(now, marked)) {
+                    flow.control.on_cnp(&Cnp { now, in_flight });
+                }
             }
             ModelEvent::Loss { sent_at } => {
                 flow.records.remove(&sent_at);
@@ -248,7 +275,14 @@ impl Dumbbell {
                 let rto = now - sent_at;
                 flow.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto });
             }
+            ModelEvent::Timer => {
+                flow.timer_at = if flow.timer_at == now { Time::MAX } else { flow.timer_at };
+                if flow.control.decision().next_timer.is_some_and(|due| due <= now) {
+                    flow.control.on_timer(now);
+                }
+            }
         }
+        self.arm(i);
         self.wake(i);
     }
 

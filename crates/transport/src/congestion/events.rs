@@ -1,6 +1,6 @@
 //! The events of a flow, as its control is notified of them.
 
-use farspan_units::{Bytes, Duration, HopTelemetry, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, Telemetry, Time};
 
 /// The state of the sender when a packet left; kept only for controls that ask for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,9 +55,26 @@ pub struct Ack<'a> {
     pub delivered: Bytes,
     /// The sender's state when the packet left, if the control [asked for it](super::Congestion::wants_send_record).
     pub at_send: Option<SendRecord>,
+    /// Words of ports and receiver on the acknowledged transmission; `None` where nobody says any, and over sockets.
+    pub telemetry: Option<&'a Telemetry>,
+}
+
+impl<'a> Ack<'a> {
     /// The state of the ports that the acknowledged transmission crossed, the first on its way first; empty where ports
-    /// write none, and over sockets.
-    pub telemetry: &'a [HopTelemetry],
+    /// write none.
+    #[must_use]
+    #[inline]
+    pub fn hops(&self) -> &'a [HopTelemetry] {
+        self.telemetry.map_or(&[], Telemetry::hops)
+    }
+
+    /// When the acknowledged transmission arrived, by the receiver's clock, if the control
+    /// [asked for it](super::CongestionConfig::wants_arrival).
+    #[must_use]
+    #[inline]
+    pub fn received_at(&self) -> Option<Time> {
+        self.telemetry?.received_at
+    }
 }
 
 /// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.
@@ -82,6 +99,15 @@ pub struct Pull {
     pub now: Time,
     /// How many packets the receiver has pulled of this flow so far, this one included.
     pub count: u32,
+    /// Payload in flight.
+    pub in_flight: Bytes,
+}
+
+/// A CNP: packets of the flow come marked. The receiver sends one in an interval at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cnp {
+    /// Now.
+    pub now: Time,
     /// Payload in flight.
     pub in_flight: Bytes,
 }

@@ -153,14 +153,16 @@ impl Hpcc {
 
     /// Algorithm 1, MeasureInflight: of the busiest port, equation 2,
     ///
-    ///     u = min(qlen, L.qlen) / (B T) + txRate / B
+    /// ```text
+    /// u = min(qlen, L.qlen) / (B T) + txRate / B
+    /// ```
     ///
     /// and U = (1 - tau / T) U + tau / T x u, with tau its time between stamps, T at most. Says whether there is anything
     /// to go by.
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let HpccParams { base_rtt, config, .. } = &*self.params;
         let mut busiest: Option<(f64, f64)> = None;
-        self.stamps.take(ack.telemetry, |port: PortStep| {
+        self.stamps.take(ack.hops(), |port: PortStep| {
             let queue = port.queued[0].min(port.queued[1]) / (port.rate * base_rtt);
             let load = queue + port.sent / port.elapsed / port.rate;
             if busiest.is_none_or(|(most, _)| load > most) {
@@ -241,9 +243,9 @@ pub(super) mod tests {
     }
 
     impl Bench {
-        fn new(config: HpccConfig) -> Self {
+        fn new(config: &HpccConfig) -> Self {
             let hop = HopTelemetry { rate: Rate::from_gbps(100), ..HopTelemetry::default() };
-            Self { control: hpcc(&config, &start()), acks: AckStream::new(&start()), hop }
+            Self { control: hpcc(config, &start()), acks: AckStream::new(&start()), hop }
         }
 
         /// An ACK a packet time after the last, over a port that since the last one sent at this part of its rate for
@@ -260,10 +262,10 @@ pub(super) mod tests {
         }
 
         fn news(&mut self, ack: &Ack<'_>, elapsed: Duration, load: f64, queue: f64) -> f64 {
-            self.hop.at = self.hop.at + elapsed;
+            self.hop.at += elapsed;
             self.hop.sent += self.hop.rate.bytes_in(elapsed).mul_f64(load);
             self.hop.queued = Bytes::new((queue * BDP) as u64);
-            self.control.on_ack(&Ack { telemetry: &[self.hop], ..*ack });
+            self.control.on_ack(&Ack { telemetry: Some(&[self.hop].into_iter().collect()), ..*ack });
             self.control.window
         }
     }
@@ -284,14 +286,14 @@ pub(super) mod tests {
 
     #[test]
     fn the_first_ack_leaves_its_stamps_and_the_window() {
-        let mut bench = Bench::new(HpccConfig::default());
+        let mut bench = Bench::new(&HpccConfig::default());
         near(bench.ack(RTT, 9.0, 9.0), BDP, 0.0);
         assert_eq!(bench.control.decision().pacing_rate.map(|rate| rate.as_bps() / 1_000_000_000), Some(100));
     }
 
     #[test]
     fn without_telemetry_nothing_moves() {
-        let mut bench = Bench::new(HpccConfig::default());
+        let mut bench = Bench::new(&HpccConfig::default());
         let before = bench.control.decision();
         for _ in 0..100 {
             let ack = bench.acks.next(true);
@@ -301,7 +303,7 @@ pub(super) mod tests {
 
     #[test]
     fn the_estimate_is_the_smaller_queue_and_the_rate_of_the_port() {
-        let mut bench = Bench::new(HpccConfig { smoothing: false, ..HpccConfig::default() });
+        let mut bench = Bench::new(&HpccConfig { smoothing: false, ..HpccConfig::default() });
         bench.ack(RTT, 1.0, 3.0);
         bench.ack(RTT, 0.5, 1.0);
         near(bench.control.utilization, 1.5, 1e-4);
@@ -318,16 +320,16 @@ pub(super) mod tests {
         let at = |rtts: f64| Time::ZERO + RTT.mul_f64(rtts);
         let bytes = |bdps: f64| Bytes::new((bdps * BDP) as u64);
         let first = [hop(at(0.0), bytes(0.0), fast), hop(at(0.0), bytes(0.0), slow)];
-        control.on_ack(&Ack { telemetry: &first, ..acks.next(false) });
+        control.on_ack(&Ack { telemetry: Some(&first.into_iter().collect()), ..acks.next(false) });
         // In a round trip the first port sent two BDP, half of what it can; the second half of one in half the time.
         let next = [hop(at(1.0), bytes(2.0), fast), hop(at(0.5), bytes(0.4), slow)];
-        control.on_ack(&Ack { telemetry: &next, ..acks.next(false) });
+        control.on_ack(&Ack { telemetry: Some(&next.into_iter().collect()), ..acks.next(false) });
         near(control.utilization, 0.5 + 0.5 * 0.8, 1e-4);
     }
 
     #[test]
     fn the_average_forgets_a_round_trip_ago() {
-        let mut bench = Bench::new(HpccConfig::default());
+        let mut bench = Bench::new(&HpccConfig::default());
         bench.ack(RTT, 1.0, 0.0);
         bench.ack(RTT.mul_f64(0.25), 0.5, 0.0);
         near(bench.control.utilization, 0.75 + 0.25 * 0.5, 1e-4);
@@ -337,7 +339,7 @@ pub(super) mod tests {
 
     #[test]
     fn at_the_target_it_multiplies_and_below_it_adds() {
-        let mut bench = Bench::new(HpccConfig { smoothing: false, ..HpccConfig::default() });
+        let mut bench = Bench::new(&HpccConfig { smoothing: false, ..HpccConfig::default() });
         bench.ack(RTT, 1.0, 0.0);
         near(bench.round(1.0, 0.0), BDP * 0.95 + 0.0005 * BDP, 20.0);
         let reference = bench.control.reference;
@@ -347,14 +349,14 @@ pub(super) mod tests {
 
     #[test]
     fn ten_full_flows_become_a_tenth_in_one_step() {
-        let mut bench = Bench::new(HpccConfig { smoothing: false, ..HpccConfig::default() });
+        let mut bench = Bench::new(&HpccConfig { smoothing: false, ..HpccConfig::default() });
         bench.ack(RTT, 1.0, 8.5);
         near(bench.round(1.0, 8.5) / BDP, 0.1 + 0.0005, 1e-4);
     }
 
     #[test]
     fn five_round_trips_add_and_the_sixth_multiplies() {
-        let mut bench = Bench::new(HpccConfig { smoothing: false, additive: 0.0, ..HpccConfig::default() });
+        let mut bench = Bench::new(&HpccConfig { smoothing: false, additive: 0.0, ..HpccConfig::default() });
         bench.ack(RTT, 1.0, 8.5);
         bench.round(1.0, 8.5);
         for stage in 1..=5 {
@@ -367,7 +369,7 @@ pub(super) mod tests {
 
     #[test]
     fn acks_within_a_round_trip_start_from_the_same_reference() {
-        let mut bench = Bench::new(HpccConfig { smoothing: false, additive: 0.0, ..HpccConfig::default() });
+        let mut bench = Bench::new(&HpccConfig { smoothing: false, additive: 0.0, ..HpccConfig::default() });
         bench.ack(RTT, 1.0, 0.9);
         bench.round(1.0, 0.9);
         near(bench.control.window / BDP, 0.5, 1e-4);
@@ -381,7 +383,7 @@ pub(super) mod tests {
     fn with_the_reference_at_send_the_same_congestion_counts_once() {
         let reference = Reference::Send;
         let config = HpccConfig { smoothing: false, additive: 0.0, reference, ..HpccConfig::default() };
-        let mut bench = Bench::new(config);
+        let mut bench = Bench::new(&config);
         assert!(bench.control.wants_send_record());
         bench.ack(RTT, 1.0, 0.9);
         for _ in 0..10 {
@@ -394,7 +396,7 @@ pub(super) mod tests {
     #[test]
     fn a_target_above_one_is_a_queue() {
         let config = HpccConfig { eta: 1.5, smoothing: false, additive: 0.0, ..HpccConfig::default() };
-        let mut bench = Bench::new(config);
+        let mut bench = Bench::new(&config);
         bench.ack(RTT, 1.0, 2.0);
         near(bench.round(1.0, 2.0) / BDP, 0.5, 1e-4);
         near(bench.round(1.0, 0.5) / BDP, 0.5, 1e-4);
@@ -403,7 +405,7 @@ pub(super) mod tests {
     #[test]
     fn below_a_packet_only_the_rate_goes_on_falling() {
         let config = HpccConfig { smoothing: false, additive: 0.0, ..HpccConfig::default() };
-        let mut bench = Bench::new(config);
+        let mut bench = Bench::new(&config);
         bench.ack(RTT, 1.0, 94.0);
         bench.round(1.0, 94.0);
         let decision = bench.control.decision();
@@ -420,7 +422,7 @@ pub(super) mod tests {
         for (start, most) in
             [(start_with(Bytes::new(40_960)), BDP), (start_with(Bytes::new(1 << 20)), 1048576.0)]
         {
-            let mut bench = Bench::new(HpccConfig { max_stage: 0, ..HpccConfig::default() });
+            let mut bench = Bench::new(&HpccConfig { max_stage: 0, ..HpccConfig::default() });
             bench.control = hpcc(&HpccConfig { max_stage: 0, ..HpccConfig::default() }, &start);
             for _ in 0..50 {
                 bench.round(0.01, 0.0);

@@ -5,12 +5,15 @@
 //!
 //! | need | place |
 //! |---|---|
-//! | RTT of each ACK (Swift, TIMELY, Vegas, Copa) | [`Ack::rtt`] |
+//! | RTT of each ACK (Swift, TIMELY, theta-PowerTCP, Vegas) | [`Ack::rtt`] |
 //! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
-//! | queues and rates of ports (HPCC) | [`Ack::telemetry`] |
+//! | queues and rates of ports (HPCC, PowerTCP, Poseidon) | [`Ack::hops`] |
+//! | one-way delay (OSCAR) | [`Ack::received_at`] |
 //! | trims, bytes acknowledged in a period (SMaRTT) | [`Congestion::on_nack`], [`Ack::bytes_acked`], [`Congestion::on_timeout`] |
-//! | a rate without a window (DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
+//! | a window below one packet (Swift, HPCC) | a window of one packet with a `pacing_rate` of what it really is, a round trip |
+//! | a rate without a window (TIMELY, DCQCN) | `cwnd = Bytes::MAX` with a `pacing_rate`, [`Congestion::on_timer`] |
+//! | notifications of marks (DCQCN) | [`Congestion::on_cnp`] |
 //! | a window that may close | [`Congestion::floor`] |
 //! | credit from the receiver (NDP, EQDS) | [`Decision::allowance`], [`Congestion::on_pull`] |
 //!
@@ -27,6 +30,7 @@ mod conformance;
 #[cfg(any(test, feature = "conformance"))]
 mod curves;
 mod custom;
+pub mod dcqcn;
 pub mod dctcp;
 #[cfg(any(test, feature = "conformance"))]
 mod dumbbell;
@@ -39,33 +43,45 @@ pub mod ndp;
 pub mod nscc;
 pub mod oscar;
 mod pace;
+pub mod poseidon;
+mod power;
+pub mod powertcp;
+pub mod scripted;
 mod signals;
 pub mod smartt;
+#[cfg(test)]
+mod steady;
+pub mod swift;
 mod telemetry;
 #[cfg(any(test, feature = "conformance"))]
 pub mod testing;
 #[cfg(all(test, feature = "serde"))]
 mod text;
+pub mod theta_powertcp;
+pub mod timely;
 pub mod unocc;
 mod window;
 
 pub use custom::{Custom, Factory};
-pub use events::{Ack, Loss, Nack, Pull, SendRecord, Sent, Timeout};
+pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Timeout};
 pub use pace::Pacing;
 pub use signals::{Threshold, ThresholdRule};
 pub use window::Cap;
 
 use crate::flow::path::Path;
-use crate::flow::profile::PullConfig;
+use crate::flow::profile::{CnpConfig, PullConfig};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
-use farspan_units::{Bytes, Rate, Time};
+use farspan_units::{Bytes, Rate, TelemetryKind, Time};
 
 /// The decision of a control. The sender sends while bytes in flight are below `cwnd` and the pacer allows.
 ///
 /// An open window, however small, lets one packet be in flight. The sender adds nothing to it: while `cwnd` is zero,
 /// nothing leaves. How low `cwnd` may go is what [`Congestion::floor`] states.
+///
+/// A control whose window falls below one packet gives one packet, and as the pacing rate its window in a round trip: packets
+/// then leave more than a round trip apart.
 ///
 /// The window bounds what is in flight; the allowance bounds what leaves, whatever is in flight. A control that gives
 /// one spends it itself, packet by packet, in [`Congestion::on_sent`].
@@ -167,6 +183,11 @@ pub trait Congestion {
         self.decision()
     }
 
+    /// A CNP arrived: a sign of congestion, and never a reason to send more.
+    fn on_cnp(&mut self, _cnp: &Cnp) -> Decision {
+        self.decision()
+    }
+
     /// Loss was detected without a time-out.
     fn on_loss(&mut self, _loss: &Loss) -> Decision {
         self.decision()
@@ -244,10 +265,30 @@ macro_rules! controls {
                 }
             }
 
-            /// Whether the control needs [telemetry](Ack::telemetry): without any it does not move.
+            /// The CNPs that the receiver is to send.
             #[must_use]
-            pub const fn wants_telemetry(&self) -> bool {
-                matches!(self, Self::Hpcc(_))
+            pub fn cnps(&self) -> Option<CnpConfig> {
+                match self {
+                    Self::Dcqcn(config) => Some(config.cnps()),
+                    Self::Custom(custom) => custom.cnps(),
+                    _ => None,
+                }
+            }
+
+            /// The [telemetry](Ack::telemetry) that the control needs: with less it does not move, or amiss.
+            #[must_use]
+            pub const fn telemetry(&self) -> TelemetryKind {
+                match self {
+                    Self::Hpcc(_) | Self::Powertcp(_) => TelemetryKind::Int,
+                    Self::Poseidon(_) => TelemetryKind::Mpd,
+                    _ => TelemetryKind::None,
+                }
+            }
+
+            /// Whether the control needs the [time of arrival](Ack::received_at) of packets.
+            #[must_use]
+            pub fn wants_arrival(&self) -> bool {
+                matches!(self, Self::Oscar(config) if config.signal == oscar::Signal::OneWay)
             }
 
             /// Bytes that the control's signals take on the wire, beside the header of every packet.
@@ -255,7 +296,9 @@ macro_rules! controls {
             pub fn signal_bytes(&self) -> SignalBytes {
                 match self {
                     Self::Hpcc(config) => SignalBytes { data: config.header, ack: config.header },
+                    Self::Poseidon(config) => SignalBytes { data: config.header, ack: config.header },
                     Self::Oscar(config) => SignalBytes { data: config.header, ack: config.ack_header },
+                    Self::Powertcp(config) => SignalBytes { data: config.header, ack: config.header },
                     _ => SignalBytes::default(),
                 }
             }
@@ -413,6 +456,13 @@ macro_rules! controls {
                 }
             }
 
+            fn on_cnp(&mut self, cnp: &Cnp) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_cnp(cnp),)*
+                    Self::Custom(control) => control.on_cnp(cnp),
+                }
+            }
+
             fn on_loss(&mut self, loss: &Loss) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_loss(loss),)*
@@ -462,6 +512,22 @@ controls! {
         "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
     Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
         "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
+    Poseidon, poseidon::{PoseidonConfig, PoseidonParams}, "poseidon",
+        "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)", Ignored;
+    Dcqcn, dcqcn::{DcqcnConfig, DcqcnParams}, "dcqcn",
+        "A rate that notifications of marks cut, and a timer and a byte counter raise", "DCQCN (SIGCOMM 2015), section 3", Required;
     Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
         "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
+    Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
+        "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3", Ignored;
+    Powertcp, powertcp::{PowertcpConfig, PowertcpParams}, "powertcp",
+        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1",
+        Ignored;
+    ThetaPowertcp, theta_powertcp::{ThetaPowertcpConfig, ThetaPowertcpParams}, "theta-powertcp",
+        "Divides the window by the round trip and its slope", "PowerTCP (NSDI 2022), algorithm 2", Ignored;
+    Swift, swift::{SwiftConfig, SwiftParams}, "swift",
+        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)",
+        Ignored;
+    Timely, timely::{TimelyConfig, TimelyParams}, "timely",
+        "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1", Ignored;
 }

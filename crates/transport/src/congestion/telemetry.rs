@@ -83,7 +83,7 @@ const fn wrapped(before: Stamp, after: Stamp) -> (u64, u64) {
 
 /// A queue in a field of 17 bits.
 const fn quantised_queue(bytes: u64) -> u64 {
-    (bytes / 80 & ((1 << 17) - 1)) * 80
+    ((bytes / 80) & ((1 << 17) - 1)) * 80
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl AckStream {
             in_flight: self.path.bdp,
             delivered: self.delivered,
             at_send: None,
-            telemetry: &[],
+            telemetry: None,
         }
     }
 }
@@ -115,7 +115,10 @@ impl AckStream {
 /// Helpers that the tests of built-in controls share.
 #[cfg(test)]
 mod internal {
-    use super::super::{CongestionConfig, Timeout, bbr, gemini, mprdma, oscar, smartt, unocc};
+    use super::super::{
+        CongestionConfig, Timeout, bbr, dcqcn, gemini, mprdma, oscar, poseidon, powertcp, smartt, swift,
+        timely, unocc,
+    };
     use super::*;
     use crate::registry::ConfigError;
 
@@ -131,7 +134,7 @@ mod internal {
     }
 
     /// The controls that published code runs in a parameterisation of its own.
-    pub fn published() -> [CongestionConfig; 6] {
+    pub fn published() -> [CongestionConfig; 11] {
         [
             CongestionConfig::Unocc(unocc::tests::artifact()),
             CongestionConfig::Gemini(gemini::tests::artifact()),
@@ -139,6 +142,11 @@ mod internal {
             CongestionConfig::Bbr(bbr::tests::artifact()),
             CongestionConfig::Smartt(smartt::tests::artifact()),
             CongestionConfig::Oscar(oscar::tests::artifact()),
+            CongestionConfig::Powertcp(powertcp::tests::artifact()),
+            CongestionConfig::Swift(swift::tests::artifact()),
+            CongestionConfig::Timely(timely::tests::artifact()),
+            CongestionConfig::Dcqcn(dcqcn::tests::artifact()),
+            CongestionConfig::Poseidon(poseidon::tests::artifact()),
         ]
     }
 

@@ -4,7 +4,8 @@ use super::timers::{Due, TimerKind};
 use super::{Endpoint, Event};
 use crate::coding::{Layout, Payload};
 use crate::flow::message::{Incoming, Received, Trimmed};
-use crate::flow::profile::FlowProfile;
+use crate::flow::profile::{AckSignals, FlowProfile};
+use crate::notifier::Notifier;
 use crate::pulls::Owed;
 use crate::receiver::{self, Duties, Receiver};
 use crate::replies::Reply;
@@ -39,11 +40,11 @@ impl Endpoint {
             // Put together anew, so that otherwise the header need not lie in memory.
             let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
             let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask };
-            self.acknowledge_duplicate(from, duplicate, ecn_ce, telemetry);
+            self.acknowledge_duplicate(now, from, duplicate, ecn_ce, telemetry);
             return None;
         };
         let arrival = receiver.on_data(data, ecn_ce)?;
-        let reply = receiver.ack(from, arrival.feedback, telemetry);
+        let reply = receiver.ack(now, from, arrival.feedback, telemetry);
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
         if has_more {
@@ -86,12 +87,12 @@ impl Endpoint {
             if let Some(decoded) = self.decoded.get_mut(&flow) {
                 decoded.on_surplus(seq);
             }
-            self.acknowledge_duplicate(from, coded.data, ecn_ce, telemetry);
+            self.acknowledge_duplicate(now, from, coded.data, ecn_ce, telemetry);
             return None;
         };
         let receiver = self.receivers.get_mut(key)?;
         let arrival = receiver.on_coded(now, coded, layout, ecn_ce)?;
-        let reply = receiver.ack(from, arrival.feedback, telemetry);
+        let reply = receiver.ack(now, from, arrival.feedback, telemetry);
         let has_more =
             receiver.acknowledge(now, arrival.is_new, ecn_ce, &coded.data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
@@ -223,9 +224,10 @@ impl Endpoint {
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
         self.replies.push(Reply::bare(from, entropy, feedback));
-        if let Some(key) = key
-            && self.receivers.get_mut(key).is_some_and(|receiver| receiver.earn_pull(false))
-        {
+        let Some(key) = key else { return };
+        let Some(receiver) = self.receivers.get_mut(key) else { return };
+        receiver.notify(now, from, packet.ecn_ce, &mut self.replies);
+        if receiver.earn_pull(false) {
             self.follow_up(now, key);
         }
     }
@@ -252,29 +254,31 @@ impl Endpoint {
         if seq >= packets || self.delivered.contains(flow) {
             return None;
         }
-        let FlowProfile { acks, pulls, ack_bytes } = self.profiles.get(profile)?;
+        let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;
         let mtu = self.config.mss + self.config.header;
         let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
-        let duties = Duties::new(acks, owed);
+        let duties = Duties::new(acks, owed, cnps.map(Notifier::new));
         let start = receiver::ack_entropy_start(self.config.seed, flow);
         Some(self.receivers.insert(match layout {
-            None => Receiver::new(flow, packets, (start, *ack_bytes), duties),
-            Some(layout) => Receiver::coded(flow, from, layout, (start, *ack_bytes), duties),
+            None => Receiver::new(flow, packets, (start, *signals), duties),
+            Some(layout) => Receiver::coded(flow, from, layout, (start, *signals), duties),
         }))
     }
 
     #[cold]
     fn acknowledge_duplicate(
         &mut self,
+        now: Time,
         from: HostId,
         data: wire::Data,
         ecn_ce: bool,
         telemetry: Option<Box<Telemetry>>,
     ) {
-        let ack_bytes = self.profiles.get(data.profile).map_or(0, |profile| profile.ack_bytes);
+        let signals =
+            self.profiles.get(data.profile).map_or_else(AckSignals::default, |profile| profile.signals);
         let Some(counters) = self.delivered.get_mut(data.flow) else { return };
         let Some(feedback) = counters.on_duplicate(&data, ecn_ce) else { return };
         let entropy = counters.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
-        self.replies.push(Reply { to: from, entropy, ack_bytes, feedback, telemetry });
+        self.replies.push(Reply::ack(now, (from, entropy), signals, feedback, telemetry));
     }
 }

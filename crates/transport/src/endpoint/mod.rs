@@ -33,7 +33,7 @@ use crate::wire::{Feedback, Header};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
-use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, Rate, Time};
+use farspan_units::{Bytes, FlowId, HostId, Rate, Telemetry, Time};
 use live::Live;
 use schedule::Schedule;
 use timers::{Due, TimerKind, Timers, UNARMED};
@@ -79,7 +79,7 @@ pub struct Endpoint {
     trimmed: FlowMap<u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
     decoded: FlowMap<Box<Decoded>>,
-    /// ACKs, NACKs and pulls that wait for the NIC.
+    /// ACKs, NACKs, pulls and CNPs that wait for the NIC.
     replies: Replies,
     /// Flows that pulls wait for.
     pulls: Pulls,
@@ -170,7 +170,7 @@ impl Endpoint {
             Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce, None),
             Header::Feedback(feedback) => {
                 if self.comes_from_receiver(feedback.flow, packet.from) {
-                    self.on_feedback(now, feedback, &[]);
+                    self.on_feedback(now, feedback, None);
                 }
                 None
             }
@@ -184,7 +184,7 @@ impl Endpoint {
 
     /// Feedback from the receiver of its flow.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) {
+    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
         // News of a flow that has finished says nothing new.
         let Some((key, live)) = self.senders.find(feedback.flow) else { return };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);

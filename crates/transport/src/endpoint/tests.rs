@@ -4,11 +4,13 @@ use super::*;
 use crate::balance::BalanceConfig;
 use crate::coding::Payload;
 use crate::coding::{self, CodingConfig};
-use crate::congestion::{CongestionConfig, testing};
+use crate::congestion::{Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Factory, Start, testing};
 use crate::flow::message::Transmit;
+use crate::flow::profile::CnpConfig;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
 use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::Duration;
@@ -344,4 +346,96 @@ fn a_receiver_that_is_forgotten_starts_anew() {
     assert!(endpoint.poll_timeout().is_some(), "the timer of a block");
     assert!(endpoint.forget(FlowId(9)));
     assert_eq!(endpoint.poll_timeout(), None);
+}
+
+/// The kinds of the replies that have left: A for an ACK, N for a NACK, C for a CNP.
+fn kinds(replies: &[Transmit]) -> String {
+    let kind = |packet: &Transmit| match packet.header {
+        Header::Feedback(Feedback { fate: Fate::Arrived { .. }, .. }) => 'A',
+        Header::Feedback(Feedback { fate: Fate::Trimmed { .. }, .. }) => 'N',
+        Header::Feedback(Feedback { fate: Fate::Cnp, .. }) => 'C',
+        _ => '?',
+    };
+    replies.iter().map(kind).collect()
+}
+
+#[test]
+fn a_marked_packet_brings_a_cnp_behind_its_ack_unless_one_left_within_the_interval() {
+    let cnps = Some(CnpConfig { interval: Duration::from_us(50) });
+    let profiles = Profiles::new([FlowProfile { cnps, ..FlowProfile::default() }]);
+    let mut endpoint = endpoint().with_profiles(&profiles, testing::path().line_rate);
+    let mut said = Vec::new();
+    let marked = |packet| Incoming { ecn_ce: true, ..packet };
+    for (at, packet) in [
+        (0, data(0, 9, 4096)),
+        (1, marked(data(1, 9, 4096))),
+        (2, marked(data(3, 9, 4096))),
+        (50, marked(trimmed(2, 9, 4096))),
+        (51, marked(trimmed(2, 9, 4096))),
+        (120, data(2, 9, 4096)),
+    ] {
+        endpoint.handle_packet(us(at), &packet);
+        let replies = send_all(&mut endpoint, us(at));
+        assert!(replies.iter().all(|packet| packet.control && packet.to == PEER));
+        said.push((kinds(&replies), replies));
+    }
+    assert_eq!(
+        said.iter().map(|(kinds, _)| kinds.as_str()).collect::<Vec<_>>(),
+        ["A", "AC", "A", "N", "NC", "A"]
+    );
+    let [ack, cnp] = &said[1].1[..] else { panic!("two replies") };
+    let expected = Feedback { flow: FlowId(9), seq: 0, cumulative: 2, fate: Fate::Cnp };
+    assert_eq!((cnp.header, cnp.size), (Header::Feedback(expected), testing::path().header));
+    assert_eq!(cnp.entropy, ack.entropy, "it goes where the ACK goes");
+}
+
+/// A window of eight packets, which each CNP halves.
+struct Halving(Bytes);
+
+impl Factory for Halving {
+    fn name(&self) -> &'static str {
+        "halving"
+    }
+    fn cnps(&self) -> Option<CnpConfig> {
+        Some(CnpConfig { interval: Duration::from_us(50) })
+    }
+    fn control(&self, _start: &Start<'_>) -> Box<dyn Congestion + Send> {
+        Box::new(Self(self.0))
+    }
+}
+
+impl Congestion for Halving {
+    fn decision(&self) -> Decision {
+        Decision::window(self.0)
+    }
+    fn on_ack(&mut self, _ack: &Ack<'_>) -> Decision {
+        self.decision()
+    }
+    fn on_cnp(&mut self, _cnp: &Cnp) -> Decision {
+        self.0 = self.0 / 2;
+        self.decision()
+    }
+}
+
+#[test]
+fn a_cnp_reaches_the_control_if_it_comes_from_the_receiver_and_acknowledges_what_it_names() {
+    let congestion = CongestionConfig::Custom(Custom::new(Halving(testing::path().mss * 8)));
+    assert_eq!(congestion.cnps(), Some(CnpConfig { interval: Duration::from_us(50) }));
+    let (mut endpoint, mut message) = (endpoint(), message(0, 20, Rto::Path));
+    Arc::make_mut(&mut message.route).congestion = congestion.params(&testing::path());
+    endpoint.submit(us(0), message);
+    assert_eq!(send_all(&mut endpoint, us(0)).len(), 8);
+    let cnp = |from| {
+        let cnp = Feedback { flow: FlowId(0), seq: 0, cumulative: 5, fate: Fate::Cnp };
+        Incoming { from, header: Header::Feedback(cnp), ecn_ce: false, trimmed: Trimmed::No }
+    };
+    endpoint.handle_packet(us(9), &cnp(HostId(2)));
+    let state = |endpoint: &Endpoint| {
+        let view = endpoint.sender(FlowId(0)).unwrap();
+        (view.cwnd.get() / 4096, view.in_flight.get() / 4096)
+    };
+    assert_eq!(state(&endpoint), (8, 8));
+    endpoint.handle_packet(us(9), &cnp(PEER));
+    assert_eq!(state(&endpoint), (4, 3));
+    assert_eq!(send_all(&mut endpoint, us(9)).len(), 1, "the window has room for one");
 }

@@ -5,6 +5,7 @@ use crate::congestion::CongestionConfig;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use farspan_units::Duration;
 
 /// The receiver's part of a scheme: what both ends of a flow agree on.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -14,17 +15,28 @@ pub struct FlowProfile {
     /// The pulls that it sends, those of [`CongestionConfig::pulls`]; `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
-    /// Bytes by which its ACKs are longer than a header, those of
-    /// [`CongestionConfig::signal_bytes`]: what they echo for the control.
-    pub ack_bytes: u16,
+    /// The CNPs that it sends, those of [`CongestionConfig::cnps`]; `None`: it sends none.
+    pub cnps: Option<CnpConfig>,
+    /// The signals for the control that its ACKs bring.
+    pub signals: AckSignals,
+}
+
+/// The signals for a control that ACKs bring, beside which packets have arrived and with which marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AckSignals {
+    /// Bytes by which they make an ACK longer than a header, those of [`CongestionConfig::signal_bytes`].
+    pub bytes: u16,
+    /// Whether the time of arrival is among them: [`CongestionConfig::wants_arrival`].
+    pub arrival: bool,
 }
 
 impl FlowProfile {
     /// The profile of flows of this control, whose receivers acknowledge packets so.
     #[must_use]
     pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
-        let ack_bytes = congestion.signal_bytes().ack.get() as u16;
-        Self { acks, pulls: congestion.pulls(), ack_bytes }
+        let bytes = congestion.signal_bytes().ack.get() as u16;
+        let signals = AckSignals { bytes, arrival: congestion.wants_arrival() };
+        Self { acks, pulls: congestion.pulls(), cnps: congestion.cnps(), signals }
     }
 }
 
@@ -33,6 +45,14 @@ impl FlowProfile {
 pub struct PullConfig {
     /// The part of its line rate that the receiver asks for, in (0, 1].
     pub rate: f64,
+}
+
+/// When a receiver notifies a sender of marks: at a marked packet of its flow, unless it has done so within the last interval
+/// (DCQCN, SIGCOMM 2015, section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CnpConfig {
+    /// The shortest time between two CNPs of a flow.
+    pub interval: Duration,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile

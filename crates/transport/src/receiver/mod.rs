@@ -15,6 +15,8 @@ mod counters;
 use crate::ack::{self, AckConfig, AckPolicy};
 use crate::balance::Entropy;
 use crate::coding::{Decoded, IncomingBlocks, Layout, Progress};
+use crate::flow::profile::AckSignals;
+use crate::notifier::Notifier;
 use crate::pulls::{Owed, Pulls};
 use crate::replies::{Held, Replies, Reply};
 use crate::table::{Key, OfFlow};
@@ -40,8 +42,9 @@ pub(crate) struct Receiver {
     arrived: Bitmap,
     /// Where this flow's ACKs start in the round of entropies.
     ack_entropy_start: u8,
-    /// Bytes by which its ACKs are longer than a header.
+    /// The signals that its ACKs bring, apart, so that they fill what is left of a word.
     ack_bytes: u16,
+    acks_arrival: bool,
     /// The blocks of a coded message.
     pub blocks: Option<Box<IncomingBlocks>>,
     /// Its duties beside an ACK for each packet at once, if there are any.
@@ -60,15 +63,17 @@ pub(crate) struct Duties {
     waiting: Option<Reply>,
     /// The pulls that it owes.
     owed: Option<Owed>,
+    /// The CNPs that it sends.
+    notifier: Option<Notifier>,
 }
 
 impl Duties {
-    /// Those of a profile, and of `owed` pulls; `None`: there are none.
-    pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>) -> Option<Box<Self>> {
+    /// Those of a profile, of `owed` pulls and of CNPs; `None`: there are none.
+    pub(crate) fn new(acks: &AckConfig, owed: Option<Owed>, notifier: Option<Notifier>) -> Option<Box<Self>> {
         let policy = acks.build();
         let maps = !policy.holds().is_zero();
-        let any = policy.wants_arrivals() || owed.is_some();
-        any.then(|| Box::new(Self { policy, maps, held: None, waiting: None, owed }))
+        let any = policy.wants_arrivals() || owed.is_some() || notifier.is_some();
+        any.then(|| Box::new(Self { policy, maps, held: None, waiting: None, owed, notifier }))
     }
 }
 
@@ -100,12 +105,11 @@ impl OfFlow for Receiver {
 }
 
 impl Receiver {
-    /// A receiver for a message of `packets` packets, whose ACKs start at this entropy, and are so many bytes longer than a
-    /// header.
+    /// A receiver for a message of `packets` packets, whose ACKs start at this entropy and bring these signals.
     pub(crate) const fn new(
         flow: FlowId,
         packets: u32,
-        (ack_entropy_start, ack_bytes): (u8, u16),
+        (ack_entropy_start, signals): (u8, AckSignals),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let counters = Counters::new(packets);
@@ -115,7 +119,8 @@ impl Receiver {
             cumulative: 0,
             arrived: Bitmap::new(),
             ack_entropy_start,
-            ack_bytes,
+            ack_bytes: signals.bytes,
+            acks_arrival: signals.arrival,
             blocks: None,
             duties,
         }
@@ -126,7 +131,7 @@ impl Receiver {
         flow: FlowId,
         from: HostId,
         layout: Layout,
-        acks: (u8, u16),
+        acks: (u8, AckSignals),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
@@ -243,8 +248,8 @@ impl Receiver {
         self.arrived.insert(self.cumulative, seq)
     }
 
-    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says; the packet earns its pull, if the
-    /// flow's profile has any. Says whether something is left to do: see [`Self::takes_turn`].
+    /// The ACK of a packet waits for the NIC, or is held as the flow's policy says; behind it a CNP, if the packet brings one;
+    /// the packet earns its pull, if the flow's profile has any. Says whether something is left to do: see [`Self::takes_turn`].
     #[inline(always)]
     pub(crate) fn acknowledge(
         &mut self,
@@ -273,6 +278,7 @@ impl Receiver {
         replies: &mut Replies,
     ) -> bool {
         let (is_last, seq, map) = (self.is_complete(), reply.feedback.seq, self.map());
+        let to = reply.to;
         let Some(duties) = &mut self.duties else { return false };
         let Fate::Arrived { block_complete, map: own, .. } = &mut reply.feedback.fate else { return false };
         if duties.maps {
@@ -305,7 +311,18 @@ impl Receiver {
             }
         }
         let is_held = duties.held.is_some();
+        self.notify(now, to, ecn_ce, replies);
         self.earn_pull(is_new) || is_held
+    }
+
+    /// A packet has come, whole or trimmed: a CNP waits for the NIC if the flow's profile asks for one.
+    pub(crate) fn notify(&mut self, now: Time, to: HostId, ecn_ce: bool, replies: &mut Replies) {
+        let notifier = self.duties.as_mut().and_then(|duties| duties.notifier.as_mut());
+        if notifier.is_some_and(|notifier| notifier.on_arrival(now, ecn_ce)) {
+            let entropy = self.counters.ack_entropy(self.ack_entropy_start);
+            let (flow, cumulative) = (self.flow, self.cumulative);
+            replies.push(Reply::bare(to, entropy, Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }));
+        }
     }
 
     /// A packet has come, whole or trimmed: a pull is owed. Says whether the flow's profile has pulls.
@@ -335,11 +352,18 @@ impl Receiver {
         if self.arrived.is_empty() { 0 } else { self.arrived.map(self.cumulative, self.cumulative + 1) }
     }
 
-    /// The ACK of the latest arrival; `telemetry`: what came with that packet.
+    /// The ACK of the arrival of just now; `telemetry`: what came with that packet.
     #[inline]
-    pub(crate) fn ack(&self, to: HostId, feedback: Feedback, telemetry: Option<Box<Telemetry>>) -> Reply {
+    pub(crate) fn ack(
+        &self,
+        now: Time,
+        to: HostId,
+        feedback: Feedback,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Reply {
         let entropy = self.counters.ack_entropy(self.ack_entropy_start);
-        Reply { to, entropy, ack_bytes: self.ack_bytes, feedback, telemetry }
+        let signals = AckSignals { bytes: self.ack_bytes, arrival: self.acks_arrival };
+        Reply::ack(now, (to, entropy), signals, feedback, telemetry)
     }
 
     /// Whether the whole message has arrived.

@@ -22,7 +22,24 @@ fn data(seq: u32, packets: u32) -> wire::Data {
 }
 
 fn receiver(packets: u32) -> Receiver {
-    Receiver::new(FlowId(7), packets, (0, 0), None)
+    Receiver::new(FlowId(7), packets, (0, AckSignals::default()), None)
+}
+
+#[test]
+fn an_ack_says_when_the_packet_came_if_the_control_wants_to_know() {
+    let at = |ps| Time::from_ps(ps);
+    let reply = |arrival, telemetry| {
+        let signals = AckSignals { bytes: 6, arrival };
+        let mut receiver = Receiver::new(FlowId(7), 9, (0, signals), None);
+        let feedback = receiver.on_data(&data(0, 9), false).unwrap().feedback;
+        receiver.ack(at(5), HostId(3), feedback, telemetry)
+    };
+    assert_eq!((reply(false, None).telemetry, reply(false, None).ack_bytes), (None, 6));
+    assert_eq!(reply(true, None).telemetry.unwrap().received_at, Some(at(5)));
+    let mut carried = Telemetry::default();
+    carried.push(farspan_units::HopTelemetry::default());
+    let kept = reply(true, Some(Box::new(carried))).telemetry.unwrap();
+    assert_eq!((kept.received_at, kept.hops().len()), (Some(at(5)), 1), "beside what ports have written");
 }
 
 #[test]
@@ -108,7 +125,7 @@ fn a_trimmed_packet_is_refused_with_its_send_time_and_entropy_and_changes_nothin
 fn acks_of_a_flow_go_round_over_256_entropies_from_a_start_of_its_own() {
     let start = ack_entropy_start(1, FlowId(7));
     assert_ne!(start, ack_entropy_start(1, FlowId(8)));
-    let mut receiver = Receiver::new(FlowId(7), 1000, (start, 0), None);
+    let mut receiver = Receiver::new(FlowId(7), 1000, (start, AckSignals::default()), None);
     let seen: BTreeSet<Entropy> = (0..256)
         .map(|seq| {
             receiver.on_data(&data(seq, 1000), false);
@@ -141,7 +158,7 @@ fn coded(seq: u32) -> wire::Coded {
 }
 
 fn of_blocks() -> Receiver {
-    Receiver::coded(FlowId(7), HostId(1), layout(), (0, 0), None)
+    Receiver::coded(FlowId(7), HostId(1), layout(), (0, AckSignals::default()), None)
 }
 
 /// Whether an ACK says that its packet's block is complete.
@@ -198,7 +215,7 @@ fn a_block_is_asked_for_with_what_it_misses() {
 fn a_block_of_more_than_32_packets_takes_several_nacks() {
     let layout = Layout::of_message(Bytes::new(6000), Bytes::new(100), Shape::new(60, 10).unwrap()).unwrap();
     let first = wire::Data { packets: layout.packets(), ..data(0, 70) };
-    let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, (0, 0), None);
+    let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, (0, AckSignals::default()), None);
     for seq in (0..32).chain([33]) {
         let data = wire::Data { seq, ..first };
         let coded = wire::Coded { data, shape: layout.shape(), last_len: 100, block_wait_ns: 0 };
@@ -249,7 +266,7 @@ proptest! {
             last_len: layout.last_len(),
             block_wait_ns: 0,
         };
-        let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, (0, 0), None);
+        let mut receiver = Receiver::coded(FlowId(7), HostId(1), layout, (0, AckSignals::default()), None);
         let (mut arrived, mut delivered) = (BTreeMap::<u32, usize>::new(), Bytes::ZERO);
         for seq in seqs {
             let block = layout.block_of(seq);
@@ -278,8 +295,11 @@ struct Holding {
 impl Holding {
     fn new() -> Self {
         let config = ack::coalesced::CoalescedConfig { bytes: Bytes::new(1000), gap: true };
-        let acks = Duties::new(&AckConfig::Coalesced(config), None);
-        Self { receiver: Receiver::new(FlowId(7), 200, (0, 0), acks), replies: Replies::default() }
+        let acks = Duties::new(&AckConfig::Coalesced(config), None, None);
+        Self {
+            receiver: Receiver::new(FlowId(7), 200, (0, AckSignals::default()), acks),
+            replies: Replies::default(),
+        }
     }
 
     /// A packet arrives; gives number, cumulative number, map and mark of each ACK that leaves.

@@ -112,7 +112,7 @@ impl Flow {
         let echo = Echo { sent_at, entropy: 0 };
         let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false, map: 0 };
         let ack = Feedback { flow: FlowId(1), seq, cumulative, fate };
-        if self.sender.on_feedback(self.now, &ack, &[]) && !self.sender.is_finished() {
+        if self.sender.on_feedback(self.now, &ack, None) && !self.sender.is_finished() {
             self.armed = self.armed.min(self.sender.deadline(self.now));
         }
     }

@@ -6,7 +6,7 @@ use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
 use crate::recovery::{AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, Verdict};
 use crate::wire::{Echo, Fate, Feedback, mapped};
-use farspan_units::{Bytes, Duration, HopTelemetry, Time};
+use farspan_units::{Bytes, Duration, Telemetry, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
 struct WireAck<'a> {
@@ -17,7 +17,7 @@ struct WireAck<'a> {
     block_complete: bool,
     map: u64,
     /// Telemetry of the acknowledged transmission.
-    telemetry: &'a [HopTelemetry],
+    telemetry: Option<&'a Telemetry>,
 }
 
 /// Packets given up at once.
@@ -34,7 +34,12 @@ struct GivenUp {
 impl Sender {
     /// Feedback from the receiver arrived. Returns whether the next time-out may run out earlier than before.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: &[HopTelemetry]) -> bool {
+    pub(crate) fn on_feedback(
+        &mut self,
+        now: Time,
+        feedback: &Feedback,
+        telemetry: Option<&Telemetry>,
+    ) -> bool {
         let Feedback { seq, cumulative, .. } = *feedback;
         if seq >= self.sent.next() {
             // Of nothing that was sent.
@@ -57,6 +62,10 @@ impl Sender {
             }
             Fate::Pull { count } => {
                 self.on_pull(now, count, cumulative);
+                false
+            }
+            Fate::Cnp => {
+                self.on_cnp(now, cumulative);
                 false
             }
         }
@@ -149,6 +158,16 @@ impl Sender {
         self.acknowledge_below(now, cumulative);
         self.sent.counters_mut().leave_unreported(self.delivered - before);
         let decision = self.control.on_pull(&congestion::Pull { now, count, in_flight: self.in_flight });
+        self.decide(decision);
+    }
+
+    /// Packets of the flow come marked.
+    #[cold]
+    fn on_cnp(&mut self, now: Time, cumulative: u32) {
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        self.sent.counters_mut().leave_unreported(self.delivered - before);
+        let decision = self.control.on_cnp(&congestion::Cnp { now, in_flight: self.in_flight });
         self.decide(decision);
     }
 

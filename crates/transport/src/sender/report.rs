@@ -81,10 +81,14 @@ impl Sender {
         }
     }
 
-    /// Payload that may be in flight: the window, or what is and the allowance.
+    /// Payload that may be in flight: the window, or what is and the allowance; what is, without a window.
     fn window(&self) -> Bytes {
         let decision = self.control.decision();
-        decision.allowance.map_or(decision.cwnd, |allowance| decision.cwnd.min(self.in_flight + allowance))
+        match decision.allowance {
+            Some(allowance) => decision.cwnd.min(self.in_flight + allowance),
+            None if decision.cwnd == Bytes::MAX => self.in_flight,
+            None => decision.cwnd,
+        }
     }
 
     /// For probes.

@@ -61,7 +61,7 @@ impl Congestion for Scripted {
         self.decision
     }
     fn on_ack(&mut self, ack: &Ack) -> Decision {
-        self.log.lock().unwrap().acks.push(Ack { telemetry: &[], ..*ack });
+        self.log.lock().unwrap().acks.push(Ack { telemetry: None, ..*ack });
         self.decision
     }
     fn on_nack(&mut self, nack: &Nack) -> Decision {
@@ -214,7 +214,7 @@ impl Bench {
     }
 
     fn dispatch_ack(&mut self, now: Time, seq: u32, cumulative: u32, fate: Fate) {
-        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate }, &[]);
+        self.sender.on_feedback(now, &Feedback { flow: FlowId(1), seq, cumulative, fate }, None);
     }
 
     fn nacks_seen(&self) -> usize {
@@ -279,7 +279,7 @@ fn an_ack_tells_the_control_what_it_acknowledges_and_when_that_left() {
             in_flight: mss(3),
             delivered: mss(1),
             at_send: None,
-            telemetry: &[],
+            telemetry: None,
         }
     );
     assert_eq!(bench.log.lock().unwrap().entropies_acked, [3]);

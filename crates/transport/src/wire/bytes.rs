@@ -21,14 +21,14 @@
 //! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
 //! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
 //!
-//! A pull is kind 6.
+//! A pull is kind 6, a CNP kind 7.
 //!
-//! | offset | bytes | pull |
-//! |---|---|---|
-//! | 1 | 3 | zero |
-//! | 4 | 4 | flow |
-//! | 8 | 4 | cumulative |
-//! | 12 | 4 | packets pulled so far |
+//! | offset | bytes | pull | CNP |
+//! |---|---|---|---|
+//! | 1 | 3 | zero | zero |
+//! | 4 | 4 | flow | flow |
+//! | 8 | 4 | cumulative | cumulative |
+//! | 12 | 4 | packets pulled so far | |
 //!
 //! The flags of an ACK: bit 1 = the block of the packet is complete. An ACK with a map is kind 5: an ACK with eight bytes
 //! more.
@@ -57,6 +57,8 @@ const ACK_LEN: usize = 24;
 const BLOCK_NACK_LEN: usize = 20;
 const MAP_ACK_LEN: usize = 32;
 const PULL_LEN: usize = 16;
+/// Of the shortest header.
+const CNP_LEN: usize = 12;
 const KIND_DATA: u8 = 0;
 const KIND_ACK: u8 = 1;
 const KIND_NACK: u8 = 2;
@@ -65,6 +67,7 @@ const KIND_BLOCK_NACK: u8 = 4;
 const KIND_MAP_ACK: u8 = 5;
 const FLAG_ASK: u8 = 128;
 const KIND_PULL: u8 = 6;
+const KIND_CNP: u8 = 7;
 const FLAG_ECN_CE: u8 = 1;
 const FLAG_BLOCK_COMPLETE: u8 = 2;
 const FLAG_LAST_HOP: u8 = 4;
@@ -134,7 +137,7 @@ pub enum DecodeError {
     EmptyMap,
     /// Bytes that must be zero.
     #[error(
-        "a NACK of a block or a pull has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
+        "a NACK of a block, a pull or a CNP has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
     )]
     Reserved {
         /// The value of those bytes.
@@ -152,6 +155,7 @@ impl Header {
             Self::Feedback(Feedback { fate: Fate::Missing { .. }, .. }) => BLOCK_NACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Arrived { map: 1.., .. }, .. }) => MAP_ACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Pull { .. }, .. }) => PULL_LEN,
+            Self::Feedback(Feedback { fate: Fate::Cnp, .. }) => CNP_LEN,
             Self::Feedback(_) => ACK_LEN,
         }
     }
@@ -221,6 +225,10 @@ fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
             out[8..12].copy_from_slice(&cumulative.to_be_bytes());
             return out[12..16].copy_from_slice(&count.to_be_bytes());
         }
+        Fate::Cnp => {
+            encode_front(out, KIND_CNP, 0, 0, flow);
+            return out[8..12].copy_from_slice(&cumulative.to_be_bytes());
+        }
     };
     encode_front(out, kind, flags, entropy, flow);
     encode_numbers(out, sent_at, seq, cumulative);
@@ -247,7 +255,7 @@ impl<'a> View<'a> {
     pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let have = bytes.len();
         let &[first, flags, ..] = bytes else {
-            return Err(DecodeError::Truncated { need: PULL_LEN, have });
+            return Err(DecodeError::Truncated { need: CNP_LEN, have });
         };
         let (version, kind) = (first >> 4, first & 0xf);
         if version != VERSION {
@@ -261,6 +269,7 @@ impl<'a> View<'a> {
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             KIND_MAP_ACK => (MAP_ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
             KIND_PULL => (PULL_LEN, 0),
+            KIND_CNP => (CNP_LEN, 0),
             _ => return Err(DecodeError::Kind { kind }),
         };
         if have < need {
@@ -273,7 +282,7 @@ impl<'a> View<'a> {
         if kind == KIND_CODED && view.shape().is_none() {
             return Err(DecodeError::Shape { data: bytes[26], parity: bytes[27] });
         }
-        if matches!(kind, KIND_BLOCK_NACK | KIND_PULL) && view.field(2) != [0; 2] {
+        if matches!(kind, KIND_BLOCK_NACK | KIND_PULL | KIND_CNP) && view.field(2) != [0; 2] {
             return Err(DecodeError::Reserved { value: u16::from_be_bytes(view.field(2)) });
         }
         if kind == KIND_MAP_ACK && view.field(24) == [0; 8] {
@@ -323,6 +332,9 @@ impl<'a> View<'a> {
             let (cumulative, count) = (self.u32_at(8), self.u32_at(12));
             return Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count } });
         }
+        if kind == KIND_CNP {
+            return Header::Feedback(Feedback { flow, seq: 0, cumulative: self.u32_at(8), fate: Fate::Cnp });
+        }
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
         let (flags, entropy, seq, count) = (self.bytes[1], self.u16_at(2), self.u32_at(16), self.u32_at(20));
         let echo = Echo { sent_at, entropy };
@@ -356,6 +368,7 @@ impl<'a> View<'a> {
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             KIND_MAP_ACK => (MAP_ACK_LEN, 0),
             KIND_PULL => (PULL_LEN, 0),
+            KIND_CNP => (CNP_LEN, 0),
             _ => (ACK_LEN, 0),
         };
         let payload = &self.bytes[header_len..];
@@ -372,7 +385,7 @@ mod tests {
     fn any_header() -> impl Strategy<Value = Header> {
         let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
         let coded = (1..=200_u8, 1..=55_u8, any::<u16>(), any::<u32>(), any::<bool>());
-        (common, any::<u16>(), any::<bool>(), coded, 0..7_u8, 1_u64..).prop_map(
+        (common, any::<u16>(), any::<bool>(), coded, 0..8_u8, 1_u64..).prop_map(
             |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind, map)| {
                 let (flow, sent_at, cumulative) = (FlowId(flow), Time::from_ps(ps), count);
                 let (x, y, last_len, block_wait_ns, block_complete) = coded;
@@ -388,12 +401,13 @@ mod tests {
                     KIND_NACK => feedback(Fate::Trimmed { echo, at_last_hop: ecn_ce }),
                     KIND_CODED => Header::Coded(Coded { data, shape, last_len, block_wait_ns }),
                     KIND_BLOCK_NACK => feedback(Fate::Missing { packets: block_wait_ns }),
-                    _ => Header::Feedback(Feedback {
+                    KIND_PULL => Header::Feedback(Feedback {
                         flow,
                         seq: 0,
                         cumulative,
                         fate: Fate::Pull { count: block_wait_ns },
                     }),
+                    _ => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
                 }
             },
         )
@@ -452,6 +466,9 @@ mod tests {
         let pull = bytes(&Header::Feedback(pull));
         let expected = [0x16, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 8];
         assert_eq!(pull.0[..pull.1], expected);
+        let cnp = Feedback { flow: FlowId(5), seq: 0, cumulative: 7, fate: Fate::Cnp };
+        let cnp = bytes(&Header::Feedback(cnp));
+        assert_eq!(cnp.0[..cnp.1], [0x17, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7]);
     }
 
     #[test]
@@ -464,7 +481,7 @@ mod tests {
         };
         let shape = |data, parity| DecodeError::Shape { data, parity };
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
-        assert_eq!(with(0, 0x17), DecodeError::Kind { kind: 7 });
+        assert_eq!(with(0, 0x18), DecodeError::Kind { kind: 8 });
         let [odd_ack, marked_nack] = [[0x11, 4], [0x12, 1]].map(|front| [&front[..], &good[2..]].concat());
         assert_eq!(Header::decode(&odd_ack), Err(DecodeError::Flags { flags: 4 }));
         assert_eq!(Header::decode(&marked_nack), Err(DecodeError::Flags { flags: 1 }));
@@ -473,11 +490,13 @@ mod tests {
             Err(DecodeError::Truncated { need: len, have: len - 1 })
         );
         assert_eq!((with(26, 0), with(27, 248)), (shape(0, 2), shape(8, 248)));
-        let reserved = [&[0x14, 0, 9][..], &[0; 17]].concat();
-        assert_eq!(Header::decode(&reserved), Err(DecodeError::Reserved { value: 0x0900 }));
+        for kind in [0x14, 0x16, 0x17] {
+            let reserved = [&[kind, 0, 9][..], &[0; 17]].concat();
+            assert_eq!(Header::decode(&reserved), Err(DecodeError::Reserved { value: 0x0900 }));
+        }
         let no_map = [&[0x15, 0][..], &[0; 30]].concat();
         assert_eq!(Header::decode(&no_map), Err(DecodeError::EmptyMap));
-        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 16, have: 0 }));
+        assert_eq!(Header::decode(&[]), Err(DecodeError::Truncated { need: 12, have: 0 }));
         assert_eq!(
             with(0, 0x20).to_string(),
             "version 2 of the header is not known here, only 1; run the same release at both ends"
@@ -518,7 +537,7 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
         ) {
             if make_known && !bytes.is_empty() {
-                bytes[0] = (VERSION << 4) | (bytes[0] % 7);
+                bytes[0] = (VERSION << 4) | (bytes[0] % 8);
             }
             if let Ok(view) = View::new(&bytes) {
                 let (again, len) = self::bytes(&view.header());

@@ -70,8 +70,8 @@ impl Coded {
     }
 }
 
-/// Feedback from the receiver: what became of one packet or of a block, or a pull; and everything that has arrived below a
-/// number.
+/// Feedback from the receiver: what became of one packet or of a block, a pull or a CNP; and everything that has arrived below
+/// a number.
 ///
 /// A NACK repeats what an ACK would have said of the rest, and says nothing of a round trip: a trimmed packet overtakes
 /// others.
@@ -79,7 +79,7 @@ impl Coded {
 pub struct Feedback {
     /// The flow.
     pub flow: FlowId,
-    /// The packet that it is about; of a pull, none: 0.
+    /// The packet that it is about; of a pull or a CNP, none: 0.
     pub seq: u32,
     /// All packets below this one have arrived, or are not needed any more: their blocks are complete.
     pub cumulative: u32,
@@ -87,7 +87,7 @@ pub struct Feedback {
     pub fate: Fate,
 }
 
-/// The fate of a packet, or of a block; or a pull.
+/// The fate of a packet, or of a block; or a pull, or a CNP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Fate {
@@ -122,6 +122,8 @@ pub enum Fate {
         /// that were lost.
         count: u32,
     },
+    /// A congestion notification packet, CNP (DCQCN, SIGCOMM 2015, section 3.1): packets of the flow come marked.
+    Cnp,
 }
 
 /// One transmission of a packet, identified by its header.

@@ -7,13 +7,31 @@ use alloc::sync::Arc;
 use farspan_units::{Bytes, Rate, Time};
 
 impl Port {
-    /// The gate opens: the next packet is served as soon as the transmitter is free, which may be now.
+    /// The gate opens: the next packet is served as soon as the transmitter is free, which may be now; else it is due
+    /// then.
     pub fn resume(&mut self, now: Time, packets: &Packets) -> Option<Service> {
         if self.next_at != Time::MAX {
             return None;
         }
         self.free_at = self.free_at.max(now);
         self.begin(now, packets, Gate::Open)
+    }
+
+    /// A frame that is in no queue goes before all that waits, but not inside the packet in service; gives when its last
+    /// bit leaves. Everything due before `now` must have been done. Frames count in the time that the port is busy, not among its packets.
+    pub fn send_frame(&mut self, now: Time, size: Bytes) -> Time {
+        debug_assert!(self.next_at >= now && !self.model.fifo, "something is overdue, or settled");
+        let time = self.model.transmission(size);
+        let at = self.free_at.max(now) + time;
+        self.busy += time;
+        self.overtake(at);
+        at
+    }
+
+    /// The packets at the port, the one in service included.
+    pub fn waiting<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = PacketId> + 'a {
+        let serving = (!self.serving.is_none()).then_some(self.serving.id);
+        serving.into_iter().chain([&self.control, &self.data].into_iter().flat_map(|list| list.iter(packets)))
     }
 
     /// Whether packets wait though nothing is due: the gate is closed.
@@ -37,7 +55,7 @@ impl Port {
         &mut self,
         now: Time,
         packets: &mut Packets,
-        mut each: impl FnMut(PacketId, &Packets),
+        mut each: impl FnMut(PacketId, &mut Packets),
     ) -> Lost {
         debug_assert!(self.next_at > now && !self.model.fifo, "something is overdue, or settled");
         let mut lost = Lost::default();

@@ -3,7 +3,7 @@
 use super::super::marking::Marking;
 use crate::packet::Packet;
 use crate::port_config::{MarkingPoint, Overflow, PortConfig, Trim};
-use farspan_units::{Bytes, Duration, Rate};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The properties that ports of one kind have in common: the link and the configuration. Ports share the
 /// model, so that the state of each port stays small.
@@ -18,8 +18,8 @@ pub struct PortModel {
     pub(super) marks_at_enqueue: bool,
     /// Whether a packet that has left may be marked or stamped.
     pub(super) acts_at_departure: bool,
-    /// Whether the ports stamp the packets that they send.
-    pub(super) telemetry: bool,
+    /// The state that the ports write on the packets that they send.
+    pub(super) telemetry: TelemetryKind,
     pub(super) control_priority: bool,
     /// Flags of packets of which none passes what waits without being counted in: of all, or of headers.
     pub(super) held_up: u32,
@@ -63,7 +63,8 @@ impl PortModel {
         };
         assert!(trim.is_none() || config.control_priority, "trimmed packets travel in the priority queue");
         let marks_at_enqueue = config.marking_point == MarkingPoint::Enqueue || config.markers.is_empty();
-        let acts_at_departure = !marks_at_enqueue || config.telemetry;
+        let stamps = config.telemetry != TelemetryKind::None;
+        let acts_at_departure = !marks_at_enqueue || stamps;
         let fifo = may_be_fifo && !config.control_priority && !acts_at_departure && trim.is_none();
         let (marking, full) = (Marking::new(config, rate, fifo), rate.transmission(config.buffer));
         let byte_time = exact_byte_time(rate);
@@ -79,7 +80,7 @@ impl PortModel {
             telemetry: config.telemetry,
             control_priority: config.control_priority,
             // What has been sent is part of a stamp: it is counted when it has left.
-            held_up: match config.control_priority && !config.telemetry {
+            held_up: match config.control_priority && !stamps {
                 true => Packet::TRIMMED,
                 false => Packet::CONTROL,
             },
@@ -98,6 +99,13 @@ impl PortModel {
     #[inline]
     pub const fn is_fifo(&self) -> bool {
         self.fifo
+    }
+
+    /// Whether control packets go first, in a queue of their own.
+    #[must_use]
+    #[inline]
+    pub const fn control_goes_first(&self) -> bool {
+        self.control_priority
     }
 
     /// The model at another link rate; markers and phantom queues keep their configuration.

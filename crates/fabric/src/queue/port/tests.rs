@@ -1,3 +1,5 @@
+mod telemetry;
+
 use super::*;
 use crate::packet::Packet;
 use crate::port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
@@ -107,7 +109,7 @@ fn a_step_marks_by_the_queue_left_behind_at_dequeue_and_by_the_queue_joined_at_e
 #[test]
 fn any_marker_of_a_port_marks() {
     let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: false };
-    let red = |min, max| Red { min: Bytes::new(min), max: Bytes::new(max) };
+    let red = |min, max| Red::new(Bytes::new(min), Bytes::new(max));
     let never = red(1 << 40, 1 << 41);
     let only_phantom = PortConfig {
         phantom: Some(phantom),
@@ -214,7 +216,7 @@ proptest! {
     fn forwarding_control_packets_changes_nothing_but_the_work(
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..40_000_000,
     ) {
-        let red = Red { min: Bytes::new(4160), max: Bytes::new(8 * 4160) };
+        let red = Red::new(Bytes::new(4160), Bytes::new(8 * 4160));
         let config = PortConfig {
             phantom: Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true }),
             markers: vec![Marker::Queue(red), Marker::Phantom(red)],
@@ -258,7 +260,7 @@ proptest! {
         steps in proptest::collection::vec((0_u64..500_000, any::<bool>()), 1..300), horizon in 0_u64..80_000_000,
         odd in any::<bool>(), has_phantom in any::<bool>(),
     ) {
-        let red = Red { min: Bytes::new(3 * 4160), max: Bytes::new(8 * 4160) };
+        let red = Red::new(Bytes::new(3 * 4160), Bytes::new(8 * 4160));
         let phantom = Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped: true };
         let markers = if has_phantom { vec![Marker::Queue(red), Marker::Phantom(red)] } else { vec![Marker::Queue(red)] };
         let config = PortConfig {
@@ -410,7 +412,7 @@ fn the_coin_trims_the_last_in_the_queue_or_what_arrives_about_as_often() {
 #[test]
 fn the_coin_s_draws_are_the_port_s_own_and_touch_no_others() {
     let config = PortConfig {
-        markers: vec![Marker::Queue(Red { min: Bytes::ZERO, max: Bytes::new(20_000) })],
+        markers: vec![Marker::Queue(Red::new(Bytes::ZERO, Bytes::new(20_000)))],
         ..trimming(Victim::Arriving)
     };
     let coin = PortConfig { overflow: trimming(Victim::Coin).overflow, ..config.clone() };
@@ -667,69 +669,4 @@ fn another_rate_counts_from_the_next_service_on_and_leaves_the_phantom_queue_alo
         assert_eq!(times, [Time::from_ps(332_800), Time::from_ps(332_800 + second)]);
     }
     assert_eq!(levels[0], levels[1]);
-}
-
-#[test]
-fn a_stamp_is_the_state_that_the_packet_leaves_behind() {
-    let config = PortConfig { telemetry: true, ..PortConfig::drop_tail(Bytes::new(9000)) };
-    for control_priority in [true, false] {
-        let config = PortConfig { control_priority, ..config.clone() };
-        let (mut packets, mut port) = (Packets::for_test(), port(&config));
-        assert!(!port.model().is_fifo());
-        let ids = [data(&mut packets, 4160), data(&mut packets, 4160), ack(&mut packets)];
-        for id in ids {
-            port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
-            assert_eq!(packets.take_telemetry(id), None, "nothing has left");
-        }
-        drain(&mut port, &mut packets);
-        let [first, second, of_ack] = ids.map(|id| packets.take_telemetry(id));
-        let hop = |at, sent, queued| HopTelemetry {
-            at: Time::from_ps(at),
-            sent: Bytes::new(sent),
-            queued: Bytes::new(queued),
-            rate: GBPS_100,
-        };
-        // The ACK leaves between the two, or after them, in the queue that they wait in.
-        let expected = match control_priority {
-            true => [hop(332_800, 4160, 4160), hop(670_720, 8384, 0)],
-            false => [hop(332_800, 4160, 4224), hop(665_600, 8320, 64)],
-        };
-        assert_eq!(
-            [first, second].map(|carried| carried.unwrap().hops().to_vec()),
-            expected.map(|hop| vec![hop])
-        );
-        assert_eq!(of_ack, None, "control packets carry none of their own");
-    }
-}
-
-#[test]
-fn a_port_with_telemetry_marks_as_one_without() {
-    let red = Red { min: Bytes::new(4000), max: Bytes::new(20_000) };
-    for marking_point in [MarkingPoint::Enqueue, MarkingPoint::Dequeue] {
-        let config = PortConfig {
-            markers: vec![Marker::Queue(red)],
-            marking_point,
-            ..PortConfig::drop_tail(Bytes::new(40_000))
-        };
-        let [plain, stamping] = [false, true].map(|telemetry| {
-            let (mut packets, mut port) =
-                (Packets::for_test(), port(&PortConfig { telemetry, ..config.clone() }));
-            let ids: Vec<_> = (0..9).map(|_| data(&mut packets, 4160)).collect();
-            for &id in &ids {
-                port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
-            }
-            drain(&mut port, &mut packets);
-            ids.iter().map(|&id| packets[id].ecn_ce()).collect::<Vec<_>>()
-        });
-        assert!(plain.contains(&true) && plain.contains(&false));
-        assert_eq!(plain, stamping);
-    }
-}
-
-#[test]
-fn no_control_packet_passes_a_port_with_telemetry_before_it_is_counted() {
-    let config = PortConfig { telemetry: true, ..PortConfig::drop_tail(Bytes::new(9000)) };
-    let (mut packets, mut port) = (Packets::for_test(), port(&config));
-    let id = ack(&mut packets);
-    assert_eq!(port.bypass(Time::ZERO, &packets[id], Time::MAX), None);
 }

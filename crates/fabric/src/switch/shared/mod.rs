@@ -1,140 +1,108 @@
-//! State that the ports of a switch share: buffer pools, pause frames. A switch with any runs in ordered mode.
+//! State that the ports of a switch share: its [buffer](pool), and which of them its neighbours have [paused](pause). A
+//! switch with such state runs in ordered mode.
 //!
-//! Adding one: its file, and a line in the registry at the end of this module.
+//! Packets are of one of two classes. Control packets that go first have a queue without limit: they take nothing of the
+//! buffer and are never paused. All others are data, which the buffer may refuse; over links that are
+//! [lossless](pause::PauseConfig::links) it pauses the sender before it has to.
 
-#[cfg(any(test, feature = "testing"))]
 pub mod pause;
-#[cfg(any(test, feature = "testing"))]
 pub mod pool;
 
+use crate::packet::{PacketId, Packets};
 use crate::queue::port::Gate;
-use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt::Debug;
 use farspan_units::{Bytes, PortId, Time};
+pub use pause::Frame;
+use pause::PauseRecord;
+use pool::{Ingress, Pool, PoolConfig, PoolError, Verdict};
 
-/// The links by which a packet comes to a switch and leaves it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Crossing {
-    /// The link that it came over.
-    pub ingress: PortId,
-    /// The port that it leaves from.
-    pub egress: PortId,
-}
-
-/// A value that switches send to each other and to their hosts beside packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Frame(pub u32);
-
-impl Frame {
-    /// Data may be sent to this node again.
-    pub const RESUME: Self = Self(0);
-    /// Data to this node must wait. A packet that has begun to leave still comes.
-    pub const PAUSE: Self = Self(1);
-}
-
-/// An action that shared state requests from its switch. A neighbour is named by the link that comes from it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Effect {
-    /// A frame leaves for the neighbour.
-    Send { ingress: PortId, frame: Frame },
-    /// Data to the neighbour waits from now on, or no longer.
-    SetGate { ingress: PortId, gate: Gate },
-}
-
-impl Effect {
-    pub(super) const fn ingress(self) -> PortId {
-        match self {
-            Self::Send { ingress, .. } | Self::SetGate { ingress, .. } => ingress,
-        }
-    }
-}
-
-/// The actions that shared state requests from its switch.
-#[derive(Clone, Debug, Default)]
-pub struct Effects(Vec<Effect>);
-
-impl Effects {
-    /// A frame leaves at once for where link `ingress` comes from. At one instant frames arrive before
-    /// packets.
-    pub fn send(&mut self, ingress: PortId, frame: Frame) {
-        self.0.push(Effect::Send { ingress, frame });
-    }
-
-    /// Sets the gate of the port that leads back to where link `ingress` comes from.
-    pub fn set_gate(&mut self, ingress: PortId, gate: Gate) {
-        self.0.push(Effect::SetGate { ingress, gate });
-    }
-
-    pub(super) fn take(&mut self) -> Vec<Effect> {
-        core::mem::take(&mut self.0)
-    }
-}
-
-/// State for one switch, and what it needs of the network.
+/// The state that the ports of one switch share.
 #[derive(Debug)]
-pub struct Attached {
-    /// The state.
-    pub model: Box<dyn Shared>,
-    /// The reverse of each link of the network.
-    pub reverse: Arc<[PortId]>,
+pub struct Shared {
+    pool: Pool,
+    /// By port: whether the neighbour has paused it.
+    records: Vec<PauseRecord>,
+    /// By link of the network: the one in the other direction.
+    reverse: Arc<[PortId]>,
+    first_port: u32,
 }
 
-/// State that the ports of one switch share. Called in order of (time, port) over all ports.
-pub trait Shared: Send + Debug {
-    /// Whether there is room for a packet of `size`, which then takes it, until [`Self::released`].
-    /// `control`: whether it is a control packet.
-    fn admits(
+impl Shared {
+    /// The state of the switch whose first port is `first_port`. `ingress`: the links that lead to it, in the order of the
+    /// ports that lead back; `reverse`: the reverse of each link of the network.
+    ///
+    /// # Errors
+    /// If the pool is too small for these links.
+    pub fn new(
+        config: &PoolConfig,
+        first_port: PortId,
+        ingress: &[Ingress],
+        reverse: Arc<[PortId]>,
+    ) -> Result<Self, PoolError> {
+        let records = alloc::vec![PauseRecord::default(); ingress.len()];
+        Ok(Self { pool: Pool::new(config, ingress)?, records, reverse, first_port: first_port.0 })
+    }
+
+    /// The port that leads back to where a link comes from, counted from the switch's first.
+    #[inline]
+    pub(super) fn back(&self, ingress: PortId) -> usize {
+        (self.reverse[ingress.index()].0 - self.first_port) as usize
+    }
+
+    /// Charges a packet that came over link `ingress`. Gives whether there is room for it, and the port and the frame that
+    /// is to leave there.
+    #[inline]
+    pub(super) fn admit(
         &mut self,
-        now: Time,
-        crossing: Crossing,
-        size: Bytes,
-        control: bool,
-        effects: &mut Effects,
-    ) -> bool;
-
-    /// A packet that took `size` has left, or was discarded.
-    fn released(&mut self, now: Time, crossing: Crossing, size: Bytes, effects: &mut Effects);
-
-    /// A frame has arrived over link `ingress`.
-    fn on_frame(&mut self, now: Time, ingress: PortId, frame: Frame, effects: &mut Effects);
-}
-
-/// Generates [`SharedConfig`].
-macro_rules! shared {
-    ($($(#[$attribute:meta])* $variant:ident, $module:ident::$config:ident, $name:literal;)*) => {
-        /// Which state the ports of a switch share.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-        #[non_exhaustive]
-        pub enum SharedConfig {
-            /// None.
-            #[default]
-            None,
-            $(
-                $(#[$attribute])*
-                #[doc = concat!("`", $name, "`.")]
-                $variant($module::$config),
-            )*
+        ingress: PortId,
+        id: PacketId,
+        packets: &mut Packets,
+    ) -> (bool, Option<(usize, Frame)>) {
+        let size = packets[id].size();
+        let account = self.back(ingress);
+        let verdict = self.pool.admit(account, size);
+        if verdict == Verdict::Refused {
+            return (false, None);
         }
+        let side = packets.side_mut(id);
+        (side.ingress, side.charged) = (Some(ingress), size.get() as u16);
+        (true, (verdict == Verdict::Pauses).then_some((account, Frame::PAUSE)))
+    }
 
-        impl SharedConfig {
-            /// The state of one switch.
-            #[must_use]
-            pub fn build(&self) -> Option<Box<dyn Shared>> {
-                match self {
-                    Self::None => None,
-                    $($(#[$attribute])* Self::$variant(config) => Some(Box::new($module::$variant::new(config))),)*
-                }
-            }
-        }
+    /// Gives back what a packet took that leaves or is discarded; gives the port and the frame that is to leave there.
+    #[inline]
+    pub(super) fn give_back(&mut self, id: PacketId, packets: &mut Packets) -> Option<(usize, Frame)> {
+        let ingress = packets.side(id).ingress?;
+        let side = packets.side_mut(id);
+        let size = Bytes::new(u64::from(core::mem::take(&mut side.charged)));
+        side.ingress = None;
+        let account = self.back(ingress);
+        self.pool.release(account, size);
+        self.pool.resumes(account).then_some((account, Frame::RESUME))
+    }
 
+    #[inline]
+    pub(super) fn gate(&self, port: usize) -> Gate {
+        self.records[port].gate()
+    }
 
-    };
-}
+    /// A frame comes from the neighbour of `port`.
+    pub(super) fn on_frame(&mut self, now: Time, port: usize, frame: Frame) {
+        self.records[port].note(now, frame);
+    }
 
-// The registry: variant, configuration, name.
-shared! {
-    #[cfg(any(test, feature = "testing"))] Pool, pool::PoolConfig, "pool";
-    #[cfg(any(test, feature = "testing"))] Pause, pause::PauseConfig, "pause";
+    pub(super) fn record(&self, port: usize) -> &PauseRecord {
+        &self.records[port]
+    }
+
+    /// Whether the switch has paused the neighbour that it gets packets from over link `ingress`.
+    pub(super) fn has_paused(&self, ingress: PortId) -> bool {
+        self.pool.has_paused(self.back(ingress))
+    }
+
+    /// Bytes that packets at the switch take.
+    pub(super) fn held(&self) -> Bytes {
+        self.pool.held()
+    }
 }

@@ -1,40 +1,246 @@
-//! A pool of buffer that all ports of a switch share: a full one drops wherever the next packet is to leave.
+//! The buffer of a switch, which all of its ports share.
+//!
+//! It is charged where packets come in: each link that leads to the switch has an account. A packet takes its size from the
+//! time at which it arrives until its last bit has left, of the first of these that has room:
+//!
+//! 1. The *reserve* of its account, and for the rest the shared part, as long as the account then takes no more of the
+//!    shared part than its threshold: alpha times what is still free there (Choudhury and Hahne, "Dynamic Queue Length
+//!    Thresholds for Shared-Memory Packet Switches", 1998).
+//! 2. The *headroom* of its account, if its link is lossless.
+//!
+//! Else it is refused. A neighbour is paused when its account reaches its threshold or takes headroom, and goes on when it takes none and is
+//! below its threshold by an offset, or takes nothing of the shared part. What is shared is what reserves and headroom leave
+//! of the buffer. This is the arrangement of the switches of HPCC (SIGCOMM 2019), whose published code OSCAR's follows.
 
-use super::{Crossing, Effects, Frame, Shared};
-use farspan_units::{Bytes, PortId, Time};
+use super::pause::{FRAME_SIZE, PauseConfig};
+use crate::network::{Network, Tier};
+use alloc::boxed::Box;
+use alloc::string::String;
+use farspan_units::{Bytes, Duration, PortId, Rate};
 
-/// How large the pool is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// The buffer of each switch.
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PoolConfig {
-    /// Bytes of all packets that wait at the switch, those in service included.
+    /// Bytes of all data that the switch holds, packets in service included.
     pub size: Bytes,
+    /// How many times what is free of the shared part an account may take of it, from 2^-16 to 2^16.
+    pub alpha: f64,
+    /// Bytes that each account has for itself.
+    pub reserve: Bytes,
+    /// When neighbours are paused; `None`: never, and every link is lossy.
+    pub pause: Option<PauseConfig>,
 }
 
-/// The pool of one switch.
+/// A link that leads to a switch, as far as its account depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ingress {
+    /// Where the link lies.
+    pub tier: Tier,
+    /// Its rate.
+    pub rate: Rate,
+    /// Propagation, and processing at the switch.
+    pub delay: Duration,
+    /// The rate of the link back.
+    pub back_rate: Rate,
+    /// Propagation back, and processing at the neighbour.
+    pub back_delay: Duration,
+    /// Largest jitter of what the neighbour sends.
+    pub jitter: Duration,
+    /// The largest packet on either link.
+    pub mtu: Bytes,
+}
+
+impl Ingress {
+    /// The link with this id, and `back` the one in the other direction.
+    #[must_use]
+    pub fn new(network: &Network, [link, back]: [PortId; 2], jitter: Duration, mtu: Bytes) -> Self {
+        let [link, back] = [link, back].map(|port| &network.links[port.index()]);
+        Self {
+            tier: link.tier,
+            rate: link.rate,
+            delay: link.delay,
+            back_rate: back.rate,
+            back_delay: back.delay,
+            jitter,
+            mtu,
+        }
+    }
+
+    /// How much can come from the packet on that makes the switch pause the neighbour: that packet, what is on the link,
+    /// what the neighbour sends until the frame is there, and the rest of a packet that it is sending then. The frame
+    /// waits for a packet in service, and for a frame before it. With equal links and no jitter that is
+    /// 2 x rate x delay + 3 x MTU + 128 B. Never less than 3 x rate x delay, the headroom of HPCC's switches.
+    #[must_use]
+    pub fn headroom(&self) -> Bytes {
+        let frames = self.back_rate.transmission(FRAME_SIZE * 2);
+        let reaction = self.back_rate.transmission(self.mtu) + frames + self.back_delay;
+        let needed = self.rate.bytes_in(self.delay + self.jitter + reaction) + self.mtu * 2;
+        needed.max(self.rate.bytes_in(self.delay * 3))
+    }
+}
+
+/// Why a pool cannot serve the links of a switch.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{problem}; {cure}")]
+pub struct PoolError {
+    /// The problem.
+    pub problem: String,
+    /// The cure.
+    pub cure: String,
+}
+
+/// What one link's packets take.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    /// Of the reserve and the shared part.
+    held: u64,
+    in_headroom: u64,
+    headroom: u64,
+    is_lossless: bool,
+    is_paused: bool,
+}
+
+/// The buffer of one switch.
 #[derive(Clone, Debug)]
-pub struct Pool {
-    size: Bytes,
-    used: Bytes,
+pub(super) struct Pool {
+    accounts: Box<[Account]>,
+    reserve: u64,
+    /// How large the shared part is, and how much of it is taken.
+    shared: u64,
+    used: u64,
+    /// In units of 2^-16.
+    alpha: u64,
+    resume_offset: u64,
+}
+
+/// Bits after the point of alpha.
+const ALPHA_BITS: u32 = 16;
+
+impl PoolConfig {
+    /// Headroom of a link; zero: it is lossy.
+    fn headroom(&self, ingress: &Ingress) -> Bytes {
+        let pause = self.pause.filter(|pause| pause.includes(ingress.tier));
+        pause.map_or(Bytes::ZERO, |pause| pause.headroom.unwrap_or_else(|| ingress.headroom()))
+    }
+
+    /// How much the accounts of these links share.
+    ///
+    /// # Errors
+    /// If reserves and headroom take all, or a lossy link's account could take no packet.
+    pub fn shared(&self, ingress: &[Ingress]) -> Result<Bytes, PoolError> {
+        let headroom: Bytes = ingress.iter().map(|ingress| self.headroom(ingress)).sum();
+        let reserves = self.reserve * ingress.len() as u64;
+        let mtu = ingress.iter().map(|ingress| ingress.mtu).max().unwrap_or_default();
+        let shared = self.size.saturating_sub(headroom + reserves);
+        if shared.mul_f64(self.alpha).min(shared) + self.reserve >= mtu && !shared.is_zero() {
+            return Ok(shared);
+        }
+        let taken =
+            alloc::format!("{headroom} of headroom and {reserves} in reserve for {} links", ingress.len());
+        Err(PoolError {
+            problem: alloc::format!(
+                "of {}, {taken} leave {shared} to share, too little for a packet of {mtu}",
+                self.size
+            ),
+            cure: alloc::format!("give more, such as {}, or a larger alpha", (headroom + reserves + mtu) * 2),
+        })
+    }
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verdict {
+    /// There is no room for it.
+    Refused,
+    /// It is charged.
+    Admitted,
+    /// It is charged, and the neighbour is to be paused.
+    Pauses,
+}
+
+/// `alpha`, in units of 2^-16, times so many bytes: how much of the shared part an account may take while they are free.
+#[inline]
+fn times(free: u64, alpha: u64) -> u64 {
+    ((u128::from(free) * u128::from(alpha)) >> ALPHA_BITS) as u64
 }
 
 impl Pool {
-    pub(super) const fn new(config: &PoolConfig) -> Self {
-        Self { size: config.size, used: Bytes::ZERO }
+    pub(super) fn new(config: &PoolConfig, ingress: &[Ingress]) -> Result<Self, PoolError> {
+        let shared = config.shared(ingress)?;
+        let account = |ingress: &Ingress| Account {
+            held: 0,
+            in_headroom: 0,
+            headroom: config.headroom(ingress).get(),
+            is_lossless: config.pause.is_some_and(|pause| pause.includes(ingress.tier)),
+            is_paused: false,
+        };
+        Ok(Self {
+            accounts: ingress.iter().map(account).collect(),
+            reserve: config.reserve.get(),
+            shared: shared.get(),
+            used: 0,
+            alpha: (config.alpha * f64::from(1 << ALPHA_BITS)) as u64,
+            resume_offset: config.pause.map_or(0, |pause| pause.resume_offset.get()),
+        })
     }
-}
 
-impl Shared for Pool {
-    fn admits(&mut self, _: Time, _: Crossing, size: Bytes, _: bool, _: &mut Effects) -> bool {
-        let fits = self.used + size <= self.size;
-        if fits {
-            self.used += size;
+    /// Charges a packet of `size`, if there is room for it.
+    #[inline]
+    pub(super) fn admit(&mut self, account: usize, size: Bytes) -> Verdict {
+        let free = self.shared - self.used;
+        let account = &mut self.accounts[account];
+        let before = account.held.saturating_sub(self.reserve);
+        let after = (account.held + size.get()).saturating_sub(self.reserve);
+        let more = after - before;
+        if more == 0 || after <= times(free, self.alpha) && more <= free {
+            account.held += size.get();
+            self.used += more;
+        } else if account.in_headroom + size.get() <= account.headroom {
+            account.in_headroom += size.get();
+        } else {
+            return Verdict::Refused;
         }
-        fits
+        if !account.is_lossless || account.is_paused {
+            return Verdict::Admitted;
+        }
+        let taken = account.held.saturating_sub(self.reserve);
+        let threshold = times(self.shared - self.used, self.alpha);
+        account.is_paused = account.in_headroom > 0 || taken > 0 && taken >= threshold;
+        if account.is_paused { Verdict::Pauses } else { Verdict::Admitted }
     }
 
-    fn released(&mut self, _: Time, _: Crossing, size: Bytes, _: &mut Effects) {
-        self.used -= size;
+    /// A packet that took `size` has left: of the headroom first, then of the shared part.
+    #[inline]
+    pub(super) fn release(&mut self, account: usize, size: Bytes) {
+        let account = &mut self.accounts[account];
+        let of_headroom = size.get().min(account.in_headroom);
+        account.in_headroom -= of_headroom;
+        let before = account.held.saturating_sub(self.reserve);
+        account.held -= size.get() - of_headroom;
+        self.used -= before - account.held.saturating_sub(self.reserve);
     }
 
-    fn on_frame(&mut self, _: Time, _: PortId, _: Frame, _: &mut Effects) {}
+    /// Whether the neighbour of an account from which something was released is to go on now.
+    #[inline]
+    pub(super) fn resumes(&mut self, account: usize) -> bool {
+        let threshold = times(self.shared - self.used, self.alpha);
+        let account = &mut self.accounts[account];
+        let taken = account.held.saturating_sub(self.reserve);
+        let has_room = account.in_headroom == 0 && (taken == 0 || taken + self.resume_offset <= threshold);
+        let resumes = account.is_paused && has_room;
+        account.is_paused &= !resumes;
+        resumes
+    }
+
+    pub(super) fn has_paused(&self, account: usize) -> bool {
+        self.accounts[account].is_paused
+    }
+
+    /// Bytes that all packets take.
+    pub(super) fn held(&self) -> Bytes {
+        Bytes::new(self.accounts.iter().map(|account| account.held + account.in_headroom).sum())
+    }
 }
+
+#[cfg(test)]
+mod tests;

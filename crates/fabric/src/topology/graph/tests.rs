@@ -51,8 +51,7 @@ fn graph_of(network: &Network) -> Graph {
 #[test]
 fn a_graph_of_what_a_generator_makes_is_the_same_network() {
     let (link_rate, link_delay) = (Rate::from_gbps(100), Duration::from_us(1));
-    let site =
-        FatTree { k: 4, link_rate, link_delay, switch_delay: Duration::ZERO, oversubscription: [2, 1] };
+    let site = FatTree { oversubscription: [2, 1], ..FatTree::new(4, link_rate, link_delay) };
     let leaves = LeafSpine {
         leaves: 3,
         spines: 2,

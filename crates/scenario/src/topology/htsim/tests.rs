@@ -36,17 +36,15 @@ fn links(network: &Network) -> Vec<(String, Rate, Duration)> {
     (0..).zip(&network.links).map(link).collect()
 }
 
+fn tree() -> FatTree {
+    FatTree { oversubscription: [4, 2], ..FatTree::new(8, Rate::from_gbps(100), Duration::from_us(1)) }
+}
+
 #[test]
 fn a_published_tree_is_what_the_generator_makes() {
     let imported = parse("t.topo", TREE, None).unwrap();
     assert_eq!((imported.hosts, imported.switches, &imported.warnings[..]), (128, 32 + 8 + 2, &[][..]));
-    let made = FatTree {
-        k: 8,
-        link_rate: Rate::from_gbps(100),
-        link_delay: Duration::from_us(1),
-        switch_delay: Duration::ZERO,
-        oversubscription: [4, 2],
-    };
+    let made = tree();
     assert_eq!(links(&network(&imported)), links(&made.build().unwrap()));
     let generator = imported.generator.unwrap();
     assert!(generator.starts_with("kind = \"fat_tree\"\nk = 8\noversubscription = [4, 2]\n"), "{generator}");
@@ -59,13 +57,7 @@ fn two_sites_are_what_the_generator_of_two_makes() {
     assert_eq!((imported.hosts, imported.switches), (256, 2 * (32 + 8 + 2) + 2));
     assert_eq!(imported.generator, None);
     let made = DualFatTree {
-        site: FatTree {
-            k: 8,
-            link_rate: Rate::from_gbps(100),
-            link_delay: Duration::from_us(1),
-            switch_delay: Duration::ZERO,
-            oversubscription: [4, 2],
-        },
+        site: tree(),
         core_border_links: 4,
         wan_links: 8,
         wan_rate: Rate::from_gbps(100),

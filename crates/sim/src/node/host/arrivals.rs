@@ -46,8 +46,30 @@ impl Host {
         }
     }
 
+    /// A data packet. One that carries nothing beside its record costs nothing for what others carry.
     #[inline(never)]
     fn receive_data(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        if common.packets.are_laden() {
+            return self.receive_laden_data(now, id, common);
+        }
+        self.receive_data_with(now, id, None, common);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_laden_data(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        let telemetry = common.packets.take_telemetry(id);
+        self.receive_data_with(now, id, telemetry, common);
+    }
+
+    #[inline(always)]
+    fn receive_data_with(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        telemetry: Option<Box<Telemetry>>,
+        common: &mut Common,
+    ) {
         let packet = &common.packets[id];
         let plan = &self.plan.flows[packet.flow.index()];
         let (from, data) = record::data(packet, now, plan.packets());
@@ -56,7 +78,6 @@ impl Host {
         self.counters.hash(now, packet, u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
         common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        let telemetry = common.packets.take_telemetry(id);
         let received = self.endpoint.handle_data(now, from, &data, ecn_ce, telemetry);
         common.packets.remove(id);
         self.count_delivered(received);
@@ -89,17 +110,35 @@ impl Host {
 
     #[inline(never)]
     fn receive_ack(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        if common.packets.are_laden() {
+            return self.receive_laden_ack(now, id, common);
+        }
+        self.receive_ack_with(now, id, None, common);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn receive_laden_ack(&mut self, now: Time, id: PacketId, common: &mut Common) {
         let telemetry = common.packets.take_telemetry(id);
+        self.receive_ack_with(now, id, telemetry.as_deref(), common);
+    }
+
+    #[inline(always)]
+    fn receive_ack_with(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        telemetry: Option<&Telemetry>,
+        common: &mut Common,
+    ) {
         let packet = common.packets.remove(id);
         self.count_ack(now, &packet, ACK, common);
-        let hops = telemetry.as_deref().map_or(&[][..], Telemetry::hops);
-        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now), hops);
+        self.endpoint.handle_feedback(now, &record::ack(&packet, 0, now), telemetry);
     }
 
     #[cold]
     fn take_feedback(&mut self, now: Time, packet: &Packet, side: &Side, telemetry: Option<&Telemetry>) {
-        let hops = telemetry.map_or(&[][..], Telemetry::hops);
-        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now), hops);
+        self.endpoint.handle_feedback(now, &record::feedback(packet, side, now), telemetry);
     }
 
     #[inline(always)]

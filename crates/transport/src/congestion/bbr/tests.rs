@@ -102,7 +102,7 @@ impl Flow {
                 first_sent_at: Time::from_ps(sent_at.as_ps().saturating_sub(self.rtt.as_ps())),
                 app_limited: self.app_limited,
             }),
-            telemetry: &[],
+            telemetry: None,
         }
     }
 

@@ -14,13 +14,34 @@ pub enum BatchStart {
     First,
 }
 
+/// Which of a batch's ACKs its delay and slope are made of. Bytes in flight and rate are those of all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Samples {
+    /// Every one (algorithm 1).
+    All,
+    /// The first, the first of the second half of the period, and the last: what a receiver that holds ACKs would send
+    /// (appendix A.1, OSCAR-ACKC).
+    Three,
+}
+
+/// How batches are made.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Batches {
+    /// tau, ns.
+    pub(super) period: f64,
+    pub(super) start: BatchStart,
+    pub(super) samples: Samples,
+}
+
 /// The facts of an ACK that a batch adds up.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sample {
     /// When the packet left: sendTs.
     pub(super) sent_at: Time,
-    /// Its round trip.
-    pub(super) rtt: Duration,
+    /// Its round trip, or the time that it took to the receiver.
+    pub(super) delay: Duration,
     /// Bytes in flight when it left: pktInfl.
     pub(super) in_flight: f64,
     /// For how many packets the ACK stands.
@@ -30,9 +51,9 @@ pub(super) struct Sample {
 /// The state of flow and bottleneck over a batch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Estimate {
-    /// Mean round trip, ns.
+    /// Mean delay, ns.
     pub(super) delay: f64,
-    /// Slope of the round trip over the send time.
+    /// Slope of the delay over the send time.
     pub(super) gradient: f64,
     /// Mean bytes in flight.
     pub(super) in_flight: f64,
@@ -53,6 +74,10 @@ pub(super) struct Estimator {
     start: Option<u32>,
     /// The highest bit of the last send time.
     was_high: bool,
+    /// Whether a sample of the second half of the period is among those that count.
+    has_middle: bool,
+    acks: u32,
+    /// ACKs that delay and slope are made of.
     counts: u32,
     packets: u32,
     sum_x: f64,
@@ -63,9 +88,10 @@ pub(super) struct Estimator {
 }
 
 impl Estimator {
-    /// Takes an ACK in; gives what its batch says if it is the last: one of a packet that left `period` ns or more after
+    /// Takes an ACK in; gives what its batch says if it is the last: one of a packet that left a period or more after
     /// the start. Where the clock wraps, a new batch begins (appendix A.1).
-    pub(super) fn take(&mut self, sample: &Sample, period: f64, begins: BatchStart) -> Option<Estimate> {
+    pub(super) fn take(&mut self, sample: &Sample, batches: &Batches) -> Option<Estimate> {
+        let Batches { period, start: begins, samples } = *batches;
         let now = (sample.sent_at.as_ps() / 1000) as u32;
         let (is_high, was_high) = (now >> 31 == 1, self.was_high);
         let start = self.start.filter(|_| is_high || !was_high);
@@ -79,9 +105,16 @@ impl Estimator {
         }
         // A packet that was overtaken may have left before the start.
         let x = f64::from(now.wrapping_sub(start.unwrap_or(now)) as i32);
-        let y = sample.rtt.as_ps() as f64 / 1000.0;
-        self.add(x, y, sample);
-        if x < period || x <= 0.0 || self.counts < FEWEST {
+        self.acks += 1;
+        self.packets += sample.packets;
+        self.sum_in_flight += sample.in_flight * f64::from(sample.packets);
+        let is_last = x >= period && x > 0.0 && self.acks >= FEWEST;
+        let is_middle = 2.0 * x >= period && !self.has_middle;
+        if samples == Samples::All || self.acks == 1 || is_middle || is_last {
+            self.has_middle |= is_middle;
+            self.add(x, sample.delay.as_ps() as f64 / 1000.0);
+        }
+        if !is_last {
             return None;
         }
         let estimate = self.estimate(x);
@@ -91,14 +124,12 @@ impl Estimator {
     }
 
     /// Algorithm 1, lines 3 to 6.
-    fn add(&mut self, x: f64, y: f64, sample: &Sample) {
+    fn add(&mut self, x: f64, y: f64) {
         self.sum_x += x;
         self.sum_y += y;
         self.sum_xx += x * x;
         self.sum_xy += x * y;
         self.counts += 1;
-        self.packets += sample.packets;
-        self.sum_in_flight += sample.in_flight * f64::from(sample.packets);
     }
 
     /// Algorithm 1, lines 8 to 10, and equation 7.
@@ -125,13 +156,17 @@ mod tests {
 
     fn sample(ns: u64, rtt: u64) -> Sample {
         let sent_at = Time::ZERO + Duration::from_ns(ns);
-        Sample { sent_at, rtt: Duration::from_ns(rtt), in_flight: 1000.0, packets: 1 }
+        Sample { sent_at, delay: Duration::from_ns(rtt), in_flight: 1000.0, packets: 1 }
+    }
+
+    fn batches(period: f64, start: BatchStart) -> Batches {
+        Batches { period, start, samples: Samples::All }
     }
 
     /// The estimates of packets that leave 100 ns apart from `from` on, with batches of 500 ns.
     fn estimates(begins: BatchStart, from: u64, packets: u64) -> Vec<(u64, Estimate)> {
         let mut estimator = Estimator::default();
-        let take = |n| estimator.take(&sample(from + n * 100, 2000 + n * 10), 500.0, begins);
+        let take = |n| estimator.take(&sample(from + n * 100, 2000 + n * 10), &batches(500.0, begins));
         (0..packets).map(take).zip(0..).filter_map(|(estimate, n)| Some((n, estimate?))).collect()
     }
 
@@ -162,7 +197,8 @@ mod tests {
     #[test]
     fn fewer_than_three_acks_make_no_batch() {
         let mut estimator = Estimator::default();
-        let mut take = |ns| estimator.take(&sample(ns, 2000), 500.0, BatchStart::Previous).is_some();
+        let mut take =
+            |ns| estimator.take(&sample(ns, 2000), &batches(500.0, BatchStart::Previous)).is_some();
         assert_eq!([0, 1000, 2000, 3000].map(&mut take), [false, false, false, true]);
     }
 
@@ -171,11 +207,24 @@ mod tests {
         let mut estimator = Estimator::default();
         let take = |n: u64| {
             let sample = Sample { packets: 4, in_flight: n as f64, ..sample(n * 400, 2000) };
-            estimator.take(&sample, 1200.0, BatchStart::Previous)
+            estimator.take(&sample, &batches(1200.0, BatchStart::Previous))
         };
         let estimate = (0..4).filter_map(take).last().unwrap();
         near(estimate.packets / estimate.span, 0.01, 1e-12);
         near(estimate.in_flight, 2.0, 1e-12);
+    }
+
+    #[test]
+    fn three_samples_are_the_first_the_middle_and_the_last() {
+        let mut estimator = Estimator::default();
+        let three = Batches { samples: Samples::Three, ..batches(600.0, BatchStart::First) };
+        // Those between have round trips that would show.
+        let rtts = [2000, 9000, 9000, 2030, 9000, 9000, 2060];
+        let take = |(n, rtt): (u64, u64)| estimator.take(&sample(n * 100, rtt), &three);
+        let estimate = (0..).zip(rtts).filter_map(take).last().unwrap();
+        near(estimate.delay, 2030.0, 1e-9);
+        near(estimate.gradient, 0.1, 1e-9);
+        near(estimate.packets / estimate.span, 7.0 / 600.0, 1e-12);
     }
 
     #[test]
@@ -197,7 +246,8 @@ mod tests {
         let mut estimator = Estimator::default();
         let mut last = None;
         for ns in [500, 300, 700, 600, 900, 1000] {
-            last = estimator.take(&sample(ns, 2000 + ns / 10), 500.0, BatchStart::Previous).or(last);
+            last =
+                estimator.take(&sample(ns, 2000 + ns / 10), &batches(500.0, BatchStart::Previous)).or(last);
         }
         let estimate = last.expect("a batch from 500 to 1000 ns");
         near(estimate.gradient, 0.1, 1e-9);
@@ -223,8 +273,8 @@ mod tests {
             let rtt = 13_500.0 + queue + noise * normal();
             let sent_at = Time::from_ps((ns * 1000.0) as u64);
             let rtt = Duration::from_ps((rtt.max(1.0) * 1000.0) as u64);
-            let sample = Sample { sent_at, rtt, in_flight: 0.0, packets: 1 };
-            if let Some(estimate) = estimator.take(&sample, 6750.0, BatchStart::Previous) {
+            let sample = Sample { sent_at, delay: rtt, in_flight: 0.0, packets: 1 };
+            if let Some(estimate) = estimator.take(&sample, &batches(6750.0, BatchStart::Previous)) {
                 count(0, estimate.gradient - slope);
             }
             let delay = rtt.as_ps() as f64 / 1000.0;

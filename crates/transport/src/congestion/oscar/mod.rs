@@ -3,17 +3,17 @@
 //! Zhang et al., "OSCAR: O(1)-Step Convergence and Readily-deployable Congestion Control" (NSDI 2026), section 4 and
 //! appendix A.1, and its published code. Bytes are those on the wire (a window of payload would be some percent wider).
 //!
-//! Left out: the one-way delay as the signal (appendix A.2), and any reaction to losses, of which the delay tells (appendix A.1).
+//! Left out: any reaction to losses, of which the delay tells (appendix A.1).
 
 mod estimator;
 
-pub use estimator::BatchStart;
+pub use estimator::{BatchStart, Samples};
 
 use super::{Ack, Congestion, Decision, Start};
 use crate::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use estimator::{Estimate, Estimator, Sample};
+use estimator::{Batches, Estimate, Estimator, Sample};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// The smallest part of the line rate that a flow takes (published code).
@@ -31,6 +31,18 @@ pub enum Target {
     BaseRtts(f64),
     /// One base round trip and such a queue at the line rate.
     Queue(Bytes),
+}
+
+/// The delay that a flow goes by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
+pub enum Signal {
+    /// The round trip.
+    Rtt,
+    /// The time to the receiver, by clocks that agree, and back through an empty network: what queues on the way of ACKs
+    /// add does not count (appendix A.2, OSCAR-OWD).
+    OneWay,
 }
 
 /// How long a batch is.
@@ -54,6 +66,8 @@ pub enum BatchPeriod {
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct OscarConfig {
+    /// The delay that the flow goes by; `rtt` (section 4).
+    pub signal: Signal,
     /// Target delay: a number of base round trips in [1, 100], or the size of a queue; 1.5 (table 4). Published code: 75 KB.
     pub target: Target,
     /// Length of a batch: a number of base round trips in [0.001, 100], or a time; 0.5 (table 4). Published code: 5 us.
@@ -69,6 +83,8 @@ pub struct OscarConfig {
     pub dead_band: Duration,
     /// Where a batch begins; `previous` (algorithm 1). Published code: `first`.
     pub batch_start: BatchStart,
+    /// Which of a batch's ACKs its delay and slope are made of; `all` (algorithm 1).
+    pub samples: Samples,
     /// The longest batch whose slope and rate are believed, in periods, in [1, 1000]; left out: any. Published code: 3.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub longest_batch: Option<f64>,
@@ -81,6 +97,7 @@ pub struct OscarConfig {
 impl Default for OscarConfig {
     fn default() -> Self {
         Self {
+            signal: Signal::Rtt,
             target: Target::BaseRtts(1.5),
             period: BatchPeriod::BaseRtts(0.5),
             hyper_increase: 0.01,
@@ -88,6 +105,7 @@ impl Default for OscarConfig {
             tolerance: Duration::from_us(1),
             dead_band: Duration::ZERO,
             batch_start: BatchStart::Previous,
+            samples: Samples::All,
             longest_batch: None,
             header: Bytes::new(6),
             ack_header: Bytes::new(6),
@@ -135,8 +153,7 @@ pub struct OscarParams {
     target: f64,
     /// Below this delay a flow accelerates.
     accelerates_below: f64,
-    /// tau.
-    period: f64,
+    batches: Batches,
     /// mu, in bytes a ns.
     line_rate: f64,
     /// The largest window.
@@ -145,6 +162,9 @@ pub struct OscarParams {
     mtu: f64,
     /// Payload of a full packet: the smallest window.
     mss: Bytes,
+    /// The way back of an ACK through an empty network: what the base round trip leaves beside that of a full packet. Exact
+    /// where all links have the rate of the sender's.
+    way_back: Duration,
 }
 
 impl OscarParams {
@@ -161,14 +181,22 @@ impl OscarParams {
             unqueued: base_rtt + ns(config.tolerance),
             target,
             accelerates_below: target - ns(config.dead_band),
-            period: match config.period {
-                BatchPeriod::BaseRtts(rtts) => base_rtt * rtts,
-                BatchPeriod::Time(time) => ns(time),
+            batches: Batches {
+                period: match config.period {
+                    BatchPeriod::BaseRtts(rtts) => base_rtt * rtts,
+                    BatchPeriod::Time(time) => ns(time),
+                },
+                start: config.batch_start,
+                samples: config.samples,
             },
             line_rate,
             bdp: path.bdp.as_f64(),
             mtu: path.mtu().as_f64(),
             mss: path.mss,
+            way_back: path
+                .base_rtt
+                .saturating_sub(path.line_rate.transmission(path.mss) * u64::from(path.hops))
+                / 2,
             config: config.clone(),
         }
     }
@@ -181,13 +209,13 @@ impl OscarParams {
     /// Algorithm 2, lines 4 to 11: the part of the line rate that the flow takes from now on, if it took `share`.
     fn next_share(&self, share: f64, estimate: &Estimate) -> f64 {
         let Estimate { delay, gradient, in_flight, packets, span } = *estimate;
-        let Self { config, line_rate, period, .. } = self;
+        let Self { config, line_rate, batches, .. } = self;
         if delay <= self.unqueued {
             return share + config.hyper_increase;
         }
         let by_window = in_flight / (delay * line_rate);
         // The slope and the rate of a batch that is too long say nothing of now (published code).
-        let is_too_long = config.longest_batch.is_some_and(|longest| span > longest * period);
+        let is_too_long = config.longest_batch.is_some_and(|longest| span > longest * batches.period);
         let by_rate = packets * self.mtu / span / ((1.0 + gradient.max(STEEPEST_FALL)) * line_rate);
         let share = match () {
             () if is_too_long => by_window,
@@ -220,6 +248,16 @@ impl Oscar {
         Self { params: Arc::clone(params), share, cwnd, estimator: Estimator::default() }
     }
 
+    /// The delay of an acknowledged packet; its round trip where nobody says when it arrived.
+    fn delay(&self, ack: &Ack<'_>) -> Duration {
+        match ack.received_at() {
+            Some(at) if self.params.config.signal == Signal::OneWay => {
+                at.since(ack.sent_at) + self.params.way_back
+            }
+            _ => ack.rtt,
+        }
+    }
+
     /// Algorithm 2, lines 3 to 13.
     fn on_estimate(&mut self, estimate: &Estimate) {
         let params = &*self.params;
@@ -246,14 +284,13 @@ impl Congestion for Oscar {
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         if let Some(record) = ack.at_send {
-            let OscarParams { period, config, .. } = &*self.params;
             let sample = Sample {
                 sent_at: ack.sent_at,
-                rtt: ack.rtt,
+                delay: self.delay(ack),
                 in_flight: record.in_flight.as_f64() * self.params.wire(),
                 packets: ack.acked_packets,
             };
-            if let Some(estimate) = self.estimator.take(&sample, *period, config.batch_start) {
+            if let Some(estimate) = self.estimator.take(&sample, &self.params.batches) {
                 self.on_estimate(&estimate);
             }
         }

@@ -2,7 +2,7 @@ use super::*;
 use crate::congestion::SendRecord;
 use crate::congestion::testing::{AckStream, near, path, refused, start, start_with};
 use alloc::vec::Vec;
-use farspan_units::{Purpose, Random};
+use farspan_units::{Purpose, Random, Telemetry, Time};
 
 const BASE: f64 = 14_027.52;
 
@@ -61,10 +61,10 @@ fn a_parameter_out_of_range_is_named() {
 fn targets_and_periods_follow_from_the_base_round_trip_or_stand_for_themselves() {
     let paper = params(&OscarConfig::default());
     near(paper.target, 1.5 * BASE, 1e-6);
-    near(paper.period, 0.5 * BASE, 1e-6);
+    near(paper.batches.period, 0.5 * BASE, 1e-6);
     let artifact = params(&artifact());
     near(artifact.target, BASE + 6000.0, 1e-6);
-    near(artifact.period, 5000.0, 0.0);
+    near(artifact.batches.period, 5000.0, 0.0);
 }
 
 #[test]
@@ -168,6 +168,32 @@ fn a_batch_of_acks_moves_the_flow_once() {
     shares.dedup();
     // One packet each 332.8 ns, batches of 7,014 ns: every 22nd ACK after the first.
     assert_eq!(shares.len(), 1 + 199 / 22);
+}
+
+#[test]
+fn one_way_a_queue_on_the_way_back_does_not_count() {
+    let config = OscarConfig { signal: Signal::OneWay, ..OscarConfig::default() };
+    let control = oscar(&config, &start());
+    let way_back = control.params.way_back;
+    // Of 14,027.52 ns two links' worth of 4,096 B payload come on the way there alone, six at 327.68 ns.
+    near(way_back.as_ps() as f64, (14_027_520.0 - 6.0 * 327_680.0) / 2.0, 1.0);
+    let base = path().base_rtt;
+    let late = |there: u64, back: u64| {
+        let sent_at = Time::ZERO + base;
+        let received_at = Some(sent_at + (base - way_back) + Duration::from_us(there));
+        let mut telemetry = Telemetry::default();
+        telemetry.received_at = received_at;
+        let telemetry = Some(&telemetry);
+        let rtt = base + Duration::from_us(there + back);
+        control.delay(&Ack { sent_at, telemetry, rtt, ..AckStream::new(&start()).next(false) })
+    };
+    assert_eq!(late(3, 0), base + Duration::from_us(3));
+    assert_eq!(late(3, 50), base + Duration::from_us(3));
+    let by_rtt = oscar(&OscarConfig::default(), &start());
+    let mut telemetry = Telemetry::default();
+    telemetry.received_at = Some(Time::ZERO);
+    let ack = Ack { telemetry: Some(&telemetry), rtt: base * 2, ..AckStream::new(&start()).next(false) };
+    assert_eq!(by_rtt.delay(&ack), base * 2);
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! How soon a long flow has its link back when a burst of short flows ends (OSCAR, figures 2 and 7).
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+use farspan_scenario::{EngineKind, Request, World};
+use farspan_sim::{ProbeKind, SampleId, Spec};
+use farspan_units::{Duration, FlowId, Time};
+
+const LONG: SampleId = SampleId::Flow(FlowId(0));
+
+/// The spec of `oscar/microburst` with so many short flows, which start at 500 us and have more to send than they can.
+fn burst(scheme: &str, profile: &str, shorts: u32, seed: u64) -> Spec {
+    let senders: Vec<_> = (1..=shorts).map(|host| host.to_string()).collect();
+    let set = vec![
+        format!("workload[1].senders=[{}]", senders.join(", ")),
+        "workload[1].flow_size=1GB".to_owned(),
+        "probes.rate_interval=1us".to_owned(),
+        "probes.queue_interval=off".to_owned(),
+    ];
+    let (scheme, profile) = (Some(scheme.to_owned()), Some(profile.to_owned()));
+    let request = Request { scheme, profile, set, seed: Some(seed), ..Request::new("oscar/microburst") };
+    World::build(&request.resolve().unwrap()).unwrap().spec
+}
+
+/// How long after the short flows have sent their last byte the long one has nine tenths of its old window, for a round trip
+/// at least; infinite if it has not within a millisecond.
+///
+/// The short flows stop at one instant: a first run says what each has sent by then, which is its size in a second one. A
+/// control never hears of sizes, so that the two runs are the same up to there.
+fn reconvergence(mut spec: Spec, end: Time) -> f64 {
+    let run = |spec: &Spec| farspan_sim::run(spec, EngineKind::Windowed, &mut |_| true);
+    spec.stop.time = end;
+    let sent: Vec<_> = run(&spec).flows.iter().map(|flow| flow.sender.sent_bytes).collect();
+    for (flow, sent) in spec.flows.iter_mut().zip(sent).skip(1) {
+        flow.size = sent;
+    }
+    spec.stop.time = end + Duration::from_ms(1);
+    let outcome = run(&spec);
+    let windows =
+        outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::Cwnd && sample.id == LONG);
+    let windows: Vec<_> = windows.map(|sample| (sample.at, sample.value)).collect();
+    let us = |us| Time::ZERO + Duration::from_us(us);
+    let old: Vec<_> =
+        windows.iter().filter(|(at, _)| *at > us(350) && *at < us(499)).map(|pair| pair.1).collect();
+    let enough = 0.9 * old.iter().sum::<f64>() / old.len() as f64;
+    let back =
+        windows.windows(12).find(|run| run[0].0 > end && run.iter().all(|(_, window)| *window >= enough));
+    back.map_or(f64::INFINITY, |run| run[0].0.since(end).as_secs_f64() * 1e6)
+}
+
+/// The times over ends that lie within a base round trip of 12 us, the shortest first.
+fn over_ends(scheme: &str, profile: &str, shorts: u32) -> Vec<f64> {
+    let at = |k: u64| Time::ZERO + Duration::from_us(1500) + Duration::from_ns(1200) * k;
+    let mut times: Vec<_> =
+        (0..10).map(|k| reconvergence(burst(scheme, profile, shorts, k + 1), at(k))).collect();
+    times.sort_by(f64::total_cmp);
+    let share = times.iter().filter(|time| **time <= 45.0).count() as f64 / times.len() as f64;
+    println!("{scheme} {profile}, {shorts}: {times:.0?} us, {share:.1} within 45 us");
+    times
+}
+
+#[test]
+fn hpcc_takes_the_link_back_after_its_round_trips_of_adding() {
+    for shorts in [1, 3, 9, 19] {
+        let times = over_ends("hpcc", "paper", shorts);
+        let median = (times[4] + times[5]) / 2.0;
+        assert!((50.0..=110.0).contains(&median), "{shorts}: {median} us");
+    }
+}
+
+#[test]
+fn oscar_takes_it_back_in_two_round_trips_where_a_batch_lies_in_the_queue_s_drain() {
+    for profile in ["paper", "artifact"] {
+        for shorts in [1, 3, 9] {
+            let times = over_ends("oscar", profile, shorts);
+            assert!(times[0] <= 35.0, "{profile}, {shorts}: the fastest tenth takes {} us", times[0]);
+        }
+    }
+}
