@@ -1,9 +1,9 @@
 //! `config.txt`: a key and its values a line. What follows in braces explains it.
 
-use super::quantity::{rate, seconds, share};
-use super::topology::{HpccNetwork, HpccNode};
+use super::control::control;
+use super::quantity::{micros, rate, seconds, share};
+use super::topology::HpccNetwork;
 use super::{Flaw, Odd, flaw, lines, shown, whole};
-use crate::catalog::scheme::built_in_schemes;
 use crate::names;
 use farspan_units::{Bytes, Duration, Rate};
 use std::collections::BTreeMap;
@@ -19,8 +19,10 @@ pub(super) struct Config {
     pub congestion: Option<String>,
     /// Data bytes that a switch holds.
     pub buffer: Option<Bytes>,
-    /// RED's thresholds, in bytes.
-    pub red: Option<[Bytes; 2]>,
+    /// Whether switches may drop what they have no room for: else they pause who sends it.
+    pub is_lossy: bool,
+    /// RED.
+    pub red: Option<Marks>,
     /// Whether ACKs go first.
     pub ack_priority: Option<bool>,
     /// When the run ends there.
@@ -29,6 +31,17 @@ pub(super) struct Config {
     pub down: Option<(Duration, [u32; 2])>,
     /// The probability with which links lose a packet that do not say otherwise.
     pub error_rate: f64,
+}
+
+/// RED as the ports of all links have it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Marks {
+    /// Never up to this queue.
+    pub min: Bytes,
+    /// Always above this queue.
+    pub max: Bytes,
+    /// The probability at the upper threshold, from which it leaps to 1.
+    pub max_probability: f64,
 }
 
 /// The use that is made of a key.
@@ -40,8 +53,10 @@ enum Use {
     Nothing,
     /// It counts there alone, unless it has this value.
     Unless(&'static str),
-    /// Of DCQCN alone.
-    Dcqcn,
+    /// It counts there alone, unless it has this value: why.
+    Told(&'static str, &'static str),
+    /// With this `CC_MODE` it counts there alone, unless it has this value: why.
+    Of(u64, &'static str, &'static str),
 }
 
 const KEYS: &[(&str, Use)] = &[
@@ -59,28 +74,35 @@ const KEYS: &[(&str, Use)] = &[
     ("KMIN_MAP", Use::Taken),
     ("PMAX_MAP", Use::Taken),
     ("BUFFER_SIZE", Use::Taken),
+    ("ENABLE_PFC", Use::Taken),
     ("EWMA_GAIN", Use::Taken),
+    ("ALPHA_RESUME_INTERVAL", Use::Taken),
+    ("RATE_DECREASE_INTERVAL", Use::Taken),
+    ("RP_TIMER", Use::Taken),
+    ("FAST_RECOVERY_TIMES", Use::Taken),
+    ("RATE_HAI", Use::Taken),
+    ("MIN_RATE", Use::Taken),
+    ("HAS_WIN", Use::Taken),
     ("ENABLE_QCN", Use::Unless("1")),
     ("L2_ACK_INTERVAL", Use::Unless("1")),
-    ("HAS_WIN", Use::Unless("1")),
     ("VAR_WIN", Use::Unless("1")),
     ("FAST_REACT", Use::Unless("1")),
     ("RATE_BOUND", Use::Unless("1")),
     ("MULTI_RATE", Use::Unless("0")),
     ("SAMPLE_FEEDBACK", Use::Unless("0")),
     ("L2_BACK_TO_ZERO", Use::Unless("0")),
-    ("ALPHA_RESUME_INTERVAL", Use::Dcqcn),
-    ("RATE_DECREASE_INTERVAL", Use::Dcqcn),
-    ("CLAMP_TARGET_RATE", Use::Dcqcn),
-    ("RP_TIMER", Use::Dcqcn),
-    ("FAST_RECOVERY_TIMES", Use::Dcqcn),
-    ("RATE_HAI", Use::Dcqcn),
-    ("MIN_RATE", Use::Dcqcn),
-    ("USE_DYNAMIC_PFC_THRESHOLD", Use::Nothing),
+    ("GLOBAL_T", Use::Told("0", "is left out: each flow has the base RTT of its own path here")),
+    (
+        "USE_DYNAMIC_PFC_THRESHOLD",
+        Use::Told("1", "is left out: thresholds follow what is free, as there whatever it says"),
+    ),
+    (
+        "CLAMP_TARGET_RATE",
+        Use::Of(1, "1", "is left out: a cut always takes the target down to the rate here"),
+    ),
+    ("DCTCP_RATE_AI", Use::Of(8, "", "is left out: the window grows by a packet a round trip here")),
     ("PAUSE_TIME", Use::Nothing),
     ("NIC_TOTAL_PAUSE_TIME", Use::Nothing),
-    ("DCTCP_RATE_AI", Use::Nothing),
-    ("GLOBAL_T", Use::Nothing),
     ("L2_CHUNK_SIZE", Use::Nothing),
     ("PINT_LOG_BASE", Use::Nothing),
     ("PINT_PROB", Use::Nothing),
@@ -107,15 +129,6 @@ const KEYS: &[(&str, Use)] = &[
     ("MON_END", Use::Nothing),
 ];
 
-/// The controls of the simulator, by `CC_MODE`.
-const CONTROLS: [(u64, &str, &str); 5] = [
-    (1, "DCQCN", "dcqcn"),
-    (3, "HPCC", "hpcc"),
-    (7, "TIMELY", "timely"),
-    (8, "DCTCP", "dctcp"),
-    (10, "HPCC with PINT", "hpcc"),
-];
-
 /// A key's values, and their line.
 struct Entry<'a> {
     line: usize,
@@ -132,14 +145,15 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     let mode = entries.whole("CC_MODE", 0..=u64::MAX)?;
     for (key, used) in KEYS {
         let Some(Entry { line, values }) = entries.0.get(key) else { continue };
-        let what = match used {
-            Use::Unless(neutral) if values[..] != [*neutral] => "has no counterpart here",
-            Use::Dcqcn if matches!(mode, Some((_, 1))) => {
-                "is not taken over: DCQCN's constants are farspan's"
-            }
-            _ => continue,
+        let (neutral, what) = match used {
+            Use::Unless(neutral) => (neutral, "has no counterpart here"),
+            Use::Told(neutral, what) => (neutral, *what),
+            Use::Of(of, neutral, what) if mode.is_some_and(|(_, mode)| mode == *of) => (neutral, *what),
+            Use::Of(..) | Use::Taken | Use::Nothing => continue,
         };
-        odd.push((*line, format!("{key} {what}")));
+        if values[..] != [*neutral] {
+            odd.push((*line, format!("{key} {what}")));
+        }
     }
     let mut config = Config {
         payload: entries.whole("PACKET_PAYLOAD_SIZE", 1..=60_000)?.map(|(_, payload)| Bytes::new(payload)),
@@ -155,11 +169,8 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
         };
         config.stop = Some(stop);
     }
-    if let Some((line, megabytes)) = entries.whole("BUFFER_SIZE", 1..=4096)? {
-        config.buffer = Some(Bytes::new(megabytes << 20));
-        let text = "the ports of a switch share its buffer there; here each of them holds as much";
-        odd.push((line, text.to_owned()));
-    }
+    config.buffer = entries.whole("BUFFER_SIZE", 1..=4096)?.map(|(_, megabytes)| Bytes::new(megabytes << 20));
+    config.is_lossy = entries.whole("ENABLE_PFC", 0..=1)?.is_some_and(|(_, on)| on == 0);
     if let Some((line, mode)) = mode {
         control(&mut config, (line, mode), &entries, network, &mut odd)?;
     }
@@ -186,11 +197,12 @@ fn entries<'a>(text: &'a str, odd: &mut Odd) -> Result<Entries<'a>, Flaw> {
     Ok(entries)
 }
 
-struct Values<'a>(&'a Entries<'a>);
+/// The values of keys, checked.
+pub(super) struct Values<'a>(&'a Entries<'a>);
 
 impl<'a> Values<'a> {
     /// The one value of a key.
-    fn one(&self, key: &str) -> Result<Option<(usize, &'a str)>, Flaw> {
+    pub fn one(&self, key: &str) -> Result<Option<(usize, &'a str)>, Flaw> {
         match self.0.get(key) {
             None => Ok(None),
             Some(Entry { line, values }) => match values[..] {
@@ -200,12 +212,16 @@ impl<'a> Values<'a> {
         }
     }
 
-    fn whole(&self, key: &str, range: std::ops::RangeInclusive<u64>) -> Result<Option<(usize, u64)>, Flaw> {
+    pub fn whole(
+        &self,
+        key: &str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<(usize, u64)>, Flaw> {
         let value = self.one(key)?;
         value.map(|(line, text)| Ok((line, whole(line, key, text, range)?))).transpose()
     }
 
-    fn share(&self, key: &str) -> Result<Option<f64>, Flaw> {
+    pub fn share(&self, key: &str) -> Result<Option<f64>, Flaw> {
         let Some((line, text)) = self.one(key)? else { return Ok(None) };
         match share(text).filter(|share| *share < 1.0) {
             Some(share) => Ok(Some(share)),
@@ -217,8 +233,30 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// A rate, as a part of the line rate.
+    pub fn part(&self, key: &str, line_rate: Rate) -> Result<Option<(usize, f64)>, Flaw> {
+        let Some((line, text)) = self.one(key)? else { return Ok(None) };
+        match rate(text).filter(|rate| *rate <= line_rate) {
+            Some(rate) => Ok(Some((line, rate.as_bps() as f64 / line_rate.as_bps() as f64))),
+            None => flaw(
+                line,
+                format!("{key} {} is no rate up to {line_rate}", shown(text)),
+                "write a rate such as 50Mb/s",
+            ),
+        }
+    }
+
+    /// A time in microseconds, above zero.
+    pub fn micros(&self, key: &str) -> Result<Option<Duration>, Flaw> {
+        let Some((line, text)) = self.one(key)? else { return Ok(None) };
+        match micros(text).filter(|time| !time.is_zero()) {
+            Some(time) => Ok(Some(time)),
+            None => flaw(line, format!("{key} {} is no time", shown(text)), "write microseconds above 0"),
+        }
+    }
+
     /// The value for links of a rate in a map of a count and as many pairs.
-    fn of_rate(&self, key: &str, of: Rate) -> Result<Option<(usize, f64)>, Flaw> {
+    pub fn of_rate(&self, key: &str, of: Rate) -> Result<Option<(usize, f64)>, Flaw> {
         let Some(Entry { line, values }) = self.0.get(key) else { return Ok(None) };
         let cure =
             "write a count, and as many pairs of a rate in bit/s and a value, as in \"1 100000000000 400\"";
@@ -260,103 +298,4 @@ fn down(entries: &Values<'_>, network: &HpccNetwork) -> Result<Option<(Duration,
         return flaw(*line, format!("there is no link between nodes {a} and {b}"), "give the ends of a link");
     }
     Ok(Some((Duration::from_us(at), [a, b])))
-}
-
-fn control(
-    config: &mut Config,
-    (line, mode): (usize, u64),
-    entries: &Values<'_>,
-    network: &HpccNetwork,
-    odd: &mut Odd,
-) -> Result<(), Flaw> {
-    let Some((_, title, name)) = CONTROLS.iter().find(|(known, ..)| *known == mode) else {
-        return flaw(
-            line,
-            format!("CC_MODE {mode} is no control"),
-            "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (PINT)",
-        );
-    };
-    if mode == 10 {
-        odd.push((line, "PINT is not here: the scheme is hpcc, with whole telemetry".to_owned()));
-    }
-    if !built_in_schemes().iter().any(|scheme| scheme.name == *name && scheme.available) {
-        odd.push((line, format!("{title} is not in this release: give the scenario another scheme")));
-        return Ok(());
-    }
-    config.scheme = Some(*name);
-    let rate = host_rate(network);
-    match *name {
-        "hpcc" => config.congestion = Some(hpcc(entries, rate)?),
-        "dctcp" => {
-            let gain = entries.share("EWMA_GAIN")?.filter(|gain| *gain > 0.0);
-            config.congestion = gain.map(|gain| format!("{{ name = \"dctcp\", gain = {gain} }}"));
-        }
-        _ => {}
-    }
-    if matches!(*name, "dctcp" | "dcqcn") {
-        red(config, entries, rate, network, odd)?;
-    }
-    Ok(())
-}
-
-/// The rate of the first host's link.
-fn host_rate(network: &HpccNetwork) -> Rate {
-    let host = network.nodes.iter().position(|kind| *kind == HpccNode::Host).unwrap_or(0) as u32;
-    network.links.iter().find(|link| link.ends.contains(&host)).map_or(Rate::from_gbps(100), |link| link.rate)
-}
-
-/// The simulator's telemetry always has the widths of the published header.
-fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<String, Flaw> {
-    let mut text = "{ name = \"hpcc\"".to_owned();
-    if let Some((line, target)) = entries.one("U_TARGET")? {
-        let Some(eta) = target.parse::<f64>().ok().filter(|eta| (0.1..=10.0).contains(eta)) else {
-            return flaw(
-                line,
-                format!("U_TARGET {} is out of range", shown(target)),
-                "write a number from 0.1 to 10",
-            );
-        };
-        text += &format!(", eta = {eta}");
-    }
-    if let Some((_, stage)) = entries.whole("MI_THRESH", 0..=1000)? {
-        text += &format!(", max_stage = {stage}");
-    }
-    if let Some((line, increase)) = entries.one("RATE_AI")? {
-        let Some(increase) = rate(increase).filter(|increase| *increase <= line_rate) else {
-            return flaw(
-                line,
-                format!("RATE_AI {} is no rate up to {line_rate}", shown(increase)),
-                "write a rate such as 50Mb/s",
-            );
-        };
-        text += &format!(", additive = {}", increase.as_bps() as f64 / line_rate.as_bps() as f64);
-    }
-    let is_fine = entries.whole("INT_MULTI", 1..=1 << 20)?.is_none_or(|(_, units)| units == 1);
-    Ok(text + if is_fine { ", quantised = true }" } else { " }" })
-}
-
-/// RED, by the rate of the hosts' links.
-fn red(
-    config: &mut Config,
-    entries: &Values<'_>,
-    rate: Rate,
-    network: &HpccNetwork,
-    odd: &mut Odd,
-) -> Result<(), Flaw> {
-    let [min, max] = [entries.of_rate("KMIN_MAP", rate)?, entries.of_rate("KMAX_MAP", rate)?];
-    let (Some((line, min)), Some((_, max))) = (min, max) else { return Ok(()) };
-    if min > max {
-        return flaw(line, format!("KMIN {min} is above KMAX {max}"), "write a KMIN_MAP below KMAX_MAP");
-    }
-    config.red = Some([min, max].map(|kilobytes| Bytes::new((kilobytes * 1000.0) as u64)));
-    if network.links.iter().any(|link| link.rate != rate) {
-        odd.push((line, format!("the thresholds of {rate} hold for links of every rate")));
-    }
-    if let Some((line, most)) = entries.of_rate("PMAX_MAP", rate)?.filter(|(_, most)| *most != 1.0) {
-        odd.push((
-            line,
-            format!("PMAX_MAP {most} is not taken over: the chance of a mark grows to 1 at KMAX"),
-        ));
-    }
-    Ok(())
 }

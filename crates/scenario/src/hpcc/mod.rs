@@ -5,6 +5,7 @@
 //! with what it happened to read, this reader refuses and says why.
 
 mod config;
+mod control;
 mod fct;
 mod flows;
 mod quantity;
@@ -152,6 +153,11 @@ pub fn parse(
             settings
         }
     };
+    let faster = network.links.iter().find(|link| link.rate > control::host_rate(&network));
+    if let Some(link) = faster {
+        let text = "a port that is faster than the hosts' may take more of a switch's buffer there, and no more here";
+        say(topology, vec![(link.line, text.to_owned())]);
+    }
     let zero = if list.first < TRAFFIC_START { Duration::ZERO } else { TRAFFIC_START };
     let file = write::topology(&network);
     write::check(&file)

@@ -68,6 +68,11 @@ pub(super) fn seconds(text: &str) -> Option<(Duration, bool)> {
     Some((Duration::from_ps(ns.whole.checked_mul(1000)?), ns.rounded))
 }
 
+/// A number of microseconds.
+pub(super) fn micros(text: &str) -> Option<Duration> {
+    Some(Duration::from_ps(scaled(text, 6)?.whole))
+}
+
 /// A part of one: below one where it is a probability of loss.
 pub(super) fn share(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share))

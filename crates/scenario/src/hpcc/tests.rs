@@ -121,7 +121,6 @@ fn what_a_configuration_says_is_in_the_scenario() {
         "payload = \"1000B\"",
         "header = \"48B\"",
         "ack_priority = false",
-        "buffer = \"32MiB\"",
         "eta = 0.95",
         "max_stage = 0",
         "additive = 0.0005",
@@ -129,28 +128,146 @@ fn what_a_configuration_says_is_in_the_scenario() {
         "telemetry = \"int\"",
         "time = \"2s\"",
         "jitter = \"0ns\"",
+        "size = \"32MiB\"",
+        "alpha = 0.125",
+        "reserve = \"4KiB\"",
+        "links = \"all\"",
+        "resume_offset = \"3KiB\"",
+        "headroom = \"auto\"",
     ] {
         assert!(scenario.contains(said), "{said}: {scenario}");
     }
+    let said = ["c.txt:11: GLOBAL_T is left out: each flow has the base RTT of its own path here"];
+    assert_eq!(of_config(&imported), said);
+}
+
+/// The warnings about the configuration.
+fn of_config(imported: &Imported) -> Vec<&str> {
+    imported.warnings.iter().filter(|w| w.starts_with("c.txt")).map(String::as_str).collect()
+}
+
+/// A scenario's text, which must resolve, and the warnings about its configuration.
+fn scenario_of(config: &str) -> (String, Vec<String>) {
+    let imported = import(STAR, FLOWS, Some(config)).unwrap();
+    resolved(&imported);
+    (imported.scenario("t.toml", "f.csv"), of_config(&imported).into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn switches_have_the_simulator_s_buffer_and_pause_unless_they_may_drop() {
+    let ports = |config: Option<&str>| {
+        let imported = import(STAR, FLOWS, config).unwrap();
+        resolved(&imported);
+        let text = imported.scenario("t.toml", "f.csv");
+        let from = text.find("[scheme.ports]\n").unwrap();
+        text[from..]
+            .lines()
+            .skip(1)
+            .take_while(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let pool = |size: &str| format!("pool = {{ size = \"{size}\", alpha = 0.125, reserve = \"4KiB\" }}");
+    let pfc = "pfc = { links = \"all\", resume_offset = \"3KiB\" }".to_owned();
+    assert_eq!(ports(None), [pool("16MiB"), pfc.clone()]);
+    assert_eq!(ports(Some("BUFFER_SIZE 9\nENABLE_PFC 1\n")), [pool("9MiB"), pfc]);
+    assert_eq!(ports(Some("ENABLE_PFC 0\n")), [pool("16MiB")]);
+    let (_, warnings) = scenario_of("USE_DYNAMIC_PFC_THRESHOLD 0\n");
     assert_eq!(
-        imported.warnings.iter().filter(|w| w.starts_with("c.txt")).count(),
-        1,
-        "{:?}",
-        imported.warnings
+        warnings,
+        [
+            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is left out: thresholds follow what is free, as there whatever it says"
+        ]
     );
+}
+
+#[test]
+fn ports_that_are_faster_than_hosts_are_told_of() {
+    let told = |topology: &str| {
+        let imported = import(topology, FLOWS, None).unwrap();
+        imported.warnings.iter().filter(|w| w.contains("a port that is faster")).cloned().collect::<Vec<_>>()
+    };
+    assert!(told(STAR).is_empty());
+    let fast = told(&STAR.replace("0 3 100Gbps", "0 3 400Gbps"));
+    assert!(matches!(&fast[..], [one] if one.starts_with("t.txt:5: ")), "{fast:?}");
+}
+
+#[test]
+fn marks_are_those_of_the_hosts_rate_in_bytes() {
     let dctcp = CONFIG.replace("CC_MODE 3", "CC_MODE 8");
-    let imported = import(STAR, FLOWS, Some(&dctcp)).unwrap();
-    let scenario = resolved(&imported).to_toml();
-    assert!(scenario.contains("gain = 0.0625"), "{scenario}");
-    let text = imported.scenario("t.toml", "f.csv");
-    // 400 KB and 1,600 KB of 32 MiB.
-    assert!(text.contains("red = { min = 0.011920928955078125, max = 0.0476837158203125 }"), "{text}");
-    assert!(
-        imported.warnings.iter().any(|w| w.starts_with("c.txt:14: PMAX_MAP 0.2")),
-        "{:?}",
-        imported.warnings
+    let (text, warnings) = scenario_of(&dctcp);
+    let marks = "marking = \"red\"\nat = \"dequeue\"\n";
+    let red = |min, max, most| {
+        format!("{marks}red = {{ min_bytes = \"{min}\", max_bytes = \"{max}\", max_probability = {most} }}\n")
+    };
+    assert!(text.contains(&red("400000B", "1600000B", "0.2")), "{text}");
+    assert!(text.contains("congestion = { name = \"dctcp\", gain = 0.0625 }"), "{text}");
+    assert_eq!(
+        warnings,
+        [
+            "c.txt:4: DCTCP: a window is cut here, a rate there",
+            "c.txt:11: GLOBAL_T is left out: each flow has the base RTT of its own path here",
+            "c.txt:13: the marks of 100Gbps hold for links of 25Gbps, too: ports have one RED here",
+        ]
     );
-    assert!(imported.warnings.iter().any(|w| w.contains("hold for links of every rate")));
+    // Alike at both rates.
+    let alike =
+        dctcp.replace("25000000000 400", "25000000000 1600").replace("25000000000 100 ", "25000000000 400 ");
+    assert_eq!(scenario_of(&alike).1.len(), 2);
+    // Without a chance in between, a step.
+    let (text, _) = scenario_of(&dctcp.replace("100000000000 0.2", "100000000000 0"));
+    assert!(text.contains(&red("1600000B", "1600000B", "1")), "{text}");
+    // HPCC does not look at them.
+    assert!(!scenario_of(CONFIG).0.contains("marking"));
+}
+
+#[test]
+fn dcqcn_and_timely_have_the_simulator_s_constants() {
+    let keys = "ALPHA_RESUME_INTERVAL 1\nRATE_DECREASE_INTERVAL 4\nRP_TIMER 900\nFAST_RECOVERY_TIMES 1\nRATE_HAI 100Mb/s\n\
+                HAS_WIN 1\nMIN_RATE 100Mb/s\nCLAMP_TARGET_RATE 0\nDCTCP_RATE_AI 1000Mb/s\n";
+    let config = |mode: u64| {
+        CONFIG.replace("CC_MODE 3", &format!("CC_MODE {mode}")).replace("GLOBAL_T 1\n", "") + keys
+    };
+    let (text, warnings) = scenario_of(&config(1));
+    assert!(
+        text.contains(
+            "congestion = { name = \"dcqcn\", gain = 0.0625, alpha_timer = \"1us\", increase_timer = \"900us\", \
+             cnp_interval = \"4us\", recoveries = 2, additive = 0.0005, hyper = 0.001, hyper_grows = false, window = true }"
+        ),
+        "{text}"
+    );
+    assert!(text.contains("max_probability = 0.2"), "{text}");
+    assert!(
+        matches!(&warnings[..], [alpha, marks, clamp] if alpha.starts_with("c.txt:4: DCQCN: alpha rises at each CNP")
+            && marks.contains("links of 25Gbps") && clamp.starts_with("c.txt:23: CLAMP_TARGET_RATE is left out")),
+        "{warnings:?}"
+    );
+    assert!(scenario_of(&config(1).replace("HAS_WIN 1", "HAS_WIN 0")).0.contains("window = false"));
+
+    let (text, warnings) = scenario_of(&config(7));
+    let timely = "congestion = { name = \"timely\", t_low = \"50us\", t_high = \"500us\", delta = 0.0005 }";
+    assert!(text.contains(timely), "{text}");
+    assert_eq!(
+        warnings,
+        [
+            "c.txt:4: TIMELY: the slope is divided by the base RTT here, by 20us there",
+            "c.txt:21: HAS_WIN 1 has no counterpart here"
+        ]
+    );
+    let (_, warnings) =
+        scenario_of(&config(3).replace("HAS_WIN 1", "HAS_WIN 0").replace("MIN_RATE 100", "MIN_RATE 10"));
+    assert_eq!(
+        warnings,
+        [
+            "c.txt:21: HAS_WIN 0 has no counterpart here",
+            "c.txt:22: MIN_RATE is left out: the least rate is 0.001 of the line rate here"
+        ]
+    );
+    let (_, warnings) = scenario_of(&config(8));
+    assert_eq!(
+        warnings.last().unwrap(),
+        "c.txt:24: DCTCP_RATE_AI is left out: the window grows by a packet a round trip here"
+    );
 }
 
 #[test]
@@ -159,9 +276,7 @@ fn every_control_of_the_simulator_gives_a_scheme_or_a_warning() {
         let config = CONFIG.replace("CC_MODE 3", &format!("CC_MODE {mode}"));
         let imported = import(STAR, FLOWS, Some(&config)).unwrap();
         let text = imported.scenario("t.toml", "f.csv");
-        let is_told =
-            imported.warnings.iter().any(|w| w.starts_with("c.txt:4: ") && w.contains("not in this release"));
-        assert!(text.contains(&format!("[scheme]\nname = \"{name}\"")) != is_told, "{mode}: {text}");
+        assert!(text.contains(&format!("[scheme]\nname = \"{name}\"")), "{mode}: {text}");
         resolved(&imported);
     }
 }
@@ -263,6 +378,19 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
         (with("CC_MODE 3", "BUFFER_SIZE 3"), "c.txt:15: BUFFER_SIZE was given on line 4"),
         (with("SIZE 1000", "SIZE 0"), "c.txt:2: PACKET_PAYLOAD_SIZE 0 is out of range"),
         (with("4.00", "0"), "c.txt:3: \"0\" is no time"),
+        (
+            with("BUFFER_SIZE 32", "BUFFER_SIZE 0"),
+            "c.txt:15: BUFFER_SIZE 0 is out of range; write a whole number from 1",
+        ),
+        (
+            with("GLOBAL_T 1", "ENABLE_PFC 2"),
+            "c.txt:11: ENABLE_PFC 2 is out of range; write a whole number from 0 to 1",
+        ),
+        (with("GLOBAL_T 1", "HAS_WIN x"), "c.txt:11: HAS_WIN: \"x\" is not a whole number"),
+        (
+            with("GLOBAL_T 1", "MIN_RATE 1Tb"),
+            "c.txt:11: MIN_RATE \"1Tb\" is no rate up to 100Gbps; write a rate",
+        ),
         (with("50Mb/s", "500Gb/s"), "c.txt:5: RATE_AI \"500Gb/s\" is no rate up to 100Gbps"),
         (with("0.95", "0.01"), "c.txt:6: U_TARGET \"0.01\" is out of range"),
         (with("DOWN 0 0 0", "DOWN 7 1 2"), "c.txt:10: there is no link between nodes 1 and 2"),
@@ -279,7 +407,25 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
         ),
         (with("KMAX_MAP 2", "KMAX_MAP 3"), "c.txt:12: KMAX_MAP has 5 values, and does not count them"),
         (with("100000000000 1600", "100000000000 16"), "c.txt:13: KMIN 400 is above KMAX 16"),
+        (
+            with("100000000000 0.2", "100000000000 2"),
+            "c.txt:14: PMAX 2 is no probability; write numbers from 0 to 1",
+        ),
+        (
+            with("PMAX_MAP 2 25000000000 0.2 100000000000 0.2\n", ""),
+            "c.txt:13: one of KMIN_MAP, KMAX_MAP, PMAX_MAP is missing; write all three, or none",
+        ),
     ] {
+        assert!(message.starts_with(said), "{message}");
+    }
+    let dcqcn = CONFIG.replace("CC_MODE 3", "CC_MODE 1");
+    for (key, said) in [
+        ("RP_TIMER 0", "c.txt:11: RP_TIMER \"0\" is no time; write microseconds above 0"),
+        ("FAST_RECOVERY_TIMES 1000", "c.txt:11: FAST_RECOVERY_TIMES 1000 is out of range"),
+        ("RATE_HAI fast", "c.txt:11: RATE_HAI \"fast\" is no rate up to 100Gbps"),
+    ] {
+        let config = dcqcn.replace("GLOBAL_T 1", key);
+        let message = refused(STAR, FLOWS, Some(&config));
         assert!(message.starts_with(said), "{message}");
     }
 }

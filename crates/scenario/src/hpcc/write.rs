@@ -1,5 +1,6 @@
 //! From what the files say to a topology file and a scenario.
 
+use super::config::{Config, Marks};
 use super::topology::{HpccNetwork, HpccNode};
 use super::{Imported, TRAFFIC_START};
 use crate::topology::{Base, Defaults, Link, Node, TopologyDocument, TopologyFile};
@@ -9,6 +10,12 @@ use std::fmt::Write as _;
 
 /// The buffer of a switch where no configuration says another, as there.
 const BUFFER: Bytes = Bytes::new(16 << 20);
+/// The share of what is free that one link may take there, unless it is faster than the hosts': an eighth.
+const ALPHA: f64 = 0.125;
+/// What each link has for itself there.
+const RESERVE: Bytes = Bytes::new(4 << 10);
+/// How far below its threshold a link resumes there.
+const RESUME_OFFSET: Bytes = Bytes::new(3 << 10);
 
 /// The ends and the error rate of each link.
 #[derive(Clone, PartialEq, Debug)]
@@ -116,8 +123,6 @@ impl Imported {
         }
         let mut put = |line: std::fmt::Arguments<'_>| writeln!(text, "{line}").expect("text grows");
         put(format_args!("\n[topology]\nkind = \"from_file\"\nfile = {}", quoted(topology)));
-        let buffer = config.buffer.unwrap_or(BUFFER);
-        put(format_args!("buffer = \"{buffer}\""));
         let payload = config.payload.unwrap_or(Bytes::new(1000));
         put(format_args!("\n[transport]\npayload = \"{payload}\"\nheader = \"{}B\"", self.header));
         if let Some(first) = config.ack_priority {
@@ -130,10 +135,7 @@ impl Imported {
         if let Some(congestion) = &config.congestion {
             put(format_args!("\n[scheme.intra]\ncongestion = {congestion}"));
         }
-        if let Some(red) = config.red {
-            let [min, max] = red.map(|threshold| (threshold.as_f64() / buffer.as_f64()).min(1.0));
-            put(format_args!("\n[scheme.ports]\nmarking = \"red\"\nred = {{ min = {min}, max = {max} }}"));
-        }
+        put(format_args!("\n[scheme.ports]\n{}", self.ports()));
         put(format_args!("\n[[workload]]\nkind = \"flows\"\nfile = {}", quoted(flows)));
         for fault in self.faults() {
             put(format_args!("\n[[fault]]\n{fault}"));
@@ -145,6 +147,24 @@ impl Imported {
             ));
         }
         text
+    }
+
+    /// Settings of the ports, as TOML.
+    fn ports(&self) -> String {
+        let Config { buffer, is_lossy, red, .. } = &self.config;
+        let size = buffer.unwrap_or(BUFFER);
+        let mut lines =
+            vec![format!("pool = {{ size = \"{size}\", alpha = {ALPHA}, reserve = \"{RESERVE}\" }}")];
+        if !is_lossy {
+            lines.push(format!("pfc = {{ links = \"all\", resume_offset = \"{RESUME_OFFSET}\" }}"));
+        }
+        if let Some(Marks { min, max, max_probability }) = red {
+            lines.push("marking = \"red\"\nat = \"dequeue\"".to_owned());
+            lines.push(format!(
+                "red = {{ min_bytes = \"{min}\", max_bytes = \"{max}\", max_probability = {max_probability} }}"
+            ));
+        }
+        lines.join("\n")
     }
 
     /// Tables of faults, as TOML.
