@@ -3,16 +3,15 @@
 //! These types also hold a resolved scenario, in which every key that applies has a value. The doc comments are the
 //! descriptions of the JSON Schema.
 
-mod pool;
+mod ports;
 
-pub use pool::{Pfc, Pool};
+pub use ports::{Pfc, Phantom, Pool, Ports, Red};
 
 use crate::catalog::control;
 use crate::value::{
     CollectiveAlgorithm, FaultKind, FirstWindow, FlowChoice, Interval, Jitter, LoadReference, LoadUnit,
-    LossPackets, LossPer, MarkAt, Marking, Mix, MixUnit, Overflow, Oversubscription, Part, PhantomSize,
-    PortChoice, PortTier, Profile, RoutingRule, RtoRule, Sizes, StepAt, Telemetry, TopologyKind,
-    TriggerDelay, TrimVictim, WorkloadKind,
+    LossPackets, LossPer, Mix, MixUnit, Oversubscription, Part, PortChoice, Profile, RtoRule, Sizes,
+    TopologyKind, TriggerDelay, WorkloadKind,
 };
 use farspan_transport::ack::{self, AckConfig};
 use farspan_transport::balance::{self, BalanceConfig};
@@ -214,77 +213,6 @@ pub struct SchemeClass {
     /// packet fits). Default: of the scheme.
     #[schemars(schema_with = "window_check_schema")]
     pub window_check: Option<WindowCheck>,
-}
-
-/// Settings of the switch ports that the scheme asks for.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Ports {
-    /// Markers: "red", "phantom", "step", joined by "+", or "none". Default: of the scheme.
-    pub marking: Option<Marking>,
-    /// When a port decides to mark: "enqueue" or "dequeue". Default: of the profile.
-    pub at: Option<MarkAt>,
-    /// RED on the real queue.
-    pub red: Option<Red>,
-    /// The phantom queue.
-    pub phantom: Option<Phantom>,
-    /// The step's threshold: a size, or "bdp_over_7" (rate of the port x largest base RTT inside a site / 7).
-    /// Default: of the profile.
-    pub step: Option<StepAt>,
-    /// The tiers whose ports mark: host_down, fabric, border, wan. Default: of the scheme.
-    pub tiers: Option<Vec<PortTier>>,
-    /// Fate of a data packet that the buffer has no room for: "drop" it, or "trim": cut a payload off and
-    /// send the header on in the priority queue, for the receiver to answer with a NACK. Default: drop.
-    pub overflow: Option<Overflow>,
-    /// Which of its equal-cost ports a switch sends a data packet to: "ecmp" (by hash) or "adaptive" (the one with the least
-    /// data; a reference for path selectors). Default: ecmp.
-    pub routing: Option<RoutingRule>,
-    /// State that ports write on data packets that they send, and ACKs take back to the sender: "none", "int" (queue, bytes sent,
-    /// time and rate when the packet has left, of every port), or "mpd" (of the port with the largest queueing delay alone).
-    /// Default: of the scheme.
-    pub telemetry: Option<Telemetry>,
-    /// With overflow = "trim", whose payload: that of the packet "arriving", or by a fair "coin" that or the last one in
-    /// the queue. Default: coin.
-    pub trim_victim: Option<TrimVictim>,
-    /// With overflow = "trim", bytes of headers that may wait at a port; beyond them headers are dropped, and packets whole
-    /// rather than cut. Default: twice what the port holds of data.
-    pub header_buffer: Option<Bytes>,
-    /// The buffer that all ports of a switch share.
-    pub pool: Option<Pool>,
-    /// Priority flow control: switches that are about to run out of room pause whoever sends to them.
-    pub pfc: Option<Pfc>,
-}
-
-/// Thresholds of RED, as fractions of the buffer or in bytes: never up to the lower one, always above the upper one, linear between.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Red {
-    /// Never below this fraction of the buffer: 0 <= min <= max <= 1. Default: of the profile.
-    pub min: Option<f64>,
-    /// Always above this fraction of the buffer. Default: of the profile.
-    pub max: Option<f64>,
-    /// Never up to this queue, instead of min. Default: of the profile.
-    pub min_bytes: Option<Bytes>,
-    /// Always above this queue, instead of max. Default: of the profile.
-    pub max_bytes: Option<Bytes>,
-    /// The probability at the upper threshold, from which it leaps to 1: above 0, at most 1. Default: 1.
-    pub max_probability: Option<f64>,
-}
-
-/// A phantom queue: a counter that fills as the real queue does and drains more slowly than the link.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Phantom {
-    /// Where it saturates: "inter_bdp", "intra_bdp" or a size. Default: of the profile.
-    pub size: Option<PhantomSize>,
-    /// Drain rate, as a fraction of the link's. Default: of the profile.
-    pub drain: Option<f64>,
-    /// Never marks below this fraction of its size: 0 <= min <= max <= 1. Default: of the profile.
-    pub min: Option<f64>,
-    /// Always marks above this fraction of its size. Default: of the profile.
-    pub max: Option<f64>,
-    /// Whether packets that the buffer refuses count. Default: of the profile.
-    pub count_dropped: Option<bool>,
 }
 
 /// A part of the workload. Which keys apply depends on the kind.

@@ -517,7 +517,11 @@ fn wrong_collectives_are_refused() {
         ("workload.iterations=0", "iterations", &["at least 1"]),
         ("workload.iterations=4294967295", "iterations", &["more than 4194304", "fewer"]),
         ("workload.iterations=-1", "iterations", &["give a whole number"]),
-        ("workload.algorithm=rings", "algorithm", &["did you mean \"ring\"", "direct, hierarchical"]),
+        (
+            "workload.algorithm=rings",
+            "algorithm",
+            &["did you mean \"ring\"", "direct, pipeline, hierarchical"],
+        ),
         ("workload.algorithm=hierarchical", "algorithm", &["[2, 1] by site", "\"ring\""]),
         ("workload.compute_time=20s", "compute_time", &["out of range", "to 10s"]),
         ("workload.barrier=1", "barrier", &["give true or false"]),

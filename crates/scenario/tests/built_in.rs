@@ -62,10 +62,13 @@ fn every_scenario_builds_under_every_profile() {
                     _ => 256,
                 };
                 assert_eq!(world.spec.network.hosts, hosts, "{}", scenario.name);
-                // OSCAR's microscopic figures show how rates move within a round trip.
+                // OSCAR's microscopic figures show how rates move within a round trip, and one of its trees is meant to be overrun.
                 let mut warnings = world.warnings;
                 warnings.retain(|text| {
-                    !(scenario.name.starts_with("oscar/") && text.starts_with("probes.rate_interval"))
+                    let is_meant = text.starts_with("probes.rate_interval")
+                        || scenario.name == "oscar/oversubscribed"
+                            && text.starts_with("the workload offers more");
+                    !(scenario.name.starts_with("oscar/") && is_meant)
                 });
                 assert_eq!(warnings, [] as [&str; 0], "{}", scenario.name);
             }
@@ -124,7 +127,7 @@ fn the_papers_base_rtts_are_kept() {
 #[test]
 fn every_knob_of_the_interface_works() {
     let common = [
-        "topology.link_rate=200Gbps",
+        "topology.link_rate=150Gbps",
         "topology.buffer=2MiB",
         "probes.rate_interval=3ms",
         "probes.queue_interval=50us",

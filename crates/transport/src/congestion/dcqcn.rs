@@ -134,7 +134,7 @@ struct Stages {
 
 /// When the timers come up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Timers {
+struct RateTimers {
     alpha: Time,
     increase: Time,
 }
@@ -152,7 +152,7 @@ pub struct Dcqcn {
     alpha: f64,
     stages: Stages,
     /// The timers, which run from the first CNP on, or from the first packet of a flow that starts below the line rate.
-    timers: Option<Timers>,
+    timers: Option<RateTimers>,
 }
 
 impl Dcqcn {
@@ -175,7 +175,7 @@ impl Dcqcn {
     /// Both timers begin anew.
     fn restart_timers(&mut self, now: Time) {
         let DcqcnConfig { alpha_timer, increase_timer, .. } = self.params.config;
-        self.timers = Some(Timers { alpha: now + alpha_timer, increase: now + increase_timer });
+        self.timers = Some(RateTimers { alpha: now + alpha_timer, increase: now + increase_timer });
     }
 
     /// The timer or the byte counter has run out: up to F times fast recovery, R_C = (R_T + R_C) / 2 (equation 3); then

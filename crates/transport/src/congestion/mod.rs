@@ -65,7 +65,7 @@ mod window;
 pub use custom::{Custom, Factory};
 pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Timeout};
 pub use pace::Pacing;
-pub use signals::{Threshold, ThresholdRule};
+pub use signals::{Ecn, SignalBytes, Threshold, ThresholdRule};
 pub use window::Cap;
 
 use crate::flow::path::Path;
@@ -202,24 +202,6 @@ pub trait Congestion {
     fn on_timer(&mut self, _now: Time) -> Decision {
         self.decision()
     }
-}
-
-/// Whether a control needs marks: where no port sets any, one that does learns of a queue when it overflows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ecn {
-    /// They say when to send less.
-    Required,
-    /// It does not look at them.
-    Ignored,
-}
-
-/// Bytes that the signals of a control take on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SignalBytes {
-    /// In each data packet.
-    pub data: Bytes,
-    /// In each ACK, which echoes them.
-    pub ack: Bytes,
 }
 
 /// The inputs from which a control is built.

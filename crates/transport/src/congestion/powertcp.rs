@@ -28,8 +28,8 @@ pub struct PowertcpConfig {
     pub beta: f64,
     /// Target utilisation, by which power is divided, in [0.1, 10]; 1 (algorithm 1). Published codes: 0.95.
     pub eta: f64,
-    /// The smallest average arrival rate at a port that is believed, as a part of the port's rate, in [0, 1]; 0.5 (published
-    /// code of PowerTCP). At 0 a queue that drains while nobody sends reads as no power at all, and every window opens.
+    /// The smallest arrival rate at a port that is believed, as a part of the port's rate, in [0, 1]; 0.5 (published code of
+    /// PowerTCP). At 0 a queue that drains while nobody sends reads as no power at all, and every window opens.
     pub arrival_floor: f64,
     /// Whether the newest window is averaged with that of the last round trip instead of the present one; false (algorithm 1).
     /// Published codes: true.
@@ -117,23 +117,23 @@ impl Powertcp {
     /// lambda = d queue / dt + txRate        Gamma' = lambda (queue + b tau) / (b^2 tau)
     /// ```
     ///
-    /// and its average, in which lambda is no less than a part of b. Says whether there is anything to go by.
+    /// with lambda no less than a part of b. Says whether there is anything to go by.
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let PowertcpParams { config, power } = &*self.params;
-        let mut busiest: Option<(f64, f64, f64)> = None;
+        let mut busiest: Option<(f64, f64)> = None;
         self.stamps.take(ack.hops(), |port: PortStep| {
             let arrived = port.queued[1] - port.queued[0] + port.sent;
-            // queue / (b tau) + 1, and times lambda / b.
+            // lambda / b, and queue / (b tau) + 1.
+            let current = (arrived / (port.elapsed * port.rate)).max(config.arrival_floor);
             let voltage = port.queued[1] / (port.rate * power.base_rtt) + 1.0;
-            let normalised = arrived / (port.elapsed * port.rate) * voltage;
-            if busiest.is_none_or(|(most, ..)| normalised > most) {
-                busiest = Some((normalised, port.elapsed, voltage));
+            let normalised = current * voltage;
+            if busiest.is_none_or(|(most, _)| normalised > most) {
+                busiest = Some((normalised, port.elapsed));
             }
         });
-        let Some((normalised, elapsed, voltage)) = busiest else { return false };
+        let Some((normalised, elapsed)) = busiest else { return false };
         let weight = elapsed / power.base_rtt;
-        let weight = if config.bound_interval { weight.min(1.0) } else { weight };
-        self.window.smooth(normalised, weight, config.arrival_floor * voltage);
+        self.window.smooth(normalised, if config.bound_interval { weight.min(1.0) } else { weight });
         true
     }
 }

@@ -1,9 +1,28 @@
-//! Signals that controls compute from marks: the share of marked bytes, rounds, and the marking threshold they assume.
+//! Signals of controls: whether they need marks, bytes that their signals take on the wire, the share of marked bytes, rounds,
+//! and the marking threshold they assume.
 
 use super::Ack;
 use crate::Path;
 use crate::registry::ConfigError;
 use farspan_units::{Bytes, Time};
+
+/// Whether a control needs marks: where no port sets any, one that does learns of a queue when it overflows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ecn {
+    /// They say when to send less.
+    Required,
+    /// It does not look at them.
+    Ignored,
+}
+
+/// Bytes that the signals of a control take on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SignalBytes {
+    /// In each data packet.
+    pub data: Bytes,
+    /// In each ACK, which echoes them.
+    pub ack: Bytes,
+}
 
 /// The marking threshold K that a control assumes of the switches, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -25,8 +25,8 @@ pub struct ThetaPowertcpConfig {
     /// Additive increase, as a part of the bandwidth-delay product, in [0, 1]; 0.006 (algorithm 2: one part in the number of
     /// flows; published code of OSCAR).
     pub beta: f64,
-    /// The smallest average arrival rate at the bottleneck that is believed, as a part of its rate, in [0, 1]; 0.5 (published
-    /// code of PowerTCP).
+    /// The smallest arrival rate at the bottleneck that is believed, as a part of its rate, in [0, 1]; 0.5 (published code of
+    /// PowerTCP).
     pub arrival_floor: f64,
 }
 
@@ -84,17 +84,17 @@ impl ThetaPowertcp {
         Self { params: Arc::clone(params), window: PowerWindow::new(&params.power, start), last: None }
     }
 
-    /// Algorithm 2, `normPower`: Gamma' = (d RTT / dt + 1) RTT / tau, and its average, in which d RTT / dt + 1, the arrival rate as
-    /// a part of the bottleneck's, is no less than its floor. Says whether there is anything to go by.
+    /// Algorithm 2, `normPower`: Gamma' = (d RTT / dt + 1) RTT / tau, with d RTT / dt + 1, the arrival rate as a part of the
+    /// bottleneck's, no less than its floor. Says whether there is anything to go by.
     fn measure(&mut self, ack: &Ack<'_>) -> bool {
         let ThetaPowertcpParams { power, arrival_floor } = &*self.params;
         let Some((at, before)) = self.last.replace((ack.now, ack.rtt)) else { return false };
         let elapsed = ack.now.since(at).as_secs_f64();
         if elapsed > 0.0 {
             let rtt = ack.rtt.as_secs_f64();
-            let (gradient, voltage) = ((rtt - before.as_secs_f64()) / elapsed, rtt / power.base_rtt);
-            let weight = (elapsed / power.base_rtt).min(1.0);
-            self.window.smooth((gradient + 1.0) * voltage, weight, arrival_floor * voltage);
+            let gradient = (rtt - before.as_secs_f64()) / elapsed;
+            let normalised = (gradient + 1.0).max(*arrival_floor) * rtt / power.base_rtt;
+            self.window.smooth(normalised, (elapsed / power.base_rtt).min(1.0));
         }
         true
     }

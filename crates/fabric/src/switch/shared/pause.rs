@@ -22,7 +22,7 @@ impl Frame {
     /// Data to this node must wait. A packet that has begun to leave still comes.
     pub const PAUSE: Self = Self(1);
 
-    /// What data meets at the port that the frame has come to.
+    /// How the port that the frame has come to treats data.
     #[must_use]
     pub const fn gate(self) -> Gate {
         match self {

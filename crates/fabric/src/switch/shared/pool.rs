@@ -89,7 +89,7 @@ pub struct PoolError {
     pub cure: String,
 }
 
-/// What one link's packets take.
+/// The bytes of one link's packets.
 #[derive(Clone, Copy, Debug)]
 struct Account {
     /// Of the reserve and the shared part.
@@ -147,7 +147,7 @@ impl PoolConfig {
     }
 }
 
-/// What becomes of a packet.
+/// The fate of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     /// There is no room for it.

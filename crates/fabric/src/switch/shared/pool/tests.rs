@@ -125,7 +125,7 @@ fn a_pool_that_its_links_leave_nothing_of_is_refused_with_a_cure() {
     assert!(of(config(10_000, 0.01, 0, None), 1).is_err(), "an account could take no packet");
 }
 
-/// What happens to a pool: a packet over a link, or the departure of one of those that are there.
+/// An event at a pool: a packet over a link, or the departure of one of those that are there.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Arrive(usize, u64),
