@@ -1,6 +1,6 @@
 """What an ACK costs the controls that read delay or telemetry, in instructions (`farspan bench congestion`, which needs
 valgrind), and whether they stand in the order in which their papers put them: OSCAR between batches takes fewer than HPCC with
-five ports, HPCC fewer than PowerTCP with as many.
+five ports, HPCC fewer than PowerTCP with as many. Swift is printed beside them.
 
 usage: acks.py BINARY
 """
@@ -10,23 +10,22 @@ import sys
 
 # From the cheapest on. OSCAR is compared by ACKs that end no batch or round, the others by those of a steady flow, too.
 ORDER = ("oscar", "hpcc", "powertcp")
+BESIDE = ("swift",)
 PORTS = 5
 
 
 def main(binary):
-    known = {c["name"] for c in json.loads(subprocess.check_output([binary, "list", "congestion", "--json"]))}
-    order = [name for name in ORDER if name in known]
-    only = [word for name in order for word in ("--only", name)]
+    only = [word for name in (*ORDER, *BESIDE) for word in ("--only", name)]
     document = json.loads(subprocess.check_output([binary, "bench", "congestion", "--json", "--quiet", *only]))
     found = {b["name"]: b for b in document["benchmarks"] if b["hops"] in (None, PORTS)}
-    if found[order[0]]["instructions_per_ack"] is None:
+    if found[ORDER[0]]["instructions_per_ack"] is None:
         sys.exit("valgrind is not here: apt-get install valgrind")
-    for name in order:
+    for name in (*ORDER, *BESIDE):
         b = found[name]
         counts = {key: round(b[key], 1) for key in ("instructions_per_ack", "instructions_between")}
         print(json.dumps({"control": name, "ports": b["hops"], **counts, "state_bytes": b["state_bytes"]}))
     broken = []
-    for cheap, dear in zip(order, order[1:]):
+    for cheap, dear in zip(ORDER, ORDER[1:]):
         keys = ["instructions_between"] if cheap == "oscar" else ["instructions_between", "instructions_per_ack"]
         for key in keys:
             if found[cheap][key] >= found[dear][key]:

@@ -109,7 +109,7 @@ impl ScenarioFiles {
     }
 
     /// Writes the three, the scenario last. Of files that were not there before, a failure leaves none.
-    fn write(&self, imported: &hpcc::Imported) -> Result<(), Failure> {
+    fn write(&self, imported: &hpcc::ImportedRun) -> Result<(), Failure> {
         let text = imported.scenario(&Self::name(&self.topology), &Self::name(&self.flows));
         let all = [&self.topology, &self.flows, &self.scenario];
         let new: Vec<_> = all.into_iter().filter(|file| !file.exists()).collect();

@@ -68,8 +68,8 @@ pub fn topo(data: &[u8]) {
 /// scenario.
 pub fn hpcc_files(data: &[u8]) {
     let Some(text) = text(data) else { return };
-    let mut parts = text.split("\n---\n").map(|text| hpcc::Source { name: NAME, text });
-    let [topology, flows] = [(); 2].map(|()| parts.next().unwrap_or(hpcc::Source { name: NAME, text: "" }));
+    let mut parts = text.split("\n---\n").map(|text| hpcc::HpccText { name: NAME, text });
+    let [topology, flows] = [(); 2].map(|()| parts.next().unwrap_or(hpcc::HpccText { name: NAME, text: "" }));
     if let Some(imported) = is_said(hpcc::parse(topology, flows, parts.next()), NAME) {
         let text = Some(imported.scenario("t.toml", "f.csv"));
         let scenario = text.as_ref().map(|text| text.parse::<toml::Table>());

@@ -84,7 +84,7 @@ struct CongestionMeasured {
     hops: Option<usize>,
     /// Instructions of an ACK of a steady flow, with the call; none without valgrind.
     instructions_per_ack: Option<f64>,
-    /// The same for ACKs that end no round and no batch.
+    /// Instructions of an ACK that ends no round and no batch.
     instructions_between: Option<f64>,
     /// Nanoseconds of an ACK of a steady flow.
     ns_per_ack: f64,
@@ -92,7 +92,7 @@ struct CongestionMeasured {
     state_bytes: u64,
     /// State that the flows of a path share.
     shared_bytes: u64,
-    /// What the sender keeps of each packet in flight because the control asks for it.
+    /// Bytes that the sender keeps of each packet in flight because the control asks for them.
     record_bytes: u64,
 }
 

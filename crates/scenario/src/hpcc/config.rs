@@ -3,12 +3,12 @@
 use super::control::control;
 use super::quantity::{micros, rate, seconds, share};
 use super::topology::HpccNetwork;
-use super::{Flaw, Odd, flaw, lines, shown, whole};
+use super::{HpccFlaw, Odd, flaw, lines, shown, whole};
 use crate::names;
 use farspan_units::{Bytes, Duration, Rate};
 use std::collections::BTreeMap;
 
-/// What a configuration says that means something here.
+/// A configuration, as far as it means something here.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Config {
     /// Payload of a full packet.
@@ -138,7 +138,7 @@ struct Entry<'a> {
 type Entries<'a> = BTreeMap<&'static str, Entry<'a>>;
 
 /// Reads a configuration for a network.
-pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), Flaw> {
+pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), HpccFlaw> {
     let mut odd = Vec::new();
     let entries = entries(text, &mut odd)?;
     let entries = Values(&entries);
@@ -179,7 +179,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
 }
 
 /// The known keys with their values; unknown ones bring a warning.
-fn entries<'a>(text: &'a str, odd: &mut Odd) -> Result<Entries<'a>, Flaw> {
+fn entries<'a>(text: &'a str, odd: &mut Odd) -> Result<Entries<'a>, HpccFlaw> {
     let mut entries = Entries::new();
     for (line, words) in lines(text) {
         let words: Vec<_> = words.into_iter().take_while(|word| !word.starts_with('{')).collect();
@@ -202,7 +202,7 @@ pub(super) struct Values<'a>(&'a Entries<'a>);
 
 impl<'a> Values<'a> {
     /// The one value of a key.
-    pub fn one(&self, key: &str) -> Result<Option<(usize, &'a str)>, Flaw> {
+    pub fn one(&self, key: &str) -> Result<Option<(usize, &'a str)>, HpccFlaw> {
         match self.0.get(key) {
             None => Ok(None),
             Some(Entry { line, values }) => match values[..] {
@@ -216,12 +216,12 @@ impl<'a> Values<'a> {
         &self,
         key: &str,
         range: std::ops::RangeInclusive<u64>,
-    ) -> Result<Option<(usize, u64)>, Flaw> {
+    ) -> Result<Option<(usize, u64)>, HpccFlaw> {
         let value = self.one(key)?;
         value.map(|(line, text)| Ok((line, whole(line, key, text, range)?))).transpose()
     }
 
-    pub fn share(&self, key: &str) -> Result<Option<f64>, Flaw> {
+    pub fn share(&self, key: &str) -> Result<Option<f64>, HpccFlaw> {
         let Some((line, text)) = self.one(key)? else { return Ok(None) };
         match share(text).filter(|share| *share < 1.0) {
             Some(share) => Ok(Some(share)),
@@ -234,7 +234,7 @@ impl<'a> Values<'a> {
     }
 
     /// A rate, as a part of the line rate.
-    pub fn part(&self, key: &str, line_rate: Rate) -> Result<Option<(usize, f64)>, Flaw> {
+    pub fn part(&self, key: &str, line_rate: Rate) -> Result<Option<(usize, f64)>, HpccFlaw> {
         let Some((line, text)) = self.one(key)? else { return Ok(None) };
         match rate(text).filter(|rate| *rate <= line_rate) {
             Some(rate) => Ok(Some((line, rate.as_bps() as f64 / line_rate.as_bps() as f64))),
@@ -247,7 +247,7 @@ impl<'a> Values<'a> {
     }
 
     /// A time in microseconds, above zero.
-    pub fn micros(&self, key: &str) -> Result<Option<Duration>, Flaw> {
+    pub fn micros(&self, key: &str) -> Result<Option<Duration>, HpccFlaw> {
         let Some((line, text)) = self.one(key)? else { return Ok(None) };
         match micros(text).filter(|time| !time.is_zero()) {
             Some(time) => Ok(Some(time)),
@@ -256,7 +256,7 @@ impl<'a> Values<'a> {
     }
 
     /// The value for links of a rate in a map of a count and as many pairs.
-    pub fn of_rate(&self, key: &str, of: Rate) -> Result<Option<(usize, f64)>, Flaw> {
+    pub fn of_rate(&self, key: &str, of: Rate) -> Result<Option<(usize, f64)>, HpccFlaw> {
         let Some(Entry { line, values }) = self.0.get(key) else { return Ok(None) };
         let cure =
             "write a count, and as many pairs of a rate in bit/s and a value, as in \"1 100000000000 400\"";
@@ -279,7 +279,7 @@ impl<'a> Values<'a> {
 }
 
 /// `LINK_DOWN t a b`: microseconds after the start of traffic; three zeros are none.
-fn down(entries: &Values<'_>, network: &HpccNetwork) -> Result<Option<(Duration, [u32; 2])>, Flaw> {
+fn down(entries: &Values<'_>, network: &HpccNetwork) -> Result<Option<(Duration, [u32; 2])>, HpccFlaw> {
     let Some(Entry { line, values }) = entries.0.get("LINK_DOWN") else { return Ok(None) };
     let &[at, a, b] = &values[..] else {
         return flaw(

@@ -1,8 +1,8 @@
-//! What a configuration says of the control: the scheme with its constants, and the marks that it needs.
+//! The control of a configuration: the scheme with its constants, and the marks that it needs.
 
 use super::config::{Config, Marks, Values};
 use super::topology::{HpccNetwork, HpccNode};
-use super::{Flaw, Odd, flaw, shown};
+use super::{HpccFlaw, Odd, flaw, shown};
 use crate::catalog::scheme::built_in_schemes;
 use farspan_units::{Bytes, Rate};
 
@@ -32,7 +32,7 @@ pub(super) fn control(
     entries: &Values<'_>,
     network: &HpccNetwork,
     odd: &mut Odd,
-) -> Result<(), Flaw> {
+) -> Result<(), HpccFlaw> {
     let Some((_, title, name, differs)) = CONTROLS.iter().find(|(known, ..)| *known == mode) else {
         return flaw(
             line,
@@ -80,7 +80,7 @@ pub(super) fn host_rate(network: &HpccNetwork) -> Rate {
 }
 
 /// The simulator's telemetry always has the widths of the published header.
-fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, Flaw> {
+fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> {
     let mut constants = Vec::new();
     if let Some((line, target)) = entries.one("U_TARGET")? {
         let Some(eta) = target.parse::<f64>().ok().filter(|eta| (0.1..=10.0).contains(eta)) else {
@@ -102,7 +102,7 @@ fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, Flaw> {
 
 /// Marks come back on ACKs there, and cut the rate once in an interval: that of CNPs here. The stage of increases is counted
 /// before it is compared here, after it there: one more.
-fn dcqcn(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, Flaw> {
+fn dcqcn(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> {
     let mut constants = Vec::new();
     constants.extend(entries.share("EWMA_GAIN")?.map(|gain| format!("gain = {gain}")));
     for (key, name) in [
@@ -124,13 +124,13 @@ fn dcqcn(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, Flaw> {
 }
 
 /// The thresholds are no keys there.
-fn timely(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, Flaw> {
+fn timely(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> {
     let mut constants = vec!["t_low = \"50us\"".to_owned(), "t_high = \"500us\"".to_owned()];
     constants.extend(entries.part("RATE_AI", line_rate)?.map(|(_, part)| format!("delta = {part}")));
     Ok(constants)
 }
 
-fn dctcp(entries: &Values<'_>) -> Result<Vec<String>, Flaw> {
+fn dctcp(entries: &Values<'_>) -> Result<Vec<String>, HpccFlaw> {
     let gain = entries.share("EWMA_GAIN")?.filter(|gain| *gain > 0.0);
     Ok(gain.map(|gain| format!("gain = {gain}")).into_iter().collect())
 }
@@ -141,7 +141,7 @@ fn red(
     rate: Rate,
     network: &HpccNetwork,
     odd: &mut Odd,
-) -> Result<Option<Marks>, Flaw> {
+) -> Result<Option<Marks>, HpccFlaw> {
     let Some((line, own)) = marks(entries, rate)? else { return Ok(None) };
     let mut others: Vec<_> =
         network.links.iter().map(|link| link.rate).filter(|other| *other != rate).collect();
@@ -159,7 +159,7 @@ fn red(
 }
 
 /// RED of the ports of a rate, and the line of its lower threshold; none where no key says any.
-fn marks(entries: &Values<'_>, rate: Rate) -> Result<Option<(usize, Marks)>, Flaw> {
+fn marks(entries: &Values<'_>, rate: Rate) -> Result<Option<(usize, Marks)>, HpccFlaw> {
     let keys = ["KMIN_MAP", "KMAX_MAP", "PMAX_MAP"];
     let [min, max, most] = [keys[0], keys[1], keys[2]].map(|key| entries.of_rate(key, rate));
     let (line, min, max, (most_line, most)) = match (min?, max?, most?) {

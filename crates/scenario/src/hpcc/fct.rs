@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Source ports of two hosts count from here.
+/// HpccText ports of two hosts count from here.
 const FIRST_SPORT: u64 = 10_000;
 
-/// What hosts are called there, and which time there is zero here.
+/// Names of hosts there, and the time there that is zero here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FctNames {
     /// The id of each host; none: its number.

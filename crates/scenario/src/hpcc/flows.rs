@@ -2,7 +2,7 @@
 
 use super::quantity::seconds;
 use super::topology::HpccNetwork;
-use super::{Flaw, Odd, TRAFFIC_START, flaw, left_out, lines, shown, whole};
+use super::{HpccFlaw, Odd, TRAFFIC_START, flaw, left_out, lines, shown, whole};
 use crate::limits::LONGEST_RUN;
 use farspan_units::Duration;
 use farspan_workload::list::Row;
@@ -47,7 +47,7 @@ impl HpccFlows {
 }
 
 /// Reads the flows between the hosts of a network.
-pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(HpccFlows, Odd), Flaw> {
+pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(HpccFlows, Odd), HpccFlaw> {
     let mut rows = lines(text);
     let Some((head, words)) = rows.next() else {
         return Err((None, "has no lines".to_owned(), COUNT.to_owned()));
@@ -89,7 +89,7 @@ fn once(odd: Odd) -> Odd {
     all.into_iter().map(said).collect()
 }
 
-fn flow(line: usize, words: &[&str], network: &HpccNetwork, odd: &mut Odd) -> Result<HpccFlow, Flaw> {
+fn flow(line: usize, words: &[&str], network: &HpccNetwork, odd: &mut Odd) -> Result<HpccFlow, HpccFlaw> {
     let [src, dst, pg, dport, size, start] = words else {
         let problem = format!("{} words, where a flow has 6", words.len());
         return flaw(

@@ -29,7 +29,7 @@ const TRAFFIC_START: Duration = Duration::from_ms(2000);
 
 /// A run of HPCC's simulator as farspan has it: a topology, a list of flows, and a scenario around them.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Imported {
+pub struct ImportedRun {
     /// Nodes and links; a node's name is its id there, such as `node17`.
     pub topology: TopologyFile,
     /// One row a flow, in the order of the file.
@@ -49,7 +49,7 @@ pub struct Imported {
 
 /// A file by its name in messages, and its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Source<'a> {
+pub struct HpccText<'a> {
     /// The name.
     pub name: &'a str,
     /// The text.
@@ -80,9 +80,9 @@ impl fmt::Display for HpccError {
 }
 
 /// A line (from 1; none: the whole file), what is wrong, what to do.
-type Flaw = (Option<usize>, String, String);
+type HpccFlaw = (Option<usize>, String, String);
 
-fn flaw<T>(line: usize, problem: impl Into<String>, cure: impl Into<String>) -> Result<T, Flaw> {
+fn flaw<T>(line: usize, problem: impl Into<String>, cure: impl Into<String>) -> Result<T, HpccFlaw> {
     Err((Some(line), problem.into(), cure.into()))
 }
 
@@ -93,7 +93,7 @@ type Odd = Vec<(usize, String)>;
 ///
 /// # Errors
 /// If one cannot be read, or is not such a file: the error names file and line, what is wrong, and the cure.
-pub fn read(topology: &Path, flows: &Path, config: Option<&Path>) -> Result<Imported, HpccError> {
+pub fn read(topology: &Path, flows: &Path, config: Option<&Path>) -> Result<ImportedRun, HpccError> {
     let texts = [
         Some((topology, LONGEST_TOPOLOGY, "give a topology of HPCC's simulator, which is plain text")),
         Some((flows, LONGEST_LIST, "give a list of flows of HPCC's simulator, which is plain text")),
@@ -105,7 +105,7 @@ pub fn read(topology: &Path, flows: &Path, config: Option<&Path>) -> Result<Impo
     for (path, longest, cure) in texts.into_iter().flatten() {
         read.push((path.display().to_string(), text(path, longest, cure)?));
     }
-    let mut sources = read.iter().map(|(name, text)| Source { name, text });
+    let mut sources = read.iter().map(|(name, text)| HpccText { name, text });
     let mut next = || sources.next().expect("each file has been read");
     parse(next(), next(), config.map(|_| next()))
 }
@@ -129,16 +129,16 @@ fn text(path: &Path, longest: u64, cure: &str) -> Result<String, HpccError> {
 /// # Errors
 /// As [`read`].
 pub fn parse(
-    topology: Source<'_>,
-    flows: Source<'_>,
-    config: Option<Source<'_>>,
-) -> Result<Imported, HpccError> {
-    let place = |source: Source<'_>| {
+    topology: HpccText<'_>,
+    flows: HpccText<'_>,
+    config: Option<HpccText<'_>>,
+) -> Result<ImportedRun, HpccError> {
+    let place = |source: HpccText<'_>| {
         let file = source.name.to_owned();
-        move |(line, problem, cure): Flaw| HpccError { file, line, problem, cure }
+        move |(line, problem, cure): HpccFlaw| HpccError { file, line, problem, cure }
     };
     let mut warnings = Vec::new();
-    let mut say = |source: Source<'_>, odd: Odd| {
+    let mut say = |source: HpccText<'_>, odd: Odd| {
         warnings.extend(odd.into_iter().map(|(line, text)| format!("{}:{line}: {text}", source.name)));
     };
     let (network, odd) = topology::parse(topology.text).map_err(place(topology))?;
@@ -162,7 +162,7 @@ pub fn parse(
     let file = write::topology(&network);
     write::check(&file)
         .map_err(|problem| place(topology)((None, problem, "correct the topology".to_owned())))?;
-    Ok(Imported {
+    Ok(ImportedRun {
         topology: file,
         rows: list.rows(zero),
         hosts: network.hosts(),
@@ -191,7 +191,7 @@ fn shown(piece: &str) -> String {
 }
 
 /// A whole number in a range, both ends included.
-fn whole(line: usize, what: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Flaw> {
+fn whole(line: usize, what: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, HpccFlaw> {
     let cure = || format!("write a whole number from {} to {}", range.start(), range.end());
     match text.parse::<u64>() {
         Ok(value) if range.contains(&value) => Ok(value),

@@ -1,6 +1,6 @@
 //! Rates and times as ns-3 writes them.
 
-use super::{Flaw, flaw, shown};
+use super::{HpccFlaw, flaw, shown};
 use crate::limits::{FASTEST, LONGEST_DELAY, SLOWEST};
 use farspan_units::{Duration, Rate};
 use farspan_workload::import::decimal::scaled;
@@ -43,7 +43,7 @@ fn time(text: &str) -> Option<Duration> {
 }
 
 /// The rate of a link.
-pub(super) fn link_rate(line: usize, text: &str) -> Result<Rate, Flaw> {
+pub(super) fn link_rate(line: usize, text: &str) -> Result<Rate, HpccFlaw> {
     let cure = format!("write a rate from {SLOWEST} to {FASTEST}, such as 100Gbps");
     match rate(text) {
         Some(rate) if (SLOWEST..=FASTEST).contains(&rate) => Ok(rate),
@@ -53,7 +53,7 @@ pub(super) fn link_rate(line: usize, text: &str) -> Result<Rate, Flaw> {
 }
 
 /// The propagation of a link.
-pub(super) fn link_delay(line: usize, text: &str) -> Result<Duration, Flaw> {
+pub(super) fn link_delay(line: usize, text: &str) -> Result<Duration, HpccFlaw> {
     let cure = format!("write a time of at most {LONGEST_DELAY}, such as 0.001ms");
     match time(text) {
         Some(delay) if delay <= LONGEST_DELAY => Ok(delay),

@@ -20,11 +20,11 @@ const CONFIG: &str = "ENABLE_QCN 1 {0: disable}\nPACKET_PAYLOAD_SIZE 1000\nSIMUL
     KMAX_MAP 2 25000000000 400 100000000000 1600\nKMIN_MAP 2 25000000000 100 100000000000 400\n\
     PMAX_MAP 2 25000000000 0.2 100000000000 0.2\nBUFFER_SIZE 32\nEWMA_GAIN 0.0625\n";
 
-fn source<'a>(name: &'a str, text: &'a str) -> Source<'a> {
-    Source { name, text }
+fn source<'a>(name: &'a str, text: &'a str) -> HpccText<'a> {
+    HpccText { name, text }
 }
 
-fn import(topology: &str, flows: &str, config: Option<&str>) -> Result<Imported, HpccError> {
+fn import(topology: &str, flows: &str, config: Option<&str>) -> Result<ImportedRun, HpccError> {
     parse(source("t.txt", topology), source("f.txt", flows), config.map(|config| source("c.txt", config)))
 }
 
@@ -34,7 +34,7 @@ fn refused(topology: &str, flows: &str, config: Option<&str>) -> String {
     import(topology, flows, config).expect_err("it is wrong").to_string()
 }
 
-fn network(imported: &Imported) -> Network {
+fn network(imported: &ImportedRun) -> Network {
     let document = TopologyDocument::parse("t.toml", &imported.topology.to_toml()).unwrap();
     let Defaults { rate, delay, .. } = document.file().defaults.clone();
     let base = Base { rate: rate.unwrap(), delay: delay.unwrap(), switch_delay: Duration::ZERO };
@@ -42,7 +42,7 @@ fn network(imported: &Imported) -> Network {
 }
 
 /// A folder of its own with the three files, and the scenario resolved there.
-fn resolved(imported: &Imported) -> crate::Resolved {
+fn resolved(imported: &ImportedRun) -> crate::Resolved {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder: PathBuf = std::env::temp_dir().join(format!("farspan-hpcc-{}-{number}", std::process::id()));
@@ -142,7 +142,7 @@ fn what_a_configuration_says_is_in_the_scenario() {
 }
 
 /// The warnings about the configuration.
-fn of_config(imported: &Imported) -> Vec<&str> {
+fn of_config(imported: &ImportedRun) -> Vec<&str> {
     imported.warnings.iter().filter(|w| w.starts_with("c.txt")).map(String::as_str).collect()
 }
 

@@ -2,7 +2,7 @@
 //! switches, then a line a link: `src dst rate delay error_rate`.
 
 use super::quantity::{link_delay, link_rate, share};
-use super::{Flaw, Odd, flaw, left_out, lines, shown, whole};
+use super::{HpccFlaw, Odd, flaw, left_out, lines, shown, whole};
 use farspan_units::{Duration, Rate};
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ struct Header {
 }
 
 impl Header {
-    fn parse(line: usize, words: &[&str]) -> Result<Self, Flaw> {
+    fn parse(line: usize, words: &[&str]) -> Result<Self, HpccFlaw> {
         let is_simai = words.len() == 6;
         let [nodes, nvswitches, switches, links] = match *words {
             [nodes, switches, links] => [nodes, "0", switches, links],
@@ -116,7 +116,7 @@ impl Header {
 }
 
 /// Reads a topology.
-pub(super) fn parse(text: &str) -> Result<(HpccNetwork, Odd), Flaw> {
+pub(super) fn parse(text: &str) -> Result<(HpccNetwork, Odd), HpccFlaw> {
     let mut rows = lines(text);
     let Some((line, words)) = rows.next() else {
         return Err((None, "has no lines".to_owned(), HEADER.to_owned()));
@@ -148,7 +148,7 @@ pub(super) fn parse(text: &str) -> Result<(HpccNetwork, Odd), Flaw> {
 fn nodes<'a>(
     header: &Header,
     rows: &mut impl Iterator<Item = (usize, Vec<&'a str>)>,
-) -> Result<Vec<HpccNode>, Flaw> {
+) -> Result<Vec<HpccNode>, HpccFlaw> {
     let mut nodes = vec![HpccNode::Host; header.nodes as usize];
     let all = header.nvswitches + header.switches;
     let mut read = 0;
@@ -185,7 +185,7 @@ fn numbers(nodes: &[HpccNode]) -> Vec<Option<u32>> {
     nodes.iter().map(number).collect()
 }
 
-fn link(line: usize, words: &[&str], nodes: u64) -> Result<HpccLink, Flaw> {
+fn link(line: usize, words: &[&str], nodes: u64) -> Result<HpccLink, HpccFlaw> {
     let [a, b, rate, delay, error_rate] = words else {
         let problem = format!("{} words, where a link has 5", words.len());
         return flaw(
@@ -209,7 +209,7 @@ fn link(line: usize, words: &[&str], nodes: u64) -> Result<HpccLink, Flaw> {
     Ok(HpccLink { line, ends, rate: link_rate(line, rate)?, delay: link_delay(line, delay)?, error_rate })
 }
 
-fn add(network: &mut HpccNetwork, link: HpccLink, odd: &mut Odd) -> Result<(), Flaw> {
+fn add(network: &mut HpccNetwork, link: HpccLink, odd: &mut Odd) -> Result<(), HpccFlaw> {
     let [a, b] = [link.ends[0].min(link.ends[1]), link.ends[0].max(link.ends[1])];
     if let Some(first) = network.pairs.insert([a, b], link.line) {
         let problem =
@@ -230,7 +230,7 @@ fn add(network: &mut HpccNetwork, link: HpccLink, odd: &mut Odd) -> Result<(), F
 }
 
 /// Hosts have one link, to a switch, and every node can be reached.
-fn check(network: &HpccNetwork) -> Result<(), Flaw> {
+fn check(network: &HpccNetwork) -> Result<(), HpccFlaw> {
     let mut at: Vec<Vec<&HpccLink>> = vec![Vec::new(); network.nodes.len()];
     for link in &network.links {
         link.ends.iter().for_each(|end| at[*end as usize].push(link));

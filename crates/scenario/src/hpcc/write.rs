@@ -2,7 +2,7 @@
 
 use super::config::{Config, Marks};
 use super::topology::{HpccNetwork, HpccNode};
-use super::{Imported, TRAFFIC_START};
+use super::{ImportedRun, TRAFFIC_START};
 use crate::topology::{Base, Defaults, Link, Node, TopologyDocument, TopologyFile};
 use crate::value::{Names, NodeType};
 use farspan_units::{Bytes, Duration};
@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 const BUFFER: Bytes = Bytes::new(16 << 20);
 /// The share of what is free that one link may take there, unless it is faster than the hosts': an eighth.
 const ALPHA: f64 = 0.125;
-/// What each link has for itself there.
+/// Bytes that each link has for itself there.
 const RESERVE: Bytes = Bytes::new(4 << 10);
 /// How far below its threshold a link resumes there.
 const RESUME_OFFSET: Bytes = Bytes::new(3 << 10);
@@ -103,7 +103,7 @@ pub(super) fn check(file: &TopologyFile) -> Result<(), String> {
     document.network(&base).map(drop).map_err(|error| error.to_string())
 }
 
-impl Imported {
+impl ImportedRun {
     /// The scenario around a topology file and a flow list of these names, which stand beside it.
     #[must_use]
     pub fn scenario(&self, topology: &str, flows: &str) -> String {

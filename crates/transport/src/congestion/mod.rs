@@ -49,6 +49,7 @@ pub mod powertcp;
 pub mod scripted;
 mod signals;
 pub mod smartt;
+mod start;
 #[cfg(test)]
 mod steady;
 pub mod swift;
@@ -66,6 +67,7 @@ pub use custom::{Custom, Factory};
 pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Timeout};
 pub use pace::Pacing;
 pub use signals::{Ecn, SignalBytes, Threshold, ThresholdRule};
+pub use start::Start;
 pub use window::Cap;
 
 use crate::flow::path::Path;
@@ -202,21 +204,6 @@ pub trait Congestion {
     fn on_timer(&mut self, _now: Time) -> Decision {
         self.decision()
     }
-}
-
-/// The inputs from which a control is built.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Start<'a> {
-    /// The path.
-    pub path: &'a Path,
-    /// Payload of the message.
-    pub size: Bytes,
-    /// First window: the same for every scheme of a scenario.
-    pub initial_cwnd: Bytes,
-    /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
-    pub seed: u64,
-    /// The flow.
-    pub flow: farspan_units::FlowId,
 }
 
 /// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
@@ -356,11 +343,10 @@ macro_rules! controls {
             /// Bytes of the flow's own state, without what a control of another crate allocates for itself.
             #[must_use]
             pub fn state_bytes(&self) -> Bytes {
-                let bytes = match self {
+                Bytes::new(match self {
                     $(Self::$variant(control) => size_of_val(&**control),)*
                     Self::Custom(control) => size_of_val(&**control) + size_of_val(&***control),
-                };
-                Bytes::new(bytes as u64)
+                } as u64)
             }
 
             /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
