@@ -49,7 +49,6 @@ pub mod powertcp;
 pub mod scripted;
 mod signals;
 pub mod smartt;
-mod start;
 #[cfg(test)]
 mod steady;
 pub mod swift;
@@ -64,10 +63,9 @@ pub mod unocc;
 mod window;
 
 pub use custom::{Custom, Factory};
-pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Timeout};
+pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Start, Timeout};
 pub use pace::Pacing;
 pub use signals::{Ecn, SignalBytes, Threshold, ThresholdRule};
-pub use start::Start;
 pub use window::Cap;
 
 use crate::flow::path::Path;
