@@ -23,9 +23,10 @@ LIST = pathlib.Path(__file__).resolve().parent / "baseline/runs.tsv"
 RUN = ("scenario", "scheme", "profile", "set")
 PROFILES = ("paper", "artifact")
 # Sizes at which all runs together take minutes.
+SMALL_TREE = "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us"
 SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
         "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
-        **dict.fromkeys(("oscar/longtail", "oscar/hadoop-incast", "oscar/oversubscribed"), "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us")}
+        "oscar/hadoop-incast": SMALL_TREE + " workload.degree=8", "oscar/longtail": SMALL_TREE, "oscar/oversubscribed": SMALL_TREE}
 # Schemes of OSCAR's world, and the scenarios elsewhere that they run: all by all would take an hour.
 OSCAR_WORLD = ("hpcc*", "oscar*", "scripted", "*powertcp", "poseidon", "dcqcn", "swift", "timely")
 OSCAR_AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")

@@ -155,7 +155,8 @@ fn the_table_is_for_people() {
         assert!(text.contains(word), "{word} is not in\n{text}");
     }
     assert!(!text.contains("pauses"), "there is nothing to pause:\n{text}");
-    let lossless = ["scheme.ports.pool.size=4MiB", "scheme.ports.pfc.links=site", "workload.flow_size=64KiB"];
+    let lossless =
+        ["scheme.ports.pool.size=32MiB", "scheme.ports.pfc.links=site", "workload.flow_size=64KiB"];
     let set = lossless.iter().flat_map(|set| ["--set", set]).collect::<Vec<_>>();
     let text = stdout(&farspan(&[&["run", "uno/incast-mixed", "--quiet"][..], &set].concat()));
     assert!(text.contains("\npauses        "), "{text}");

@@ -72,7 +72,7 @@ pub fn driver(data: &[u8]) {
         let from = peer(input.byte() % 4 + 1);
         match input.byte() % 8 {
             0 if flows < 8 => {
-                let (len, route) = (usize::from(input.short() % 5000) + 1, route(&mut input));
+                let (len, (route, _)) = (usize::from(input.short() % 5000) + 1, route(&mut input));
                 driver.submit(FlowId(flows), from, vec![1; len], route);
                 flows += 1;
             }

@@ -3,7 +3,7 @@
 use crate::input::Input;
 use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::{Code, CodingConfig, Layout, Payload, Shape};
-use farspan_transport::congestion::{self, CongestionConfig};
+use farspan_transport::congestion::{self, Congestion, CongestionConfig, Floor, Start};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{MAX_HEADER, View};
 use farspan_transport::{
@@ -31,8 +31,9 @@ pub fn wire(data: &[u8]) {
     assert!(len + payload <= data.len(), "no byte from nowhere");
 }
 
-/// A path and a scheme of parts that the input chooses.
-pub(crate) fn route(input: &mut Input<'_>) -> Arc<Route> {
+/// A path and a scheme of parts that the input chooses, and whether its window can be zero: that of a control that runs on
+/// credit, or on a rate alone, whose window is what is in flight.
+pub(crate) fn route(input: &mut Input<'_>) -> (Arc<Route>, bool) {
     let (base_rtt, line_rate) = (Duration::from_us(10), Rate::from_gbps(10));
     let path = Path {
         class: Class::Intra,
@@ -61,7 +62,10 @@ pub(crate) fn route(input: &mut Input<'_>) -> Arc<Route> {
         window_check: WindowCheck::Below,
         profile: FlowProfile::default(),
     };
-    Arc::new(Route::new(path, &scheme))
+    let start = Start { path: &path, size: MSS, initial_cwnd: MSS * 20, seed: 1, flow: FlowId(0) };
+    let control = scheme.congestion.build(&start);
+    let may_be_zero = control.floor() == Floor::Zero || control.decision().cwnd == Bytes::MAX;
+    (Arc::new(Route::new(path, &scheme)), may_be_zero)
 }
 
 /// An endpoint that sends and receives, its clock, and a peer that says anything.
@@ -70,17 +74,19 @@ pub fn endpoint(data: &[u8]) {
     let mut input = Input(data);
     let config = EndpointConfig { host: HostId(0), seed: 1, mss: MSS, header: Bytes::new(64) };
     let (mut endpoint, mut now, mut flows) = (Endpoint::new(config), Time::ZERO, 0_u32);
-    let mut sizes = Vec::new();
+    let (mut sizes, mut may_be_zero) = (Vec::new(), Vec::new());
     for _ in 0..2000 {
         if input.is_empty() {
             break;
         }
         match input.byte() % 16 {
             0 | 1 if flows < 8 => {
-                let (size, route) = (Bytes::new(u64::from(input.short()) + 1), route(&mut input));
+                let size = Bytes::new(u64::from(input.short()) + 1);
+                let (route, zero) = route(&mut input);
                 let message = Message { flow: FlowId(flows), to: PEER, size, initial_cwnd: MSS * 20, route };
                 endpoint.submit(now, message);
                 sizes.push(size);
+                may_be_zero.push(zero);
                 flows += 1;
             }
             2..=4 => now += Duration::from_us(u64::from(input.byte())),
@@ -114,7 +120,8 @@ pub fn endpoint(data: &[u8]) {
             }
         }
         for view in (0..flows).filter_map(|flow| endpoint.sender(FlowId(flow))) {
-            assert!(!view.cwnd.is_zero(), "a window of zero would never open");
+            let is_open = may_be_zero[view.flow.index()] || !view.cwnd.is_zero();
+            assert!(is_open, "a window of zero would never open");
             let most = sizes[view.flow.index()] * 2 + MSS * 4;
             assert!(view.in_flight <= most && view.delivered <= most, "{view:?}");
         }
