@@ -19,7 +19,7 @@ MIB = 1 << 20
 K = 8
 HOSTS = K**3 // 4
 SENDERS = 16
-# As the simulator's published configuration has it, and RED of its one rate.
+# As the simulator's published configuration has it, with RED of its one rate and DCQCN's own rule for the target rate.
 CONFIG = """ENABLE_QCN 1
 USE_DYNAMIC_PFC_THRESHOLD 1
 PACKET_PAYLOAD_SIZE 1000
@@ -33,7 +33,7 @@ SIMULATOR_STOP_TIME 2.2
 CC_MODE {mode}
 ALPHA_RESUME_INTERVAL 1
 RATE_DECREASE_INTERVAL 4
-CLAMP_TARGET_RATE 0
+CLAMP_TARGET_RATE 1
 RP_TIMER 900
 EWMA_GAIN 0.00390625
 FAST_RECOVERY_TIMES 1

@@ -144,13 +144,17 @@ fn scenario(args: &HpccArgs) -> Result<(), Failure> {
         output::note(&format!("warning: {warning}"));
     }
     files.write(&imported)?;
+    let switches = match imported.switches {
+        1 => "1 switch".to_owned(),
+        n => format!("{n} switches"),
+    };
     output::text(&format!(
         "wrote {}, {} and {}: {}, {}, {}; next: farspan run {}\n",
         files.scenario.display(),
         ScenarioFiles::name(&files.topology),
         ScenarioFiles::name(&files.flows),
         count(imported.hosts, "host"),
-        format!("{} switch{}", imported.switches, if imported.switches == 1 { "" } else { "es" }),
+        switches,
         count(imported.rows.len(), "flow"),
         files.scenario.display(),
     ));
