@@ -2,8 +2,10 @@
 to build them and how to read the numbers.
 
 usage: peers.py FARSPAN [--uet DIR] [--csg DIR] [--rounds N] [--only NAME]... [--count] [--work DIR] [-o FILE.json]
+       peers.py FARSPAN --ns3 PROGRAM [--rounds N] [--only NAME]... [--count] [--work DIR] [-o FILE.json]
 
-DIR is a checkout of ultraethernet/uet-htsim or Broadcom/csg-htsim, built. Needs GNU time, and valgrind for --count.
+DIR is a checkout of ultraethernet/uet-htsim or Broadcom/csg-htsim, built. PROGRAM runs ns-3's RDMA fork on the config.txt
+that it is given, and says its packet-hops in the last line. Needs GNU time, and valgrind for --count.
 """
 import argparse
 import hashlib
@@ -18,6 +20,9 @@ import statistics
 import subprocess
 import sys
 from dataclasses import dataclass
+
+import rdma
+from process import measure
 
 MTU, HEADER = 4096, 64
 LINK_BPS = 100e9
@@ -199,22 +204,14 @@ def tools(a):
 
 
 def run(tool, scenario, work, timeout, seed):
-    """One run: CPU seconds and memory from the system, the rest from its output. GNU time stands between, so that the
-    memory of this script does not count as that of its child."""
-    out, usage = work / "out.txt", work / "usage.txt"
-    command = [shutil.which("time"), "-o", usage.resolve(), "-f", "%M", "timeout", str(timeout), tool.binary.resolve()]
-    command += tool.arguments(scenario, work, seed)
-    with out.open("w") as file:
-        child = subprocess.Popen(command, cwd=work, stdout=file, stderr=subprocess.STDOUT)
-        _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    text = out.read_text(errors="replace")
-    if child.returncode != 0:
-        return {"failed": f"no end after {timeout} s" if child.returncode == 124 else f"exit {child.returncode}: {text[-300:]}"}
+    """One run: CPU seconds and memory from the system, the rest from its output."""
+    command = [tool.binary.resolve(), *tool.arguments(scenario, work, seed)]
+    text, used, failed = measure(command, work, timeout)
+    if failed:
+        return {"failed": failed}
     result = tool.read(text, scenario)
     wrong = None if result["finished"] == len(scenario.flows()) else f"{result['finished']} flows finished"
-    memory = int(usage.read_text().split()[-1]) * 1024
-    return {"cpu_s": used.ru_utime + used.ru_stime, "rss_bytes": memory, "failed": wrong, **result}
+    return {"cpu_s": used["cpu_s"], "rss_bytes": used["rss_bytes"], "failed": wrong, **result}
 
 
 def count(tool, scenario, work):
@@ -301,8 +298,9 @@ def main():
     p.add_argument("farspan", type=pathlib.Path)
     p.add_argument("--uet", type=pathlib.Path, metavar="DIR")
     p.add_argument("--csg", type=pathlib.Path, metavar="DIR")
+    p.add_argument("--ns3", type=pathlib.Path, metavar="PROGRAM")
     p.add_argument("--rounds", type=int, default=5)
-    p.add_argument("--only", action="append", default=[], choices=[s.name for s in SCENARIOS])
+    p.add_argument("--only", action="append", default=[], choices=[s.name for s in [*SCENARIOS, *rdma.SCENARIOS]])
     p.add_argument("--count", action="store_true", help="instructions, and the peers' packet-hops, under callgrind; slow, kept")
     p.add_argument("--work", type=pathlib.Path, default=pathlib.Path("out/peers"))
     p.add_argument("--timeout", type=int, default=600, help="seconds for one run")
@@ -311,6 +309,12 @@ def main():
     if not shutil.which("time"):
         sys.exit("GNU time is not here: apt-get install time")
     a.work.mkdir(parents=True, exist_ok=True)
+    if a.ns3:
+        results = rdma.compare(a)
+        print(rdma.table(results))
+        if a.o:
+            a.o.write_text(json.dumps(results, indent=1) + "\n")
+        return
     all_tools, results = tools(a), {}
     for s in (s for s in SCENARIOS if not a.only or s.name in a.only):
         write_inputs(s, a.work)

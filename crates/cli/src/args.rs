@@ -1,5 +1,7 @@
 //! The arguments.
 
+use crate::bench::BenchCongestionArgs;
+use crate::export::ExportArgs;
 use crate::reproduce::ReproduceArgs;
 use crate::runner::engine;
 use crate::shell::{CompletionsArgs, ManArgs};
@@ -43,8 +45,10 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Run a grid of scenarios, schemes, profiles and seeds; what is there is not run again
     Sweep(SweepArgs),
-    /// Turn another tool's workload into a flow list, or its topology into a topology file
+    /// Turn another tool's workload into a flow list or a scenario, or its topology into a topology file
     Import(ImportArgs),
+    /// Write results as another tool does
+    Export(ExportArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
     /// Write man pages
@@ -275,6 +279,8 @@ pub enum BenchPart {
     Sim(BenchSimArgs),
     /// Bytes a second that one core codes and decodes, by every kernel that the CPU has
     Coding(BenchCodingArgs),
+    /// Instructions and time of an ACK, and bytes of state, of every congestion control
+    Congestion(BenchCongestionArgs),
     /// Parts of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -282,7 +288,7 @@ pub enum BenchPart {
 
 /// The message for a benchmark that is not there.
 pub fn unknown_bench(words: &[String]) -> String {
-    let (available, planned) = (["sim", "coding"], ["congestion", "udp"]);
+    let (available, planned) = (["sim", "coding", "congestion"], ["udp"]);
     unknown_name("benchmark", words.first().map_or("", String::as_str), &available, &planned)
 }
 
@@ -341,6 +347,8 @@ pub enum ImportFormat {
     Cm(CmArgs),
     /// A topology of htsim (.topo), as a topology file
     Topo(TopoArgs),
+    /// Files of HPCC's simulator (ns-3) or of SimAI's: topology, flows and configuration, as a scenario
+    Hpcc(HpccArgs),
     /// Formats of later releases, and unknown ones.
     #[command(external_subcommand)]
     Other(Vec<String>),
@@ -348,7 +356,7 @@ pub enum ImportFormat {
 
 /// The message for a format that cannot be imported.
 pub fn unknown_format(words: &[String]) -> String {
-    unknown_name("format", words.first().map_or("", String::as_str), &["cm", "topo"], &["hpcc", "goal"])
+    unknown_name("format", words.first().map_or("", String::as_str), &["cm", "hpcc", "topo"], &["goal"])
 }
 
 /// Arguments of `import cm`.
@@ -389,7 +397,26 @@ pub struct TopoArgs {
     pub output: Option<PathBuf>,
 }
 
-fn delay(text: &str) -> Result<Duration, String> {
+/// Arguments of `import hpcc`.
+#[derive(Args, Debug)]
+pub struct HpccArgs {
+    /// The topology (topology.txt): nodes, switches and links
+    #[arg(value_name = "TOPOLOGY")]
+    pub topology: PathBuf,
+    /// The flows (flow.txt)
+    #[arg(value_name = "FLOWS")]
+    pub flows: PathBuf,
+    /// The configuration (config.txt), as far as it means something here: control, RED, buffers, faults, packets
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The scenario; its topology and its flows go beside it, as NAME-topology.toml and NAME-flows.csv. Without it:
+    /// scenario.toml, and none of the three may exist
+    #[arg(short, long, value_name = "FILE.toml")]
+    pub output: Option<PathBuf>,
+}
+
+/// A time.
+pub fn delay(text: &str) -> Result<Duration, String> {
     text.parse::<Duration>().map_err(|error| error.to_string())
 }
 

@@ -2,8 +2,10 @@
 //! one says nothing about the next. What else is measured stands beside it.
 
 mod coding;
+mod congestion;
 
 pub use coding::coding;
+pub use congestion::{BenchCongestionArgs, congestion};
 
 use crate::args::BenchSimArgs;
 use crate::format::{Table, bytes, number, time, with_prefix};

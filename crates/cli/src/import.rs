@@ -1,21 +1,23 @@
 //! `farspan import`.
 
-use crate::args::{CmArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
+use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
 use crate::{Failure, output};
+use farspan_scenario::hpcc;
 use farspan_scenario::import::cm;
 use farspan_scenario::list;
 use farspan_scenario::topology::htsim;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Whose constants an imported scenario takes, where they differ by scenario.
 const CONSTANTS: &str =
     "under --profile artifact, constants = \"uno/permutation\" at its head names those it takes";
 
-/// Turns another tool's workload into a flow list, or its topology into a topology file.
+/// Turns another tool's workload into a flow list or a scenario, or its topology into a topology file.
 pub fn import(args: &ImportArgs) -> Result<(), Failure> {
     match &args.format {
         ImportFormat::Cm(args) => connection_matrix(args),
         ImportFormat::Topo(args) => topology(args),
+        ImportFormat::Hpcc(args) => scenario(args),
         ImportFormat::Other(words) => Err(Failure::BadInput(unknown_format(words))),
     }
 }
@@ -46,6 +48,10 @@ fn topology(args: &TopoArgs) -> Result<(), Failure> {
     Ok(())
 }
 
+fn count(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Why a unit is needed, and which.
 fn no_time_unit(file: &Path) -> String {
     format!(
@@ -69,7 +75,6 @@ fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
         return Ok(());
     };
     list::save(out, &matrix.rows).map_err(|error| Failure::Failed(error.to_string()))?;
-    let count = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let hosts =
         matrix.hosts.map_or(String::new(), |hosts| format!(", for {}", count(hosts as usize, "host")));
     output::text(&format!(
@@ -77,6 +82,81 @@ fn connection_matrix(args: &CmArgs) -> Result<(), Failure> {
         out.display(),
         count(matrix.rows.len(), "flow"),
         count(matrix.triggers, "trigger"),
+    ));
+    Ok(())
+}
+
+/// The files of an imported scenario.
+struct ScenarioFiles {
+    scenario: PathBuf,
+    topology: PathBuf,
+    flows: PathBuf,
+}
+
+impl ScenarioFiles {
+    /// The scenario of this name, and what it reads beside it.
+    fn new(scenario: &Path) -> Self {
+        let beside = |what: &str| {
+            let stem = scenario.file_stem().unwrap_or_default().to_string_lossy();
+            scenario.with_file_name(format!("{stem}-{what}"))
+        };
+        Self { scenario: scenario.to_owned(), topology: beside("topology.toml"), flows: beside("flows.csv") }
+    }
+
+    /// A file's name for a scenario that lies beside it.
+    fn name(file: &Path) -> String {
+        file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    }
+
+    /// Writes the three, the scenario last. Of files that were not there before, a failure leaves none.
+    fn write(&self, imported: &hpcc::ImportedRun) -> Result<(), Failure> {
+        let text = imported.scenario(&Self::name(&self.topology), &Self::name(&self.flows));
+        let all = [&self.topology, &self.flows, &self.scenario];
+        let new: Vec<_> = all.into_iter().filter(|file| !file.exists()).collect();
+        let written = farspan_scenario::write(&self.topology, &imported.topology.to_toml())
+            .map_err(Failure::from)
+            .and_then(|()| {
+                list::save(&self.flows, &imported.rows).map_err(|error| Failure::Failed(error.to_string()))
+            })
+            .and_then(|()| Ok(farspan_scenario::write(&self.scenario, &text)?));
+        if written.is_err() {
+            // One that cannot be removed either is a valid file of its own.
+            new.into_iter().for_each(|file| drop(std::fs::remove_file(file)));
+        }
+        written
+    }
+}
+
+fn scenario(args: &HpccArgs) -> Result<(), Failure> {
+    let files = ScenarioFiles::new(args.output.as_deref().unwrap_or(Path::new("scenario.toml")));
+    if args.output.is_none() {
+        for file in [&files.scenario, &files.topology, &files.flows] {
+            if file.exists() {
+                let problem =
+                    format!("{} is there already; give another name with -o FILE.toml", file.display());
+                return Err(Failure::BadInput(problem));
+            }
+        }
+    }
+    let imported = hpcc::read(&args.topology, &args.flows, args.config.as_deref())
+        .map_err(|error| Failure::BadInput(error.to_string()))?;
+    for warning in &imported.warnings {
+        output::note(&format!("warning: {warning}"));
+    }
+    files.write(&imported)?;
+    let switches = match imported.switches {
+        1 => "1 switch".to_owned(),
+        n => format!("{n} switches"),
+    };
+    output::text(&format!(
+        "wrote {}, {} and {}: {}, {}, {}; next: farspan run {}\n",
+        files.scenario.display(),
+        ScenarioFiles::name(&files.topology),
+        ScenarioFiles::name(&files.flows),
+        count(imported.hosts, "host"),
+        switches,
+        count(imported.rows.len(), "flow"),
+        files.scenario.display(),
     ));
     Ok(())
 }

@@ -33,6 +33,7 @@ mod clock;
 mod compare;
 mod cost;
 mod demo;
+mod export;
 mod format;
 mod import;
 mod jobs;
@@ -157,6 +158,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Bench(bench) => match bench.part {
             BenchPart::Sim(sim) => bench::sim(&sim, itself.words),
             BenchPart::Coding(coding) => bench::coding(&coding),
+            BenchPart::Congestion(congestion) => bench::congestion(&congestion, itself.words),
             BenchPart::Other(words) => Err(Failure::BadInput(args::unknown_bench(&words))),
         },
         Command::Compare(compare) => compare::compare(&compare),
@@ -164,6 +166,7 @@ fn dispatch(command: Command, itself: &Itself<'_>) -> Result<(), Failure> {
         Command::Reproduce(reproduce) => reproduce::reproduce(&reproduce, itself),
         Command::Sweep(sweep) => sweep::sweep(&sweep, itself),
         Command::Import(import) => import::import(&import),
+        Command::Export(export) => export::export(&export),
         Command::Completions(completions) => {
             shell::completions(&completions);
             Ok(())

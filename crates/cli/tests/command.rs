@@ -46,7 +46,7 @@ fn bad_input_exits_with_2_and_says_place_and_cure() {
         (&["compare", "no-such-folder"], "no-such-folder: is not a folder", "farspan run --out"),
         (&["report", &folder.path("")], "holds no run", "summary.json"),
         (&["report", &text], "bad.toml: is not a folder", "farspan run --out"),
-        (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm"),
+        (&["import", "goal", "a"], "format \"goal\"", "not in this release; available: cm, hpcc"),
         (&["import", "cmm", "a"], "cmm", "did you mean \"cm\""),
         (
             &["import", "cm", &text],
@@ -291,7 +291,8 @@ fn a_benchmark_is_a_run_in_a_process_of_its_own() {
 #[test]
 fn benchmarks_that_are_not_there_say_what_is() {
     for (arguments, said) in [
-        (&["bench", "congestion"][..], "available: sim, coding"),
+        (&["bench", "udp"][..], "available: sim, coding, congestion"),
+        (&["bench", "congestion", "--only", "oscat"], "did you mean \"oscar\""),
         (&["bench", "coding", "--kernel", "abacus"], "available: "),
         (&["bench", "sim", "--only", "fat_tree_k9"], "did you mean \"fat_tree_k8"),
         (&["bench", "sim", "--set", "workload.flow_sizes=1MiB"], "did you mean \"flow_size\""),

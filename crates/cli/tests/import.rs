@@ -134,3 +134,94 @@ fn a_wrong_number_of_hosts_is_overridden() {
         stderr(&output)
     );
 }
+
+/// A star whose switch has the lowest id, as a topology of HPCC's simulator, and two flows on it.
+const STAR: &str = "4 1 3\n0\n0 1 100Gbps 0.001ms 0\n0 2 100Gbps 0.001ms 0\n0 3 100Gbps 0.001ms 0\n";
+const FLOWS: &str = "2\n2 1 3 100 200000 2\n3 1 3 200 5000 2.000001\n";
+
+/// The two files in a folder, and the words that import them.
+fn hpcc(folder: &Folder, topology: &str, flows: &str) -> [String; 4] {
+    let files = [folder.path("topology.txt"), folder.path("flow.txt")];
+    std::fs::write(&files[0], topology).unwrap();
+    std::fs::write(&files[1], flows).unwrap();
+    let [topology, flows] = files;
+    ["import".to_owned(), "hpcc".to_owned(), topology, flows]
+}
+
+#[test]
+fn files_of_hpcc_s_simulator_become_a_scenario_and_its_results_an_fct_file() {
+    let folder = Folder::new("import-hpcc");
+    let import = hpcc(&folder, STAR, FLOWS);
+    let [config, scenario, out] = ["config.txt", "star.toml", "result"].map(|name| folder.path(name));
+    std::fs::write(&config, "CC_MODE 3\nMI_THRESH 0\nBUFFER_SIZE 32\nSIMULATOR_STOP_TIME 2.1\n").unwrap();
+    let import: Vec<_> = import.iter().map(String::as_str).collect();
+    let output = farspan(&[&import[..], &["--config", &config, "-o", &scenario]].concat());
+    assert!(
+        stdout(&output).starts_with(&format!(
+            "wrote {scenario}, star-topology.toml and star-flows.csv: 3 hosts, 1 switch, 2 flows; next"
+        )),
+        "{}",
+        stderr(&output)
+    );
+    let text = std::fs::read_to_string(&scenario).unwrap();
+    assert!(text.contains("pool = { size = \"32MiB\"") && text.contains("pfc = { links = \"all\""), "{text}");
+    let document = document(&["run", &scenario, "--out", &out, "--quiet", "--json"]);
+    assert_eq!((&document["scheme"], &document["flows"]["finished"]), (&"hpcc".into(), &2.into()));
+    assert_eq!(document["pfc"]["deadlock"], false);
+    assert_eq!(document["fct"]["tags"]["dport200"]["count"], 1);
+
+    let topology = import[2];
+    let lines = |more: &[&str]| {
+        let output = farspan(&[&["export", "hpcc", &out][..], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    let flow = |line: &str, n: usize| line.split(' ').nth(n).unwrap().to_owned();
+    let there = lines(&["--topology", topology]);
+    let [short, long] = there.lines().collect::<Vec<_>>()[..] else { panic!("two flows: {there}") };
+    assert!(short.starts_with("0b000301 0b000101 10000 200 5000 2000001000 "), "{short}");
+    assert!(long.starts_with("0b000201 0b000101 10000 100 200000 2000000000 "), "{long}");
+    // Whole nanoseconds, as `flows.parquet` has them.
+    let short_ns = document["fct"]["tags"]["dport200"]["max_us"].as_f64().unwrap() * 1000.0;
+    assert_eq!(short_ns.floor(), flow(short, 6).parse::<f64>().unwrap());
+    let here = lines(&["--zero", "0s"]);
+    assert!(here.starts_with("0b000201 0b000001 10000 200 5000 1000 "), "{here}");
+    let file = folder.path("fct.txt");
+    assert_eq!(lines(&["--topology", topology, "-o", &file]), "");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), there);
+}
+
+#[test]
+fn a_wrong_file_of_hpcc_s_simulator_leaves_nothing_behind() {
+    let folder = Folder::new("import-hpcc-bad");
+    let flows = FLOWS.replace("3 1 3", "0 1 3");
+    let import = hpcc(&folder, STAR, &flows);
+    let import: Vec<_> = import.iter().map(String::as_str).collect();
+    let output = farspan(&[&import[..], &["-o", &folder.path("star.toml")]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    let place = format!("{}:3: node 0 is a switch; give the id of a host", import[3]);
+    assert!(stderr(&output).contains(&place), "{}", stderr(&output));
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2);
+
+    // Where the last of the three cannot be written, none stays.
+    std::fs::write(import[3], FLOWS).unwrap();
+    std::fs::create_dir(folder.path("star.toml")).unwrap();
+    let output = farspan(&[&import[..], &["-o", &folder.path("star.toml")]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!folder.0.join("star-topology.toml").exists() && !folder.0.join("star-flows.csv").exists());
+}
+
+#[test]
+fn an_export_of_what_is_no_result_says_so() {
+    let folder = Folder::new("export-bad");
+    let output = farspan(&["export", "hpcc", &folder.path("nothing")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("give the folder that `farspan run --out` wrote"),
+        "{}",
+        stderr(&output)
+    );
+    let output = farspan(&["export", "hpc", "x"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("did you mean \"hpcc\""), "{}", stderr(&output));
+}

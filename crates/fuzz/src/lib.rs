@@ -23,13 +23,13 @@ pub use invalid::{Invalid, InvalidKind, invalid};
 pub use mutation::mutate;
 pub use network::driver;
 pub use protocol::{coding, endpoint, wire};
-pub use text::{cm, list, parquet, scenario, sizes, sweep, topo, topology};
+pub use text::{cm, hpcc_files, list, parquet, scenario, sizes, sweep, topo, topology};
 
 /// A body: it takes the bytes of an input.
 pub type Target = fn(&[u8]);
 
 /// The targets by name, which is that of their corpus, too.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("wire", wire),
     ("endpoint", endpoint),
     ("driver", driver),
@@ -39,6 +39,7 @@ pub const TARGETS: [(&str, Target); 12] = [
     ("sweep", sweep),
     ("cm", cm),
     ("topo", topo),
+    ("hpcc", hpcc_files),
     ("list", list),
     ("sizes", sizes),
     ("parquet", parquet),

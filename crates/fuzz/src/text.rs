@@ -2,7 +2,7 @@
 
 use crate::error_message::flaw;
 use farspan_scenario::topology::{TopologyDocument, htsim};
-use farspan_scenario::{Request, ScenarioError, import::cm as matrix};
+use farspan_scenario::{Request, ScenarioError, hpcc, import::cm as matrix};
 use farspan_sweep::Sweep;
 use farspan_workload::{Sites, SizeDistribution};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +61,19 @@ pub fn cm(data: &[u8]) {
 pub fn topo(data: &[u8]) {
     if let Some(text) = text(data) {
         is_said(htsim::parse(NAME, text, None), NAME);
+    }
+}
+
+/// Files of HPCC's simulator: a topology, and behind lines of `---` its flows and a configuration. What is accepted is a
+/// scenario.
+pub fn hpcc_files(data: &[u8]) {
+    let Some(text) = text(data) else { return };
+    let mut parts = text.split("\n---\n").map(|text| hpcc::HpccText { name: NAME, text });
+    let [topology, flows] = [(); 2].map(|()| parts.next().unwrap_or(hpcc::HpccText { name: NAME, text: "" }));
+    if let Some(imported) = is_said(hpcc::parse(topology, flows, parts.next()), NAME) {
+        let text = Some(imported.scenario("t.toml", "f.csv"));
+        let scenario = text.as_ref().map(|text| text.parse::<toml::Table>());
+        assert!(scenario.is_some_and(|scenario| scenario.is_ok()), "{text:?}");
     }
 }
 

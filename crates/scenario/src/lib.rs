@@ -23,6 +23,7 @@ mod build;
 pub mod catalog;
 mod error;
 mod estimate;
+pub mod hpcc;
 mod limits;
 mod memory;
 pub mod model;

@@ -109,6 +109,25 @@ fn ended(flows: u32) -> [Endpoint; 2] {
 }
 
 #[test]
+fn a_control_takes_the_bytes_that_it_says() {
+    let (path, seed) = (path(), 1);
+    for config in congestion::NAMES.iter().filter_map(|name| congestion::CongestionConfig::by_name(name)) {
+        let params = config.params(&path);
+        let start = congestion::Start { path: &path, size: MSS, initial_cwnd: MSS, seed, flow: FlowId(0) };
+        let said = params.build(&start).state_bytes().as_f64();
+        assert_eq!(held(|| params.build(&start)), said, "{}", config.name());
+        // The parameters stand behind the two counts of an `Arc`.
+        let counts = 2 * size_of::<usize>();
+        assert_eq!(
+            held(|| config.params(&path)),
+            params.shared_bytes().as_f64() + counts as f64,
+            "{}",
+            config.name()
+        );
+    }
+}
+
+#[test]
 fn a_packet_in_flight_takes_64_bytes_at_most() {
     // Through a pipe that holds them all: records, and messages under way; the sender's 8 bytes a packet are its own.
     let scheme = scheme(control("fixed_window"), "ecmp");

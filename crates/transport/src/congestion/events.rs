@@ -1,6 +1,22 @@
-//! The events of a flow, as its control is notified of them.
+//! The start and the events of a flow, as its control is notified of them.
 
-use farspan_units::{Bytes, Duration, HopTelemetry, Telemetry, Time};
+use crate::flow::path::Path;
+use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Telemetry, Time};
+
+/// The inputs from which a control is built.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Start<'a> {
+    /// The path.
+    pub path: &'a Path,
+    /// Payload of the message.
+    pub size: Bytes,
+    /// First window: the same for every scheme of a scenario.
+    pub initial_cwnd: Bytes,
+    /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
+    pub seed: u64,
+    /// The flow.
+    pub flow: FlowId,
+}
 
 /// The state of the sender when a packet left; kept only for controls that ask for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -63,7 +63,7 @@ pub mod unocc;
 mod window;
 
 pub use custom::{Custom, Factory};
-pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Timeout};
+pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Start, Timeout};
 pub use pace::Pacing;
 pub use signals::{Ecn, SignalBytes, Threshold, ThresholdRule};
 pub use window::Cap;
@@ -204,21 +204,6 @@ pub trait Congestion {
     }
 }
 
-/// The inputs from which a control is built.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Start<'a> {
-    /// The path.
-    pub path: &'a Path,
-    /// Payload of the message.
-    pub size: Bytes,
-    /// First window: the same for every scheme of a scenario.
-    pub initial_cwnd: Bytes,
-    /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
-    pub seed: u64,
-    /// The flow.
-    pub flow: farspan_units::FlowId,
-}
-
 /// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
 macro_rules! controls {
     ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal,
@@ -321,6 +306,15 @@ macro_rules! controls {
                     Self::Custom(custom) => Control::Custom(Box::new(custom.control(start))),
                 }
             }
+
+            /// Bytes that all flows of the path share: one copy, whatever their number.
+            #[must_use]
+            pub const fn shared_bytes(&self) -> Bytes {
+                match self {
+                    $(Self::$variant(_) => Bytes::new(size_of::<$module::$params>() as u64),)*
+                    Self::Custom(_) => Bytes::new(size_of::<Custom>() as u64),
+                }
+            }
         }
 
         /// The control of one flow: a built-in one costs one predictable branch an event, another a virtual call. Each
@@ -344,6 +338,15 @@ macro_rules! controls {
         }
 
         impl Control {
+            /// Bytes of the flow's own state, without what a control of another crate allocates for itself.
+            #[must_use]
+            pub fn state_bytes(&self) -> Bytes {
+                Bytes::new(match self {
+                    $(Self::$variant(control) => size_of_val(&**control),)*
+                    Self::Custom(control) => size_of_val(&**control) + size_of_val(&***control),
+                } as u64)
+            }
+
             /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
             /// itself: where it is built in, none of it goes through memory.
             #[inline(always)]

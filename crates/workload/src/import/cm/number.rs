@@ -1,6 +1,7 @@
 //! Starts: exact decimals to whole nanoseconds.
 
 use super::TimeUnit;
+use crate::import::decimal::{Scaled, scaled};
 
 /// A start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,50 +17,12 @@ pub(super) const LATEST_NS: u64 = u64::MAX / 1000;
 
 /// Reads a decimal number, such as `1500`, `1.5` or `2e6`; `None` if it is not one, is negative, or is too large.
 pub(super) fn start(text: &str, unit: TimeUnit) -> Option<Start> {
-    let (mantissa, exponent) = decimal(text)?;
-    let scale = match unit {
+    let power = match unit {
         TimeUnit::Us => 3,
         TimeUnit::Ps => -3,
     };
-    let power = |by: u32| 10_u128.checked_pow(by);
-    let exponent = exponent.checked_add(scale)?;
-    let (ns, rounded) = if mantissa == 0 {
-        (0, false)
-    } else if let Ok(by) = u32::try_from(exponent) {
-        (mantissa.checked_mul(power(by)?)?, false)
-    } else {
-        // A mantissa has at most 38 digits: divided by more than 10^38 it is less than a tenth.
-        power(exponent.unsigned_abs()).map_or((0, true), |divisor| {
-            let (whole, rest) = (mantissa / divisor, mantissa % divisor);
-            (whole + u128::from(rest >= divisor - rest), rest != 0)
-        })
-    };
-    let ns = u64::try_from(ns).ok().filter(|ns| *ns <= LATEST_NS)?;
+    let Scaled { whole: ns, rounded } = scaled(text, power).filter(|start| start.whole <= LATEST_NS)?;
     Some(Start { ns, rounded })
-}
-
-/// Digits with at most one point among them, and perhaps an exponent: mantissa x 10^exponent.
-fn decimal(text: &str) -> Option<(u128, i32)> {
-    let (number, exponent) = match text.split_once(['e', 'E']) {
-        None => (text, 0),
-        Some((number, exponent)) => (number, exponent.parse::<i32>().ok()?),
-    };
-    let number = number.strip_prefix('+').unwrap_or(number);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    let digits = [whole, fraction].concat();
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let significant = digits.trim_start_matches('0').trim_end_matches('0');
-    let zeros = digits.len() - digits.trim_end_matches('0').len();
-    if significant.is_empty() {
-        return Some((0, 0));
-    }
-    if significant.len() > 38 {
-        return None;
-    }
-    let shift = i32::try_from(zeros).ok()?.checked_sub(i32::try_from(fraction.len()).ok()?)?;
-    Some((significant.parse().ok()?, exponent.checked_add(shift)?))
 }
 
 #[cfg(test)]
