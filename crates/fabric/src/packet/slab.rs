@@ -191,12 +191,24 @@ impl Packets {
 
     /// The state that a packet carries beside its record, to be changed. The first packet that carries any
     /// makes room for all packets.
+    #[inline]
     pub fn side_mut(&mut self, id: PacketId) -> &mut Side {
         if self.sides.len() <= id.0 as usize {
-            self.is_laden = true;
-            self.sides.resize(self.slab.len(), Side::default());
+            self.make_sides();
         }
         &mut self.sides[id.0 as usize]
+    }
+
+    #[cold]
+    fn make_sides(&mut self) {
+        self.is_laden = true;
+        self.sides.resize(self.slab.len(), Side::default());
+    }
+
+    /// As [`Self::side_mut`], if there is room for it.
+    #[inline]
+    pub(crate) fn present_side_mut(&mut self, id: PacketId) -> Option<&mut Side> {
+        self.sides.get_mut(id.0 as usize)
     }
 
     /// The last bit of a packet has left a port that says so.

@@ -18,6 +18,8 @@ pub(super) struct Ordered {
     agenda: Agenda,
     /// Whether it has faults or shared state, or looks at its queues to choose a port.
     has_slow_path: bool,
+    /// Whether it has shared state and nothing else of these.
+    only_shares: bool,
     routing: Routing,
     pub(super) faults: Option<NodeFaults>,
     pub(super) shared: Option<Shared>,
@@ -40,8 +42,9 @@ impl Ordered {
         faults: Option<NodeFaults>,
         shared: Option<Shared>,
     ) -> Self {
-        let has_slow_path = faults.is_some() || shared.is_some() || routing == Routing::Adaptive;
-        Self { agenda: Agenda::new(ports), has_slow_path, routing, faults, shared }
+        let has_more = faults.is_some() || routing == Routing::Adaptive;
+        let (has_slow_path, only_shares) = (has_more || shared.is_some(), !has_more && shared.is_some());
+        Self { agenda: Agenda::new(ports), has_slow_path, only_shares, routing, faults, shared }
     }
 
     #[inline]
@@ -108,6 +111,9 @@ impl Ordered {
     ) {
         let place = core.lookup.egress(&packets[id]);
         if self.has_slow_path || sink.observes() {
+            if self.only_shares && !sink.observes() {
+                return self.arrive_shared(now, ingress, id, place, core, packets, sink);
+            }
             return self.arrive_slowly(now, ingress, id, place, core, packets, sink);
         }
         let egress = &mut core.ports[place];
@@ -121,6 +127,56 @@ impl Ordered {
         egress.admitted(admission, id, core.jitter, packets);
         if let Admission::Started(service) = admission {
             schedule(&mut self.agenda, place, service.ends, &egress.link, sink);
+        }
+    }
+
+    /// A packet arrives for port `place` of a switch whose ports share state, which is all that it has to do beside.
+    #[inline(never)]
+    #[expect(clippy::too_many_arguments, reason = "what `arrive` was given, and what it has found")]
+    fn arrive_shared<L>(
+        &mut self,
+        now: Time,
+        ingress: PortId,
+        id: PacketId,
+        place: usize,
+        core: &mut Core<L>,
+        packets: &mut Packets,
+        sink: &mut impl Sink<L>,
+    ) {
+        let shared = self.shared.as_mut().expect("it is there where `only_shares` says so");
+        if shared.gate(place) == Gate::Closed {
+            return self.arrive_slowly(now, ingress, id, place, core, packets, sink);
+        }
+        let egress = &mut core.ports[place];
+        let due = egress.port.next_at();
+        let (control, model) = (packets[id].control(), egress.port.model());
+        let (mut paused, mut resumed) = (None, None);
+        let admission = if control && model.control_goes_first() {
+            egress.port.enqueue_control(now, id, packets)
+        } else {
+            let in_one_queue = model.is_fifo() || control;
+            let (has_room, frame) = shared.admit(ingress, id, packets);
+            if !has_room {
+                return self.arrive_slowly(now, ingress, id, place, core, packets, sink);
+            }
+            paused = frame;
+            if in_one_queue {
+                egress.port.enqueue(now, id, packets, Gate::Open)
+            } else {
+                egress.port.enqueue_data(now, id, packets, Gate::Open)
+            }
+        };
+        if admission == Admission::Dropped {
+            resumed = shared.give_back(id, packets);
+        }
+        egress.admitted(admission, id, core.jitter, packets);
+        // A frame that is leaving lets a packet wait at a port that had none.
+        let next = egress.port.next_at();
+        if next != due {
+            schedule(&mut self.agenda, place, next, &egress.link, sink);
+        }
+        for (back, frame) in paused.into_iter().chain(resumed) {
+            self.send_frame(now, back, frame, core, sink);
         }
     }
 
@@ -215,7 +271,14 @@ impl Ordered {
         }
         let Some((id, arrival)) = left else { return };
         if self.has_slow_path || sink.observes() {
-            return self.leave_slowly(now, (id, arrival), place, core, packets, sink);
+            if !self.only_shares || sink.observes() {
+                return self.leave_slowly(now, (id, arrival), place, core, packets, sink);
+            }
+            let resumed = self.shared.as_mut().and_then(|shared| shared.give_back(id, packets));
+            if let Some((back, frame)) = resumed {
+                sink.send(&egress.link, arrival, id);
+                return self.send_frame(now, back, frame, core, sink);
+            }
         }
         sink.send(&egress.link, arrival, id);
     }

@@ -73,10 +73,9 @@ impl Shared {
     /// Gives back what a packet took that leaves or is discarded; gives the port and the frame that is to leave there.
     #[inline]
     pub(super) fn give_back(&mut self, id: PacketId, packets: &mut Packets) -> Option<(usize, Frame)> {
-        let ingress = packets.side(id).ingress?;
-        let side = packets.side_mut(id);
+        let side = packets.present_side_mut(id)?;
+        let ingress = side.ingress.take()?;
         let size = Bytes::new(u64::from(core::mem::take(&mut side.charged)));
-        side.ingress = None;
         let account = self.back(ingress);
         self.pool.release(account, size);
         self.pool.resumes(account).then_some((account, Frame::RESUME))
