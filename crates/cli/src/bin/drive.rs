@@ -26,6 +26,7 @@ fn main() -> std::process::ExitCode {
             has(parts[1], &figure.cases[run.case].name) && has(parts[2], &figure.arms[run.arm].name) && run.seed <= most
         }).collect();
         runs.sort_by_key(|run| run.seed);
+        if std::env::var_os("REVERSE").is_some() { runs.reverse(); }
         let began = std::time::Instant::now();
         let (mut fresh, mut wall, total) = (0, 0.0, runs.len());
         for run in runs {
