@@ -23,18 +23,18 @@ fn burst(scheme: &str, profile: &str, shorts: u32, seed: u64, more: &[String]) -
 }
 
 /// How long after the short flows have sent their last byte the long one has nine tenths of its old window, for a round trip
-/// at least; infinite if it has not within `patience`.
+/// at least; infinite if it has not within `limit`.
 ///
 /// The short flows stop at one instant: a first run says what each has sent by then, which is its size in a second one. A
 /// control never hears of sizes, so that the two runs are the same up to there.
-fn reconvergence(mut spec: Spec, end: Time, patience: Duration) -> f64 {
+fn reconvergence(mut spec: Spec, end: Time, limit: Duration) -> f64 {
     let run = |spec: &Spec| farspan_sim::run(spec, EngineKind::Windowed, &mut |_| true);
     spec.stop.time = end;
     let sent: Vec<_> = run(&spec).flows.iter().map(|flow| flow.sender.sent_bytes).collect();
     for (flow, sent) in spec.flows.iter_mut().zip(sent).skip(1) {
         flow.size = sent;
     }
-    spec.stop.time = end + patience;
+    spec.stop.time = end + limit;
     let outcome = run(&spec);
     let windows =
         outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::Cwnd && sample.id == LONG);
@@ -81,7 +81,7 @@ fn oscar_takes_it_back_in_two_round_trips_where_a_batch_lies_in_the_queue_s_drai
 
 /// How often a control moves towards its target before it is there grows with the distance as a power of it: the slope of a line
 /// through logarithms. With additive steps of as many bit/s everywhere, the distance grows with the rate of the links.
-fn slope(scheme: &str, rates: &[f64], steps: &[(&str, f64)], more: &[&str], patience: Duration) -> f64 {
+fn slope(scheme: &str, rates: &[f64], steps: &[(&str, f64)], more: &[&str], limit: Duration) -> f64 {
     let time = |gbps: f64| {
         let mut set = vec![
             format!("topology.link_rate={gbps}Gbps"),
@@ -92,7 +92,7 @@ fn slope(scheme: &str, rates: &[f64], steps: &[(&str, f64)], more: &[&str], pati
             |(key, value): &(&str, f64)| format!("scheme.intra.congestion.{key}={}", value * 100.0 / gbps);
         set.extend(steps.iter().map(at_this_rate).chain(more.iter().map(|set| (*set).to_owned())));
         let end = |k: u64| Time::ZERO + Duration::from_us(1500) + Duration::from_ns(2400) * k;
-        let times = (0..5).map(|k| reconvergence(burst(scheme, "paper", 9, k + 1, &set), end(k), patience));
+        let times = (0..5).map(|k| reconvergence(burst(scheme, "paper", 9, k + 1, &set), end(k), limit));
         let mut times: Vec<_> = times.collect();
         times.sort_by(f64::total_cmp);
         println!("{scheme}, {gbps} Gb/s: {times:.0?} us");
