@@ -1,12 +1,13 @@
 """Instructions per packet-hop, endpoints included: the difference of two run lengths under callgrind, so that start-up
 does not count. Independent of the machine's load. Full ports (priorities, RED, phantom queues) and plain ones (one queue)
-on the permutation of a fat tree of radix 8; and what probes every 10 us add. The engine `ordered` is the windowed one with
-every switch in ordered mode.
+on the permutation of a fat tree of radix 8; what probes every 10 us add; and full ports of a lossless network with telemetry
+(shared buffers, PFC, INT). The engine `ordered` is the windowed one with every switch in ordered mode.
 
-usage: instructions.py BINARY [--engine NAME]... [--ports full|fifo]... [--probes] [--limit WHAT=N]... [--set PATH=VALUE]...
+usage: instructions.py BINARY [--engine NAME]... [--ports full|fifo]... [--probes] [--lossless] [--limit WHAT=N]...
+                       [--set PATH=VALUE]...
 
-WHAT is full, fifo (of the windowed engine), ENGINE:full, ENGINE:fifo, or probes: the most instructions a packet-hop, or
-for probes the largest ratio of full ports with them to those without. With nothing but limits, only what has one is
+WHAT is full, fifo, lossless (of the windowed engine), ENGINE:full, ENGINE:fifo, or probes: the most instructions a packet-hop,
+or for probes the largest ratio of full ports with them to those without. With nothing but limits, only what has one is
 measured; with nothing at all, both ports under every engine.
 """
 import argparse
@@ -19,7 +20,11 @@ import tempfile
 SCENARIOS = {"full": "bench/fat-tree", "fifo": "bench/fat-tree-fifo"}
 ENGINES = ("windowed", "ordered", "oracle")
 SIZES = ("256KiB", "1MiB")
-PROBES = ["probes.rate_interval=10us", "probes.queue_interval=10us"]
+# Full ports of the windowed engine with something more.
+MORE = {
+    "probes": ["probes.rate_interval=10us", "probes.queue_interval=10us"],
+    "lossless": ["scheme.ports.pool.size=16MiB", "scheme.ports.pfc.links=all", "scheme.ports.telemetry=int"],
+}
 
 
 def measure(binary, ports, engine, changes):
@@ -46,10 +51,10 @@ def limits(words):
     for word in words:
         what, _, number = word.partition("=")
         engine, _, ports = what.rpartition(":")
-        if ports not in ([*SCENARIOS, "probes"] if not engine else SCENARIOS):
-            sys.exit(f"--limit {word}: write full=N, fifo=N, ENGINE:full=N, ENGINE:fifo=N or probes=RATIO")
+        if ports not in (SCENARIOS if engine else [*SCENARIOS, *MORE]):
+            sys.exit(f"--limit {word}: write full=N, fifo=N, lossless=N, ENGINE:full=N, ENGINE:fifo=N or probes=RATIO")
         try:
-            found[what if engine or ports == "probes" else f"windowed:{ports}"] = float(number)
+            found[what if engine or ports in MORE else f"windowed:{ports}"] = float(number)
         except ValueError:
             sys.exit(f"--limit {word}: {number!r} is not a number")
     return found
@@ -60,7 +65,8 @@ def main():
     p.add_argument("binary")
     p.add_argument("--engine", action="append", default=[], choices=ENGINES)
     p.add_argument("--ports", action="append", default=[], choices=[*SCENARIOS])
-    p.add_argument("--probes", action="store_true", help="also full ports with probes, windowed")
+    for more in MORE:
+        p.add_argument(f"--{more}", action="append_const", dest="more", const=more, default=[], help=f"also {more}, windowed")
     p.add_argument("--limit", action="append", default=[], metavar="WHAT=N")
     p.add_argument("--set", action="append", default=[], metavar="PATH=VALUE", dest="changes")
     a = p.parse_args()
@@ -68,17 +74,19 @@ def main():
     engines, ports = a.engine or ENGINES, a.ports or [*SCENARIOS]
     everything = a.engine or a.ports or not limit
     asked = [f"{engine}:{port}" for engine in engines for port in ports] if everything else []
-    asked += ["probes"] * a.probes + [*limit]
-    asked = sorted({*asked, *(["windowed:full"] if "probes" in asked else [])}, key=lambda what: (what == "probes", what))
+    asked += [*a.more, *limit]
+    asked = sorted({*asked, *(["windowed:full"] if "probes" in asked else [])}, key=lambda what: (what in MORE, what))
     results = {}
     for what in asked:
-        engine, port = ("windowed", "full") if what == "probes" else what.split(":")
-        count, hops = per_hop(a.binary, port, engine, a.changes + PROBES * (what == "probes"))
+        engine, port = ("windowed", "full") if what in MORE else what.split(":")
+        count, hops = per_hop(a.binary, port, engine, a.changes + MORE.get(what, []))
         line = {"engine": engine, "ports": port, "packet_hops": hops, "instructions_per_hop": round(count, 1)}
         results[what] = count
+        if what in MORE:
+            line |= {"with": what}
         if what == "probes":
             results[what] = count / results["windowed:full"]
-            line |= {"probes": "10us", "ratio_to_off": round(results[what], 4)}
+            line |= {"ratio_to_off": round(results[what], 4)}
         print(json.dumps(line), flush=True)
     broken = [f"{what}: {results[what]:.4g}, more than {most:g}" for what, most in limit.items() if results[what] > most]
     if broken:

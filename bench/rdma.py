@@ -132,16 +132,14 @@ def run_ns3(program, folder, timeout):
     hops = re.search(r"hops (\d+)", text.splitlines()[-1])
     dropped = text.count("Drop:")
     fct = {"mean_us": statistics.fmean(times), "p99_us": quantile(times, 0.99), "max_us": max(times)}
-    pauses = len((folder / "pfc.txt").read_text().splitlines())
+    # The last word of a line says whether it is a pause (1) or its end.
+    pauses = sum(line.endswith(" 1") for line in (folder / "pfc.txt").read_text().splitlines())
     return {"failed": None, **used, "finished": len(times), "hops": int(hops[1]), "dropped": dropped, "pauses": pauses, **fct}
 
 
 def run_farspan(program, folder, timeout, seed):
-    """None where this release has no such control."""
     words = ["import", "hpcc", "topology.txt", "flow.txt", "--config", "config.txt", "-o", "scenario.toml"]
     subprocess.run([program.resolve(), *words], cwd=folder, check=True, capture_output=True)
-    if "[scheme]" not in (folder / "scenario.toml").read_text():
-        return None
     words = ["run", "scenario.toml", "--seed", str(seed), "--json", "--quiet"]
     text, used, failed = measure([program.resolve(), *words], folder, timeout)
     if failed:
@@ -168,16 +166,14 @@ def compare(a):
             folder = a.work / s.name / str(seed)
             write_inputs(s, seed, folder)
             for tool, result in (("farspan", run_farspan(a.farspan, folder, a.timeout, seed)), ("ns-3", run_ns3(a.ns3, folder, a.timeout))):
-                if result is not None:
-                    runs[tool].append(result)
-                    print(f"{s.name} round {seed}: {tool} {result}", file=sys.stderr)
+                runs[tool].append(result)
+                print(f"{s.name} round {seed}: {tool} {result}", file=sys.stderr)
         counted = {}
         if a.count:
             folder = a.work / s.name / "1"
             counted["ns-3"] = instructions([a.ns3.resolve(), "config.txt"], folder)
-            if runs["farspan"]:
-                words = ["run", "scenario.toml", "--seed", "1", "--json", "--quiet"]
-                counted["farspan"] = instructions([a.farspan.resolve(), *words], folder)
+            words = ["run", "scenario.toml", "--seed", "1", "--json", "--quiet"]
+            counted["farspan"] = instructions([a.farspan.resolve(), *words], folder)
         results[s.name] = {"load_average": [before, os.getloadavg()[0]], "runs": runs, "instructions": counted}
     return results
 
@@ -190,7 +186,7 @@ def table(results):
         for tool, runs in result["runs"].items():
             good = [r for r in runs if not r["failed"]]
             if not good:
-                rows.append([name, tool, runs[0]["failed"] if runs else "not in this release", *["-"] * 7])
+                rows.append([name, tool, runs[0]["failed"], *["-"] * 7])
                 continue
             mean = lambda key: statistics.fmean(r[key] for r in good)
             seconds = [r["user_s"] for r in good]

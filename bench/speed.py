@@ -91,7 +91,7 @@ def bursts(binary, rounds):
 def instructions(binary):
     script = pathlib.Path(__file__).with_name("instructions.py")
     lines = [json.loads(line) for line in output(sys.executable, script, binary, "--probes").splitlines()]
-    rows = [[m["engine"], m["ports"] + (", probes at " + m["probes"] if "probes" in m else ""), f"{m['instructions_per_hop']:.0f}",
+    rows = [[m["engine"], m["ports"] + (", with " + m["with"] if "with" in m else ""), f"{m['instructions_per_hop']:.0f}",
              f"{m['ratio_to_off']:.3f}" if "ratio_to_off" in m else ""] for m in lines]
     return ["Instructions a packet-hop, endpoints included (`bench/instructions.py`):", "", *table(["engine", "ports", "instructions", "to probes off"], rows)]
 

@@ -1,12 +1,13 @@
 """Lints that clippy and rustfmt have no rule for. Prints FILE:LINE for each finding; ends with 1 if there is one.
 
-usage: lint.py [sizes] [words] [jargon] [comments] [homonyms]     all five where none is named
+usage: lint.py [sizes] [words] [jargon] [comments] [unfilled] [homonyms]     all six where none is named
 
 sizes      a file of more than 500 lines before its tests, a function of more than 80 lines (Rust and Python, without
            tests and docstrings)
 words      a name that tools/words.toml refuses
 jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
 comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
+unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
 """
 import ast
@@ -108,6 +109,14 @@ def comments(path, source):
         above = line
 
 
+def unfilled(path, source):
+    if not path.endswith(".md"):
+        return
+    for n, line in enumerate(source.splitlines(), 1):
+        if re.fullmatch(r"\s*(TABLE.*|@@.+@@)\s*", line):
+            yield n, line.strip()
+
+
 def homonyms(sources):
     tests = [module for path, source in sources.items() for module in rust_source.test_modules(path, source)]
     definitions = collections.defaultdict(list)
@@ -130,7 +139,7 @@ def of_each(lint):
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments)} | {"homonyms": homonyms}
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms}
 
 
 def main(*names):

@@ -69,6 +69,14 @@ class Text(unittest.TestCase):
         self.assertEqual([line for line, _ in lint.comments("crates/a/src/b.rs", source)], [1, 3])
 
 
+class Unfilled(unittest.TestCase):
+    def test_a_mark_that_stands_for_a_table_is_found_in_pages_only(self):
+        for line in ("TABLE", "@@TABLE swift@@", " @@x@@"):
+            self.assertEqual(found(lint.unfilled, "docs/src/a.md", f"one\n{line}\n"), [(2, line.strip())])
+            self.assertEqual(found(lint.unfilled, "crates/a/src/a.rs", f"one\n{line}\n"), [])
+        self.assertEqual(found(lint.unfilled, "docs/src/a.md", "a TABLE of two\n| @@ | x |\n"), [])
+
+
 class Homonyms(unittest.TestCase):
     def found(self, **sources):
         """The definitions refused in files, by their names under `crates/a/`; `__` is a slash."""

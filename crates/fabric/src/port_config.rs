@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use farspan_units::{Bytes, TelemetryKind};
 
-/// Random early detection: never up to `min`, always above `max`, linear between (Uno section 5.1), up to a largest probability at
-/// `max` (DCQCN, SIGCOMM 2015, figure 5).
+/// Random early detection: never up to `min`, always above `max`, linear between (Uno section 5.1), up to a largest
+/// probability at `max` (DCQCN, SIGCOMM 2015, figure 5).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Red {
     /// `k_min`, in bytes of the queue that the marker reads.

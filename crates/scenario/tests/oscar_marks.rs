@@ -105,7 +105,7 @@ fn a_header_of_whole_microseconds_moves_poseidon_s_queue_by_less_than_one() {
 }
 
 #[test]
-fn dcqcn_gets_a_cnp_an_interval_at_most_and_gives_way() {
+fn dcqcn_gets_a_cnp_an_interval_at_most() {
     for profile in ["paper", "artifact"] {
         for flows in [2, 8, 32] {
             let outcome = run("dcqcn", profile, flows, &[]);

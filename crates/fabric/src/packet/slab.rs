@@ -41,8 +41,9 @@ impl PacketId {
     }
 }
 
-/// State that only some packets carry (in the simulator those of coded messages, and ACKs of several packets), kept beside the slab so that a record stays small. It travels with the
-/// packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is removed with the packet.
+/// State that only some packets carry (in the simulator those of coded messages, and ACKs of several packets), kept beside the
+/// slab so that a record stays small. It travels with the packet from slab to slab ([`Packets::take`], [`Packets::put`]) and is
+/// removed with the packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Side {
     /// The link by which the packet reached the switch that holds it; kept where ports share state.

@@ -154,13 +154,13 @@ impl Ordered {
         let admission = if control && model.control_goes_first() {
             egress.port.enqueue_control(now, id, packets)
         } else {
-            let in_one_queue = model.is_fifo() || control;
             let (has_room, frame) = shared.admit(ingress, id, packets);
             if !has_room {
                 return self.arrive_slowly(now, ingress, id, place, core, packets, sink);
             }
             paused = frame;
-            if in_one_queue {
+            // Ports of such a switch are never FIFO.
+            if control {
                 egress.port.enqueue(now, id, packets, Gate::Open)
             } else {
                 egress.port.enqueue_data(now, id, packets, Gate::Open)

@@ -66,7 +66,7 @@ const KEYS: &[(&str, Use)] = &[
     ("RATE_AI", Use::Taken),
     ("U_TARGET", Use::Taken),
     ("MI_THRESH", Use::Taken),
-    ("INT_MULTI", Use::Taken),
+    ("INT_MULTI", Use::Unless("1")),
     ("ERROR_RATE_PER_LINK", Use::Taken),
     ("ACK_HIGH_PRIO", Use::Taken),
     ("LINK_DOWN", Use::Taken),
@@ -157,7 +157,7 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     }
     let mut config = Config {
         payload: entries.whole("PACKET_PAYLOAD_SIZE", 1..=60_000)?.map(|(_, payload)| Bytes::new(payload)),
-        ack_priority: entries.whole("ACK_HIGH_PRIO", 0..=1)?.map(|(_, first)| first == 1),
+        ack_priority: Some(entries.whole("ACK_HIGH_PRIO", 0..=1)?.is_some_and(|(_, first)| first == 1)),
         error_rate: entries.share("ERROR_RATE_PER_LINK")?.unwrap_or(0.0),
         down: down(&entries, network)?,
         ..Config::default()
@@ -171,8 +171,9 @@ pub(super) fn parse(text: &str, network: &HpccNetwork) -> Result<(Config, Odd), 
     }
     config.buffer = entries.whole("BUFFER_SIZE", 1..=4096)?.map(|(_, megabytes)| Bytes::new(megabytes << 20));
     config.is_lossy = entries.whole("ENABLE_PFC", 0..=1)?.is_some_and(|(_, on)| on == 0);
-    if let Some((line, mode)) = mode {
-        control(&mut config, (line, mode), &entries, network, &mut odd)?;
+    match mode {
+        Some(mode) => control(&mut config, mode, &entries, network, &mut odd)?,
+        None => odd.push((1, "has no CC_MODE, which is DCQCN there: name a scheme".to_owned())),
     }
     odd.sort_by_key(|(line, _)| *line);
     Ok((config, odd))
@@ -246,12 +247,16 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// A time in microseconds, above zero.
+    /// A time in microseconds, above zero, up to a second.
     pub fn micros(&self, key: &str) -> Result<Option<Duration>, HpccFlaw> {
         let Some((line, text)) = self.one(key)? else { return Ok(None) };
-        match micros(text).filter(|time| !time.is_zero()) {
+        match micros(text).filter(|time| !time.is_zero() && *time <= Duration::from_ms(1000)) {
             Some(time) => Ok(Some(time)),
-            None => flaw(line, format!("{key} {} is no time", shown(text)), "write microseconds above 0"),
+            None => flaw(
+                line,
+                format!("{key} {} is no time", shown(text)),
+                "write microseconds above 0, up to 1000000",
+            ),
         }
     }
 

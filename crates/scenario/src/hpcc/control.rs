@@ -3,8 +3,7 @@
 use super::config::{Config, Marks, Values};
 use super::topology::{HpccNetwork, HpccNode};
 use super::{HpccFlaw, Odd, flaw, shown};
-use crate::catalog::scheme::built_in_schemes;
-use farspan_units::{Bytes, Rate};
+use farspan_units::{Bytes, Duration, Rate};
 
 /// The controls of the simulator: `CC_MODE`, name, scheme here, and what differs whatever the keys say.
 const CONTROLS: [(u64, &str, &str, Option<&str>); 5] = [
@@ -13,8 +12,8 @@ const CONTROLS: [(u64, &str, &str, Option<&str>); 5] = [
         "DCQCN",
         "dcqcn",
         Some(
-            "alpha rises at each CNP here, in each ALPHA_RESUME_INTERVAL with marks there; hyper increases need the byte \
-             counter, which is not there",
+            "alpha rises at each CNP here, in each ALPHA_RESUME_INTERVAL with marks there; hyper increases, which need the byte \
+             counter, are left out",
         ),
     ),
     (3, "HPCC", "hpcc", None),
@@ -40,17 +39,13 @@ pub(super) fn control(
             "write 1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (PINT)",
         );
     };
-    if !built_in_schemes().iter().any(|scheme| scheme.name == *name && scheme.available) {
-        odd.push((line, format!("{title} is not in this release: give the scenario another scheme")));
-        return Ok(());
-    }
     odd.extend(differs.map(|differs| (line, format!("{title}: {differs}"))));
     config.scheme = Some(*name);
     let rate = host_rate(network);
     let constants = match *name {
         "hpcc" => hpcc(entries, rate)?,
         "dcqcn" => dcqcn(entries, rate)?,
-        "timely" => timely(entries, rate)?,
+        "timely" => timely(entries, rate, odd)?,
         _ => dctcp(entries)?,
     };
     if !constants.is_empty() {
@@ -94,26 +89,23 @@ fn hpcc(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> 
     }
     constants.extend(entries.whole("MI_THRESH", 0..=1000)?.map(|(_, stage)| format!("max_stage = {stage}")));
     constants.extend(entries.part("RATE_AI", line_rate)?.map(|(_, part)| format!("additive = {part}")));
-    if entries.whole("INT_MULTI", 1..=1 << 20)?.is_none_or(|(_, units)| units == 1) {
-        constants.push("quantised = true".to_owned());
-    }
+    constants.push("quantised = true".to_owned());
     Ok(constants)
 }
 
 /// Marks come back on ACKs there, and cut the rate once in an interval: that of CNPs here. The stage of increases is counted
-/// before it is compared here, after it there: one more.
+/// before it is compared here, after it there: one more. Keys that are missing have the simulator's defaults. It has no byte counter:
+/// one that never runs out.
 fn dcqcn(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> {
     let mut constants = Vec::new();
     constants.extend(entries.share("EWMA_GAIN")?.map(|gain| format!("gain = {gain}")));
-    for (key, name) in [
-        ("ALPHA_RESUME_INTERVAL", "alpha_timer"),
-        ("RP_TIMER", "increase_timer"),
-        ("RATE_DECREASE_INTERVAL", "cnp_interval"),
-    ] {
+    for (key, name) in [("ALPHA_RESUME_INTERVAL", "alpha_timer"), ("RP_TIMER", "increase_timer")] {
         constants.extend(entries.micros(key)?.map(|time| format!("{name} = \"{time}\"")));
     }
-    let recoveries = entries.whole("FAST_RECOVERY_TIMES", 0..=999)?;
-    constants.extend(recoveries.map(|(_, times)| format!("recoveries = {}", times + 1)));
+    let interval = entries.micros("RATE_DECREASE_INTERVAL")?.unwrap_or(Duration::from_us(4));
+    constants.push(format!("cnp_interval = \"{interval}\""));
+    let recoveries = entries.whole("FAST_RECOVERY_TIMES", 0..=999)?.map_or(5, |(_, times)| times);
+    constants.push(format!("recoveries = {}, byte_counter = \"1000GB\"", recoveries + 1));
     for (key, name) in [("RATE_AI", "additive"), ("RATE_HAI", "hyper")] {
         constants.extend(entries.part(key, line_rate)?.map(|(_, part)| format!("{name} = {part}")));
     }
@@ -124,14 +116,30 @@ fn dcqcn(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw>
 }
 
 /// The thresholds are no keys there.
-fn timely(entries: &Values<'_>, line_rate: Rate) -> Result<Vec<String>, HpccFlaw> {
+fn timely(entries: &Values<'_>, line_rate: Rate, odd: &mut Odd) -> Result<Vec<String>, HpccFlaw> {
     let mut constants = vec!["t_low = \"50us\"".to_owned(), "t_high = \"500us\"".to_owned()];
-    constants.extend(entries.part("RATE_AI", line_rate)?.map(|(_, part)| format!("delta = {part}")));
+    let additive = entries.part("RATE_AI", line_rate)?;
+    constants.extend(additive.map(|(_, part)| format!("delta = {part}")));
+    if let Some((line, hyper)) = entries.part("RATE_HAI", line_rate)?
+        && additive.is_none_or(|(_, additive)| (hyper - 5.0 * additive).abs() > 1e-9)
+    {
+        odd.push((
+            line,
+            "RATE_HAI is left out: after five increases each is of five RATE_AI here".to_owned(),
+        ));
+    }
     Ok(constants)
 }
 
 fn dctcp(entries: &Values<'_>) -> Result<Vec<String>, HpccFlaw> {
-    let gain = entries.share("EWMA_GAIN")?.filter(|gain| *gain > 0.0);
+    let gain = entries.share("EWMA_GAIN")?;
+    if let (Some((line, text)), Some(0.0)) = (entries.one("EWMA_GAIN")?, gain) {
+        return flaw(
+            line,
+            format!("EWMA_GAIN {} never learns", shown(text)),
+            "write a number above 0, such as 0.0625",
+        );
+    }
     Ok(gain.map(|gain| format!("gain = {gain}")).into_iter().collect())
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// HpccText ports of two hosts count from here.
+/// Source ports of two hosts count from here.
 const FIRST_SPORT: u64 = 10_000;
 
 /// Names of hosts there, and the time there that is zero here.

@@ -176,7 +176,8 @@ fn switches_have_the_simulator_s_buffer_and_pause_unless_they_may_drop() {
     assert_eq!(
         warnings,
         [
-            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is left out: thresholds follow what is free, as there whatever it says"
+            "c.txt:1: USE_DYNAMIC_PFC_THRESHOLD is left out: thresholds follow what is free, as there whatever it says",
+            "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme"
         ]
     );
 }
@@ -232,7 +233,7 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
     assert!(
         text.contains(
             "congestion = { name = \"dcqcn\", gain = 0.0625, alpha_timer = \"1us\", increase_timer = \"900us\", \
-             cnp_interval = \"4us\", recoveries = 2, additive = 0.0005, hyper = 0.001, hyper_grows = false, window = true }"
+             cnp_interval = \"4us\", recoveries = 2, byte_counter = \"1000GB\", additive = 0.0005, hyper = 0.001, hyper_grows = false, window = true }"
         ),
         "{text}"
     );
@@ -251,6 +252,7 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
         warnings,
         [
             "c.txt:4: TIMELY: the slope is divided by the base RTT here, by 20us there",
+            "c.txt:20: RATE_HAI is left out: after five increases each is of five RATE_AI here",
             "c.txt:21: HAS_WIN 1 has no counterpart here"
         ]
     );
@@ -271,7 +273,7 @@ fn dcqcn_and_timely_have_the_simulator_s_constants() {
 }
 
 #[test]
-fn every_control_of_the_simulator_gives_a_scheme_or_a_warning() {
+fn every_control_of_the_simulator_gives_a_scheme() {
     for (mode, name) in [(1, "dcqcn"), (3, "hpcc"), (7, "timely"), (8, "dctcp"), (10, "hpcc")] {
         let config = CONFIG.replace("CC_MODE 3", &format!("CC_MODE {mode}"));
         let imported = import(STAR, FLOWS, Some(&config)).unwrap();
@@ -302,6 +304,7 @@ fn what_does_not_count_here_is_named() {
         of_config,
         [
             "c.txt:1: MULTI_RATE has no counterpart here",
+            "c.txt:1: has no CC_MODE, which is DCQCN there: name a scheme",
             "c.txt:3: \"CC_MOD\" is no known key, and was left out; did you mean \"CC_MODE\"?"
         ]
     );
@@ -415,12 +418,20 @@ fn a_wrong_configuration_names_line_problem_and_cure() {
             with("PMAX_MAP 2 25000000000 0.2 100000000000 0.2\n", ""),
             "c.txt:13: one of KMIN_MAP, KMAX_MAP, PMAX_MAP is missing; write all three, or none",
         ),
+        (
+            with("EWMA_GAIN 0.0625", "EWMA_GAIN 0"),
+            "c.txt:16: EWMA_GAIN \"0\" never learns; write a number above 0",
+        ),
     ] {
         assert!(message.starts_with(said), "{message}");
     }
     let dcqcn = CONFIG.replace("CC_MODE 3", "CC_MODE 1");
     for (key, said) in [
         ("RP_TIMER 0", "c.txt:11: RP_TIMER \"0\" is no time; write microseconds above 0"),
+        (
+            "RP_TIMER 2000000",
+            "c.txt:11: RP_TIMER \"2000000\" is no time; write microseconds above 0, up to 1000000",
+        ),
         ("FAST_RECOVERY_TIMES 1000", "c.txt:11: FAST_RECOVERY_TIMES 1000 is out of range"),
         ("RATE_HAI fast", "c.txt:11: RATE_HAI \"fast\" is no rate up to 100Gbps"),
     ] {

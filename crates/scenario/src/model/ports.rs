@@ -47,7 +47,8 @@ pub struct Ports {
     pub pfc: Option<Pfc>,
 }
 
-/// Thresholds of RED, as fractions of the buffer or in bytes: never up to the lower one, always above the upper one, linear between.
+/// Thresholds of RED, as fractions of the buffer or in bytes: never up to the lower one, always above the upper one, linear
+/// between.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Red {
@@ -59,7 +60,8 @@ pub struct Red {
     pub min_bytes: Option<Bytes>,
     /// Always above this queue, instead of max. Default: of the profile.
     pub max_bytes: Option<Bytes>,
-    /// The probability at the upper threshold, from which it leaps to 1: above 0, at most 1. Default: 1.
+    /// The probability at the upper threshold, from which it leaps to 1: above 0, at most 1. Default: of the profile
+    /// where its thresholds stand, else 1.
     pub max_probability: Option<f64>,
 }
 

@@ -332,10 +332,12 @@ fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError
         let cure = "write min and max (fractions of the buffer), or min_bytes and max_bytes (sizes)";
         return Err(ValueError::rule(path, "thresholds as fractions and in bytes", cure));
     }
-    let decides = written.filter(|red| in_bytes(red) || in_fractions(red)).or(base);
+    let own = written.filter(|red| in_bytes(red) || in_fractions(red));
+    let decides = own.or(base);
     let value = |get: fn(&Red) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
     let size = |get: fn(&Red) -> Option<Bytes>| written.and_then(get).or_else(|| base.and_then(get));
-    let max_probability = value(|red| red.max_probability).unwrap_or(1.0);
+    let of_thresholds = base.filter(|_| own.is_none()).and_then(|red| red.max_probability);
+    let max_probability = written.and_then(|red| red.max_probability).or(of_thresholds).unwrap_or(1.0);
     if !(max_probability > 0.0 && max_probability <= 1.0) {
         let problem = format!("a probability of {max_probability}");
         let cure = "give a number above 0, at most 1, such as 0.2";

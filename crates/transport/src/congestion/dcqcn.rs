@@ -15,6 +15,9 @@ use farspan_units::{Bytes, Duration, Rate, Time};
 /// The smallest rate, as a part of the line rate (published code of OSCAR).
 const LEAST: f64 = 0.001;
 
+/// The longest of the three times.
+const LONGEST: Duration = Duration::from_ms(1000);
+
 /// Parameters of DCQCN.
 #[derive(Clone, PartialEq, Debug)]
 #[cfg_attr(
@@ -28,13 +31,13 @@ pub struct DcqcnConfig {
     pub gain: f64,
     /// alpha before the first CNP, in [0, 1]; 1.
     pub alpha_start: f64,
-    /// tau': how long without a CNP lowers alpha, above zero; 55 us.
+    /// tau': how long without a CNP lowers alpha, above zero, up to a second; 55 us.
     pub alpha_timer: Duration,
-    /// T: the timer of increases, above zero; 55 us.
+    /// T: the timer of increases, above zero, up to a second; 55 us.
     pub increase_timer: Duration,
     /// B: the byte counter of increases, above zero; 10 MB.
     pub byte_counter: Bytes,
-    /// F: how many increases recover before others raise the target, in [0, 1000]; 5.
+    /// F: the increase from which on others than recoveries raise the target, in [0, 1000]; 5: four recover.
     pub recoveries: u32,
     /// `R_AI`: additive increase of the target, as a part of the line rate, in [0, 1]; 0.001: 40 Mb/s of 40 Gb/s.
     pub additive: f64,
@@ -44,7 +47,7 @@ pub struct DcqcnConfig {
     pub hyper_grows: bool,
     /// Whether a window of the bandwidth-delay product x rate / line rate bounds what is in flight; false.
     pub window: bool,
-    /// N: the shortest time between two CNPs of a flow; 50 us.
+    /// N: the shortest time between two CNPs of a flow, up to a second; 50 us.
     pub cnp_interval: Duration,
 }
 
@@ -77,7 +80,9 @@ impl DcqcnConfig {
         within("alpha_start", self.alpha_start)?;
         for (name, time) in [("alpha_timer", self.alpha_timer), ("increase_timer", self.increase_timer)] {
             ConfigError::if_zero(time.is_zero(), "dcqcn", name, &time, "would come up for ever", "a time")?;
+            ConfigError::unless_at_most(LONGEST, "dcqcn", name, time, "leave it out")?;
         }
+        ConfigError::unless_at_most(LONGEST, "dcqcn", "cnp_interval", self.cnp_interval, "leave it out")?;
         let (counter, effect) = (self.byte_counter, "would count for ever");
         ConfigError::if_zero(counter.is_zero(), "dcqcn", "byte_counter", &counter, effect, "a size")?;
         ConfigError::unless_in(0.0..=1000.0, "dcqcn", "recoveries", f64::from(self.recoveries))?;
@@ -178,7 +183,7 @@ impl Dcqcn {
         self.timers = Some(RateTimers { alpha: now + alpha_timer, increase: now + increase_timer });
     }
 
-    /// The timer or the byte counter has run out: up to F times fast recovery, R_C = (R_T + R_C) / 2 (equation 3); then
+    /// The timer or the byte counter has run out: fewer than F times fast recovery, R_C = (R_T + R_C) / 2 (equation 3); then
     /// additive increase, R_T = R_T + R_AI first (equation 4); hyper increase, R_T = R_T + i R_HAI first, when both have run out
     /// more than F times, i the number of these.
     fn increase(&mut self) {
@@ -305,6 +310,9 @@ pub(super) mod tests {
                 ("alpha_start", |config| config.alpha_start = -0.1),
                 ("alpha_timer", |config| config.alpha_timer = Duration::ZERO),
                 ("increase_timer", |config| config.increase_timer = Duration::ZERO),
+                ("alpha_timer", |config| config.alpha_timer = LONGEST * 2),
+                ("increase_timer", |config| config.increase_timer = LONGEST * 2),
+                ("cnp_interval", |config| config.cnp_interval = LONGEST * 2),
                 ("byte_counter", |config| config.byte_counter = Bytes::ZERO),
                 ("recoveries", |config| config.recoveries = 1001),
                 ("additive", |config| config.additive = 1.1),

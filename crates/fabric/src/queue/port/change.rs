@@ -18,7 +18,8 @@ impl Port {
     }
 
     /// A frame that is in no queue goes before all that waits, but not inside the packet in service; gives when its last
-    /// bit leaves. Everything due before `now` must have been done. Frames count in the time that the port is busy, not among its packets.
+    /// bit leaves. Everything due before `now` must have been done. Frames count in the time that the port is busy, not among
+    /// its packets.
     pub fn send_frame(&mut self, now: Time, size: Bytes) -> Time {
         debug_assert!(self.next_at >= now && !self.model.fifo, "something is overdue, or settled");
         let time = self.model.transmission(size);
@@ -48,8 +49,8 @@ impl Port {
         }
     }
 
-    /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what that was. Everything
-    /// due at or before `now` must have been done, and nothing may have been forwarded. For ports of a
+    /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what
+    /// that was. Everything due at or before `now` must have been done, and nothing may have been forwarded. For ports of a
     /// [`PortModel::changeable`](super::PortModel::changeable).
     pub fn flush(
         &mut self,

@@ -8,9 +8,10 @@
 //!    Thresholds for Shared-Memory Packet Switches", 1998).
 //! 2. The *headroom* of its account, if its link is lossless.
 //!
-//! Else it is refused. A neighbour is paused when its account reaches its threshold or takes headroom, and goes on when it takes none and is
-//! below its threshold by an offset, or takes nothing of the shared part. What is shared is what reserves and headroom leave
-//! of the buffer. This is the arrangement of the switches of HPCC (SIGCOMM 2019), whose published code OSCAR's follows.
+//! Else it is refused. A neighbour is paused when its account reaches its threshold or takes headroom, and goes on when it
+//! takes none and is below its threshold by an offset, or takes nothing of the shared part. What is shared is what reserves
+//! and headroom leave of the buffer. This is the arrangement of the switches of HPCC (SIGCOMM 2019), whose published code
+//! OSCAR's follows.
 
 use super::pause::{FRAME_SIZE, PauseConfig};
 use crate::network::{Network, Tier};
@@ -117,6 +118,11 @@ pub(super) struct Pool {
 const ALPHA_BITS: u32 = 16;
 
 impl PoolConfig {
+    /// Alpha, in units of 2^-16.
+    fn alpha(&self) -> u64 {
+        (self.alpha * f64::from(1 << ALPHA_BITS)) as u64
+    }
+
     /// Headroom of a link; zero: it is lossy.
     fn headroom(&self, ingress: &Ingress) -> Bytes {
         let pause = self.pause.filter(|pause| pause.includes(ingress.tier));
@@ -132,7 +138,8 @@ impl PoolConfig {
         let reserves = self.reserve * ingress.len() as u64;
         let mtu = ingress.iter().map(|ingress| ingress.mtu).max().unwrap_or_default();
         let shared = self.size.saturating_sub(headroom + reserves);
-        if shared.mul_f64(self.alpha).min(shared) + self.reserve >= mtu && !shared.is_zero() {
+        let largest = Bytes::new(times(shared.get(), self.alpha())).min(shared);
+        if largest + self.reserve >= mtu && !shared.is_zero() {
             return Ok(shared);
         }
         let taken =
@@ -179,7 +186,7 @@ impl Pool {
             reserve: config.reserve.get(),
             shared: shared.get(),
             used: 0,
-            alpha: (config.alpha * f64::from(1 << ALPHA_BITS)) as u64,
+            alpha: config.alpha(),
             resume_offset: config.pause.map_or(0, |pause| pause.resume_offset.get()),
         })
     }
