@@ -4,7 +4,7 @@
 //! they stand beside the record, in its [`Side`](farspan_fabric::Side). A record keeps what differs from
 //! packet to packet; what all packets of a message say alike, the plan does ([`MessageFacts`]).
 //!
-//! An ACK whose map names packets has it there, too.
+//! An ACK whose map names packets has it there, too; so have a numbered packet its number and a proxy's ACK its limit.
 //!
 //! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the
 //! flow's sender by its flow.
@@ -13,17 +13,23 @@ use farspan_fabric::{Packet, PacketId, Packets, Side};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::Reply;
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header};
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
 // What a record is.
 pub(crate) const DATA: u8 = 0;
 pub(crate) const ACK: u8 = 1;
+/// An ACK of a proxy: its limit stands beside its record.
+pub(crate) const TAKEN: u8 = 2;
 const NACK: u8 = 3;
+const PASSED_ON: u8 = 4;
+const GAP: u8 = 5;
 const BLOCK_NACK: u8 = 7;
 pub(crate) const CODED: u8 = 8;
 /// An ACK with a map, which stands beside its record.
 pub(crate) const MAP_ACK: u8 = 9;
+/// A data packet with a number, which stands beside its record.
+pub(crate) const NUMBERED: u8 = 10;
 // Beside the four kinds that the flags of an ACK with a map make of it in a digest.
 const PULL: u8 = 11;
 /// In a digest neither a kind of ACK nor a trimmed packet has it.
@@ -76,8 +82,30 @@ pub(crate) fn pack(header: &Header, from: HostId, to: HostId, size: Bytes, entro
             let flags = if ask { ASK } else { 0 };
             filled(packet(CODED, flow), [seq, block_wait_ns], sent_at, flags, len)
         }
+        Header::Numbered(Numbered { data: Data { flow, seq, len, sent_at, profile, ask, .. }, .. }) => {
+            let flags = if ask { ASK } else { 0 };
+            filled(packet(NUMBERED, flow), [seq, sender(from, profile)], sent_at, flags, len)
+        }
         header => unreachable!("a reply is no data packet: {header:?}"),
     }
+}
+
+/// What stands beside the record of a data packet that has more than a record holds.
+#[cold]
+pub(crate) fn beside(header: &Header, from: HostId) -> u32 {
+    match *header {
+        Header::Numbered(Numbered { place, .. }) => place_word(place),
+        Header::Data(data) | Header::Coded(Coded { data, .. }) => sender(from, data.profile),
+        header => unreachable!("a reply is no data packet: {header:?}"),
+    }
+}
+
+const fn place_word(Place { lane, number }: Place) -> u32 {
+    (lane as u32) << 16 | number as u32
+}
+
+const fn place_of(word: u32) -> Place {
+    Place { lane: (word >> 16) as u8, number: word as u16 }
 }
 
 /// A packet with the words of its header.
@@ -136,6 +164,18 @@ fn insert_other_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> Pack
         }
         Fate::Pull { count } => packets.insert(filled(packet(PULL), [count, cumulative], Time::ZERO, 0, 0)),
         Fate::Cnp => packets.insert(filled(packet(CNP), [0, cumulative], Time::ZERO, 0, 0)),
+        Fate::Taken { echo, ecn_ce, limit } => {
+            let (flags, words) = (flags_of_ack(ecn_ce, false), [seq, cumulative]);
+            let id = packets.insert(filled(packet(TAKEN), words, echo.sent_at, flags, echo.entropy));
+            packets.side_mut(id).words[0] = limit;
+            id
+        }
+        Fate::PassedOn { limit } => {
+            packets.insert(filled(packet(PASSED_ON), [limit, cumulative], Time::ZERO, 0, 0))
+        }
+        Fate::Gap { first, count } => {
+            packets.insert(filled(packet(GAP), [place_word(first), u32::from(count)], Time::ZERO, 0, 0))
+        }
         fate => unreachable!("no record has room for {fate:?}"),
     }
 }
@@ -164,6 +204,7 @@ pub(crate) fn unpack(packet: &Packet, side: &Side, now: Time, message: MessageFa
     match packet.kind() {
         DATA => Header::Data(data(packet, now, message.packets).1),
         CODED => Header::Coded(coded(packet, side, now, message).1),
+        NUMBERED => Header::Numbered(numbered(packet, side, now, message.packets).1),
         _ => Header::Feedback(feedback(packet, side, now)),
     }
 }
@@ -174,6 +215,12 @@ pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
     let Packet { flow, words: [seq, sender, _], halves: [high, len], entropy, .. } = *packet;
     let ((from, profile), ask) = (host_and_profile(sender), high & ASK != 0);
     (from, Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile, ask })
+}
+
+/// Unpacks a numbered data packet, as [`data`]; `side`: the state kept beside the record.
+pub(crate) fn numbered(packet: &Packet, side: &Side, now: Time, packets: u32) -> (HostId, Numbered) {
+    let (from, data) = data(packet, now, packets);
+    (from, Numbered { data, place: place_of(side.words[0]) })
 }
 
 /// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: the state kept beside
@@ -211,6 +258,15 @@ pub(crate) fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
             Feedback { flow, seq, cumulative: second, fate }
         }
         PULL => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Pull { count: seq } },
+        TAKEN => {
+            let (echo, ecn_ce, limit) = (echo(packet, now), high & ECN_ECHO != 0, side.words[0]);
+            Feedback { flow, seq, cumulative: second, fate: Fate::Taken { echo, ecn_ce, limit } }
+        }
+        PASSED_ON => Feedback { flow, seq: 0, cumulative: second, fate: Fate::PassedOn { limit: seq } },
+        GAP => {
+            let fate = Fate::Gap { first: place_of(seq), count: second as u16 };
+            Feedback { flow, seq: 0, cumulative: 0, fate }
+        }
         CNP => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Cnp },
         _ => Feedback { flow, seq, cumulative: third, fate: Fate::Missing { packets: second } },
     }
@@ -244,7 +300,7 @@ mod tests {
         #[test]
         fn unpacking_gives_back_what_was_packed(
             flow in any::<u32>(), seq in any::<u32>(), second in any::<u32>(), sent in 0_u64..1 << 55, age in 0_u64..1 << 45,
-            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..8_u8, trimmed in any::<bool>(),
+            len in 1_u16..9000, entropy in any::<u16>(), ce in any::<bool>(), kind in 0..12_u8, trimmed in any::<bool>(),
             wait in any::<u32>(), block_complete in any::<bool>(), from in 0..Packet::MAX_HOSTS, profile in any::<u8>(), map in 1_u64..,
         ) {
             let (flow, sent_at, header) = (FlowId(flow), Time::from_ps(sent), Bytes::new(64));
@@ -254,7 +310,7 @@ mod tests {
             let (last_len, cumulative) = (layout.last_len(), second);
             let message = MessageFacts { packets: second, layout: Some(layout) };
             let data = Data { flow, seq, packets: second, len, sent_at, entropy, profile, ask: ce };
-            let echo = Echo { sent_at, entropy };
+            let (echo, place) = (Echo { sent_at, entropy }, Place { lane: profile, number: entropy });
             let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative, fate });
             let value = match kind {
                 0 => Header::Data(data),
@@ -264,9 +320,13 @@ mod tests {
                 3 => feedback(Fate::Trimmed { echo, at_last_hop: ce }),
                 4 => feedback(Fate::Missing { packets: wait }),
                 6 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count: wait } }),
-                _ => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
+                7 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
+                8 => Header::Numbered(Numbered { data, place }),
+                9 => feedback(Fate::Taken { echo, ecn_ce: ce, limit: wait }),
+                10 => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit: wait } }),
+                _ => Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate: Fate::Gap { first: place, count: len } }),
             };
-            let is_data = kind < 2;
+            let is_data = kind < 2 || kind == 8;
             let size = if is_data { header + Bytes::new(u64::from(len)) } else { header };
             // SAFETY: the one number that is used comes from it.
             #[allow(unsafe_code, reason = "as in the simulator")]
@@ -279,8 +339,8 @@ mod tests {
                 }
                 value => packets.insert(pack(&value, from, HostId(3), size, entropy)),
             };
-            if let Header::Coded(_) = value {
-                packets.side_mut(id).words[0] = sender(from, profile);
+            if let Header::Coded(_) | Header::Numbered(_) = value {
+                packets.side_mut(id).words[0] = beside(&value, from);
             }
             if is_data && trimmed {
                 packets.trim(id, header, ce);
@@ -291,6 +351,7 @@ mod tests {
                 Header::Coded(value) => {
                     prop_assert_eq!(coded(&packet, &side, now, message), (from, value));
                 }
+                Header::Numbered(value) => prop_assert_eq!(numbered(&packet, &side, now, second), (from, value)),
                 Header::Data(value) => prop_assert_eq!(super::data(&packet, now, second), (from, value)),
                 value => prop_assert_eq!(unpack(&packet, &side, now, message), value),
             }

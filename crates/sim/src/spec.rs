@@ -4,6 +4,8 @@ use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::balance::BalanceConfig;
+use farspan_transport::proxy::{Delay, LossDetection};
+use farspan_transport::recovery::Rto;
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::{BTreeMap, BTreeSet};
@@ -198,6 +200,41 @@ pub struct Stop {
     pub when_measured_end: Option<Duration>,
 }
 
+/// A proxy, and the flows that go through it.
+#[derive(Clone, Debug)]
+pub struct ProxySpec {
+    /// The host.
+    pub host: HostId,
+    /// The flows: each goes through one proxy, which is neither end of it.
+    pub flows: Vec<FlowId>,
+    /// How it relays them.
+    pub kind: ProxyKind,
+    /// How long it takes over a packet: the same for all that one host relays.
+    pub delay: Delay,
+    /// After how many time-outs of the direct path's length without news from the proxy a sender goes straight to its receiver.
+    pub patience: u32,
+}
+
+/// How a proxy relays flows.
+#[derive(Clone, Debug)]
+pub enum ProxyKind {
+    /// Two connections: the first under the scheme of intra-DC flows.
+    Naive {
+        /// The time-out of the first; `None`: its scheme's.
+        rto: Option<Rto>,
+        /// The scheme of the second.
+        onward: Arc<Scheme>,
+        /// How many bytes may wait that have not been sent on, shared by the flows, each with room for two packets at least;
+        /// `None`: any number.
+        room: Option<Bytes>,
+    },
+    /// One connection, which ends at the receiver, under the scheme of inter-DC flows.
+    Streamlined {
+        /// How losses on the way to the proxy are detected beside trimming.
+        loss: Option<LossDetection>,
+    },
+}
+
 /// A world and what happens in it.
 #[derive(Clone, Debug)]
 pub struct Spec {
@@ -224,6 +261,10 @@ pub struct Spec {
     pub inter: Arc<Scheme>,
     /// Path selectors in the place of the schemes', for some flows.
     pub own_balance: Vec<OwnBalance>,
+    /// Proxies, and the flows that go through each.
+    pub proxies: Vec<ProxySpec>,
+    /// Proxies that fail, and when: they forget everything, and relay no more.
+    pub proxy_failures: Vec<(Time, HostId)>,
     /// Payload of a full packet.
     pub mss: Bytes,
     /// Header of a packet; size of an ACK.

@@ -5,7 +5,7 @@ mod pauses;
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor};
 use crate::node::NetworkNode;
-use crate::node::host::Host;
+use crate::node::host::{Host, proxy_fails};
 use crate::node::instrumentation::Instrumentation;
 use crate::node::nic::Nic;
 use crate::node::switch::{Switch, port_changes, routes_change};
@@ -23,6 +23,7 @@ use farspan_fabric::{
     Gate, NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
 };
 use farspan_trace::FlowOutcome;
+use farspan_transport::proxy::ProxyQueue;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::cell::LazyCell;
@@ -89,6 +90,9 @@ impl World {
         let mut engine = executor.engine(nodes);
         for (node, key) in changes {
             engine.wake(&executor.map, node, key);
+        }
+        for &(at, host) in &spec.proxy_failures {
+            engine.wake(&executor.map, host.0, proxy_fails(at, host));
         }
         for (node, key) in probes.first_samples {
             engine.wake(&executor.map, node.0, key);
@@ -232,6 +236,7 @@ impl World {
             packet_delay_p99: delays.quantile(0.99),
             rtt,
             end,
+            proxies: self.proxy_outcomes(end),
             deadlock: self.deadlock(),
             interrupted,
             packet_digest,
@@ -245,13 +250,25 @@ impl World {
         self.hosts().for_each(|host| host.complete(&mut flows));
         for flow in &mut flows {
             let (sent, received) = (flow.sender.sent_packets, flow.receiver);
-            flow.dropped_packets = sent - received.arrived_packets - received.trimmed_packets;
+            let relayed = flow.relayed.unwrap_or_default();
+            flow.dropped_packets = sent + relayed.sent_packets
+                - (received.arrived_packets + received.trimmed_packets)
+                - (relayed.arrived_packets + relayed.trimmed_packets);
         }
         let data = |packet: &&Packet| !packet.control() || packet.trimmed();
         for packet in self.packets().flat_map(Packets::iter).filter(data) {
             flows[packet.flow.index()].dropped_packets -= 1;
         }
         flows
+    }
+
+    /// What became of each proxy.
+    fn proxy_outcomes(&self, end: Time) -> Vec<(HostId, ProxyQueue)> {
+        let queue = |host: &HostId| match self.node(host.0) {
+            NetworkNode::Host(node) => node.endpoint.proxy_queue(end),
+            NetworkNode::Switch(_) => None,
+        };
+        self.plan.proxies.keys().filter_map(|host| Some((*host, queue(host)?))).collect()
     }
 
     /// The outcome of a flow as far as it is known before its end.
@@ -312,7 +329,8 @@ impl World {
     }
 
     fn totals(&self, flows: &[FlowOutcome], ports: &[PortOutcome], end: Time) -> Totals {
-        let payload: Bytes = flows.iter().map(|flow| flow.sender.sent_bytes).sum();
+        let relayed = |flow: &FlowOutcome| flow.relayed.unwrap_or_default().sent_bytes;
+        let payload: Bytes = flows.iter().map(|flow| flow.sender.sent_bytes + relayed(flow)).sum();
         let amount = |of: fn(&Host) -> Amount| self.hosts().map(of).sum();
         let dropped = self.ports().zip(self.losses()).map(|(port, lost)| {
             let c = port.counters(end);

@@ -1,5 +1,6 @@
 //! The outcome of a flow, from its sender to the table of results.
 
+use farspan_transport::proxy::RelayCounters;
 use farspan_transport::{Class, ReceiverCounters, SenderCounters};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
@@ -29,8 +30,12 @@ pub struct FlowOutcome {
     pub sender: SenderCounters,
     /// The receiver's counters.
     pub receiver: ReceiverCounters,
+    /// What a proxy has relayed of it; `None`: it went through none.
+    pub relayed: Option<RelayCounters>,
+    /// When its proxy had been silent for too long, and it went straight to its receiver.
+    pub went_direct: Option<Time>,
     /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
-    /// arrived + trimmed + dropped + under way.
+    /// arrived + trimmed + dropped + under way, at its ends and at its proxy.
     pub dropped_packets: u64,
 }
 
@@ -50,6 +55,8 @@ impl FlowOutcome {
             ideal_fct,
             sender: SenderCounters::default(),
             receiver: ReceiverCounters::default(),
+            relayed: None,
+            went_direct: None,
             dropped_packets: 0,
         }
     }

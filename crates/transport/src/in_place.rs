@@ -3,7 +3,7 @@
 //!
 //! | verb | its parts |
 //! |---|---|
-//! | [`Endpoint::handle_packet`] | [`InPlace::handle_data`], [`InPlace::handle_coded`], [`InPlace::handle_feedback`] |
+//! | [`Endpoint::handle_packet`] | [`InPlace::handle_data`], [`InPlace::handle_coded`], [`InPlace::handle_numbered`], [`InPlace::handle_feedback`] |
 //! | [`Endpoint::poll_transmit`] | [`InPlace::poll_reply`], then [`InPlace::poll_data`]; [`InPlace::has_replies`] and [`InPlace::next_data`] say when |
 //! | [`Endpoint::poll_timeout`] | [`InPlace::next_timeout`] |
 //! | [`Endpoint::poll_event`] | [`InPlace::has_events`] says whether |
@@ -11,11 +11,12 @@
 //! Trimmed packets go the whole way, by [`Endpoint::handle_packet`].
 
 pub use crate::replies::Reply;
+pub use crate::proxy::Forward;
 pub use crate::sender::{DataPacket, Take};
 
 use crate::endpoint::Endpoint;
 use crate::flow::message::Received;
-use crate::wire::{Coded, Data, Feedback};
+use crate::wire::{Coded, Data, Feedback, Numbered};
 use alloc::boxed::Box;
 use farspan_units::{HostId, Telemetry, Time};
 
@@ -39,6 +40,16 @@ pub trait InPlace {
         now: Time,
         from: HostId,
         coded: &Coded,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received>;
+
+    /// Takes a numbered packet that was not trimmed, as [`Self::handle_data`].
+    fn handle_numbered(
+        &mut self,
+        now: Time,
+        from: HostId,
+        numbered: &Numbered,
         ecn_ce: bool,
         telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received>;
@@ -89,6 +100,17 @@ impl InPlace for Endpoint {
         telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received> {
         self.on_coded(now, from, coded, ecn_ce, telemetry)
+    }
+
+    fn handle_numbered(
+        &mut self,
+        now: Time,
+        from: HostId,
+        numbered: &Numbered,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received> {
+        self.on_numbered(now, from, numbered, ecn_ce, telemetry)
     }
 
     #[inline(always)]

@@ -67,7 +67,7 @@
 //!
 //! // Host 0 sends 10,000 bytes; each packet takes 5 us.
 //! let (flow, to, size) = (FlowId(0), HostId(1), Bytes::new(10_000));
-//! hosts[0].submit(Time::ZERO, Message { flow, to, size, initial_cwnd: bdp, route });
+//! hosts[0].submit(Time::ZERO, Message { flow, to, size, initial_cwnd: bdp, route, via: None });
 //! let (mut now, mut events) = (Time::ZERO, Vec::new());
 //! for _ in 0..2 {
 //!     for from in 0..2 {
@@ -93,7 +93,7 @@
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
-//! | proxies | endpoints of their own kind with the same six verbs |
+//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::RelayKind`] |
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -110,6 +110,7 @@ mod flow;
 pub mod in_place;
 mod notifier;
 mod pacing;
+pub mod proxy;
 mod pulls;
 mod queue;
 mod receiver;

@@ -156,7 +156,7 @@ impl Pair {
         self.hosts[1 - from].incoming.insert(flow, vec![0; size as usize]);
         let route = Arc::new(Route::new(path(), scheme));
         let initial_cwnd = route.path().bdp;
-        let message = Message { flow, to, size: Bytes::new(size), initial_cwnd, route };
+        let message = Message { flow, to, size: Bytes::new(size), initial_cwnd, route, via: None };
         self.hosts[from].endpoint.submit(self.now, message);
         self.drive_nic(from);
     }

@@ -67,7 +67,7 @@ impl Host {
         let message = OutgoingMessage::new(bytes, self.config.mss.get() as usize);
         self.departures.insert(flow, Departure { message, to, heard_at: now });
         self.idle.add(now.saturating_add(self.config.limits.idle), Direction::Out, flow);
-        self.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route });
+        self.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route, via: None });
     }
 
     /// The next message that has come to its end.

@@ -40,6 +40,8 @@ pub enum Purpose {
     Sweep = 15,
     /// Links that have a fault; entity: the fault's number.
     Fault = 16,
+    /// How long a proxy takes over a packet; entity: host. Which hosts are proxies, if that is drawn; entity: incast.
+    Proxy = 17,
 }
 
 /// One round of a 64-bit finaliser (David Stafford's variant 13 of MurmurHash3's, as in SplitMix64).

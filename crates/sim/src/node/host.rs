@@ -20,8 +20,8 @@ use counters::HostCounters;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
-use farspan_transport::in_place::{DataPacket, InPlace as _, Take};
-use farspan_transport::wire;
+use farspan_transport::in_place::{DataPacket, Forward, InPlace as _, Take};
+use farspan_transport::wire::{self, Header};
 use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
@@ -44,6 +44,8 @@ pub(crate) struct Host {
     pub(crate) nic: Nic,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
+    /// Whether it is a proxy.
+    relays: bool,
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
@@ -51,6 +53,8 @@ pub(crate) struct Host {
     finished: Rows<2, { SenderCounters::COUNT }>,
     /// By flow that has arrived: flow, when.
     delivered: Rows<2>,
+    /// By flow whose proxy fell silent: flow, when.
+    went_direct: Rows<2>,
     pub(crate) waiting: Waiting,
     pub(crate) flows: FlowSampler,
     pub(crate) uplink: PortSampler,
@@ -71,22 +75,48 @@ impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
     #[inline(always)]
     fn take(self, data: DataPacket) {
         let Self { now, from, nic, packets, out } = self;
-        let (wire::Data { entropy, profile, .. }, size) = (data.header, data.size);
+        let (wire::Data { entropy, .. }, size) = (data.header, data.size);
         let id = packets.insert(record::pack(&data.header(), from, data.to, size, entropy));
-        if data.is_coded() {
-            packets.side_mut(id).words[0] = record::sender(from, profile);
+        if data.has_more() {
+            packets.side_mut(id).words[0] = record::beside(&data.header(), from);
+        }
+        nic.send(now, id, size, false, out);
+    }
+
+    #[cold]
+    fn forward(self, data: Forward) {
+        let Self { now, from, nic, packets, out } = self;
+        let (entropy, size) = (data.header.entropy, data.size);
+        let id = packets.insert(record::pack(&Header::Data(data.header), from, data.to, size, entropy));
+        if data.ecn_ce {
+            packets[id].mark();
+        }
+        if let Some(telemetry) = data.telemetry {
+            packets.set_telemetry(id, telemetry);
         }
         nic.send(now, id, size, false, out);
     }
 }
 
+/// The event of a proxy's failure.
+pub(crate) const fn proxy_fails(at: Time, host: HostId) -> Key {
+    Key::new(at, EventClass::Fault, host.0, 0)
+}
+
 impl Host {
     pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel, control_goes_first: bool) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
+        let mut endpoint = Endpoint::new(config)
+            .with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate);
+        let proxy = plan.proxies.get(&id);
+        if let Some(proxy) = proxy {
+            endpoint = endpoint.with_proxy(proxy.delay.clone());
+            proxy.relays.iter().for_each(|relay| endpoint.relay(relay.clone()));
+        }
         Self {
             id,
-            endpoint: Endpoint::new(config)
-                .with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate),
+            endpoint,
+            relays: proxy.is_some(),
             nic: Nic::new(
                 &plan.network.links[channel.id as usize],
                 channel,
@@ -99,6 +129,7 @@ impl Host {
             counters: HostCounters::default(),
             finished: Rows::default(),
             delivered: Rows::default(),
+            went_direct: Rows::default(),
             waiting: Waiting::new(id),
             flows: FlowSampler::default(),
             uplink: PortSampler::default(),
@@ -123,6 +154,7 @@ impl Host {
             (EventClass::Notification, _) => self.on_notify(now, key.id()),
             (EventClass::Start, _) => self.start(now, FlowId(key.id())),
             (EventClass::Timer, _) => self.timer(now, key.kind()),
+            (EventClass::Fault, _) => self.endpoint.fail_proxy(now),
             _ => return self.sample(key, out),
         }
         let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
@@ -215,6 +247,7 @@ impl Host {
             (EventClass::Frame, Payload::Frame(frame)) => self.on_frame(key.at(), frame),
             (EventClass::Notification, _) => self.on_notify(key.at(), key.id()),
             (EventClass::Start, _) => self.start(key.at(), FlowId(key.id())),
+            (EventClass::Fault, _) => self.endpoint.fail_proxy(key.at()),
             _ => {
                 self.sample(key, window);
                 return true;
@@ -301,6 +334,9 @@ impl Host {
             Event::Delivered(report) => {
                 self.delivered.push([u64::from(report.flow.0), report.delivered_at.as_ps()], []);
                 (report.flow, End::Delivered)
+            }
+            Event::WentDirect { flow, at } => {
+                return self.went_direct.push([u64::from(flow.0), at.as_ps()], []);
             }
             event => unreachable!("no record has a place for {event:?}"),
         };
@@ -458,6 +494,12 @@ impl Host {
         }
         for ([flow, at], []) in self.delivered.iter() {
             flows[flow as usize].delivered = Some(Time::from_ps(at));
+        }
+        for ([flow, at], []) in self.went_direct.iter() {
+            flows[flow as usize].went_direct = Some(Time::from_ps(at));
+        }
+        for relay in self.plan.proxies.get(&self.id).into_iter().flat_map(|proxy| &proxy.relays) {
+            flows[relay.flow.index()].relayed = self.endpoint.relayed(relay.flow);
         }
     }
 

@@ -4,7 +4,8 @@ pub(crate) mod rows;
 
 use crate::spec::ProbeKind;
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
-use farspan_units::{Bytes, Duration, FlowId, PortId, Time};
+use farspan_transport::proxy::ProxyQueue;
+use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 
 /// The outcome of a port.
 #[derive(Clone, PartialEq, Debug)]
@@ -169,6 +170,8 @@ pub struct Outcome {
     pub rtt: Rtts,
     /// Simulated time of the end.
     pub end: Time,
+    /// The hosts that were proxies, and the queue of each.
+    pub proxies: Vec<(HostId, ProxyQueue)>,
     /// The ports that were in a deadlock at the end: paused, and for ever, since each waits for packets that wait at
     /// others of them. By id; empty: there was none.
     pub deadlock: Vec<PortId>,

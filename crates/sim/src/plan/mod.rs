@@ -2,13 +2,16 @@
 //! written by none.
 
 pub(crate) mod pool;
+mod proxy;
 pub(crate) mod trigger;
 
 use crate::record::MessageFacts;
-use crate::spec::{Flow, InitialWindow, OwnBalance, Spec};
+use crate::spec::{Flow, InitialWindow, OwnBalance, ProxyKind, ProxySpec, Spec};
 use farspan_fabric::{Fault, Network, Overflow, RoutedPath, Routes, fault};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
+use farspan_transport::proxy::Via;
+use farspan_transport::recovery::Rto;
 use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 use std::collections::BTreeMap;
@@ -16,18 +19,21 @@ use std::sync::Arc;
 use trigger::Triggers;
 
 /// A flow and what its path adds up to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
     /// The index of the route in [`Plan`] that its sender shares with others.
     route: u32,
     /// How many packets its message has, parity included.
     packets: u32,
+    class: Class,
+    /// The proxy that it goes through, as its sender knows it.
+    via: Option<Arc<Via>>,
     /// Completion time in an empty network.
     pub(crate) ideal_fct: Duration,
-    /// Propagation and processing, one way.
+    /// Propagation and processing, one way: from where the packets that its receiver gets leave, its sender or a proxy.
     propagation: Duration,
-    /// Serialisation over all links of the path, 2^-16 picoseconds a byte.
+    /// Serialisation over all links of that path, 2^-16 picoseconds a byte.
     byte_time: u64,
 }
 
@@ -79,10 +85,33 @@ pub(crate) struct Plan {
     schemes: [Arc<Scheme>; 2],
     /// Path selectors in the place of the schemes'.
     own_balance: Vec<BalanceConfig>,
+    /// The hosts that relay flows.
+    pub(crate) proxies: proxy::Proxies,
 }
 
-/// The properties that flows of one route share: the path, and the index of their own path selector, if they have one.
-type RouteKey = (Path, Option<usize>);
+/// The use of a route. The index is that of the flow's own path selector, if it has one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Use {
+    /// From sender to receiver, under the scheme of the flow's class.
+    Own(Option<usize>),
+    /// From sender to proxy, under the scheme of intra-DC flows, with this time-out.
+    ToProxy(Option<usize>, Option<Rto>),
+    /// From the proxy with this index to the receiver.
+    Onward(usize),
+}
+
+/// The properties that flows of one route share: the path, and its use.
+type RouteKey = (Path, Use);
+
+/// The way of a flow.
+struct Way {
+    /// The index of its sender's route.
+    route: u32,
+    /// The path of the packets that its receiver gets.
+    last: RoutedPath,
+    /// The proxy on it.
+    via: Option<Arc<Via>>,
+}
 
 impl Plan {
     pub(crate) fn new(spec: &Spec) -> Self {
@@ -96,7 +125,7 @@ impl Plan {
             leaf_of: routes.leaf_of.as_slice().into(),
             flows: Vec::new(),
             triggers: Triggers::new(&spec.triggers, &spec.flows),
-            profiles: Profiles::new([spec.intra.profile.clone(), spec.inter.profile.clone()]),
+            profiles: profiles(spec),
             mss: spec.mss,
             header: spec.header,
             seed: spec.seed,
@@ -118,16 +147,19 @@ impl Plan {
             initial_window: spec.initial_window,
             schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
             own_balance: spec.own_balance.iter().map(|own| own.balance.clone()).collect(),
+            proxies: proxy::Proxies::new(),
         };
         (plan.intra_base_rtt, plan.largest_base_rtt) = plan.largest_base_rtts();
         let own = (0..).zip(&spec.own_balance);
         let own: BTreeMap<FlowId, usize> = own
             .flat_map(|(index, OwnBalance { flows, .. })| flows.iter().map(move |id| (*id, index)))
             .collect();
+        let through = proxy::by_flow(&spec.proxies);
         let mut known = BTreeMap::new();
         plan.flows = Vec::with_capacity(spec.flows.len());
         for (id, flow) in (0..).map(FlowId).zip(&spec.flows) {
-            let flow = plan.flow(flow, own.get(&id).copied(), &mut known);
+            let proxy = through.get(&id).map(|&place| (place, &spec.proxies[place]));
+            let flow = plan.flow(id, flow, own.get(&id).copied(), proxy, &mut known);
             plan.flows.push(flow);
         }
         plan
@@ -176,36 +208,82 @@ impl Plan {
     }
 
     /// `own`: the index of its own path selector, if it has one; `known`: the positions of the routes that senders share.
-    fn flow(&mut self, flow: &Flow, own: Option<usize>, known: &mut BTreeMap<RouteKey, u32>) -> FlowPlan {
+    fn flow(
+        &mut self,
+        id: FlowId,
+        flow: &Flow,
+        own: Option<usize>,
+        proxy: Option<(usize, &ProxySpec)>,
+        known: &mut BTreeMap<RouteKey, u32>,
+    ) -> FlowPlan {
         let routed = self.routes.path(&self.network, flow.src, flow.dst);
         let packets = flow.size.segments(self.mss).max(1);
         let last = flow.size - self.mss * (packets - 1) + self.header;
         let message = routed.message(&self.network, packets, self.mss + self.header, last);
-        let rates = routed.links.iter().map(|port| self.network.links[port.index()].rate);
-        let path = self.path(&routed, self.class(flow.src, flow.dst));
-        let route = *known.entry((path, own)).or_insert_with(|| {
-            let scheme = &self.schemes[usize::from(path.class == Class::Inter)];
-            self.shared.push(Arc::new(match own {
-                None => Route::new(path, scheme),
-                Some(own) => {
-                    let balance = self.own_balance[own].clone();
-                    Route::new(path, &Scheme { balance, ..Scheme::clone(scheme) })
-                }
-            }));
-            (self.shared.len() - 1) as u32
-        });
+        let (class, ack_time) = (self.class(flow.src, flow.dst), self.ack_time(&routed));
+        let way = match proxy {
+            None => {
+                let route = self.route(&routed, class, Use::Own(own), known);
+                Way { route, last: routed, via: None }
+            }
+            Some(proxy) => self.way_through(id, flow, own, proxy, known),
+        };
+        let rates = way.last.links.iter().map(|port| self.network.links[port.index()].rate);
         FlowPlan {
             flow: *flow,
-            packets: self.shared[route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
-            route,
-            ideal_fct: message + self.ack_time(&routed),
-            propagation: routed.delay(&self.network),
+            packets: self.shared[way.route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
+            route: way.route,
+            class,
+            via: way.via,
+            ideal_fct: message + ack_time,
+            propagation: way.last.delay(&self.network),
             byte_time: rates.map(|rate| (8_000_000_000_000 << 16) / rate.as_bps().max(1)).sum(),
         }
     }
 
+    /// The index of the route over a path under the scheme of `class`.
+    fn route(
+        &mut self,
+        routed: &RoutedPath,
+        class: Class,
+        usage: Use,
+        known: &mut BTreeMap<RouteKey, u32>,
+    ) -> u32 {
+        let scheme = Arc::clone(&self.schemes[usize::from(class == Class::Inter)]);
+        self.route_of(routed, class, usage, &scheme, known)
+    }
+
+    /// The index of the route over a path under a scheme.
+    fn route_of(
+        &mut self,
+        routed: &RoutedPath,
+        class: Class,
+        usage: Use,
+        scheme: &Scheme,
+        known: &mut BTreeMap<RouteKey, u32>,
+    ) -> u32 {
+        let path = self.path(routed, class, scheme);
+        *known.entry((path, usage)).or_insert_with(|| {
+            let route = match usage {
+                Use::Own(None) | Use::Onward(_) => Route::new(path, scheme),
+                Use::Own(Some(own)) => {
+                    let balance = self.own_balance[own].clone();
+                    Route::new(path, &Scheme { balance, ..scheme.clone() })
+                }
+                Use::ToProxy(own, rto) => {
+                    let mut scheme = scheme.clone();
+                    scheme.recovery.rto = rto.unwrap_or(scheme.recovery.rto);
+                    scheme.balance = own.map_or(scheme.balance, |own| self.own_balance[own].clone());
+                    Route::new(path, &scheme)
+                }
+            };
+            self.shared.push(Arc::new(route));
+            (self.shared.len() - 1) as u32
+        })
+    }
+
     /// The properties of its path that a sender knows.
-    fn path(&self, routed: &RoutedPath, class: Class) -> Path {
+    fn path(&self, routed: &RoutedPath, class: Class, scheme: &Scheme) -> Path {
         let base_rtt = self.base_rtt(routed);
         let line_rate = self.network.links[routed.links[0].index()].rate;
         let drain = |port: &PortId| {
@@ -228,14 +306,13 @@ impl Plan {
             k_min: routed.links.iter().filter_map(|port| self.k_min[port.index()]).min(),
             trims: routed.links.iter().any(|port| self.trims[port.index()]),
             mss: self.mss,
-            header: self.header
-                + self.schemes[usize::from(class == Class::Inter)].congestion.signal_bytes().data,
+            header: self.header + scheme.congestion.signal_bytes().data,
         }
     }
 
     /// Whether the hosts of flow `id` share a site.
     pub(crate) fn class_of(&self, id: FlowId) -> Class {
-        self.shared[self.flows[id.index()].route as usize].path().class
+        self.flows[id.index()].class
     }
 
     /// The facts that all packets of flow `id` share.
@@ -250,25 +327,39 @@ impl Plan {
         self.shared[*route as usize].layout(flow.size)
     }
 
-    /// The message that starts flow `id`.
-    pub(crate) fn message(&self, id: FlowId) -> Message {
-        let FlowPlan { flow, route, .. } = &self.flows[id.index()];
-        let route = &self.shared[*route as usize];
-        let path = route.path();
-        let initial_cwnd = match self.initial_window {
+    /// The first window over a path.
+    fn first_window(&self, path: &Path) -> Bytes {
+        let window = match self.initial_window {
             InitialWindow::Bdp => path.bdp,
             InitialWindow::BdpOver(flows) => path.bdp / u64::from(flows.get()),
             InitialWindow::Iw10 => path.mss * 10,
             InitialWindow::Bytes(bytes) => bytes,
         };
+        window.max(path.mss)
+    }
+
+    /// The message that starts flow `id`.
+    pub(crate) fn message(&self, id: FlowId) -> Message {
+        let FlowPlan { flow, route, via, .. } = &self.flows[id.index()];
+        let route = &self.shared[*route as usize];
         Message {
             flow: id,
             to: flow.dst,
             size: flow.size,
-            initial_cwnd: initial_cwnd.max(path.mss),
+            initial_cwnd: self.first_window(route.path()),
             route: Arc::clone(route),
+            via: via.clone(),
         }
     }
+}
+
+/// The profiles of a run's flows.
+fn profiles(spec: &Spec) -> Profiles {
+    let onward = spec.proxies.iter().filter_map(|proxy| match &proxy.kind {
+        ProxyKind::Naive { onward, .. } => Some(onward.profile.clone()),
+        ProxyKind::Streamlined { .. } => None,
+    });
+    Profiles::new([spec.intra.profile.clone(), spec.inter.profile.clone()].into_iter().chain(onward))
 }
 
 /// When routes change, and to what: those that avoid equal links are kept once.

@@ -32,6 +32,10 @@ impl Endpoint {
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
             None => {
+                if self.proxies.is_some() && self.is_relayed(flow) {
+                    self.relay_data(now, *data, None, (Trimmed::No, ecn_ce), telemetry);
+                    return None;
+                }
                 let key = self.new_receiver(from, flow, (data.seq, data.packets, data.profile), None);
                 key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
             }
@@ -158,8 +162,8 @@ impl Endpoint {
         }
     }
 
-    fn arm_reply_timer(&mut self) {
-        let at = self.replies.next_release().min(self.pulls.next_release());
+    pub(super) fn arm_reply_timer(&mut self) {
+        let at = self.replies.next_release().min(self.pulls.next_release()).min(self.next_relayed());
         self.timers.arm(&mut self.replies_armed, at, Key::NONE, TimerKind::Reply);
     }
 
@@ -169,6 +173,7 @@ impl Endpoint {
         if due.disarm(&mut self.replies_armed) {
             self.replies.release(now);
             self.release_pulls(now);
+            self.release_relayed(now);
             self.arm_reply_timer();
         }
     }
@@ -207,6 +212,9 @@ impl Endpoint {
         layout: Option<Layout>,
     ) {
         let (from, flow) = (packet.from, data.flow);
+        if self.is_relayed(flow) {
+            return self.relay_data(now, *data, None, (packet.trimmed, packet.ecn_ce), None);
+        }
         let at_last_hop = packet.trimmed == Trimmed::AtLastHop;
         let known = self.receivers.key(flow);
         let key =

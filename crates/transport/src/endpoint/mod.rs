@@ -17,19 +17,21 @@ mod abandon;
 mod arrivals;
 mod delivered;
 mod live;
+mod relaying;
 mod schedule;
 mod timers;
 
 use crate::coding::Decoded;
 use crate::flow::message::{Incoming, Message, Poll, Received, Trimmed};
 use crate::flow::profile::Profiles;
+use crate::proxy::Proxies;
 use crate::pulls::Pulls;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
 use crate::replies::{Replies, Reply};
-use crate::sender::{Sender, SenderReport, SenderView, Take};
+use crate::sender::{Leaving, Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, Table};
-use crate::wire::{Feedback, Header};
+use crate::wire::{Feedback, Header, Numbered};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use delivered::Delivered;
@@ -62,6 +64,13 @@ pub enum Event {
     Finished(SenderReport),
     /// A receiver has its last byte.
     Delivered(ReceiverReport),
+    /// The proxy of a sender was silent for too long: the message goes straight to its receiver from now on.
+    WentDirect {
+        /// The flow.
+        flow: FlowId,
+        /// When.
+        at: Time,
+    },
 }
 
 /// The endpoint of one host.
@@ -85,6 +94,8 @@ pub struct Endpoint {
     pulls: Pulls,
     /// Rate of the host's NIC, which pulls are paced by.
     line_rate: Rate,
+    /// Flows that the host relays.
+    proxies: Option<Box<Proxies>>,
     /// When the live entry of the timer of replies and pulls comes up.
     replies_armed: Time,
     events: VecDeque<Event>,
@@ -111,6 +122,7 @@ impl Endpoint {
             replies: Replies::default(),
             pulls: Pulls::default(),
             line_rate: Rate::from_bps(u64::MAX),
+            proxies: None,
             replies_armed: Time::MAX,
             events: VecDeque::new(),
         }
@@ -144,12 +156,13 @@ impl Endpoint {
         self.add_sender(now, sender);
     }
 
-    fn add_sender(&mut self, now: Time, sender: Sender) {
+    fn add_sender(&mut self, now: Time, sender: Sender) -> Key {
         let live = Live { sender, armed: UNARMED };
         let key = self.senders.insert(live);
         if let Some(live) = self.senders.get_mut(key) {
             live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
+        key
     }
 
     /// Takes a packet that has arrived; returns the payload that came for the first time.
@@ -157,6 +170,17 @@ impl Endpoint {
         match &packet.header {
             Header::Data(data) if packet.trimmed != Trimmed::No => {
                 if self.is_segment(data) {
+                    self.on_trimmed(now, packet, data, None);
+                }
+                None
+            }
+            Header::Numbered(numbered) if packet.trimmed == Trimmed::No => {
+                self.on_numbered(now, packet.from, numbered, packet.ecn_ce, None)
+            }
+            Header::Numbered(Numbered { data, place }) => {
+                if self.is_segment(data) && self.is_relayed(data.flow) {
+                    self.relay_data(now, *data, Some(*place), (packet.trimmed, packet.ecn_ce), None);
+                } else if self.is_segment(data) {
                     self.on_trimmed(now, packet, data, None);
                 }
                 None
@@ -179,14 +203,22 @@ impl Endpoint {
 
     /// Whether `from` is where a live sender's message goes.
     fn comes_from_receiver(&mut self, flow: FlowId, from: HostId) -> bool {
-        self.senders.find(flow).is_some_and(|(_, live)| live.sender.to() == from)
+        match self.senders.find(flow) {
+            Some((_, live)) => live.sender.to() == from,
+            None => self.relays_from(flow, from),
+        }
     }
 
     /// Feedback from the receiver of its flow.
     #[inline(always)]
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
-        // News of a flow that has finished says nothing new.
-        let Some((key, live)) = self.senders.find(feedback.flow) else { return };
+        let Some((key, live)) = self.senders.find(feedback.flow) else {
+            // News of a flow that has finished says nothing new.
+            if self.proxies.is_some() {
+                self.relay_feedback(now, *feedback, telemetry);
+            }
+            return;
+        };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
             return self.finish(now, key);
@@ -196,12 +228,18 @@ impl Endpoint {
             self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
+        if self.proxies.is_some() {
+            self.note_onward(now, feedback.flow);
+        }
     }
 
     /// A sender has its last ACK.
     #[cold]
     fn finish(&mut self, now: Time, key: Key) {
-        if let Some(live) = self.senders.remove(key) {
+        let is_onward = self.ends_onward(now, key.flow);
+        if let Some(live) = self.senders.remove(key)
+            && !is_onward
+        {
             self.events.push_back(Event::Finished(live.sender.report(now)));
         }
         self.purge_timers();
@@ -227,6 +265,9 @@ impl Endpoint {
         }
         if kind == TimerKind::Recovery {
             let deadline = live.sender.on_timeout(now);
+            if live.sender.gives_proxy_up(now) {
+                return self.fall_back(now, key);
+            }
             self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
         } else {
             live.sender.on_control_timer(now);
@@ -244,7 +285,10 @@ impl Endpoint {
         let mut packet = None;
         self.send_data(now, &mut packet);
         if let Some(packet) = packet {
-            return Poll::Packet(packet.into_transmit(self.config.mss));
+            return Poll::Packet(match packet {
+                Leaving::Own(packet) => packet.into_transmit(self.config.mss),
+                Leaving::Forward(packet) => packet.into_transmit(self.config.mss),
+            });
         }
         self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
@@ -264,9 +308,14 @@ impl Endpoint {
                     let deadline = live.sender.transmit(now, to);
                     self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
+                    if self.proxies.is_some() {
+                        self.note_onward(now, key.flow);
+                    }
                     return true;
                 }
                 live.sender.set_scheduled(false);
+            } else if key == Key::NONE {
+                return self.send_forward(now, to);
             }
             self.schedule.leave();
         }

@@ -36,7 +36,7 @@ fn message_over(path: Path, flow: u32, packets: u64, rto: Rto) -> Message {
         profile: FlowProfile::default(),
     };
     let (flow, size, initial_cwnd) = (FlowId(flow), path.mss * packets, path.bdp);
-    Message { flow, to: PEER, size, initial_cwnd, route: Arc::new(Route::new(path, &scheme)) }
+    Message { flow, to: PEER, size, initial_cwnd, route: Arc::new(Route::new(path, &scheme)), via: None }
 }
 
 fn us(us: u64) -> Time {

@@ -1,6 +1,7 @@
 //! Messages, and packets as drivers see them: all that goes into an endpoint or comes out.
 
 use crate::Route;
+use crate::proxy::Via;
 use crate::balance::Entropy;
 use crate::coding::{Block, Payload};
 use crate::wire::Header;
@@ -18,8 +19,11 @@ pub struct Message {
     pub size: Bytes,
     /// First window.
     pub initial_cwnd: Bytes,
-    /// The sender's path, and the parts that it is assembled from.
+    /// The sender's path, and the parts that it is assembled from: of a message that a proxy acknowledges, those as far as
+    /// the proxy.
     pub route: Arc<Route>,
+    /// The proxy that it goes through; `None`: it goes straight to its receiver.
+    pub via: Option<Arc<Via>>,
 }
 
 /// Whether the payload of a packet was cut off on its way; its header still says how long that was.
@@ -80,6 +84,8 @@ pub struct Transmit {
     pub payload: Option<Payload>,
     /// Whether the payload was sent before.
     pub retransmission: bool,
+    /// Whether it leaves with a congestion mark: a proxy sends on what came with one.
+    pub ecn_ce: bool,
 }
 
 /// An order to the NIC.

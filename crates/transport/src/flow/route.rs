@@ -69,6 +69,18 @@ impl Route {
         &self.path
     }
 
+    /// The receiver's part of the scheme.
+    #[must_use]
+    pub const fn profile(&self) -> &FlowProfile {
+        &self.profile
+    }
+
+    /// Time-out of a packet that never timed out, before the first RTT sample.
+    #[must_use]
+    pub const fn rto(&self) -> Duration {
+        self.rto
+    }
+
     /// How the packets of a message of `size` bytes make blocks; `None` without coding.
     ///
     /// # Panics

@@ -366,6 +366,11 @@ impl Receiver {
         Reply::ack(now, (to, entropy), signals, feedback, telemetry)
     }
 
+    /// All packets below have arrived.
+    pub(crate) const fn cumulative(&self) -> u32 {
+        self.cumulative
+    }
+
     /// Whether the whole message has arrived.
     #[inline]
     pub(crate) const fn is_complete(&self) -> bool {

@@ -59,7 +59,7 @@ impl Flow {
         };
         let route = Arc::new(Route::new(path(), &scheme));
         let (size, initial_cwnd) = (path().mss * u64::from(packets), path().mss * 10);
-        let message = Message { flow: FlowId(1), to: HostId(2), size, initial_cwnd, route };
+        let message = Message { flow: FlowId(1), to: HostId(2), size, initial_cwnd, route, via: None };
         Self {
             now: Time::ZERO,
             sender: Sender::new(Time::ZERO, &message, 0, seed),

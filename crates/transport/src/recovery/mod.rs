@@ -30,7 +30,7 @@ use crate::registry::Entry;
 use farspan_units::{Duration, Time};
 
 /// How the retransmission time-out is set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[non_exhaustive]
 pub enum Rto {
     /// Base RTT plus the largest wait in full buffers along the path.

@@ -1,8 +1,10 @@
 //! The cold state of a sender, which only some schemes need.
 
 use super::records::Records;
-use crate::Route;
+use super::proxied::{Before, ViaState};
+use crate::Message;
 use crate::coding::{Layout, OutgoingBlocks};
+use crate::proxy::Numbers;
 use crate::recovery::{Recovery, Rto, RttEstimate};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
@@ -22,6 +24,14 @@ pub(super) struct ColdState {
     pub blocks: Option<OutgoingBlocks>,
     /// No packet from this one on has asked for an ACK.
     pub asked_below: u32,
+    /// When feedback came last, or else when the flow started.
+    pub heard_at: Time,
+    /// Of a message that goes through a proxy.
+    pub via: Option<ViaState>,
+    /// The numbers of its transmissions, if they have any.
+    pub numbers: Option<Numbers>,
+    /// Of a message that went through a proxy before: what was sent then.
+    pub before: Option<Before>,
 }
 
 impl ColdState {
@@ -29,19 +39,43 @@ impl ColdState {
     /// records.
     pub(super) fn new(
         now: Time,
-        route: &Route,
+        message: &Message,
         wants_send_record: bool,
         layout: Option<Layout>,
     ) -> Option<Box<Self>> {
-        let Route { recovery: config, rto, .. } = route;
+        let route = &message.route;
+        let config = &route.recovery;
         let recovery = config.policy.build(now);
         let is_adaptive = matches!(config.rto, Rto::Rfc6298 { .. });
         let records = wants_send_record.then(|| Records::new(now));
         let blocks = layout.map(|layout| OutgoingBlocks::new(layout, route.coding.resend()));
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let asks = !route.held.is_zero();
-        let is_needed = records.is_some() || is_adaptive || keeps_something || blocks.is_some() || asks;
-        let rtt = RttEstimate::default();
-        is_needed.then(|| Box::new(Self { records, rtt, recovery, rto: *rto, blocks, asked_below: 0 }))
+        let is_proxied = message.via.is_some();
+        let is_needed =
+            records.is_some() || is_adaptive || keeps_something || blocks.is_some() || asks || is_proxied;
+        is_needed.then(|| Self::with(now, message, recovery, records, blocks))
+    }
+
+    /// The state, needed or not.
+    pub(super) fn with(
+        now: Time,
+        message: &Message,
+        recovery: Recovery,
+        records: Option<Records>,
+        blocks: Option<OutgoingBlocks>,
+    ) -> Box<Self> {
+        Box::new(Self {
+            records,
+            rtt: RttEstimate::default(),
+            recovery,
+            rto: message.route.rto,
+            blocks,
+            asked_below: 0,
+            heard_at: now,
+            via: ViaState::of(message),
+            numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new)),
+            before: None,
+        })
     }
 }

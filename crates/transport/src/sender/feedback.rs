@@ -9,7 +9,7 @@ use crate::wire::{Echo, Fate, Feedback, mapped};
 use farspan_units::{Bytes, Duration, Telemetry, Time};
 
 /// An ACK, as [`Fate::Arrived`] has it.
-struct WireAck<'a> {
+pub(super) struct WireAck<'a> {
     seq: u32,
     cumulative: u32,
     echo: Echo,
@@ -68,12 +68,25 @@ impl Sender {
                 self.on_cnp(now, cumulative);
                 false
             }
+            Fate::Taken { echo, ecn_ce, limit } => {
+                let ack =
+                    WireAck { seq, cumulative, echo, ecn_ce, block_complete: false, map: 0, telemetry };
+                echo.sent_at <= now && self.on_taken(now, &ack, limit)
+            }
+            Fate::PassedOn { limit } => {
+                self.on_passed_on(now, cumulative, limit);
+                false
+            }
+            Fate::Gap { first, count } => {
+                self.on_gap(now, first, count);
+                false
+            }
         }
     }
 
     /// An ACK arrived, of a packet that was sent.
     #[inline(always)]
-    fn on_ack(&mut self, now: Time, ack: &WireAck<'_>) -> bool {
+    pub(super) fn on_ack(&mut self, now: Time, ack: &WireAck<'_>) -> bool {
         let sent_at = ack.echo.sent_at;
         let rtt = now.since(sent_at);
         let before = self.delivered;
@@ -84,7 +97,7 @@ impl Sender {
         }
         self.acknowledge_below(now, ack.cumulative);
         let mapped_below = if ack.map == 0 { 0 } else { self.acknowledge_map(now, ack.cumulative, ack.map) };
-        let rto_shrank = self.update_rtt(rtt);
+        let rto_shrank = self.update_rtt(now, rtt);
 
         let bytes_acked = self.delivered - before + self.sent.take_unreported();
         let (in_flight, delivered) = (self.in_flight, self.delivered);
@@ -143,6 +156,7 @@ impl Sender {
         let counters = self.sent.counters_mut();
         counters.nacks += 1;
         counters.leave_unreported(self.delivered - before);
+        self.note_news(now);
         let Some(trimmed) = self.sent.take_one(now, seq, echo.sent_at) else { return };
         let bytes = self.take_nacked(now, trimmed, at_last_hop);
         let (sent_at, in_flight) = (trimmed.sent_at, self.in_flight);
@@ -157,6 +171,7 @@ impl Sender {
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
         self.sent.counters_mut().leave_unreported(self.delivered - before);
+        self.note_news(now);
         let decision = self.control.on_pull(&congestion::Pull { now, count, in_flight: self.in_flight });
         self.decide(decision);
     }
@@ -167,6 +182,7 @@ impl Sender {
         let before = self.delivered;
         self.acknowledge_below(now, cumulative);
         self.sent.counters_mut().leave_unreported(self.delivered - before);
+        self.note_news(now);
         let decision = self.control.on_cnp(&congestion::Cnp { now, in_flight: self.in_flight });
         self.decide(decision);
     }
@@ -204,7 +220,7 @@ impl Sender {
     }
 
     /// A packet that a NACK names leaves the window; returns its payload.
-    fn take_nacked(&mut self, now: Time, lost: LostPacket, at_last_hop: bool) -> Bytes {
+    pub(super) fn take_nacked(&mut self, now: Time, lost: LostPacket, at_last_hop: bool) -> Bytes {
         let len = self.take_out(lost);
         if let Some(sample) = self.sample_of(now, lost) {
             self.balancer.on_nack(sample, at_last_hop, &mut self.random);
@@ -213,11 +229,12 @@ impl Sender {
     }
 
     #[inline]
-    fn update_rtt(&mut self, rtt: Duration) -> bool {
+    fn update_rtt(&mut self, now: Time, rtt: Duration) -> bool {
         let Some(cold) = &mut self.cold else {
             self.srtt.update(rtt);
             return false;
         };
+        cold.heard_at = now;
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();
         let Rto::Rfc6298 { variance_floor, min } = self.route.recovery.rto else { return false };
@@ -264,7 +281,7 @@ impl Sender {
 
     /// Acknowledges all packets before `cumulative`.
     #[inline]
-    fn acknowledge_below(&mut self, now: Time, cumulative: u32) {
+    pub(super) fn acknowledge_below(&mut self, now: Time, cumulative: u32) {
         if self.sent.base() < cumulative {
             self.acknowledge_front(now, cumulative);
         }
@@ -405,6 +422,11 @@ impl Sender {
     /// The timers that have run out: one event for all packets. Gives when the next time-out runs out ([`Time::MAX`]: no packet is
     /// in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
+        let deadline = self.expire(now);
+        deadline.min(self.patience_ends())
+    }
+
+    fn expire(&mut self, now: Time) -> Time {
         let mut given_up = GivenUp::default();
         let rto_policy = self.rto_policy();
         let deadline = loop {
@@ -449,7 +471,7 @@ impl Sender {
     #[cold]
     pub(super) fn probe(&mut self, now: Time) {
         let next = self.sent.next();
-        let is_new = next < self.packets;
+        let is_new = next < self.available;
         let replaced = if is_new { None } else { self.sent.take_last(now) };
         if let Some(lost) = replaced {
             self.take_out(lost);

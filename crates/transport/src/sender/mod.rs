@@ -9,6 +9,7 @@ mod asks;
 mod cold;
 mod feedback;
 mod packet;
+mod proxied;
 mod records;
 mod report;
 
@@ -25,8 +26,9 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use cold::ColdState;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
+pub(crate) use packet::Leaving;
 pub use packet::{DataPacket, Take};
-use packet::{InBlocks, Wants};
+use packet::{InBlocks, More, Wants};
 use records::Records;
 pub use report::{SenderReport, SenderView};
 
@@ -42,6 +44,11 @@ pub(crate) struct Sender {
     to: HostId,
     /// How many packets the message has.
     packets: u32,
+    /// No packet from this one on may be sent yet: it is not here, or the flow's proxy has no room for it.
+    available: u32,
+    /// The flow has finished when so many packets are acknowledged: all, but `u32::MAX` as long as those that acknowledge are
+    /// not the receiver's.
+    ends_at: u32,
     /// Payload of the message's last segment.
     last_len: u16,
     /// The index of the flow's profile in the list that both ends know.
@@ -101,15 +108,19 @@ impl Sender {
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&control, &balancer, layout.is_some() || !route.held.is_zero());
-        let cold = ColdState::new(now, route, control.wants_send_record(), layout);
+        let cold = ColdState::new(now, message, control.wants_send_record(), layout);
+        let numbers = cold.as_ref().is_some_and(|cold| cold.numbers.is_some());
+        let (available, ends_at) = proxied::limits(message.via.as_deref(), packets);
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
-            to: *to,
+            to: message.via.as_ref().map_or(*to, |via| via.proxy),
             packets,
+            available,
+            ends_at,
             last_len: last.get() as u16,
             profile: 0,
-            wants: wants.acks_if(wants_acks).timer_if(decision.next_timer.is_some()),
+            wants: wants.numbers_if(numbers).acks_if(wants_acks).timer_if(decision.next_timer.is_some()),
             cold,
             cwnd: decision.open_window(),
             pacing_rate: decision.pacing_rate.unwrap_or(UNPACED),
@@ -131,7 +142,7 @@ impl Sender {
         self.flow
     }
 
-    /// Where the message goes.
+    /// Where its packets go: to the receiver, or the proxy on the way.
     #[inline]
     pub(crate) const fn to(&self) -> HostId {
         self.to
@@ -140,7 +151,7 @@ impl Sender {
     /// Whether every packet is acknowledged.
     #[inline]
     pub(crate) const fn is_finished(&self) -> bool {
-        self.sent.base() == self.packets
+        self.sent.base() == self.ends_at
     }
 
     /// Whether the endpoint's schedule holds it.
@@ -203,7 +214,7 @@ impl Sender {
 
     #[inline]
     fn has_data(&self) -> bool {
-        self.sent.next() < self.packets || (self.sent.has_lost() && self.may_resend())
+        self.sent.next() < self.available || (self.sent.has_lost() && self.may_resend())
     }
 
     /// Given that packets are lost: whether one is to be sent again. Blocks can do without some.
@@ -294,9 +305,9 @@ impl Sender {
             profile: self.profile,
             ask: SLOW && self.wants.blocks_or_asks() && self.asks(seq, retransmission || probes),
         };
-        let blocks =
-            if SLOW && self.wants.blocks_or_asks() { self.in_blocks(seq, retransmission) } else { None };
-        to.take(DataPacket { to: self.to, header, blocks, retransmission, size });
+        let more =
+            if SLOW && self.wants.blocks_or_asks() { self.more(seq, &header, retransmission) } else { More::None };
+        to.take(DataPacket { to: self.to, header, more, retransmission, size });
         let rto_policy = self.rto_policy();
         match &mut self.cold {
             Some(cold) => cold.recovery.on_sent(now, timeouts, was_idle, rto_policy),
@@ -304,8 +315,18 @@ impl Sender {
         }
     }
 
-    /// The block fields in the header of packet `seq` of a coded message, which leaves now.
+    /// The further fields in the header of packet `seq`, which leaves now.
     #[inline(never)]
+    fn more(&mut self, seq: u32, header: &wire::Data, retransmission: bool) -> More {
+        if let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers.as_mut()) {
+            let sent = &self.sent;
+            let is_open = |seq, left_at| sent.holds_sent(header.sent_at, seq, left_at);
+            return More::Place(numbers.next(header.sent_at, header.entropy, seq, is_open));
+        }
+        self.in_blocks(seq, retransmission).map_or(More::None, More::Blocks)
+    }
+
+    /// The block fields in the header of packet `seq` of a coded message, which leaves now.
     fn in_blocks(&mut self, seq: u32, retransmission: bool) -> Option<InBlocks> {
         let gap = self.packet_gap();
         let blocks = self.cold.as_mut()?.blocks.as_mut()?;

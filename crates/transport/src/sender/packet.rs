@@ -4,6 +4,7 @@ use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
 use crate::congestion::{Congestion, Control};
 use crate::flow::message::Transmit;
+use crate::proxy::Forward;
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId};
 
@@ -14,8 +15,8 @@ pub struct DataPacket {
     pub to: HostId,
     /// The header fields of any data packet.
     pub header: wire::Data,
-    /// The further header fields of a coded packet.
-    pub(super) blocks: Option<InBlocks>,
+    /// Further header fields.
+    pub(super) more: More,
     /// Whether it was sent before.
     pub retransmission: bool,
     /// Its size on the wire.
@@ -27,25 +28,29 @@ impl DataPacket {
     #[must_use]
     #[inline]
     pub const fn header(&self) -> Header {
-        match self.blocks {
-            None => Header::Data(self.header),
-            Some(InBlocks { shape, last_len, block_wait_ns }) => {
+        match self.more {
+            More::None => Header::Data(self.header),
+            More::Blocks(InBlocks { shape, last_len, block_wait_ns }) => {
                 Header::Coded(wire::Coded { data: self.header, shape, last_len, block_wait_ns })
             }
+            More::Place(place) => Header::Numbered(wire::Numbered { data: self.header, place }),
         }
     }
 
-    /// Whether it belongs to a coded message.
+    /// Whether it has further header fields, which no packet record has room for.
     #[must_use]
     #[inline]
-    pub const fn is_coded(&self) -> bool {
-        self.blocks.is_some()
+    pub const fn has_more(&self) -> bool {
+        !matches!(self.more, More::None)
     }
 
     /// As the driver wants it; `mss`: payload of a full packet.
     pub(crate) fn into_transmit(self, mss: Bytes) -> Transmit {
         let wire::Data { seq, packets, len, entropy, .. } = self.header;
-        let layout = self.blocks.and_then(|b| Layout::of_header(b.shape, packets, b.last_len, mss));
+        let layout = match self.more {
+            More::Blocks(b) => Layout::of_header(b.shape, packets, b.last_len, mss),
+            More::None | More::Place(_) => None,
+        };
         let start = u64::from(seq) * mss.get();
         let plain = || Payload::Source(start..start + u64::from(len));
         Transmit {
@@ -56,20 +61,48 @@ impl DataPacket {
             control: false,
             payload: Some(layout.map_or_else(plain, |layout| layout.payload(seq))),
             retransmission: self.retransmission,
+            ecn_ce: false,
         }
     }
 }
 
 /// A consumer of packets that leave.
 pub trait Take {
-    /// Takes the packet.
+    /// Takes a packet of one of the host's own flows.
     fn take(self, packet: DataPacket);
+
+    /// Takes a packet of a flow that the host is a proxy of.
+    fn forward(self, packet: Forward);
 }
 
-impl Take for &mut Option<DataPacket> {
+/// The packet that leaves next.
+#[derive(Debug)]
+pub(crate) enum Leaving {
+    /// Of one of the host's own flows.
+    Own(DataPacket),
+    /// Of a flow that the host is a proxy of.
+    Forward(Forward),
+}
+
+impl Take for &mut Option<Leaving> {
     fn take(self, packet: DataPacket) {
-        *self = Some(packet);
+        *self = Some(Leaving::Own(packet));
     }
+
+    fn forward(self, packet: Forward) {
+        *self = Some(Leaving::Forward(packet));
+    }
+}
+
+/// The header fields that not all packets have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum More {
+    /// None.
+    None,
+    /// Those of a coded packet.
+    Blocks(InBlocks),
+    /// The number of a transmission.
+    Place(wire::Place),
 }
 
 /// The header fields that only coded packets have: see [`wire::Coded`].
@@ -88,6 +121,7 @@ impl Wants {
     const TIMER: u8 = 1;
     const SENT: u8 = 2;
     const RECORDS: u8 = 4;
+    /// Or numbers.
     const BLOCKS_OR_ASKS: u8 = 8;
     const FEEDBACK: u8 = 16;
     const ACKS: u8 = 32;
@@ -103,6 +137,11 @@ impl Wants {
         Self(
             sent | bit(blocks_or_asks, Self::BLOCKS_OR_ASKS) | bit(balancer.wants_feedback(), Self::FEEDBACK),
         )
+    }
+
+    /// With numbers on its transmissions, or as before.
+    pub(super) const fn numbers_if(self, numbers: bool) -> Self {
+        Self(self.0 | if numbers { Self::BLOCKS_OR_ASKS } else { 0 })
     }
 
     /// With or without notifying the recovery policy of ACKs.
@@ -175,7 +214,7 @@ impl Wants {
         self.0 & Self::ACKS != 0
     }
 
-    /// Whether the message is coded, or the receiver holds ACKs.
+    /// Whether the message is coded, its transmissions have numbers, or the receiver holds ACKs.
     #[inline]
     pub(super) const fn blocks_or_asks(self) -> bool {
         self.0 & Self::BLOCKS_OR_ASKS != 0

@@ -53,8 +53,8 @@ impl Sender {
             probes,
             spurious,
             ..
-        } = self.sent.counters();
-        let next = self.sent.next();
+        } = self.all_losses();
+        let next = self.sent.next().max(self.before().map_or(0, |before| before.next));
         let (mut segments, mut parity_packets, mut parity_bytes) = (u64::from(next), 0, Bytes::ZERO);
         let (mut blocks, mut blocks_undecodable) = (0, 0);
         if let Some(outgoing) = self.blocks() {
@@ -118,7 +118,7 @@ impl Sender {
         );
         SenderReport {
             flow: self.flow,
-            to: self.to,
+            to: self.receiver(),
             size: self.size(),
             finished_at,
             counters: self.counters(),

@@ -21,7 +21,23 @@
 //! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
 //! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
 //!
-//! A pull is kind 6, a CNP kind 7.
+//! A numbered data packet is kind 8: a data packet with three bytes more.
+//!
+//! | offset | bytes | numbered data |
+//! |---|---|---|
+//! | 26 | 1 | lane |
+//! | 27 | 2 | number of the transmission |
+//!
+//! A pull is kind 6, a CNP kind 7. A proxy's ACK is kind 9: an ACK with four bytes more. What it passes on is kind 10, and the
+//! NACK of a gap kind 11.
+//!
+//! | offset | bytes | proxy's ACK | | offset | bytes | passed on | NACK of a gap |
+//! |---|---|---|---|---|---|---|---|
+//! | 24 | 4 | first packet that may not be sent | | 1 | 3 | zero | zero |
+//! | | | | | 4 | 4 | flow | flow |
+//! | | | | | 8 | 4 | cumulative, the receiver's | lane (1), zero (1), first number (2) |
+//! | | | | | 12 | 4 | first packet that may not be sent | how many (2), zero (2) |
+//!
 //!
 //! | offset | bytes | pull | CNP |
 //! |---|---|---|---|
@@ -41,7 +57,7 @@
 //! that are not defined are zero: a receiver drops packets with others, so that a later version may give them a
 //! meaning. Whether the numbers make sense for the flow is for the receiver and the sender.
 
-use super::{Coded, Data, Echo, Fate, Feedback, Header};
+use super::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
 use crate::coding::Shape;
 use farspan_units::{FlowId, Time};
 
@@ -52,10 +68,13 @@ pub const MAX_HEADER: usize = CODED_LEN;
 
 const DATA_LEN: usize = 26;
 const CODED_LEN: usize = 34;
+const NUMBERED_LEN: usize = 29;
 /// Of an ACK and of a NACK.
 const ACK_LEN: usize = 24;
 const BLOCK_NACK_LEN: usize = 20;
 const MAP_ACK_LEN: usize = 32;
+const TAKEN_LEN: usize = 28;
+/// Of a pull, of what a proxy passes on and of the NACK of a gap.
 const PULL_LEN: usize = 16;
 /// Of the shortest header.
 const CNP_LEN: usize = 12;
@@ -68,6 +87,10 @@ const KIND_MAP_ACK: u8 = 5;
 const FLAG_ASK: u8 = 128;
 const KIND_PULL: u8 = 6;
 const KIND_CNP: u8 = 7;
+const KIND_NUMBERED: u8 = 8;
+const KIND_TAKEN: u8 = 9;
+const KIND_PASSED_ON: u8 = 10;
+const KIND_GAP: u8 = 11;
 const FLAG_ECN_CE: u8 = 1;
 const FLAG_BLOCK_COMPLETE: u8 = 2;
 const FLAG_LAST_HOP: u8 = 4;
@@ -137,7 +160,7 @@ pub enum DecodeError {
     EmptyMap,
     /// Bytes that must be zero.
     #[error(
-        "a NACK of a block, a pull or a CNP has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
+        "a NACK of a block or a gap, a pull, a CNP or what a proxy passes on has {value:#06x} where version {VERSION} has zero; run the same release at both ends"
     )]
     Reserved {
         /// The value of those bytes.
@@ -152,9 +175,13 @@ impl Header {
         match self {
             Self::Data(_) => DATA_LEN,
             Self::Coded(_) => CODED_LEN,
+            Self::Numbered(_) => NUMBERED_LEN,
             Self::Feedback(Feedback { fate: Fate::Missing { .. }, .. }) => BLOCK_NACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Arrived { map: 1.., .. }, .. }) => MAP_ACK_LEN,
-            Self::Feedback(Feedback { fate: Fate::Pull { .. }, .. }) => PULL_LEN,
+            Self::Feedback(Feedback { fate: Fate::Taken { .. }, .. }) => TAKEN_LEN,
+            Self::Feedback(Feedback {
+                fate: Fate::Pull { .. } | Fate::PassedOn { .. } | Fate::Gap { .. }, ..
+            }) => PULL_LEN,
             Self::Feedback(Feedback { fate: Fate::Cnp, .. }) => CNP_LEN,
             Self::Feedback(_) => ACK_LEN,
         }
@@ -176,6 +203,11 @@ impl Header {
                 (out[26], out[27]) = (coded.shape.data(), coded.shape.parity());
                 out[28..30].copy_from_slice(&coded.last_len.to_be_bytes());
                 out[30..34].copy_from_slice(&coded.block_wait_ns.to_be_bytes());
+            }
+            Self::Numbered(Numbered { data, place: Place { lane, number } }) => {
+                encode_data(data, KIND_NUMBERED, out);
+                out[26] = *lane;
+                out[27..29].copy_from_slice(&number.to_be_bytes());
             }
             Self::Feedback(feedback) => encode_feedback(feedback, out),
         }
@@ -213,6 +245,10 @@ fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
             }
             (if map == 0 { KIND_ACK } else { KIND_MAP_ACK }, flags, echo)
         }
+        Fate::Taken { echo, ecn_ce, limit } => {
+            out[24..28].copy_from_slice(&limit.to_be_bytes());
+            (KIND_TAKEN, u8::from(ecn_ce) * FLAG_ECN_CE, echo)
+        }
         Fate::Trimmed { echo, at_last_hop } => (KIND_NACK, u8::from(at_last_hop) * FLAG_LAST_HOP, echo),
         Fate::Missing { packets } => {
             encode_front(out, KIND_BLOCK_NACK, 0, 0, flow);
@@ -228,6 +264,18 @@ fn encode_feedback(feedback: &Feedback, out: &mut [u8]) {
         Fate::Cnp => {
             encode_front(out, KIND_CNP, 0, 0, flow);
             return out[8..12].copy_from_slice(&cumulative.to_be_bytes());
+        }
+        Fate::PassedOn { limit } => {
+            encode_front(out, KIND_PASSED_ON, 0, 0, flow);
+            out[8..12].copy_from_slice(&cumulative.to_be_bytes());
+            return out[12..16].copy_from_slice(&limit.to_be_bytes());
+        }
+        Fate::Gap { first: Place { lane, number }, count } => {
+            encode_front(out, KIND_GAP, 0, 0, flow);
+            out[8..10].copy_from_slice(&[lane, 0]);
+            out[10..12].copy_from_slice(&number.to_be_bytes());
+            out[12..14].copy_from_slice(&count.to_be_bytes());
+            return out[14..16].copy_from_slice(&[0; 2]);
         }
     };
     encode_front(out, kind, flags, entropy, flow);
@@ -268,8 +316,10 @@ impl<'a> View<'a> {
             KIND_CODED => (CODED_LEN, u8::MAX),
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             KIND_MAP_ACK => (MAP_ACK_LEN, FLAG_ECN_CE | FLAG_BLOCK_COMPLETE),
-            KIND_PULL => (PULL_LEN, 0),
+            KIND_PULL | KIND_PASSED_ON | KIND_GAP => (PULL_LEN, 0),
             KIND_CNP => (CNP_LEN, 0),
+            KIND_NUMBERED => (NUMBERED_LEN, u8::MAX),
+            KIND_TAKEN => (TAKEN_LEN, FLAG_ECN_CE),
             _ => return Err(DecodeError::Kind { kind }),
         };
         if have < need {
@@ -282,8 +332,13 @@ impl<'a> View<'a> {
         if kind == KIND_CODED && view.shape().is_none() {
             return Err(DecodeError::Shape { data: bytes[26], parity: bytes[27] });
         }
-        if matches!(kind, KIND_BLOCK_NACK | KIND_PULL | KIND_CNP) && view.field(2) != [0; 2] {
+        let without_entropy = [KIND_BLOCK_NACK, KIND_PULL, KIND_CNP, KIND_PASSED_ON, KIND_GAP];
+        if without_entropy.contains(&kind) && view.field(2) != [0; 2] {
             return Err(DecodeError::Reserved { value: u16::from_be_bytes(view.field(2)) });
+        }
+        if kind == KIND_GAP && (bytes[9] != 0 || view.field(14) != [0; 2]) {
+            let value = if bytes[9] != 0 { u16::from(bytes[9]) } else { view.u16_at(14) };
+            return Err(DecodeError::Reserved { value });
         }
         if kind == KIND_MAP_ACK && view.field(24) == [0; 8] {
             return Err(DecodeError::EmptyMap);
@@ -335,6 +390,15 @@ impl<'a> View<'a> {
         if kind == KIND_CNP {
             return Header::Feedback(Feedback { flow, seq: 0, cumulative: self.u32_at(8), fate: Fate::Cnp });
         }
+        if kind == KIND_PASSED_ON {
+            let (cumulative, fate) = (self.u32_at(8), Fate::PassedOn { limit: self.u32_at(12) });
+            return Header::Feedback(Feedback { flow, seq: 0, cumulative, fate });
+        }
+        if kind == KIND_GAP {
+            let first = Place { lane: self.bytes[8], number: self.u16_at(10) };
+            let fate = Fate::Gap { first, count: self.u16_at(12) };
+            return Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate });
+        }
         let sent_at = Time::from_ps(u64::from_be_bytes(self.field(8)));
         let (flags, entropy, seq, count) = (self.bytes[1], self.u16_at(2), self.u32_at(16), self.u32_at(20));
         let echo = Echo { sent_at, entropy };
@@ -344,11 +408,19 @@ impl<'a> View<'a> {
             let map = if kind == KIND_ACK { 0 } else { u64::from_be_bytes(self.field(24)) };
             return feedback(Fate::Arrived { echo, ecn_ce, block_complete, map });
         }
+        if kind == KIND_TAKEN {
+            let (ecn_ce, limit) = (flags & FLAG_ECN_CE != 0, self.u32_at(24));
+            return feedback(Fate::Taken { echo, ecn_ce, limit });
+        }
         if kind == KIND_NACK {
             return feedback(Fate::Trimmed { echo, at_last_hop: flags & FLAG_LAST_HOP != 0 });
         }
         let (len, profile, ask) = (self.u16_at(24), flags & !FLAG_ASK, flags & FLAG_ASK != 0);
         let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile, ask };
+        if kind == KIND_NUMBERED {
+            let place = Place { lane: self.bytes[26], number: self.u16_at(27) };
+            return Header::Numbered(Numbered { data, place });
+        }
         match (kind == KIND_CODED).then(|| self.shape()).flatten() {
             None => Header::Data(data),
             Some(shape) => {
@@ -367,8 +439,10 @@ impl<'a> View<'a> {
             KIND_CODED => (CODED_LEN, self.u16_at(24)),
             KIND_BLOCK_NACK => (BLOCK_NACK_LEN, 0),
             KIND_MAP_ACK => (MAP_ACK_LEN, 0),
-            KIND_PULL => (PULL_LEN, 0),
+            KIND_PULL | KIND_PASSED_ON | KIND_GAP => (PULL_LEN, 0),
             KIND_CNP => (CNP_LEN, 0),
+            KIND_NUMBERED => (NUMBERED_LEN, self.u16_at(24)),
+            KIND_TAKEN => (TAKEN_LEN, 0),
             _ => (ACK_LEN, 0),
         };
         let payload = &self.bytes[header_len..];
@@ -385,7 +459,7 @@ mod tests {
     fn any_header() -> impl Strategy<Value = Header> {
         let common = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u16>());
         let coded = (1..=200_u8, 1..=55_u8, any::<u16>(), any::<u32>(), any::<bool>());
-        (common, any::<u16>(), any::<bool>(), coded, 0..8_u8, 1_u64..).prop_map(
+        (common, any::<u16>(), any::<bool>(), coded, 0..12_u8, 1_u64..).prop_map(
             |((flow, seq, count, ps, entropy), len, ecn_ce, coded, kind, map)| {
                 let (flow, sent_at, cumulative) = (FlowId(flow), Time::from_ps(ps), count);
                 let (x, y, last_len, block_wait_ns, block_complete) = coded;
@@ -407,7 +481,17 @@ mod tests {
                         cumulative,
                         fate: Fate::Pull { count: block_wait_ns },
                     }),
-                    _ => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
+                    KIND_CNP => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
+                    KIND_NUMBERED => Header::Numbered(Numbered { data, place: Place { lane: y, number: last_len } }),
+                    KIND_TAKEN => feedback(Fate::Taken { echo, ecn_ce, limit: block_wait_ns }),
+                    KIND_PASSED_ON => {
+                        let fate = Fate::PassedOn { limit: block_wait_ns };
+                        Header::Feedback(Feedback { flow, seq: 0, cumulative, fate })
+                    }
+                    _ => {
+                        let fate = Fate::Gap { first: Place { lane: y, number: last_len }, count: len };
+                        Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate })
+                    }
                 }
             },
         )
@@ -469,6 +553,20 @@ mod tests {
         let cnp = Feedback { flow: FlowId(5), seq: 0, cumulative: 7, fate: Fate::Cnp };
         let cnp = bytes(&Header::Feedback(cnp));
         assert_eq!(cnp.0[..cnp.1], [0x17, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7]);
+        let taken = feedback(Fate::Taken { echo, ecn_ce: true, limit: 8 });
+        let expected = [0x19, 1, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0, 8];
+        assert_eq!(taken.0[..taken.1], expected);
+        let place = Place { lane: 3, number: 0x0405 };
+        let bare = |cumulative, fate| {
+            bytes(&Header::Feedback(Feedback { flow: FlowId(5), seq: 0, cumulative, fate }))
+        };
+        let passed_on = bare(7, Fate::PassedOn { limit: 8 });
+        let expected = [0x1a, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0, 8];
+        assert_eq!(passed_on.0[..passed_on.1], expected);
+        let gap = bare(0, Fate::Gap { first: place, count: 6 });
+        assert_eq!(gap.0[..gap.1], [0x1b, 0, 0, 0, 0, 0, 0, 5, 3, 0, 4, 5, 0, 6, 0, 0]);
+        let numbered = bytes(&Header::Numbered(Numbered { data: DATA, place }));
+        assert_eq!((numbered.1, &numbered.0[DATA_LEN..NUMBERED_LEN]), (NUMBERED_LEN, &[3, 4, 5][..]));
     }
 
     #[test]
@@ -481,7 +579,7 @@ mod tests {
         };
         let shape = |data, parity| DecodeError::Shape { data, parity };
         assert_eq!(with(0, 0x20), DecodeError::Version { version: 2 });
-        assert_eq!(with(0, 0x18), DecodeError::Kind { kind: 8 });
+        assert_eq!(with(0, 0x1c), DecodeError::Kind { kind: 12 });
         let [odd_ack, marked_nack] = [[0x11, 4], [0x12, 1]].map(|front| [&front[..], &good[2..]].concat());
         assert_eq!(Header::decode(&odd_ack), Err(DecodeError::Flags { flags: 4 }));
         assert_eq!(Header::decode(&marked_nack), Err(DecodeError::Flags { flags: 1 }));
@@ -490,7 +588,7 @@ mod tests {
             Err(DecodeError::Truncated { need: len, have: len - 1 })
         );
         assert_eq!((with(26, 0), with(27, 248)), (shape(0, 2), shape(8, 248)));
-        for kind in [0x14, 0x16, 0x17] {
+        for kind in [0x14, 0x16, 0x17, 0x1a, 0x1b] {
             let reserved = [&[kind, 0, 9][..], &[0; 17]].concat();
             assert_eq!(Header::decode(&reserved), Err(DecodeError::Reserved { value: 0x0900 }));
         }
@@ -537,7 +635,7 @@ mod tests {
             mut bytes in prop::collection::vec(any::<u8>(), 0..64), make_known in any::<bool>(),
         ) {
             if make_known && !bytes.is_empty() {
-                bytes[0] = (VERSION << 4) | (bytes[0] % 8);
+                bytes[0] = (VERSION << 4) | (bytes[0] % 12);
             }
             if let Ok(view) = View::new(&bytes) {
                 let (again, len) = self::bytes(&view.header());

@@ -19,6 +19,8 @@ pub enum Header {
     Data(Data),
     /// A segment of a coded message, or parity.
     Coded(Coded),
+    /// A segment of a message whose transmissions are numbered, so that a proxy can tell which are lost.
+    Numbered(Numbered),
     /// Feedback from the receiver: what became of a packet, or of a block.
     Feedback(Feedback),
 }
@@ -68,6 +70,24 @@ impl Coded {
     pub const fn block_wait(&self) -> Duration {
         Duration::from_ns(self.block_wait_ns as u64)
     }
+}
+
+/// One packet of a message whose transmissions are numbered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Numbered {
+    /// As of every data packet.
+    pub data: Data,
+    /// The number of this transmission, a retransmission's its own.
+    pub place: Place,
+}
+
+/// The number of a transmission: of its lane, from 0, modulo 2^16. A lane is a path of the flow, or all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The lane.
+    pub lane: u8,
+    /// The number.
+    pub number: u16,
 }
 
 /// Feedback from the receiver: what became of one packet or of a block, a pull or a CNP; and everything that has arrived below
@@ -124,6 +144,29 @@ pub enum Fate {
     },
     /// A congestion notification packet, CNP (DCQCN, SIGCOMM 2015, section 3.1): packets of the flow come marked.
     Cnp,
+    /// It has reached the flow's proxy, which sends it on over a connection of its own: an ACK that moves the window, and
+    /// says nothing of the receiver; nor does the cumulative number, which is the proxy's.
+    Taken {
+        /// The transmission.
+        echo: Echo,
+        /// Whether it carried a congestion mark.
+        ecn_ce: bool,
+        /// The sender may send packets below this one.
+        limit: u32,
+    },
+    /// A proxy passes on what the receiver has said: the cumulative number is the receiver's.
+    PassedOn {
+        /// The sender may send packets below this one.
+        limit: u32,
+    },
+    /// A proxy has seen a gap in the numbers of a lane: these transmissions are lost. It knows nothing of what has arrived:
+    /// the cumulative number is zero.
+    Gap {
+        /// The first that is lost.
+        first: Place,
+        /// How many are, in a row.
+        count: u16,
+    },
 }
 
 /// One transmission of a packet, identified by its header.
@@ -142,11 +185,24 @@ pub fn mapped(cumulative: u32, map: u64) -> impl Iterator<Item = u32> {
 }
 
 impl Header {
+    /// The fields of any data packet; `None`: it is feedback.
+    #[must_use]
+    pub const fn data(&self) -> Option<&Data> {
+        match self {
+            Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
+                Some(data)
+            }
+            Self::Feedback(_) => None,
+        }
+    }
+
     /// The flow that the packet belongs to.
     #[must_use]
     pub const fn flow(&self) -> FlowId {
         match self {
-            Self::Data(data) | Self::Coded(Coded { data, .. }) => data.flow,
+            Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
+                data.flow
+            }
             Self::Feedback(feedback) => feedback.flow,
         }
     }

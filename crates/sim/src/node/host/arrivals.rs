@@ -2,7 +2,7 @@
 
 use super::Host;
 use crate::node::common::Common;
-use crate::record::{self, ACK, CODED, DATA, MAP_ACK};
+use crate::record::{self, ACK, CODED, DATA, MAP_ACK, NUMBERED, TAKEN};
 use farspan_fabric::{Packet, PacketId, Side};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::wire::Header;
@@ -77,7 +77,9 @@ impl Host {
         self.counters.count(0, size);
         self.counters.hash(now, packet, u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
-        common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
+        if !self.relays || plan.flow.dst == self.id {
+            common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
+        }
         let received = self.endpoint.handle_data(now, from, &data, ecn_ce, telemetry);
         common.packets.remove(id);
         self.count_delivered(received);
@@ -98,6 +100,28 @@ impl Host {
         let telemetry = common.packets.take_telemetry(id);
         let received = self.endpoint.handle_coded(now, from, &coded, ecn_ce, telemetry);
         common.packets.remove(id);
+        self.count_delivered(received);
+    }
+
+    /// A data packet with a number.
+    fn receive_numbered(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        side: &Side,
+        telemetry: Option<Box<Telemetry>>,
+        common: &mut Common,
+    ) {
+        let plan = &self.plan.flows[packet.flow.index()];
+        let (from, numbered) = record::numbered(packet, side, now, plan.packets());
+        let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
+        self.counters.count(0, size);
+        self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(ecn_ce));
+        self.counters.marked += u64::from(ecn_ce);
+        if plan.flow.dst == self.id {
+            common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
+        }
+        let received = self.endpoint.handle_numbered(now, from, &numbered, ecn_ce, telemetry);
         self.count_delivered(received);
     }
 
@@ -143,9 +167,17 @@ impl Host {
 
     #[inline(always)]
     fn count_ack(&mut self, now: Time, packet: &Packet, kind: u8, common: &mut Common) {
+        if self.relays && self.plan.flows[packet.flow.index()].flow.src != self.id {
+            return self.count_reply(now, packet, kind);
+        }
         // Of one site all are alike: the flow's class need not be looked up.
         let between = self.plan.has_sites && self.plan.class_of(packet.flow) == Class::Inter;
         common.rtts[usize::from(between)].add(record::age(packet, now));
+        self.count_reply(now, packet, kind);
+    }
+
+    #[inline(always)]
+    fn count_reply(&mut self, now: Time, packet: &Packet, kind: u8) {
         self.counters.count(1, packet.size());
         let what = record::digest_kind_of_ack(packet, kind) << 1 | u64::from(packet.ecn_ce());
         self.counters.hash(now, packet, what);
@@ -156,8 +188,11 @@ impl Host {
     fn receive_rest(&mut self, now: Time, id: PacketId, common: &mut Common) {
         let (side, telemetry) = (common.packets.side(id), common.packets.take_telemetry(id));
         let packet = common.packets.remove(id);
-        if packet.kind() == MAP_ACK {
-            self.count_ack(now, &packet, MAP_ACK, common);
+        if record::is_whole(&packet, NUMBERED) {
+            return self.receive_numbered(now, &packet, &side, telemetry, common);
+        }
+        if matches!(packet.kind(), MAP_ACK | TAKEN) {
+            self.count_ack(now, &packet, packet.kind(), common);
             return self.take_feedback(now, &packet, &side, telemetry.as_deref());
         }
         let (trimmed, ecn_ce) = (packet.trimmed(), packet.ecn_ce());
@@ -169,6 +204,10 @@ impl Host {
             DATA => {
                 let (from, data) = record::data(&packet, now, message.packets);
                 (from, Header::Data(data))
+            }
+            NUMBERED => {
+                let (from, numbered) = record::numbered(&packet, &side, now, message.packets);
+                (from, Header::Numbered(numbered))
             }
             CODED => {
                 let (from, coded) = record::coded(&packet, &side, now, message);

@@ -267,6 +267,11 @@ impl SentMap {
         (self.base..end.min(self.next)).rev().filter(acked).take(count).count() == count
     }
 
+    /// Whether the transmission of `seq` that left at `sent_at` is in flight.
+    pub(crate) fn holds_sent(&self, now: Time, seq: u32, sent_at: Time) -> bool {
+        self.is_in_flight(now, Flight { sent_at, seq })
+    }
+
     /// Gives up the transmission of `seq` that left at `sent_at`, if it is in flight; its packet is lost.
     pub(crate) fn take_one(&mut self, now: Time, seq: u32, sent_at: Time) -> Option<LostPacket> {
         let flight = Flight { sent_at, seq };

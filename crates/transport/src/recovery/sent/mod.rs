@@ -89,6 +89,11 @@ impl SentMap {
         Self { ring, losses: None, mask: MIN_PACKETS - 1, base: 0, next: 0, first: 0 }
     }
 
+    /// An empty map of a message of which all packets below `first` have arrived.
+    pub(crate) fn from_packet(keeps_entropies: bool, first: u32) -> Self {
+        Self { base: first, next: first, first, ..Self::new(keeps_entropies) }
+    }
+
     /// Whether [`LostPacket::entropy`] is known.
     #[inline]
     pub(crate) const fn keeps_entropies(&self) -> bool {

@@ -1,0 +1,369 @@
+//! Flows that the host relays: packets that arrive for them, and those that leave.
+
+use super::{Endpoint, Event};
+use crate::flow::message::{Message, Received, Trimmed};
+use crate::proxy::{
+    Delay, Forward, Packet, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via, streamlined_nack,
+};
+use crate::replies::Reply;
+use crate::sender::{Sender, Take};
+use crate::table::Key;
+use crate::wire::{Data, Echo, Fate, Feedback, Numbered, Place};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
+
+impl Endpoint {
+    /// Takes so long over each packet of flows that it relays; before the first.
+    #[must_use]
+    pub fn with_proxy(mut self, delay: Delay) -> Self {
+        self.proxies = Some(Box::new(Proxies::new(self.config.host, self.config.seed, delay)));
+        self
+    }
+
+    /// Relays a flow from now on: before its first packet comes.
+    ///
+    /// # Panics
+    /// If the endpoint was built without [`Self::with_proxy`].
+    pub fn relay(&mut self, relay: Relay) {
+        let proxies = self.proxies.as_mut().expect("an endpoint that relays was built with a proxy");
+        proxies.add(relay, self.config.mss);
+    }
+
+    /// Its proxy fails: it forgets all that waits, and from now on takes no packet of the flows that it relayed.
+    pub fn fail_proxy(&mut self, now: Time) {
+        let Some(proxies) = &mut self.proxies else { return };
+        proxies.fail(now);
+        let flows: Vec<_> = proxies.flows().collect();
+        for flow in flows {
+            let Some(key) = self.senders.key(flow).filter(|_| self.is_onward(flow)) else { continue };
+            self.count_onward(flow);
+            self.senders.remove(key);
+            self.forget_onward(flow);
+        }
+        self.purge_timers();
+    }
+
+    /// What it has relayed of a flow; `None`: it does not relay it.
+    #[must_use]
+    pub fn relayed(&self, flow: FlowId) -> Option<RelayCounters> {
+        let relayed = self.proxies.as_ref()?.get(flow)?;
+        let mut counters = relayed.counters;
+        if let State::Naive(naive) = &relayed.state
+            && let Some(live) = naive.onward.and_then(|key| self.senders.get(key))
+        {
+            let onward = live.sender.view().counters;
+            counters.sent_packets += onward.sent_packets;
+            counters.sent_bytes += onward.sent_bytes;
+        }
+        Some(counters)
+    }
+
+    /// The queue of its proxy up to `now`; `None`: it is none.
+    #[must_use]
+    pub fn proxy_queue(&self, now: Time) -> Option<ProxyQueue> {
+        self.proxies.as_ref().map(|proxies| proxies.queue(now))
+    }
+
+    /// Whether the host relays a flow.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn is_relayed(&self, flow: FlowId) -> bool {
+        self.proxies.as_ref().is_some_and(|proxies| proxies.holds(flow))
+    }
+
+    /// Whether the host relays a flow, and this is the other end of it.
+    #[cold]
+    pub(super) fn relays_from(&self, flow: FlowId, from: HostId) -> bool {
+        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(flow));
+        relayed.is_some_and(|relayed| relayed.relay.to == from)
+    }
+
+    /// Whether a live sender is the second connection of a relayed flow.
+    fn is_onward(&self, flow: FlowId) -> bool {
+        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(flow));
+        relayed.is_some_and(|relayed| matches!(&relayed.state, State::Naive(naive) if naive.onward.is_some()))
+    }
+
+    /// A data packet of a relayed flow has come.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn relay_data(
+        &mut self,
+        now: Time,
+        data: Data,
+        place: Option<Place>,
+        (trimmed, ecn_ce): (Trimmed, bool),
+        telemetry: Option<Box<Telemetry>>,
+    ) {
+        self.arrive(now, Packet::Data { data, place, trimmed, ecn_ce, telemetry });
+    }
+
+    /// A numbered data packet that was not trimmed.
+    pub(crate) fn on_numbered(
+        &mut self,
+        now: Time,
+        from: HostId,
+        Numbered { data, place }: &Numbered,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    ) -> Option<Received> {
+        if !self.is_relayed(data.flow) {
+            return self.on_data(now, from, data, ecn_ce, telemetry);
+        }
+        if self.is_segment(data) {
+            self.relay_data(now, *data, Some(*place), (Trimmed::No, ecn_ce), telemetry);
+        }
+        None
+    }
+
+    /// Feedback of a relayed flow has come, if it is one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn relay_feedback(&mut self, now: Time, feedback: Feedback, telemetry: Option<&Telemetry>) {
+        let is_through = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow));
+        if is_through.is_some_and(|relayed| matches!(relayed.state, State::Streamlined(_))) {
+            let telemetry = telemetry.map(|telemetry| Box::new(telemetry.clone()));
+            self.arrive(now, Packet::Feedback { feedback, telemetry });
+        }
+    }
+
+    fn arrive(&mut self, now: Time, packet: Packet) {
+        let Some(proxies) = &mut self.proxies else { return };
+        if let Some(packet) = proxies.arrive(now, packet) {
+            self.process(now, packet);
+        }
+        self.arm_reply_timer();
+    }
+
+    /// Packets that the proxy is done with, and flows whose detector has waited long enough.
+    pub(super) fn release_relayed(&mut self, now: Time) {
+        while let Some(packet) = self.proxies.as_mut().and_then(|proxies| proxies.take_done(now)) {
+            self.process(now, packet);
+        }
+        let Some(proxies) = &mut self.proxies else { return };
+        let flows: Vec<_> = proxies.flows().collect();
+        for flow in flows {
+            let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow)) else { continue };
+            let State::Streamlined(streamlined) = &mut relayed.state else { continue };
+            for lost in streamlined.on_timeout(now) {
+                relayed.counters.nacks += 1;
+                relayed.counters.gap_packets += u64::from(lost.count);
+                let entropy = streamlined.entropy_back();
+                self.replies.push(Reply::bare(relayed.relay.from, entropy, streamlined_nack(flow, lost)));
+            }
+        }
+    }
+
+    /// When the proxy wants its timer; [`Time::MAX`]: never.
+    pub(super) fn next_relayed(&self) -> Time {
+        self.proxies.as_ref().map_or(Time::MAX, |proxies| proxies.next_done())
+    }
+
+    fn process(&mut self, now: Time, packet: Packet) {
+        match packet {
+            Packet::Data { data, place, trimmed, ecn_ce, telemetry } => {
+                let is_naive = {
+                    let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(data.flow));
+                    relayed.is_some_and(|relayed| matches!(relayed.state, State::Naive(_)))
+                };
+                if is_naive {
+                    self.take(now, &data, (trimmed, ecn_ce), telemetry);
+                } else {
+                    self.pass(now, data, place, (trimmed, ecn_ce), telemetry);
+                }
+            }
+            Packet::Feedback { feedback, telemetry } => self.pass_back(feedback, telemetry),
+        }
+    }
+
+    /// Streamlined: a data packet goes on, and what is found lost becomes a NACK.
+    fn pass(
+        &mut self,
+        now: Time,
+        data: Data,
+        place: Option<Place>,
+        (trimmed, ecn_ce): (Trimmed, bool),
+        telemetry: Option<Box<Telemetry>>,
+    ) {
+        let flow = data.flow;
+        let Some(proxies) = &mut self.proxies else { return };
+        let Some((relayed, waiting)) = proxies.parts(flow) else { return };
+        let State::Streamlined(streamlined) = &mut relayed.state else { return };
+        let RelayKind::Streamlined { header, .. } = relayed.relay.kind else { return };
+        for lost in streamlined.on_packet(now, place) {
+            relayed.counters.nacks += 1;
+            relayed.counters.gap_packets += u64::from(lost.count);
+            let entropy = streamlined.entropy_back();
+            self.replies.push(Reply::bare(relayed.relay.from, entropy, streamlined_nack(flow, lost)));
+        }
+        if trimmed != Trimmed::No {
+            let echo = Echo { sent_at: data.sent_at, entropy: data.entropy };
+            let fate = Fate::Trimmed { echo, at_last_hop: trimmed == Trimmed::AtLastHop };
+            let nack = Feedback { flow, seq: data.seq, cumulative: 0, fate };
+            relayed.counters.nacks += 1;
+            let entropy = streamlined.entropy_back();
+            return self.replies.push(Reply::bare(relayed.relay.from, entropy, nack));
+        }
+        let len = Bytes::new(u64::from(data.len));
+        waiting.add(now, len);
+        let forward =
+            Forward { to: relayed.relay.to, header: data, ecn_ce, size: len + header, telemetry };
+        if proxies.forwards.is_empty() {
+            self.schedule.add(now, now, Key::NONE);
+        }
+        proxies.forwards.push_back(forward);
+    }
+
+    /// Streamlined: feedback goes back to the sender.
+    fn pass_back(&mut self, feedback: Feedback, telemetry: Option<Box<Telemetry>>) {
+        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(feedback.flow));
+        let Some(relayed) = relayed else { return };
+        let (State::Streamlined(streamlined), RelayKind::Streamlined { signals, .. }) =
+            (&mut relayed.state, &relayed.relay.kind)
+        else {
+            return;
+        };
+        let entropy = streamlined.entropy_back();
+        let ack_bytes = if matches!(feedback.fate, Fate::Arrived { .. }) { signals.bytes } else { 0 };
+        self.replies.push(Reply { to: relayed.relay.from, entropy, ack_bytes, feedback, telemetry });
+    }
+
+    /// The next packet that the host sends on leaves, when it is its turn.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn send_forward(&mut self, now: Time, to: impl Take) -> bool {
+        let Some(proxies) = &mut self.proxies else { return false };
+        let Some(forward) = proxies.forwards.pop_front() else { return false };
+        let len = Bytes::new(u64::from(forward.header.len));
+        let is_last = proxies.forwards.is_empty();
+        if let Some((relayed, waiting)) = proxies.parts(forward.header.flow) {
+            relayed.counters.sent_packets += 1;
+            relayed.counters.sent_bytes += len;
+            waiting.remove(now, len);
+        }
+        to.forward(forward);
+        if is_last {
+            self.schedule.leave();
+        } else {
+            self.schedule.pass();
+        }
+        true
+    }
+
+    /// Naive: a data packet is taken in, and can be sent on when all before it are here.
+    fn take(
+        &mut self,
+        now: Time,
+        data: &Data,
+        (trimmed, ecn_ce): (Trimmed, bool),
+        telemetry: Option<Box<Telemetry>>,
+    ) {
+        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(data.flow)) else {
+            return;
+        };
+        let State::Naive(naive) = &mut relayed.state else { return };
+        let Some(taken) = naive.on_data(now, data, trimmed, ecn_ce, waiting) else { return };
+        relayed.counters.nacks += u64::from(trimmed != Trimmed::No);
+        let entropy = relayed.counters.arrived_packets as u8;
+        let (begins, relay) = (naive.begins(taken.available), &relayed.relay);
+        let to = (relay.from, entropy.into());
+        self.replies.push(match relay.kind {
+            RelayKind::Naive { signals, .. } if trimmed == Trimmed::No => {
+                Reply::ack(now, to, signals, taken.feedback, telemetry)
+            }
+            _ => Reply::bare(to.0, to.1, taken.feedback),
+        });
+        if begins {
+            let relay = relay.clone();
+            self.begin_onward(now, &relay);
+        }
+        self.extend_to(now, data.flow, taken.available);
+    }
+
+    /// The second connection of a relayed flow begins.
+    fn begin_onward(&mut self, now: Time, relay: &Relay) {
+        let RelayKind::Naive { onward, initial_cwnd, .. } = &relay.kind else { return };
+        let Relay { flow, to, size, .. } = *relay;
+        let (route, initial_cwnd) = (onward.clone(), *initial_cwnd);
+        let profile = self.profiles.place(&route.profile);
+        let profile = profile.expect("the profile of a route is one of its endpoint's");
+        let message = Message { flow, to, size, initial_cwnd, route, via: None };
+        let sender = Sender::new(now, &message, profile, self.config.seed).from_nothing();
+        let key = self.add_sender(now, sender);
+        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow));
+        if let Some(State::Naive(naive)) = relayed.map(|relayed| &mut relayed.state) {
+            naive.onward = Some(key);
+        }
+    }
+
+    /// More of a live sender's message is here: all packets below `available`.
+    fn extend_to(&mut self, now: Time, flow: FlowId, available: u32) {
+        if let Some((key, live)) = self.senders.find(flow) {
+            live.sender.extend(available);
+            live.settle(now, key, &mut self.timers, &mut self.schedule);
+        }
+    }
+
+    /// A sender has sent a packet, or had feedback: if it is the second connection of a relayed flow, the first may have to
+    /// hear of it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_onward(&mut self, now: Time, flow: FlowId) {
+        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(flow)) else {
+            return;
+        };
+        let State::Naive(naive) = &mut relayed.state else { return };
+        let Some(live) = naive.onward.and_then(|key| self.senders.get(key)) else { return };
+        let news = [
+            naive.on_sent(now, live.sender.next(), waiting),
+            naive.on_reached(live.sender.base(), waiting),
+        ];
+        for feedback in news.into_iter().flatten() {
+            self.replies.push(Reply::bare(relayed.relay.from, feedback.cumulative as u8 as u16, feedback));
+        }
+    }
+
+    /// A sender has its last ACK: whether it was the second connection of a relayed flow, of which no event tells.
+    #[cold]
+    pub(super) fn ends_onward(&mut self, now: Time, flow: FlowId) -> bool {
+        if !self.is_onward(flow) {
+            return false;
+        }
+        self.note_onward(now, flow);
+        self.count_onward(flow);
+        self.forget_onward(flow);
+        true
+    }
+
+    /// Keeps the counters of a second connection that ends.
+    fn count_onward(&mut self, flow: FlowId) {
+        if let Some(all) = self.relayed(flow)
+            && let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow))
+        {
+            relayed.counters = all;
+        }
+    }
+
+    fn forget_onward(&mut self, flow: FlowId) {
+        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow));
+        if let Some(State::Naive(naive)) = relayed.map(|relayed| &mut relayed.state) {
+            naive.onward = None;
+            naive.has_ended = true;
+        }
+    }
+
+    /// The proxy of a sender has been silent for too long: the sender goes straight to its receiver.
+    #[cold]
+    pub(super) fn fall_back(&mut self, now: Time, key: Key) {
+        let Some(mut live) = self.senders.remove(key) else { return };
+        let profiles = &self.profiles;
+        let place = |via: &Via| profiles.place(&via.direct.profile);
+        let profile = |via: &Via| place(via).expect("the profile of a route is one of its endpoint's");
+        if let Some(direct) = live.sender.go_direct(now, profile, self.config.seed) {
+            self.events.push_back(Event::WentDirect { flow: key.flow, at: now });
+            self.add_sender(now, direct);
+        }
+        self.purge_timers();
+    }
+}

@@ -1,0 +1,368 @@
+//! Proxies: a host between sender and receiver that shortens the loop of feedback (Zhou et al., "Mitigating
+//! Inter-datacenter Incast with a Proxy", HotNets 2025).
+//!
+//! | kind | what it does |
+//! |---|---|
+//! | `naive.rs` | ends the sender's connection, and has one of its own to the receiver, which its queue feeds |
+//! | `streamlined.rs` | one connection: packets pass both ways, and a loss on the way to the proxy becomes a NACK |
+//!
+//! A proxy is the third kind of flow half in an [endpoint](crate::Endpoint), beside senders and receivers: the driver
+//! registers each flow that the host relays ([`crate::Endpoint::relay`]), and the six verbs do the rest. The sender knows of
+//! the proxy from its message ([`Via`]). If the proxy falls silent, the sender goes straight to the receiver, from the first
+//! packet on that it does not know to have arrived.
+//!
+//! A relayed flow is not coded.
+
+mod delay;
+mod naive;
+mod numbers;
+mod streamlined;
+
+pub use delay::{Delay, DelayError};
+pub(crate) use naive::Naive;
+pub(crate) use numbers::Numbers;
+pub use numbers::Numbering;
+pub(crate) use streamlined::{Streamlined, nack as streamlined_nack};
+
+use crate::Route;
+use crate::coding::Payload;
+use crate::flow::message::{Transmit, Trimmed};
+use crate::flow::profile::AckSignals;
+use crate::table::FlowMap;
+use crate::wire::{Data, Feedback, Header, Place};
+use alloc::boxed::Box;
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Telemetry, Time};
+
+/// The proxy of a message, as its sender knows it.
+#[derive(Clone, Debug)]
+pub struct Via {
+    /// The proxy's host.
+    pub proxy: HostId,
+    /// Whether the proxy acknowledges packets itself: the naive one does. The flow then ends when the proxy passes on that
+    /// the receiver has all of it.
+    pub acknowledges: bool,
+    /// The sender may send packets below this one from the start; `u32::MAX`: all.
+    pub limit: u32,
+    /// How transmissions are numbered for the proxy; `None`: they are not.
+    pub numbers: Option<Numbering>,
+    /// The way without the proxy.
+    pub direct: Arc<Route>,
+    /// The first window on it.
+    pub direct_cwnd: Bytes,
+    /// How long the proxy may be silent before the sender goes that way.
+    pub patience: Duration,
+}
+
+/// A flow that a host relays.
+#[derive(Clone, Debug)]
+pub struct Relay {
+    /// The flow.
+    pub flow: FlowId,
+    /// Its sender.
+    pub from: HostId,
+    /// Its receiver.
+    pub to: HostId,
+    /// Its payload.
+    pub size: Bytes,
+    /// How it is relayed.
+    pub kind: RelayKind,
+}
+
+/// How a flow is relayed.
+#[derive(Clone, Debug)]
+pub enum RelayKind {
+    /// Over two connections (section 4.1: "naive").
+    Naive {
+        /// The second connection: the path from here, and what its sender is assembled from.
+        onward: Arc<Route>,
+        /// Its first window.
+        initial_cwnd: Bytes,
+        /// How many packets may wait here that have not been sent on; `None`: any number.
+        room: Option<u32>,
+        /// What its ACKs carry.
+        signals: AckSignals,
+    },
+    /// Over one connection (section 4.2: "streamlined").
+    Streamlined {
+        /// Bytes of a data packet beside its payload.
+        header: Bytes,
+        /// What ACKs carry.
+        signals: AckSignals,
+        /// How losses are detected beside trimming.
+        loss: Option<LossDetection>,
+    },
+}
+
+/// How a proxy detects losses where ports drop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LossDetection {
+    /// From gaps in the numbers of each path.
+    PerPath,
+    /// From later packets and time.
+    PerFlow,
+}
+
+/// What a host has relayed of one flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct RelayCounters {
+    /// Data packets that came whole.
+    pub arrived_packets: u64,
+    /// Data packets that came trimmed.
+    pub trimmed_packets: u64,
+    /// Data packets that were sent on, retransmissions included.
+    pub sent_packets: u64,
+    /// Their payload.
+    pub sent_bytes: Bytes,
+    /// NACKs of its own.
+    pub nacks: u64,
+    /// Of them, those of gaps: transmissions that they name.
+    pub gap_packets: u64,
+}
+
+/// The queue of a proxy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct ProxyQueue {
+    /// Largest payload that waited to be sent on.
+    pub max: Bytes,
+    /// Largest payload that was sent on over a connection of the proxy's own, and kept for sending it again.
+    pub unacked_max: Bytes,
+    /// Payload that was sent on for the first time.
+    pub passed: Bytes,
+    /// Payload that waited, integrated over time: byte-picoseconds. Over `passed`, the mean time that a byte waits.
+    pub integral: u128,
+}
+
+/// A packet that a proxy sends on.
+#[derive(Debug)]
+pub struct Forward {
+    /// Where it goes.
+    pub to: HostId,
+    /// Its header: when it left, on which path, are the sender's.
+    pub header: Data,
+    /// Whether it carries a congestion mark.
+    pub ecn_ce: bool,
+    /// Its size on the wire.
+    pub size: Bytes,
+    /// Its telemetry.
+    pub telemetry: Option<Box<Telemetry>>,
+}
+
+/// A packet of a relayed flow.
+#[derive(Debug)]
+pub(crate) enum Packet {
+    /// From the sender.
+    Data { data: Data, place: Option<Place>, trimmed: Trimmed, ecn_ce: bool, telemetry: Option<Box<Telemetry>> },
+    /// From the receiver.
+    Feedback { feedback: Feedback, telemetry: Option<Box<Telemetry>> },
+}
+
+impl Packet {
+    const fn flow(&self) -> FlowId {
+        match self {
+            Self::Data { data, .. } => data.flow,
+            Self::Feedback { feedback, .. } => feedback.flow,
+        }
+    }
+}
+
+/// The state of a relayed flow.
+#[derive(Debug)]
+pub(crate) struct Relayed {
+    pub relay: Relay,
+    pub counters: RelayCounters,
+    pub state: State,
+    /// When its packets that were delayed last are done with: packets of a flow keep their order.
+    done_at: Time,
+}
+
+/// The state that only one kind has.
+#[derive(Debug)]
+pub(crate) enum State {
+    Naive(Naive),
+    Streamlined(Streamlined),
+}
+
+/// The payload that waits at a proxy.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    bytes: Bytes,
+    unacked: Bytes,
+    since: Time,
+    queue: ProxyQueue,
+}
+
+impl Waiting {
+    fn pass(&mut self, now: Time) {
+        self.queue.integral += u128::from(self.bytes.get()) * u128::from(now.since(self.since).as_ps());
+        self.since = now;
+    }
+
+    /// Payload has come.
+    pub(crate) fn add(&mut self, now: Time, bytes: Bytes) {
+        self.pass(now);
+        self.bytes += bytes;
+        self.queue.max = self.queue.max.max(self.bytes);
+    }
+
+    /// Payload leaves for the first time.
+    pub(crate) fn remove(&mut self, now: Time, bytes: Bytes) {
+        self.pass(now);
+        self.bytes -= bytes;
+        self.queue.passed += bytes;
+    }
+
+    /// Payload is kept that was sent on, or need not be kept any more.
+    pub(crate) fn keep(&mut self, more: Bytes, less: Bytes) {
+        self.unacked = self.unacked + more - less;
+        self.queue.unacked_max = self.queue.unacked_max.max(self.unacked);
+    }
+
+    fn clear(&mut self, now: Time) {
+        self.pass(now);
+        (self.bytes, self.unacked) = (Bytes::ZERO, Bytes::ZERO);
+    }
+}
+
+/// All that a host relays.
+#[derive(Debug)]
+pub(crate) struct Proxies {
+    flows: Vec<Relayed>,
+    index: FlowMap<u32>,
+    delay: Delay,
+    random: Random,
+    /// Packets that are not done with yet, by when they are, then in the order of their arrival.
+    delayed: BTreeMap<(Time, u64), Packet>,
+    arrivals: u64,
+    /// Packets that wait for the NIC.
+    pub forwards: VecDeque<Forward>,
+    pub waiting: Waiting,
+    /// Whether it has failed: what arrives is counted, and no more.
+    pub is_down: bool,
+}
+
+impl Proxies {
+    /// Nothing yet, at a host that takes so long over each packet.
+    pub(crate) fn new(host: HostId, seed: u64, delay: Delay) -> Self {
+        Self {
+            flows: Vec::new(),
+            index: FlowMap::default(),
+            delay,
+            random: Random::new(seed, Purpose::Proxy, u64::from(host.0)),
+            delayed: BTreeMap::new(),
+            arrivals: 0,
+            forwards: VecDeque::new(),
+            waiting: Waiting::default(),
+            is_down: false,
+        }
+    }
+
+    pub(crate) fn add(&mut self, relay: Relay, mss: Bytes) {
+        let state = match &relay.kind {
+            RelayKind::Naive { room, .. } => State::Naive(Naive::new(relay.flow, relay.size, *room, mss)),
+            RelayKind::Streamlined { loss, .. } => State::Streamlined(Streamlined::new(*loss)),
+        };
+        self.index.insert(relay.flow, self.flows.len() as u32);
+        let counters = RelayCounters::default();
+        self.flows.push(Relayed { relay, counters, state, done_at: Time::ZERO });
+    }
+
+    pub(crate) fn holds(&self, flow: FlowId) -> bool {
+        self.index.contains_key(&flow)
+    }
+
+    pub(crate) fn get(&self, flow: FlowId) -> Option<&Relayed> {
+        self.index.get(&flow).map(|&place| &self.flows[place as usize])
+    }
+
+    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut Relayed> {
+        self.index.get(&flow).map(|&place| &mut self.flows[place as usize])
+    }
+
+    /// A flow, and what waits here of all.
+    pub(crate) fn parts(&mut self, flow: FlowId) -> Option<(&mut Relayed, &mut Waiting)> {
+        let place = *self.index.get(&flow)?;
+        Some((&mut self.flows[place as usize], &mut self.waiting))
+    }
+
+    /// The flows, in the order in which they were registered.
+    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
+        self.flows.iter().map(|relayed| relayed.relay.flow)
+    }
+
+    /// A packet of a relayed flow has come. Gives it back if it is done with at once.
+    pub(crate) fn arrive(&mut self, now: Time, packet: Packet) -> Option<Packet> {
+        let place = *self.index.get(&packet.flow())?;
+        let relayed = &mut self.flows[place as usize];
+        if let Packet::Data { trimmed, .. } = &packet {
+            let is_whole = *trimmed == Trimmed::No;
+            relayed.counters.arrived_packets += u64::from(is_whole);
+            relayed.counters.trimmed_packets += u64::from(!is_whole);
+        }
+        if self.is_down {
+            return None;
+        }
+        let at = (now + self.delay.draw(&mut self.random)).max(relayed.done_at);
+        relayed.done_at = at;
+        if at <= now {
+            return Some(packet);
+        }
+        self.delayed.insert((at, self.arrivals), packet);
+        self.arrivals += 1;
+        None
+    }
+
+    /// The next packet that is done with.
+    pub(crate) fn take_done(&mut self, now: Time) -> Option<Packet> {
+        let first = self.delayed.first_entry().filter(|first| first.key().0 <= now)?;
+        Some(first.remove())
+    }
+
+    /// When a packet is done with next; [`Time::MAX`]: none waits. Or when a detector wants to be asked.
+    pub(crate) fn next_done(&self) -> Time {
+        let detectors = self.flows.iter().filter_map(|relayed| match &relayed.state {
+            State::Streamlined(streamlined) => streamlined.poll_timeout(),
+            State::Naive(_) => None,
+        });
+        let done = self.delayed.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+        detectors.fold(done, Time::min)
+    }
+
+    /// The proxy fails: everything that waits is lost.
+    pub(crate) fn fail(&mut self, now: Time) {
+        self.is_down = true;
+        self.delayed.clear();
+        self.forwards.clear();
+        self.waiting.clear(now);
+    }
+
+    /// The queue up to `now`.
+    pub(crate) fn queue(&self, now: Time) -> ProxyQueue {
+        let mut queue = self.waiting.queue;
+        queue.integral +=
+            u128::from(self.waiting.bytes.get()) * u128::from(now.since(self.waiting.since).as_ps());
+        queue
+    }
+}
+
+impl Forward {
+    /// As the driver wants it, which carries no telemetry; `mss`: payload of a full packet.
+    pub(crate) fn into_transmit(self, mss: Bytes) -> Transmit {
+        let Self { to, header, ecn_ce, size, .. } = self;
+        let start = u64::from(header.seq) * mss.get();
+        Transmit {
+            to,
+            header: Header::Data(header),
+            size,
+            entropy: header.entropy,
+            control: false,
+            payload: Some(Payload::Source(start..start + u64::from(header.len))),
+            retransmission: false,
+            ecn_ce,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Numbers of transmissions, so that a proxy can tell which are lost without knowing the message.
+//!
+//! The sender numbers the transmissions of each lane: of each path, where order holds and a gap is a loss, or of the whole
+//! flow. It keeps which packet bore a number while that transmission is in flight, and knows the packets of a gap again.
+
+use crate::balance::Entropy;
+use crate::wire::Place;
+use alloc::vec::Vec;
+use farspan_units::Time;
+
+/// Smallest ring of a lane.
+const MIN_NUMBERS: usize = 16;
+/// Numbers are modulo 2^16: a ring of so many tells any two of them apart.
+const MAX_NUMBERS: usize = 1 << 16;
+
+/// What a lane is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Numbering {
+    /// A path: packets of one entropy. A flow has at most 256.
+    PerPath,
+    /// The flow.
+    PerFlow,
+}
+
+/// The transmissions of one lane, the last ones at `number % len`.
+#[derive(Debug)]
+struct Lane {
+    entropy: Entropy,
+    next: u16,
+    /// Packet and time; the length is a power of two.
+    ring: Vec<(u32, Time)>,
+}
+
+/// The numbers of one sender.
+#[derive(Debug)]
+pub(crate) struct Numbers {
+    numbering: Numbering,
+    lanes: Vec<Lane>,
+}
+
+impl Numbers {
+    pub(crate) const fn new(numbering: Numbering) -> Self {
+        Self { numbering, lanes: Vec::new() }
+    }
+
+    fn lane(&mut self, entropy: Entropy) -> usize {
+        let entropy = match self.numbering {
+            Numbering::PerPath => entropy,
+            Numbering::PerFlow => 0,
+        };
+        if let Some(lane) = self.lanes.iter().position(|lane| lane.entropy == entropy) {
+            return lane;
+        }
+        debug_assert!(self.lanes.len() < 256, "a flow has at most 256 lanes");
+        self.lanes.push(Lane { entropy, next: 0, ring: alloc::vec![(u32::MAX, Time::ZERO); MIN_NUMBERS] });
+        self.lanes.len() - 1
+    }
+
+    /// The number of packet `seq`, which leaves now with this entropy; `is_open`: whether that transmission of a packet is in
+    /// flight.
+    pub(crate) fn next(
+        &mut self,
+        now: Time,
+        entropy: Entropy,
+        seq: u32,
+        is_open: impl Fn(u32, Time) -> bool,
+    ) -> Place {
+        let place = self.lane(entropy);
+        let lane = &mut self.lanes[place];
+        let number = lane.next;
+        let (oldest, left_at) = lane.ring[usize::from(number) & (lane.ring.len() - 1)];
+        if oldest != u32::MAX && lane.ring.len() < MAX_NUMBERS && is_open(oldest, left_at) {
+            lane.grow();
+        }
+        let index = usize::from(number) & (lane.ring.len() - 1);
+        lane.ring[index] = (seq, now);
+        lane.next = number.wrapping_add(1);
+        Place { lane: place as u8, number }
+    }
+
+    /// The packets that bore `count` numbers from `first` on, and when they left.
+    pub(crate) fn resolve(&self, first: Place, count: u16) -> Vec<(u32, Time)> {
+        let Some(lane) = self.lanes.get(usize::from(first.lane)) else { return Vec::new() };
+        let behind = usize::from(lane.next.wrapping_sub(first.number));
+        // Numbers that are not in the ring any more, or that were never given, are of nothing in flight.
+        let skipped = behind.saturating_sub(lane.ring.len());
+        let named = skipped..usize::from(count).min(behind);
+        let at = |step: usize| lane.ring[(usize::from(first.number) + step) & (lane.ring.len() - 1)];
+        named.map(at).filter(|(seq, _)| *seq != u32::MAX).collect()
+    }
+}
+
+impl Lane {
+    /// Twice the room.
+    fn grow(&mut self) {
+        let old = self.ring.len();
+        let mut ring = alloc::vec![(u32::MAX, Time::ZERO); 2 * old];
+        for behind in 1..=old as u16 {
+            let number = usize::from(self.next.wrapping_sub(behind));
+            ring[number & (2 * old - 1)] = self.ring[number & (old - 1)];
+        }
+        self.ring = ring;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use proptest::prelude::*;
+
+    fn at(ps: u64) -> Time {
+        Time::from_ps(ps)
+    }
+
+    #[test]
+    fn paths_have_numbers_of_their_own_and_a_flow_has_one_row() {
+        let mut places = |numbering| {
+            let mut numbers = Numbers::new(numbering);
+            [5, 9, 5].map(|entropy| numbers.next(at(0), entropy, 0, |_, _| true)).map(|p| (p.lane, p.number))
+        };
+        assert_eq!(places(Numbering::PerPath), [(0, 0), (1, 0), (0, 1)]);
+        assert_eq!(places(Numbering::PerFlow), [(0, 0), (0, 1), (0, 2)]);
+    }
+
+    proptest! {
+        /// What is in flight is found by its number, however many there are; what has gone may be.
+        #[test]
+        fn a_gap_names_the_packets_that_bore_its_numbers(
+            lanes in 1..8_u16, packets in 1..3_000_u32, window in 1..2_000_u32, count in 1..50_u16, pick in any::<u32>(),
+        ) {
+            let mut numbers = Numbers::new(Numbering::PerPath);
+            let mut sent = vec![Vec::new(); usize::from(lanes)];
+            for seq in 0..packets {
+                let entropy = (seq % u32::from(lanes)) as u16;
+                let open = |other: u32, _| other + window > seq;
+                let place = numbers.next(at(u64::from(seq)), entropy, seq, open);
+                prop_assert_eq!(usize::from(place.number), sent[usize::from(place.lane)].len());
+                sent[usize::from(place.lane)].push(seq);
+            }
+            let lane = pick as usize % sent.len().min(packets as usize);
+            let first = pick as usize / 8 % sent[lane].len();
+            let expected: Vec<_> = sent[lane][first..].iter().take(usize::from(count)).copied().collect();
+            let named = numbers.resolve(Place { lane: lane as u8, number: first as u16 }, count);
+            let open = |seq: &u32| seq + window > packets - 1;
+            let found: Vec<_> = named.iter().map(|(seq, _)| *seq).collect();
+            for seq in expected.iter().filter(|seq| open(seq)) {
+                prop_assert!(found.contains(seq), "{seq} is in flight");
+            }
+            prop_assert!(found.iter().all(|seq| expected.contains(seq)), "{found:?} of {expected:?}");
+            prop_assert!(named.iter().all(|(seq, left)| *left == at(u64::from(*seq))));
+        }
+    }
+
+    #[test]
+    fn what_was_never_sent_is_nothing() {
+        let mut numbers = Numbers::new(Numbering::PerFlow);
+        numbers.next(at(0), 0, 7, |_, _| true);
+        assert_eq!(numbers.resolve(Place { lane: 0, number: 0 }, 100), [(7, at(0))]);
+        assert_eq!(numbers.resolve(Place { lane: 0, number: 1 }, 100), []);
+        assert_eq!(numbers.resolve(Place { lane: 3, number: 0 }, 1), []);
+    }
+}

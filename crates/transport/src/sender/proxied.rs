@@ -1,0 +1,194 @@
+//! A sender whose message goes through a proxy: what the proxy says, and how it goes straight to the receiver when the proxy
+//! falls silent.
+
+use super::cold::ColdState;
+use super::feedback::WireAck;
+use super::Sender;
+use crate::congestion::{self, Congestion};
+use crate::flow::message::Message;
+use crate::proxy::Via;
+use crate::recovery::{LossCounters, SentMap};
+use crate::wire::Place;
+use alloc::sync::Arc;
+use farspan_units::{Bytes, HostId, Time};
+
+/// The state of a message on its way through a proxy.
+#[derive(Debug)]
+pub(super) struct ViaState {
+    via: Arc<Via>,
+    /// Where the message ends.
+    receiver: HostId,
+    /// All packets below have reached the receiver, as far as the proxy has passed on.
+    passed: u32,
+}
+
+impl ViaState {
+    /// That of a message, if it goes through a proxy.
+    pub(super) fn of(message: &Message) -> Option<Self> {
+        let via = message.via.as_ref().map(Arc::clone)?;
+        Some(Self { via, receiver: message.to, passed: 0 })
+    }
+}
+
+/// What was sent of a message before it went straight to its receiver.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Before {
+    /// The first packet that had not been sent.
+    pub next: u32,
+    /// The first packet that was not known to have arrived: the first that leaves again.
+    from: u32,
+    /// The counters.
+    losses: LossCounters,
+}
+
+/// Of a message of so many packets: the first that may not be sent yet, and how many must be acknowledged.
+pub(super) fn limits(via: Option<&Via>, packets: u32) -> (u32, u32) {
+    let Some(via) = via else { return (packets, packets) };
+    (via.limit.min(packets), if via.acknowledges { u32::MAX } else { packets })
+}
+
+impl Sender {
+    fn via(&mut self) -> Option<&mut ViaState> {
+        self.cold.as_mut()?.via.as_mut()
+    }
+
+    pub(super) fn before(&self) -> Option<&Before> {
+        self.cold.as_ref()?.before.as_ref()
+    }
+
+    /// Where the message ends.
+    pub(super) fn receiver(&self) -> HostId {
+        self.cold.as_ref().and_then(|cold| cold.via.as_ref()).map_or(self.to, |via| via.receiver)
+    }
+
+    /// Nothing of the message is here yet.
+    pub(crate) const fn from_nothing(mut self) -> Self {
+        self.available = 0;
+        self
+    }
+
+    /// More of the message is here: all packets below this one.
+    pub(crate) fn extend(&mut self, available: u32) {
+        self.available = self.available.max(available.min(self.packets));
+    }
+
+    /// The first packet that was never sent.
+    #[inline]
+    pub(crate) const fn next(&self) -> u32 {
+        self.sent.next()
+    }
+
+    /// The oldest packet that is not acknowledged.
+    #[inline]
+    pub(crate) const fn base(&self) -> u32 {
+        self.sent.base()
+    }
+
+    /// Feedback has come.
+    pub(super) fn note_news(&mut self, now: Time) {
+        if let Some(cold) = &mut self.cold {
+            cold.heard_at = now;
+        }
+    }
+
+    /// A packet has reached the proxy. Returns whether the next time-out may run out earlier than before.
+    #[cold]
+    pub(super) fn on_taken(&mut self, now: Time, ack: &WireAck<'_>, limit: u32) -> bool {
+        if !self.via().is_some_and(|state| state.via.acknowledges) {
+            return false;
+        }
+        let is_earlier = self.on_ack(now, ack);
+        self.extend(limit);
+        is_earlier
+    }
+
+    /// The proxy has passed on what the receiver said.
+    #[cold]
+    pub(super) fn on_passed_on(&mut self, now: Time, cumulative: u32, limit: u32) {
+        let packets = self.packets;
+        let Some(state) = self.via().filter(|state| state.via.acknowledges) else { return };
+        state.passed = state.passed.max(cumulative.min(packets));
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        let news = self.delivered - before;
+        self.sent.counters_mut().leave_unreported(news);
+        self.note_news(now);
+        self.extend(limit);
+        if cumulative >= packets {
+            self.ends_at = packets;
+        }
+    }
+
+    /// A proxy has found transmissions lost.
+    #[cold]
+    pub(super) fn on_gap(&mut self, now: Time, first: Place, count: u16) {
+        self.note_news(now);
+        let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers.as_mut()) else { return };
+        let named = numbers.resolve(first, count);
+        let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
+        for (seq, left_at) in named {
+            if let Some(lost) = self.sent.take_one(now, seq, left_at) {
+                bytes += self.take_nacked(now, lost, true);
+                sent_at = sent_at.max(lost.sent_at);
+            }
+        }
+        self.sent.counters_mut().nacks += 1;
+        if !bytes.is_zero() {
+            let in_flight = self.in_flight;
+            let nack = congestion::Nack { now, bytes, sent_at, in_flight, trimmed: false };
+            let decision = self.control.on_nack(&nack);
+            self.decide(decision);
+        }
+    }
+
+    /// When the proxy has been silent for too long; [`Time::MAX`]: there is none.
+    pub(super) fn patience_ends(&self) -> Time {
+        let Some(ColdState { via: Some(state), heard_at, .. }) = self.cold.as_deref() else {
+            return Time::MAX;
+        };
+        heard_at.saturating_add(state.via.patience)
+    }
+
+    /// Whether the proxy has been silent for too long.
+    pub(crate) fn gives_proxy_up(&self, now: Time) -> bool {
+        self.patience_ends() <= now
+    }
+
+    /// The same message, straight to its receiver, from the first packet on that is not known to have arrived there; as if
+    /// it began now. `None`: it does not go through a proxy.
+    pub(crate) fn go_direct(&mut self, now: Time, profile: impl Fn(&Via) -> u8, seed: u64) -> Option<Self> {
+        let (size, losses, next, base) = (self.size(), self.all_losses(), self.sent.next(), self.sent.base());
+        let flow = self.flow;
+        let state = self.via()?;
+        let (via, to) = (Arc::clone(&state.via), state.receiver);
+        let from = if via.acknowledges { state.passed } else { base };
+        let (route, initial_cwnd) = (Arc::clone(&via.direct), via.direct_cwnd);
+        let message = Message { flow, to, size, initial_cwnd, route, via: None };
+        let mut direct = Self::new(now, &message, profile(&via), seed);
+        direct.sent = SentMap::from_packet(direct.sent.keeps_entropies(), from);
+        direct.delivered = (0..from).map(|seq| direct.len(seq)).sum();
+        let cold = direct.cold.get_or_insert_with(|| {
+            let recovery = message.route.recovery.policy.build(now);
+            ColdState::with(now, &message, recovery, None, None)
+        });
+        cold.before = Some(Before { next, from, losses });
+        Some(direct)
+    }
+
+    /// The loss counters, those of the way through a proxy that fell silent included; what was sent on that way and leaves
+    /// again is a retransmission.
+    pub(super) fn all_losses(&self) -> LossCounters {
+        let mut all = self.sent.counters();
+        let Some(Before { next, from, losses }) = self.before() else { return all };
+        let again = *from..self.sent.next().min(*next);
+        all.retransmitted_packets += losses.retransmitted_packets + again.len() as u32;
+        let bytes: Bytes = again.map(|seq| self.len(seq)).sum();
+        all.retransmitted_bytes += losses.retransmitted_bytes + bytes;
+        all.timeouts += losses.timeouts;
+        all.nacks += losses.nacks;
+        all.losses += losses.losses;
+        all.probes += losses.probes;
+        all.spurious += losses.spurious;
+        all
+    }
+}
