@@ -68,6 +68,9 @@ pub struct Summary {
     /// Pauses; not in the document where no link is lossless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
+    /// What proxies did; not in the document where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<ProxySums>,
     /// Round trips of data packets and their ACKs.
     pub rtt: RttTable,
     /// Slowdown by flow size.
@@ -76,6 +79,29 @@ pub struct Summary {
     pub collectives: Vec<Collective>,
     /// Warnings about the scenario.
     pub warnings: Vec<String>,
+}
+
+/// What all proxies of a run did.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct ProxySums {
+    /// How many hosts were proxies.
+    pub proxies: u64,
+    /// Data packets that they sent on, retransmissions included.
+    pub packets: u64,
+    /// Their payload.
+    pub bytes: u64,
+    /// Largest payload that waited at one of them to be sent on.
+    pub queue_max_bytes: u64,
+    /// Largest payload that one of them had sent on over a connection of its own, and kept for sending it again.
+    pub unacked_max_bytes: u64,
+    /// Mean time that a byte waited.
+    pub wait_mean_us: f64,
+    /// NACKs of their own.
+    pub nacks: u64,
+    /// Transmissions that NACKs of gaps named.
+    pub gap_packets: u64,
+    /// Flows that went straight to their receiver because their proxy fell silent.
+    pub went_direct: u64,
 }
 
 /// Flows of a run, measured or not.

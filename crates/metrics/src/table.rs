@@ -179,6 +179,7 @@ impl Record for FlowRecord {
         Column::count("timeouts", "", |r| r.outcome.sender.timeouts),
         Column::count("nacks", "", |r| r.outcome.sender.nacks),
         Column::count("blocks_undecodable", "", |r| r.outcome.sender.blocks_undecodable),
+        Column::optional_instant("went_direct_ns", "ns", |r| r.outcome.went_direct),
     ];
 }
 

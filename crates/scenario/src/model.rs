@@ -4,8 +4,10 @@
 //! descriptions of the JSON Schema.
 
 mod ports;
+mod proxy;
 
 pub use ports::{Pfc, Phantom, Pool, Ports, Red};
+pub use proxy::{Incast, Proxy};
 
 use crate::catalog::control;
 use crate::value::{
@@ -52,6 +54,9 @@ pub struct Scenario {
     pub scheme: Scheme,
     /// The parts of the workload; they run together.
     pub workload: Vec<Workload>,
+    /// Incasts that programs declare: parts of the workload, too, whose flows a proxy may take.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub incast: Vec<Incast>,
     /// Faults of links.
     pub fault: Vec<LinkFault>,
     /// Samples to take.
@@ -191,6 +196,9 @@ pub struct Scheme {
     pub inter: SchemeClass,
     /// Settings of its own at the ports.
     pub ports: Ports,
+    /// A proxy for incasts between sites. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<Proxy>,
 }
 
 /// A scheme's parts for one class of flows.
@@ -301,8 +309,10 @@ pub struct Workload {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LinkFault {
-    /// Kind of fault: link_down, black_hole, rate, loss, block_loss.
+    /// Kind of fault: link_down, black_hole, rate, loss, block_loss; or proxy_down, of a host.
     pub kind: Option<FaultKind>,
+    /// Proxy down: the proxy that fails: it forgets everything, and relays no more. Default: all.
+    pub host: Option<u32>,
     /// To which links: FROM->TO#n, or a pattern, in which * stands for anything and ? for one character.
     pub link: Option<String>,
     /// Instead of link, to links by where they lie: a tier (host_up, host_down, fabric, border, wan), of which FROM-TO

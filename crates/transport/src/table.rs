@@ -144,7 +144,7 @@ impl<T: OfFlow> Table<T> {
     /// The value behind a key; `None` if the flow was removed.
     #[inline]
     pub(crate) fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        match &mut self.slots[key.slot as usize] {
+        match self.slots.get_mut(key.slot as usize)? {
             Some(value) if value.flow() == key.flow => Some(value),
             _ => None,
         }

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// All faults of a scenario; `seed` draws the links of those that say which share of them.
 pub(super) fn faults(scenario: &Scenario, network: &Network, seed: u64) -> Result<Vec<Fault>, ValueError> {
-    if scenario.fault.is_empty() {
+    let of_links = |(_, fault): &(usize, &LinkFault)| fault.kind != Some(value::FaultKind::ProxyDown);
+    if scenario.fault.iter().enumerate().filter(of_links).next().is_none() {
         return Ok(Vec::new());
     }
     let names: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
@@ -26,7 +27,7 @@ pub(super) fn faults(scenario: &Scenario, network: &Network, seed: u64) -> Resul
             withdraw_after: fault.withdraw_delay.filter(|_| given(fault.withdraw_routes)),
         })
     };
-    scenario.fault.iter().enumerate().map(fault).collect()
+    scenario.fault.iter().enumerate().filter(of_links).map(fault).collect()
 }
 
 /// The word of a scenario for a kind of fault.
@@ -51,6 +52,7 @@ fn kind(fault: &LinkFault) -> FaultKind {
     match given(fault.kind) {
         value::FaultKind::LinkDown => FaultKind::LinkDown,
         value::FaultKind::BlackHole => FaultKind::BlackHole,
+        value::FaultKind::ProxyDown => unreachable!("the fault of a proxy is none of a link"),
         value::FaultKind::Rate => FaultKind::Rate(given(fault.rate)),
         value::FaultKind::Loss => loss(LossProcess::Independent(given(fault.probability))),
         value::FaultKind::BlockLoss => loss(LossProcess::Blocks {

@@ -4,6 +4,7 @@ mod collectives;
 pub(crate) mod fault;
 mod network;
 pub(crate) mod ports;
+mod proxy;
 pub(crate) mod select;
 mod traffic;
 mod warnings;
@@ -121,7 +122,11 @@ impl World {
         let paths = Paths { network: &network, routes: &routes, sizes };
         let (intra, pairs) = (paths.inside(&sites), paths.between(&sites));
         let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
+        let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
+        let proxies = proxy::proxies(scenario, &network, &workload, &inter_scheme)?;
         let spec = Spec {
+            proxy_failures: proxy::failures(scenario, &proxies)?,
+            proxies,
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
             pool: ports::pool(scenario),
@@ -133,7 +138,7 @@ impl World {
             faults: fault::faults(scenario, &network, resolved.seed())?,
             triggers: triggers(scenario, &network, &workload),
             intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
-            inter: Arc::new(scheme("scheme.inter", scenario, &scenario.scheme.inter)?),
+            inter: Arc::new(inter_scheme),
             own_balance: own_balance(scenario, &workload)?,
             mss: sizes.payload,
             header: sizes.header,

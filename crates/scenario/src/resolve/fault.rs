@@ -16,7 +16,7 @@ const COMMON: &[&str] =
 /// The keys that a kind has beside.
 const fn keys(kind: FaultKind) -> &'static [&'static str] {
     match kind {
-        FaultKind::LinkDown | FaultKind::BlackHole => &[],
+        FaultKind::LinkDown | FaultKind::BlackHole | FaultKind::ProxyDown => &[],
         FaultKind::Rate => &["rate"],
         FaultKind::Loss => &["probability", "packets"],
         FaultKind::BlockLoss => &["block", "probabilities", "per", "packets"],
@@ -32,6 +32,12 @@ impl Context<'_> {
         let missing = |key: &str, example: &str| ValueError::missing(format!("{path}.{key}"), example);
         let names = FaultKind::NAMES.join(", ");
         let kind = written.kind.ok_or_else(|| missing("kind", &format!("one of {names}")))?;
+        if kind == FaultKind::ProxyDown {
+            self.only(path, kind.name(), &["host", "at"], "")?;
+            let at = Some(written.at.unwrap_or(Duration::ZERO));
+            within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
+            return Ok(LinkFault { at, ..written });
+        }
         self.only(path, kind.name(), &[COMMON, keys(kind)].concat(), "")?;
         match (&written.link, &written.links) {
             (None, None) => {
@@ -55,7 +61,7 @@ impl Context<'_> {
         }
         let mut fault = times(path, written)?;
         match kind {
-            FaultKind::LinkDown | FaultKind::BlackHole => {}
+            FaultKind::LinkDown | FaultKind::BlackHole | FaultKind::ProxyDown => {}
             FaultKind::Rate if fault.rate.is_none() => {
                 return Err(missing("rate", "the rate meanwhile, such as \"10Gbps\""));
             }

@@ -3,6 +3,7 @@
 mod fault;
 mod files;
 mod fitting;
+mod proxy;
 mod scheme;
 pub(crate) mod topology;
 mod workload;
@@ -143,7 +144,9 @@ impl Context<'_> {
         let ack = Some(self.acks(written.transport.ack.clone())?);
         let transport = Transport { ack, ..transport(written.transport)? };
         let scheme = self.scheme(written.scheme, &transport)?;
-        let workload = self.workload(written.workload, sites > 1)?;
+        let mut parts = written.workload;
+        parts.extend(proxy::incasts(written.incast)?);
+        let workload = self.workload(parts, sites > 1)?;
         let files = files::digests(&topology, &workload, &written.files, self.source.has_other_files())?;
         let scenario = Scenario {
             name: Some(self.name.to_owned()),
@@ -156,6 +159,7 @@ impl Context<'_> {
             host: Host { jitter: Some(jitter) },
             scheme,
             workload,
+            incast: Vec::new(),
             fault: self.faults(written.fault)?,
             probes: probes(written.probes)?,
             measure: Measure {

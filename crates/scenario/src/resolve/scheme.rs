@@ -35,7 +35,9 @@ impl Context<'_> {
         let inter = self.class("scheme.inter", inter, written.inter, transport)?;
         let ports = self.ports(&intra, &inter, &written.ports)?;
         let profile = Some(written.profile.unwrap_or(Profile::Paper));
-        Ok(Scheme { name: Some(name), profile, intra, inter, ports })
+        let proxy = super::proxy::proxy(written.proxy)?;
+        super::proxy::check(proxy.as_ref(), [&intra, &inter], &ports, transport.ack.as_ref())?;
+        Ok(Scheme { name: Some(name), profile, intra, inter, ports, proxy })
     }
 
     fn class(

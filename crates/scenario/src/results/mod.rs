@@ -10,7 +10,7 @@ use crate::value::WorkloadKind;
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
     ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortTable, Queues, Recovery,
+    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, ProxySums, PortTable, Queues, Recovery,
     RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
@@ -235,6 +235,7 @@ fn summary(
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
         pfc: pfc(world, outcome, ports),
+        proxy: proxies(outcome, flows),
         rtt: rtt(&outcome.rtt),
         slowdown_by_size: SizeBins::of(
             flows,
@@ -259,6 +260,29 @@ fn rtt(rtts: &Rtts) -> RttTable {
 /// Pauses, where links are lossless.
 fn pfc(world: &World, outcome: &Outcome, ports: &[PortRecord]) -> Option<Pfc> {
     world.spec.pool?.pause.map(|_| Pfc::of(ports, !outcome.deadlock.is_empty()))
+}
+
+/// What proxies did, where there are any.
+fn proxies(outcome: &Outcome, flows: &[FlowRecord]) -> Option<ProxySums> {
+    if outcome.proxies.is_empty() {
+        return None;
+    }
+    let queues: Vec<_> = outcome.proxies.iter().map(|(_, queue)| *queue).collect();
+    let relayed: Vec<_> = flows.iter().filter_map(|flow| flow.outcome.relayed).collect();
+    let (integral, passed) = queues.iter().fold((0_u128, Bytes::ZERO), |(integral, passed), queue| {
+        (integral + queue.integral, passed + queue.passed)
+    });
+    Some(ProxySums {
+        proxies: queues.len() as u64,
+        packets: relayed.iter().map(|counters| counters.sent_packets).sum(),
+        bytes: relayed.iter().map(|counters| counters.sent_bytes.get()).sum(),
+        queue_max_bytes: queues.iter().map(|queue| queue.max.get()).max().unwrap_or_default(),
+        unacked_max_bytes: queues.iter().map(|queue| queue.unacked_max.get()).max().unwrap_or_default(),
+        wait_mean_us: if passed.is_zero() { 0.0 } else { integral as f64 / passed.as_f64() / 1e6 },
+        nacks: relayed.iter().map(|counters| counters.nacks).sum(),
+        gap_packets: relayed.iter().map(|counters| counters.gap_packets).sum(),
+        went_direct: flows.iter().filter(|flow| flow.outcome.went_direct.is_some()).count() as u64,
+    })
 }
 
 /// Those of the scenario, and whether pauses have brought ports to a halt.

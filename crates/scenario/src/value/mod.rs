@@ -13,7 +13,7 @@ pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    Overflow, PfcLinks, PortTier, Profile, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring,
+    OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyLoss, ProxyRule, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring,
     WorkloadKind,
 };
 
@@ -67,6 +67,9 @@ macro_rules! word_or_quantity {
         as_text!($name, { "type": "string" });
     };
 }
+
+mod proxy;
+pub use proxy::{ProxyDelay, ProxyHost, ProxyQueueLimit};
 
 word_or_quantity! {
     /// How the retransmission time-out is set.

@@ -146,6 +146,8 @@ pub fn spec(network: Network, ports: ByTier, scheme: &Arc<Scheme>, flows: Vec<Fl
         seed: 1,
         probes: Probes::default(),
         trace: Trace::default(),
+        proxies: Vec::new(),
+        proxy_failures: Vec::new(),
         stop: Stop { time: Time::MAX, when_measured_end: None },
     }
 }

@@ -60,6 +60,8 @@ pub fn random_spec(seed: u64) -> Spec {
         },
         probes: probes(&mut draw, &network, flows.len(), span),
         trace: trace(&mut Draw(Random::new(seed, Purpose::Test, 5)), &network, flows.len()),
+        proxies: Vec::new(),
+        proxy_failures: Vec::new(),
         stop: stop(&mut draw, span, last_start, base, &flows, mss + header),
         faults: faults(&mut Draw(Random::new(seed, Purpose::Test, 3)), &network, base, span),
         triggers,

@@ -1,0 +1,49 @@
+//! Proxies between the senders of an incast and its receiver, and incasts as programs declare them.
+
+use crate::value::{OnwardRule, ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule};
+use farspan_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A proxy in the sending site for incasts between sites: parts of the workload whose kind is incast, and [[incast]].
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Proxy {
+    /// What it does: "none", "naive" (ends the senders' connections, and has its own to the receiver) or "streamlined" (one
+    /// connection through it, and early NACKs). Default: none.
+    pub kind: Option<ProxyRule>,
+    /// Which host: its number, or "last" (of the sending site, the last host that neither sends nor receives). Default: last.
+    pub host: Option<ProxyHost>,
+    /// How long it takes over a packet: a time, "ebpf" or "user-space" (what the paper measured), or points of probability and
+    /// time from 0 to 1, such as [[0.0, "0us"], [0.5, "2us"], [1.0, "9us"]]. Default: 0ns.
+    pub delay: Option<ProxyDelay>,
+    /// Naive: bytes that may wait at the proxy, shared by the flows, each with room for two packets at least; or "unbounded".
+    /// Default: unbounded.
+    pub queue: Option<ProxyQueueLimit>,
+    /// Streamlined: how it learns of losses: "trim" (from trimmed packets), "gap-path" (from gaps in the numbers of each path),
+    /// "gap-flow" (from later packets of the flow, and time) or "none". Default: trim.
+    pub loss: Option<ProxyLoss>,
+    /// Naive: the control of the second connection: "line-rate", or "scheme" (the scheme's between sites). Default: line-rate.
+    pub onward: Option<OnwardRule>,
+    /// Naive: the time-out of the first connection, as transport.rto. Default: path.
+    pub rto: Option<RtoRule>,
+    /// After how many time-outs of the direct path without news from the proxy a sender goes straight to its receiver.
+    /// Default: 3.
+    pub patience: Option<u32>,
+}
+
+/// An incast that a program declares: senders that together send so many bytes to a receiver.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Incast {
+    /// The sending hosts.
+    pub senders: Option<Vec<u32>>,
+    /// The receiving host.
+    pub receiver: Option<u32>,
+    /// Payload of all of them together; each sends an equal part, rounded up.
+    pub bytes: Option<Bytes>,
+    /// The name of its flows in results. Default: incast.
+    pub tag: Option<String>,
+    /// When it starts. Default: 0us.
+    pub start: Option<Duration>,
+}

@@ -1,0 +1,138 @@
+//! Values of proxies: which host, how long it takes, how much may wait.
+
+use super::words::ProxyDelayName;
+use farspan_transport::proxy::Delay;
+use farspan_units::{Bytes, Duration};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// Which host is the proxy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProxyHost {
+    /// Of the sending site, the last host that neither sends nor receives.
+    Last,
+    /// This one.
+    Number(u32),
+}
+
+impl Serialize for ProxyHost {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Last => serializer.serialize_str("last"),
+            Self::Number(host) => serializer.serialize_u32(*host),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ProxyHost {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match toml::Value::deserialize(deserializer)? {
+            toml::Value::Integer(host) => u32::try_from(host)
+                .map(Self::Number)
+                .map_err(|_| D::Error::custom("a host's number, such as 63, or \"last\", was expected")),
+            toml::Value::String(word) if word == "last" => Ok(Self::Last),
+            _ => Err(D::Error::custom("a host's number, such as 63, or \"last\", was expected")),
+        }
+    }
+}
+
+impl JsonSchema for ProxyHost {
+    fn schema_name() -> Cow<'static, str> {
+        "ProxyHost".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "enum": ["last"] }] })
+    }
+}
+
+/// How long a proxy takes over a packet.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ProxyDelay {
+    /// Always this time.
+    Constant(Duration),
+    /// As the paper measured it.
+    Named(ProxyDelayName),
+    /// Points of probability and time.
+    Points(Vec<(f64, Duration)>),
+}
+
+/// Points of the paper: one quantile of each is printed, and the rest is a line.
+const EBPF: [(f64, u64); 3] = [(0.0, 0), (0.5, 420), (1.0, 840)];
+const USER_SPACE: [(f64, u64); 3] = [(0.0, 0), (0.99, 359_170), (1.0, 362_798)];
+
+impl ProxyDelay {
+    /// As the transport has it.
+    pub(crate) fn get(&self) -> Result<Delay, farspan_transport::proxy::DelayError> {
+        let of = |points: &[(f64, u64)]| points.iter().map(|&(p, ns)| (p, Duration::from_ns(ns))).collect();
+        match self {
+            Self::Constant(delay) => Ok(Delay::Constant(*delay)),
+            Self::Named(ProxyDelayName::Ebpf) => Delay::drawn(of(&EBPF)),
+            Self::Named(ProxyDelayName::UserSpace) => Delay::drawn(of(&USER_SPACE)),
+            Self::Points(points) => Delay::drawn(points.clone()),
+        }
+    }
+}
+
+impl Serialize for ProxyDelay {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Constant(delay) => delay.serialize(serializer),
+            Self::Named(name) => name.serialize(serializer),
+            Self::Points(points) => points.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for ProxyDelay {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = toml::Value::deserialize(deserializer)?;
+        if let toml::Value::String(text) = &value {
+            let named = text.parse().map(Self::Named).ok();
+            let delay = || text.parse().map(Self::Constant);
+            return named.map_or_else(delay, Ok).map_err(|error: farspan_units::ParseQuantityError| {
+                D::Error::custom(format!("{error}, or \"ebpf\", or \"user-space\""))
+            });
+        }
+        let points: Result<Vec<(f64, Duration)>, _> = value.try_into();
+        points.map(Self::Points).map_err(|_| {
+            D::Error::custom(
+                "a time, or points of probability and time, such as [[0.0, \"0us\"], [1.0, \"9us\"]], was expected",
+            )
+        })
+    }
+}
+
+impl JsonSchema for ProxyDelay {
+    fn schema_name() -> Cow<'static, str> {
+        "ProxyDelay".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let point = json_schema!({ "type": "array", "minItems": 2, "maxItems": 2 });
+        json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": point }] })
+    }
+}
+
+word_or_quantity! {
+    /// How many bytes may wait at a proxy.
+    ProxyQueueLimit(Bytes) {
+        /// Any number.
+        Unbounded = "unbounded",
+    }
+}
+
+impl ProxyQueueLimit {
+    /// The bound, if there is one.
+    #[must_use]
+    pub const fn get(self) -> Option<Bytes> {
+        match self {
+            Self::Unbounded => None,
+            Self::Value(bytes) => Some(bytes),
+        }
+    }
+}
