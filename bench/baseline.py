@@ -27,9 +27,10 @@ SMALL_TREE = "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us"
 SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
         "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
         "oscar/hadoop-incast": SMALL_TREE + " workload.degree=8", "oscar/longtail": SMALL_TREE, "oscar/oversubscribed": SMALL_TREE}
-# Schemes of OSCAR's world, and the scenarios elsewhere that they run: all by all would take an hour.
+# Schemes of OSCAR's world and of the incast proxy's, and the scenarios elsewhere that they run: all by all would take an hour.
 OSCAR_WORLD = ("hpcc*", "oscar*", "scripted", "*powertcp", "poseidon", "dcqcn", "swift", "timely")
-OSCAR_AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")
+PROXY_WORLD = ("dctcp-per-ack",)
+AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")
 OSCAR_GUESTS = ("dctcp", "uno", "ndp")
 # Of the build, the machine, the command or the network, not of the result.
 APART = {"farspan_version", "sites", "commit", "wall_time_s", "setup_time_s", "peak_rss_bytes"}
@@ -79,7 +80,9 @@ def write(runs, commit):
 def is_of_its_world(scenario, scheme):
     """Whether a scheme runs in a scenario here."""
     if any(fnmatch.fnmatch(scheme, pattern) for pattern in OSCAR_WORLD):
-        return scenario.startswith("oscar/") or scenario in OSCAR_AWAY
+        return scenario.startswith("oscar/") or scenario in AWAY
+    if any(fnmatch.fnmatch(scheme, pattern) for pattern in PROXY_WORLD):
+        return scenario.startswith("proxy/") or scenario in AWAY
     return not scenario.startswith("oscar/") or scheme in OSCAR_GUESTS
 
 

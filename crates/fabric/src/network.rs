@@ -16,14 +16,14 @@ pub enum NodeKind {
     Agg,
     /// Core switch.
     Core,
-    /// Border switch between sites.
+    /// Border switch or backbone router between sites.
     Border,
 }
 
 /// A node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// `host240`, `tor60`, `agg3`, `core0`, `border1`: numbered through the sites.
+    /// `host240`, `tor60`, `agg3`, `core0`, `border1`, `router9`: numbered through the sites.
     pub name: String,
     /// The role of the node.
     pub kind: NodeKind,
@@ -43,7 +43,7 @@ pub enum Tier {
     Fabric = 2,
     /// Between a core and a border switch.
     Border = 3,
-    /// Between sites.
+    /// Between sites, or between a site and the backbone.
     Wan = 4,
 }
 

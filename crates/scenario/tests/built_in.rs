@@ -436,7 +436,7 @@ fn a_share_of_the_links_of_a_tier_fails_by_seed_and_never_by_scheme() {
 
 #[test]
 fn the_paper_profile_is_what_the_controls_take_by_default() {
-    for name in ["unocc", "dctcp", "mprdma", "bbr"] {
+    for name in ["unocc", "dctcp", "dctcp-per-ack", "mprdma", "bbr"] {
         let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
         let part = resolved.scenario().scheme.intra.congestion.clone().unwrap();
         let written: farspan_transport::congestion::CongestionConfig =

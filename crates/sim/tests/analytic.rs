@@ -34,6 +34,7 @@ fn a_lone_flow_with_a_window_of_bdp_and_two_packets_is_ideal() {
         (dumbbell(Rate::from_gbps(100)), 0, 7),
         (dual_leaf_spine(Duration::from_us(50)), 0, 3),
         (dual_leaf_spine(Duration::from_us(50)), 0, 7),
+        (backbone(8, 4, Duration::from_us(25)), 0, 7),
         (parking_lot(5, Rate::from_gbps(100), Duration::from_us(3)), 1, 11),
     ] {
         for size in [1, 100, 4096, 4097, 1_000_000, 10_000_000] {

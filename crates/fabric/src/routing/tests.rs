@@ -1,5 +1,7 @@
 use super::*;
-use crate::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
+use crate::topology::{
+    BackboneLeafSpine, DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star,
+};
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use farspan_units::Rate;
@@ -94,6 +96,73 @@ fn base_rtts_are_those_of_the_published_set_up() {
     assert_eq!(rtt(255), Duration::from_ps(1_792_041_280));
 }
 
+/// The incast proxy's network: two sites of 8 leaves and 8 spines, 64 routers, a millisecond from each spine to them.
+fn backbone() -> Network {
+    let site = LeafSpine {
+        leaves: 8,
+        spines: 8,
+        hosts_per_leaf: 8,
+        link_rate: tree().link_rate,
+        uplink_rate: tree().link_rate,
+        link_delay: tree().link_delay,
+        switch_delay: Duration::ZERO,
+    };
+    let wan_delay = Duration::from_ms(1);
+    BackboneLeafSpine { site, routers: 64, links_per_spine: 8, wan_rate: tree().link_rate, wan_delay }
+        .build()
+        .unwrap()
+}
+
+#[test]
+fn every_host_reaches_every_other_through_a_backbone() {
+    let network = backbone();
+    let routes = Routes::new(&network, 1);
+    for from in (0..128).step_by(5) {
+        for to in (0..128).filter(|&to| to != from) {
+            let hops = route(&network, &routes, from, to, from ^ to, to as u16).len();
+            let expected = match (from / 64 == to / 64, from / 8 == to / 8) {
+                (false, _) => 6,
+                (_, true) => 2,
+                _ => 4,
+            };
+            assert_eq!(hops, expected, "{from} to {to}");
+        }
+    }
+}
+
+#[test]
+fn a_backbone_has_a_path_for_each_router_and_spreads_evenly_over_them() {
+    let network = backbone();
+    let routes = Routes::new(&network, 1);
+    for (from, to) in [(0, 127), (127, 0), (9, 70)] {
+        let shares = routes.shares(&network, HostId(from), HostId(to));
+        let wan: Vec<_> =
+            shares.iter().filter(|(port, _)| network.links[port.index()].tier == crate::Tier::Wan).collect();
+        assert_eq!(wan.len(), 2 * 64, "to a router and from it");
+        assert!(wan.iter().all(|(_, share)| (share - 1.0 / 64.0).abs() < 1e-12), "{from} to {to}: {wan:?}");
+    }
+    let mut used: BTreeMap<Vec<PortId>, u32> = BTreeMap::new();
+    for entropy in 0..12_800 {
+        *used.entry(route(&network, &routes, 0, 127, 1, entropy)).or_default() += 1;
+    }
+    assert_eq!(used.len(), 64, "spine, router, spine: the router says which");
+    let chi2: f64 = used.values().map(|&c| (f64::from(c) - 200.0).powi(2) / 200.0).sum();
+    assert!(chi2 < 103.4, "chi-squared {chi2} with 63 degrees of freedom: p < 0.001");
+}
+
+#[test]
+fn base_rtts_are_those_of_the_incast_proxy_s_network() {
+    // 4.008 ms and 8 us of propagation; 6 and 4 hops of 4,160 B out and 64 B back at 100 Gb/s.
+    let network = backbone();
+    let routes = Routes::new(&network, 1);
+    let rtt = |to| {
+        let routed = routes.path(&network, HostId(0), HostId(to));
+        routed.one_way(&network, Bytes::new(4160)) + routed.one_way(&network, Bytes::new(64))
+    };
+    assert_eq!(rtt(127), Duration::from_ps(4_008_000_000 + 6 * (332_800 + 5120)));
+    assert_eq!(rtt(63), Duration::from_ps(8_000_000 + 4 * (332_800 + 5120)));
+}
+
 #[test]
 fn a_message_takes_its_packets_one_after_the_other_over_the_slowest_link() {
     let slow = Rate::from_gbps(10);
@@ -185,7 +254,16 @@ fn a_group_is_every_port_that_leads_one_link_closer() {
         bottleneck_rate: tree().link_rate,
         bottleneck_delay: tree().link_delay,
     };
-    for network in [small.build(), sites.build(), thin.build(), leaves.build(), two.build(), chain.build()] {
+    let wan_rate = tree().link_rate;
+    let routers = BackboneLeafSpine {
+        site: leaves.clone(),
+        routers: 4,
+        links_per_spine: 4,
+        wan_rate,
+        wan_delay: Duration::from_us(5),
+    };
+    let one_site = [small.build(), thin.build(), leaves.build(), chain.build()];
+    for network in one_site.into_iter().chain([sites.build(), two.build(), routers.build()]) {
         let network = network.unwrap();
         let routes = Routes::new(&network, 1);
         for host in 0..network.hosts {

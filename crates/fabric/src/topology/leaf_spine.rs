@@ -1,8 +1,12 @@
-//! Leaf and spine: two tiers of switches, every leaf linked to every spine; one site, or two joined by border switches.
+//! Leaf and spine: two tiers of switches, every leaf linked to every spine; one site, or two joined by border switches or by
+//! backbone routers.
 
 use super::{Builder, Joint, TopologyError, at_least_one, hosts_in_range, positive_rate};
 use crate::network::{Network, NodeKind, Tier};
-use farspan_units::{Duration, Rate};
+use farspan_units::{Duration, NodeId, Rate};
+
+/// The most routers of a backbone.
+const MOST_ROUTERS: u32 = 4096;
 
 /// Leaves with hosts, each linked once to every spine (a folded Clos network of two tiers).
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -33,6 +37,26 @@ pub struct DualLeafSpine {
     pub spine_border_links: u32,
     /// Parallel links between the border switches.
     pub wan_links: u32,
+    /// Rate of each of them.
+    pub wan_rate: Rate,
+    /// Delay of each of them, one way.
+    pub wan_delay: Duration,
+}
+
+/// Two of them, joined by backbone routers (incast proxy, HotNets 2025, simulation setup): every spine of both sites has a
+/// link to some of the routers, and every router has as many links to each site.
+///
+/// In the first site the links of a spine lead to consecutive routers: with a link of each router to each site, router `r` hangs
+/// at spine `r / links_per_spine`. In the second site those of a router lead to consecutive spines: it hangs at spine
+/// `r % spines`. So every pair of spines has a router between, if a spine has at least as many links as there are spines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BackboneLeafSpine {
+    /// Each site.
+    pub site: LeafSpine,
+    /// Backbone routers.
+    pub routers: u32,
+    /// Links of each spine to routers, each to another one.
+    pub links_per_spine: u32,
     /// Rate of each of them.
     pub wan_rate: Rate,
     /// Delay of each of them, one way.
@@ -128,5 +152,74 @@ impl DualLeafSpine {
         };
         joint.build(&mut b, |b, site| self.site.links(b, site));
         Ok(b.finish())
+    }
+}
+
+impl BackboneLeafSpine {
+    /// Checks the parameters.
+    ///
+    /// # Errors
+    /// As [`LeafSpine::check`], and if there are no routers or no links to them, the links of a spine do not lead to as many
+    /// routers, those of a site do not come out even, or their rate is zero.
+    pub fn check(&self) -> Result<(), TopologyError> {
+        self.site.check()?;
+        let (routers, links) = ("backbone.routers", "backbone.links_per_spine");
+        at_least_one(routers, self.routers)?;
+        at_least_one(links, self.links_per_spine)?;
+        if self.routers > MOST_ROUTERS {
+            let cure = format_args!("give at most {MOST_ROUTERS}");
+            return Err(TopologyError::new(routers, self.routers, "more than there is room for", cure));
+        }
+        if self.links_per_spine > self.routers {
+            let problem = format_args!("each leads to another router, and there are {}", self.routers);
+            let cure = format_args!("give at most {}, or more backbone.routers", self.routers);
+            return Err(TopologyError::new(links, self.links_per_spine, problem, cure));
+        }
+        let Some(all) = self.site.spines.checked_mul(self.links_per_spine) else {
+            let problem = format_args!("too many links for {} spines", self.site.spines);
+            return Err(TopologyError::new(links, self.links_per_spine, problem, "give fewer"));
+        };
+        if !all.is_multiple_of(self.routers) {
+            let problem = format_args!(
+                "{} spines with {} links each have {all}, which are not as many for every router",
+                self.site.spines, self.links_per_spine
+            );
+            let cure = format_args!("give a divisor of {all}, such as {all}, or other links_per_spine");
+            return Err(TopologyError::new(routers, self.routers, problem, cure));
+        }
+        positive_rate("wan.link_rate", self.wan_rate)
+    }
+
+    /// Builds the network. The first half of the routers counts to the first site, the rest to the second.
+    ///
+    /// # Errors
+    /// See [`BackboneLeafSpine::check`].
+    pub fn build(&self) -> Result<Network, TopologyError> {
+        self.check()?;
+        let mut b = Builder::default();
+        self.site.nodes(&mut b, 2);
+        let of_second = self.routers / 2;
+        let first = b.add_named("router", NodeKind::Border, self.routers - of_second, 0);
+        b.add_named("router", NodeKind::Border, of_second, 1);
+        for site in 0..2 {
+            self.site.links(&mut b, site);
+            for link in 0..self.site.spines * self.links_per_spine {
+                let (spine, router) = self.ends(site, link);
+                let (spine, router) = (b.node(NodeKind::Core, site, spine), NodeId(first.0 + router));
+                let tiers = [Tier::Wan, Tier::Wan];
+                b.pair(spine, router, self.wan_rate, self.wan_delay, self.site.switch_delay, tiers);
+            }
+        }
+        Ok(b.finish())
+    }
+
+    /// The spine and the router at the ends of a link of a site: in the first one spine by spine, in the second router by
+    /// router.
+    const fn ends(&self, site: u32, link: u32) -> (u32, u32) {
+        let Self { site: LeafSpine { spines, .. }, routers, links_per_spine, .. } = *self;
+        match site {
+            0 => (link / links_per_spine, link % routers),
+            _ => (link % spines, link / (spines * links_per_spine / routers)),
+        }
     }
 }

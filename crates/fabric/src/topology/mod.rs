@@ -6,7 +6,7 @@ mod leaf_spine;
 mod parking_lot;
 
 pub use graph::{Graph, GraphError, GraphGroup, GraphLink, GraphNode, GraphPart};
-pub use leaf_spine::{DualLeafSpine, LeafSpine};
+pub use leaf_spine::{BackboneLeafSpine, DualLeafSpine, LeafSpine};
 pub use parking_lot::ParkingLot;
 
 use crate::network::{Network, NodeKind, Tier};

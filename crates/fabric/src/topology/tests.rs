@@ -55,6 +55,33 @@ fn dual_leaf_spine() -> DualLeafSpine {
     }
 }
 
+fn backbone() -> BackboneLeafSpine {
+    BackboneLeafSpine {
+        site: LeafSpine {
+            leaves: 8,
+            spines: 8,
+            hosts_per_leaf: 8,
+            link_rate: Rate::from_gbps(100),
+            uplink_rate: Rate::from_gbps(100),
+            link_delay: Duration::from_us(1),
+            switch_delay: Duration::ZERO,
+        },
+        routers: 64,
+        links_per_spine: 8,
+        wan_rate: Rate::from_gbps(100),
+        wan_delay: Duration::from_ms(1),
+    }
+}
+
+/// The spines of a site that a router has links to, by number in their site.
+fn spines_of(network: &Network, router: u32, site: u32, spines: u32) -> Vec<u32> {
+    let linked = |spine: &u32| {
+        let name = alloc::format!("router{router}->spine{}#0", site * spines + spine);
+        network.port_named(&name).is_some()
+    };
+    (0..spines).filter(linked).collect()
+}
+
 fn parking_lot() -> ParkingLot {
     ParkingLot {
         bottlenecks: 3,
@@ -104,6 +131,61 @@ fn borders_of_two_leaf_spines_meet_their_spines() {
     assert_eq!((wan.rate, wan.delay), (Rate::from_gbps(200), Duration::from_ps(1_000_500_000)));
     assert_eq!((network.site(HostId(31)), network.site(HostId(32))), (0, 1));
     assert_eq!([hops(&network, 0, 31), hops(&network, 0, 32)], [4, 7]);
+}
+
+#[test]
+fn a_backbone_of_64_routers_has_the_published_size() {
+    let network = backbone().build().unwrap();
+    assert_eq!((network.hosts, network.nodes.len()), (128, 128 + 16 + 16 + 64));
+    let sizes = [NodeKind::Tor, NodeKind::Core, NodeKind::Border].map(|kind| count(&network, kind));
+    assert_eq!(sizes, [16, 16, 64]);
+    let tier = |tier| network.links.iter().filter(|link| link.tier == tier).count();
+    assert_eq!([tier(Tier::Wan), tier(Tier::Border)], [2 * 2 * 64, 0]);
+    for router in 0..64 {
+        let [first, second] = [0, 1].map(|site| spines_of(&network, router, site, 8));
+        assert_eq!((first, second), (vec![router / 8], vec![router % 8]), "router {router}");
+    }
+    assert_eq!([hops(&network, 0, 63), hops(&network, 0, 64)], [4, 6]);
+    let wan = network.links[network.port_named("spine0->router7#0").unwrap().index()];
+    assert_eq!((wan.rate, wan.delay), (Rate::from_gbps(100), Duration::from_ms(1)));
+    let of_site = |site| network.nodes.iter().filter(|node| node.site == site).count();
+    assert_eq!([of_site(0), of_site(1)], [112, 112], "half of the routers count to each site");
+}
+
+#[test]
+fn every_router_has_as_many_links_to_each_site_and_every_spine_as_many_routers() {
+    for (spines, links_per_spine, routers) in
+        [(8, 8, 64), (8, 8, 16), (4, 3, 12), (4, 6, 8), (2, 5, 5), (6, 1, 1), (1, 3, 3), (3, 4, 4)]
+    {
+        let site = LeafSpine { spines, ..leaf_spine() };
+        let shape = BackboneLeafSpine { site, routers, links_per_spine, ..backbone() };
+        let network = shape.build().unwrap_or_else(|error| panic!("{error}"));
+        assert!(network.links.iter().all(|link| link.index == 0), "each link leads to another router");
+        let mut of_spine = vec![0; 2 * spines as usize];
+        for router in 0..routers {
+            for site in 0..2 {
+                let linked = spines_of(&network, router, site, spines);
+                assert_eq!(linked.len() as u32, spines * links_per_spine / routers, "router {router}");
+                linked.iter().for_each(|spine| of_spine[(site * spines + spine) as usize] += 1);
+            }
+        }
+        assert_eq!(of_spine, vec![links_per_spine; 2 * spines as usize]);
+    }
+}
+
+#[test]
+fn every_pair_of_spines_has_a_router_between_where_there_are_links_enough() {
+    for (spines, links_per_spine, routers) in [(8, 8, 64), (4, 8, 32), (4, 6, 12)] {
+        let site = LeafSpine { spines, ..leaf_spine() };
+        let network = BackboneLeafSpine { site, routers, links_per_spine, ..backbone() }.build().unwrap();
+        for (first, second) in (0..spines).flat_map(|first| (0..spines).map(move |second| (first, second))) {
+            let between = |router: &u32| {
+                spines_of(&network, *router, 0, spines).contains(&first)
+                    && spines_of(&network, *router, 1, spines).contains(&second)
+            };
+            assert!((0..routers).any(|router| between(&router)), "spine {first} and {second} of {spines}");
+        }
+    }
 }
 
 #[test]
@@ -270,6 +352,25 @@ fn wrong_parameters_are_refused_with_a_cure() {
     let unjoined = DualLeafSpine { spine_border_links: 0, ..dual_leaf_spine() };
     assert_eq!(parameter(unjoined.build()), "core_border_links");
     assert_eq!(parameter(DualLeafSpine { wan_links: 0, ..dual_leaf_spine() }.build()), "wan.links");
+    for routers in [0, 3, 7, 4097, 128] {
+        assert_eq!(
+            parameter(BackboneLeafSpine { routers, ..backbone() }.build()),
+            if routers == 3 || routers == 7 { "backbone.links_per_spine" } else { "backbone.routers" }
+        );
+    }
+    for links_per_spine in [0, 65] {
+        let shape = BackboneLeafSpine { links_per_spine, ..backbone() };
+        assert_eq!(parameter(shape.build()), "backbone.links_per_spine");
+    }
+    let uneven = BackboneLeafSpine { links_per_spine: 7, ..backbone() }.build().unwrap_err().to_string();
+    assert_eq!(
+        uneven,
+        "backbone.routers = 64: 8 spines with 7 links each have 56, which are not as many for every router; give a divisor of 56, such as 56, or other links_per_spine"
+    );
+    let crowd = LeafSpine { spines: 1 << 22, ..leaf_spine() };
+    let crowd = BackboneLeafSpine { site: crowd, routers: 4096, links_per_spine: 4096, ..backbone() };
+    assert_eq!(parameter(crowd.build()), "backbone.links_per_spine");
+    assert_eq!(parameter(BackboneLeafSpine { wan_rate: Rate::ZERO, ..backbone() }.build()), "wan.link_rate");
     for bottlenecks in [0, 1001, u32::MAX] {
         assert_eq!(parameter(ParkingLot { bottlenecks, ..parking_lot() }.build()), "bottlenecks");
     }

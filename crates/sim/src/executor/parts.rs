@@ -80,7 +80,7 @@ fn pods(network: &Network) -> Vec<Option<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farspan_fabric::topology::{DualFatTree, FatTree, Star};
+    use farspan_fabric::topology::{BackboneLeafSpine, DualFatTree, FatTree, LeafSpine, Star};
     use farspan_units::Rate;
 
     fn tree() -> FatTree {
@@ -108,6 +108,25 @@ mod tests {
     fn two_sites_are_cut_between_them_and_wait_for_the_longest_link() {
         let cut = cut(&dual(), 2);
         assert_eq!(sizes(&cut), [37, 37]);
+        assert_eq!(cut.epoch, Duration::from_ms(1));
+    }
+
+    #[test]
+    fn a_backbone_is_cut_on_its_long_links() {
+        let (rate, delay) = (Rate::from_gbps(100), Duration::from_us(1));
+        let site = LeafSpine {
+            leaves: 2,
+            spines: 2,
+            hosts_per_leaf: 4,
+            link_rate: rate,
+            uplink_rate: rate,
+            link_delay: delay,
+            switch_delay: Duration::ZERO,
+        };
+        let wan_delay = Duration::from_ms(1);
+        let network = BackboneLeafSpine { site, routers: 8, links_per_spine: 4, wan_rate: rate, wan_delay };
+        let cut = cut(&network.build().expect("valid"), 2);
+        assert_eq!(sizes(&cut), [16, 16]);
         assert_eq!(cut.epoch, Duration::from_ms(1));
     }
 

@@ -4,7 +4,9 @@
 use farspan_fabric::fault::FaultKind;
 use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::pool::PoolConfig;
-use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
+use farspan_fabric::topology::{
+    BackboneLeafSpine, DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star,
+};
 use farspan_fabric::{Marker, Network, PortConfig, Tier};
 use farspan_sim::{
     ByTier, EngineKind, Flow, InitialWindow, Outcome, ProbeKind, Probes, SampleId, Spec, Stop, Trace, Traced,
@@ -77,8 +79,8 @@ pub fn dumbbell(bottleneck: Rate) -> Network {
     .expect("valid")
 }
 
-pub fn dual_leaf_spine(wan_delay: Duration) -> Network {
-    let site = LeafSpine {
+fn small_leaf_spine() -> LeafSpine {
+    LeafSpine {
         leaves: 2,
         spines: 2,
         hosts_per_leaf: 2,
@@ -86,9 +88,18 @@ pub fn dual_leaf_spine(wan_delay: Duration) -> Network {
         uplink_rate: Rate::from_gbps(40),
         link_delay: Duration::from_us(1),
         switch_delay: Duration::from_ns(200),
-    };
-    let wan_rate = Rate::from_gbps(25);
+    }
+}
+
+pub fn dual_leaf_spine(wan_delay: Duration) -> Network {
+    let (site, wan_rate) = (small_leaf_spine(), Rate::from_gbps(25));
     DualLeafSpine { site, spine_border_links: 2, wan_links: 2, wan_rate, wan_delay }.build().expect("valid")
+}
+
+/// Two sites of two leaves and two spines around some routers.
+pub fn backbone(routers: u32, links_per_spine: u32, wan_delay: Duration) -> Network {
+    let (site, wan_rate) = (small_leaf_spine(), Rate::from_gbps(25));
+    BackboneLeafSpine { site, routers, links_per_spine, wan_rate, wan_delay }.build().expect("valid")
 }
 
 /// Two hosts at each switch of a chain.

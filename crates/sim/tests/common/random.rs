@@ -221,7 +221,7 @@ fn mark_otherwise(draw: &mut Draw, port: &mut PortConfig, mtu: Bytes) {
 
 /// A control of those that came after the listed worlds.
 fn newest_control(draw: &mut Draw) -> CongestionConfig {
-    use congestion::{hpcc, oscar, poseidon, swift, timely};
+    use congestion::{dctcp_per_ack, hpcc, oscar, poseidon, swift, timely};
     let mut congestion =
         CongestionConfig::by_name(draw.pick(&congestion::NAMES[LISTED_CONTROLS..])).expect("a built-in name");
     let [first, second, third] = [draw.one_in(2), draw.one_in(2), draw.one_in(2)];
@@ -274,6 +274,10 @@ fn newest_control(draw: &mut Draw) -> CongestionConfig {
             config.completion = timely::Completion::Rule(timely::CompletionRule::RoundTrip);
         }
         CongestionConfig::Timely(_) => {}
+        CongestionConfig::DctcpPerAck(config) => {
+            config.reset = if first { dctcp_per_ack::Reset::Initial } else { dctcp_per_ack::Reset::Packet };
+            config.decrease = if second { 1.0 / 3.0 } else { 1.0 };
+        }
         other => unreachable!("these worlds have draws for every newer control, and none for {other:?}"),
     }
     congestion

@@ -32,6 +32,7 @@ mod curves;
 mod custom;
 pub mod dcqcn;
 pub mod dctcp;
+pub mod dctcp_per_ack;
 #[cfg(any(test, feature = "conformance"))]
 mod dumbbell;
 mod events;
@@ -469,11 +470,9 @@ controls! {
         "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
         "draft-cardwell-iccrg-bbr-congestion-control-00", Ignored;
     Smartt, smartt::{SmarttConfig, SmarttParams}, "smartt",
-        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1",
-        Required;
+        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1", Required;
     Nscc, nscc::{NsccConfig, NsccParams}, "nscc",
-        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim",
-        Required;
+        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim", Required;
     Ndp, ndp::{NdpConfig, NdpParams}, "ndp",
         "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
     Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
@@ -487,13 +486,13 @@ controls! {
     Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
         "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3", Ignored;
     Powertcp, powertcp::{PowertcpConfig, PowertcpParams}, "powertcp",
-        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1",
-        Ignored;
+        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1", Ignored;
     ThetaPowertcp, theta_powertcp::{ThetaPowertcpConfig, ThetaPowertcpParams}, "theta-powertcp",
         "Divides the window by the round trip and its slope", "PowerTCP (NSDI 2022), algorithm 2", Ignored;
     Swift, swift::{SwiftConfig, SwiftParams}, "swift",
-        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)",
-        Ignored;
+        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)", Ignored;
     Timely, timely::{TimelyConfig, TimelyParams}, "timely",
         "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1", Ignored;
+    DctcpPerAck, dctcp_per_ack::{DctcpPerAckConfig, DctcpPerAckParams}, "dctcp-per-ack",
+        "A third of a packet less for each marked ACK, one more a window without", "Incast proxy (HotNets 2025)", Required;
 }
