@@ -110,6 +110,7 @@ mod flow;
 pub mod in_place;
 mod notifier;
 mod pacing;
+pub mod proxy;
 mod pulls;
 mod queue;
 mod receiver;

@@ -1,0 +1,3 @@
+//! Parts of a proxy that stands between the halves of a flow, near its sender.
+
+pub mod detector;
