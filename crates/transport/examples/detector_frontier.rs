@@ -48,16 +48,16 @@ fn row(spread: u64, loss: f64, burst: f64, seeds: u64) {
     for ((kind, window), sum) in kinds.into_iter().zip(sums) {
         let Score { losses, tail, missed, false_losses, bytes, .. } = sum;
         let delay = sum.delay / PACKET_TIME / (losses - missed).max(1) as f64;
-        let bytes = bytes.get();
+        let (bytes, packets) = (bytes.get(), u64::from(flow.packets) * seeds);
         println!(
-            "{kind},{spread},{loss},{burst},{window},{bytes},{losses},{tail},{missed},{false_losses},{delay:.1}"
+            "{kind},{spread},{loss},{burst},{window},{bytes},{packets},{losses},{tail},{missed},{false_losses},{delay:.1}"
         );
     }
 }
 
 fn main() {
     let seeds = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20);
-    println!("kind,reordering,loss_rate,burst,window,bytes,losses,tail,missed,false,delay");
+    println!("kind,reordering,loss_rate,burst,window,bytes,packets,losses,tail,missed,false,delay");
     for burst in BURSTS {
         for spread in SPREADS {
             for loss in LOSSES {

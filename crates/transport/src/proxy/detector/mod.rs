@@ -1,6 +1,7 @@
 //! Which packets are lost, found by a proxy that sees them pass, where switches do not trim.
 //!
-//! "Incast in the Wide Area", as its future work names it: order must be told from loss in little memory. Two numberings:
+//! "Mitigating Inter-datacenter Incast with a Proxy", future work 1: reordered packets must be told from lost ones in little
+//! memory. Two numberings:
 //!
 //! | numbering | what a packet carries | what shows a loss | false losses |
 //! |---|---|---|---|

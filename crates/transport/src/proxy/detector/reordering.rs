@@ -10,8 +10,9 @@
 //! wait  = min((2 + 8 / (4 + reordered packets)) x delay, max_wait);  at first, initial_wait
 //! ```
 //!
-//! The first delays say little of the largest, hence the second term: what was given counts as four of them. A packet that arrives after it was declared lost has a
-//! delay above the wait: so each false loss at least doubles the wait, as RACK's grows with each spurious retransmission.
+//! The first delays say little of the largest, hence the second term; the initial wait counts as four of them. A packet
+//! that arrives after its wait was over has a longer delay than that: so each false loss at least doubles the wait, up to
+//! `max_wait`, as RACK's grows with each spurious retransmission.
 //!
 //! Measured and left out: a number of later packets that grows with false losses beside the wait. It prevents none that the
 //! wait does not, and misses losses before pauses.
@@ -24,10 +25,10 @@ const CHECKPOINTS: usize = 16;
 /// The times that are kept span two waits, so that one is known to an eighth of the wait.
 const SPACINGS_OF_A_WAIT: u64 = CHECKPOINTS as u64 / 2;
 
-/// The wait in delays, of a flow with many reordered packets.
+/// The wait, in delays, of a flow with many reordered packets.
 const MARGIN: u64 = 2;
 
-/// With so many reordered packets the wait is one delay longer, with half as many two.
+/// It is longer by so many delays, divided by the number of reordered packets.
 const LEARNING: u64 = 8;
 
 /// The initial wait counts as so many reordered packets.
@@ -36,7 +37,7 @@ const GIVEN: u64 = 4;
 /// The delay decays once in so many packets.
 const DECAY_PACKETS: u32 = 1024;
 
-/// And then by this part, as a power of two: an eighth.
+/// By an eighth, as a power of two.
 const DECAY_SHIFT: u64 = 3;
 
 /// The reordering of a flow.
@@ -74,13 +75,13 @@ impl Reordering {
         }
     }
 
-    /// How long a packet is waited for that many later ones have overtaken.
+    /// How long a packet is waited for that three later ones have overtaken, from the first of them on.
     pub(super) fn wait(&self) -> Duration {
         let learning = self.delay * LEARNING / (GIVEN + u64::from(self.reordered));
         (self.delay * MARGIN + learning).min(self.max_wait)
     }
 
-    /// How long one is waited for that only one or two have overtaken.
+    /// How long a packet is waited for that one or two later ones have overtaken.
     pub(super) fn long_wait(&self) -> Duration {
         self.wait().max(self.initial_wait)
     }

@@ -12,6 +12,8 @@ const CONFIG: PerFlowConfig = PerFlowConfig {
     max_wait: Duration::from_ms(1),
 };
 
+const NONE: [u32; 0] = [];
+
 fn us(us: u64) -> Time {
     Time::ZERO + Duration::from_us(us)
 }
@@ -32,7 +34,7 @@ fn pass(detector: &mut PerFlow, now: Time, seqs: impl IntoIterator<Item = u32>) 
 #[test]
 fn packets_in_order_show_nothing() {
     for mut detector in [adaptive(), threshold()] {
-        assert_eq!(pass(&mut detector, us(0), 0..1000), []);
+        assert_eq!(pass(&mut detector, us(0), 0..1000), NONE);
         assert_eq!(detector.poll_timeout(), None);
     }
 }
@@ -40,7 +42,7 @@ fn packets_in_order_show_nothing() {
 #[test]
 fn the_threshold_of_three_declares_at_the_third_later_packet() {
     let mut detector = threshold();
-    assert_eq!(pass(&mut detector, us(0), [0, 2, 3]), []);
+    assert_eq!(pass(&mut detector, us(0), [0, 2, 3]), NONE);
     assert_eq!(detector.poll_timeout(), None, "it knows no time");
     assert_eq!(pass(&mut detector, us(0), [4]), [1]);
 }
@@ -48,10 +50,10 @@ fn the_threshold_of_three_declares_at_the_third_later_packet() {
 #[test]
 fn lower_packets_are_declared_first_and_each_once() {
     let mut detector = threshold();
-    assert_eq!(pass(&mut detector, us(0), [3, 5]), []);
+    assert_eq!(pass(&mut detector, us(0), [3, 5]), NONE);
     assert_eq!(pass(&mut detector, us(0), [6]), [0, 1, 2]);
     assert_eq!(pass(&mut detector, us(0), [7]), [4]);
-    assert_eq!(pass(&mut detector, us(0), [8, 9]), []);
+    assert_eq!(pass(&mut detector, us(0), [8, 9]), NONE);
 }
 
 #[test]
@@ -78,7 +80,7 @@ fn before_reordering_was_seen_a_packet_is_waited_for_as_configured() {
 #[test]
 fn time_is_looked_at_with_each_packet() {
     let mut detector = adaptive();
-    assert_eq!(pass(&mut detector, us(0), [0, 2]), []);
+    assert_eq!(pass(&mut detector, us(0), [0, 2]), NONE);
     assert_eq!(pass(&mut detector, us(10), [3]), [1]);
 }
 
@@ -173,7 +175,7 @@ fn a_jump_over_all_numbers_takes_no_time_if_nobody_asks_for_the_losses() {
     drop(detector.on_packet(us(0), u32::MAX - 1, false));
     assert_eq!(detector.on_packet(us(1), u32::MAX, false).count(), 0, "has no number of its own");
     assert_eq!(detector.on_timeout(us(20)).count(), 127);
-    assert_eq!(pass(&mut detector, us(21), [5]), [], "what lies far below shows nothing");
+    assert_eq!(pass(&mut detector, us(21), [5]), NONE, "what lies far below shows nothing");
 }
 
 #[test]
@@ -192,7 +194,7 @@ fn the_end_of_a_burst_shows_its_tail_after_the_wait() {
     pass(&mut detector, us(0), [0, 1]);
     assert_eq!(detector.on_end(us(3), 4).count(), 0);
     assert_eq!(detector.poll_timeout(), Some(us(13)));
-    assert_eq!(pass(&mut detector, us(5), [3]), []);
+    assert_eq!(pass(&mut detector, us(5), [3]), NONE);
     assert_eq!(detector.poll_timeout(), Some(us(12)), "packet 3 has shown reordering, of 2 us");
     assert_eq!(detector.on_timeout(us(12)).collect::<Vec<_>>(), [2]);
 }
@@ -217,7 +219,7 @@ fn an_end_that_newer_packets_overtook_changes_nothing() {
 fn after_a_pause_later_packets_count_as_before() {
     let mut detector = threshold();
     drop(detector.on_end(us(0), 0));
-    assert_eq!(pass(&mut detector, us(0), [1, 2]), []);
+    assert_eq!(pass(&mut detector, us(0), [1, 2]), NONE);
     assert_eq!(pass(&mut detector, us(0), [3]), [0]);
 }
 
