@@ -1,6 +1,7 @@
 """Writes what the book has from the program and from files: the scenario reference, the window curves, bars of a few small
 runs, what follows from docs/ledger.json (which `farspan reproduce --accept` writes), and the parts of pages between `<!-- made: ... -->` and `<!-- end -->`. Such a part is `constants NAME` (of a control, path
-selector or coding) or `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it).
+selector or coding), `file PATH [ANCHOR]` (PATH from the page; ANCHOR between `ANCHOR:` and `ANCHOR_END:` in comments of it) or
+`detectors TABLE` (of frontier.py).
 The text itself stands in the page, so that a forge shows it too.
 
 usage: generate.py BINARY [--check]     --check runs and writes nothing, and fails where a file is not what it would write,
@@ -13,9 +14,12 @@ import re
 import subprocess
 import sys
 
+import frontier
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
 CURVES = ROOT / "crates/transport/src/congestion/snapshots"
+DETECTORS = BOOK / "schemes/curves/detector-frontier.csv"
 LANGUAGES = {".csv": "csv", ".py": "python", ".rs": "rust", ".toml": "toml"}
 # Directives of mdBook, attributes of its code blocks, lines that it hides: a forge shows them as they stand, or not at all.
 LOST = r"\{\{#|ADMONISH|^```\w+,|^# (use |fn |let |\})"
@@ -127,6 +131,8 @@ def part(page, kind, name, anchor=None):
     """A part of a page, in Markdown."""
     if kind == "constants":
         return farspan(sys.argv[1], "schema", "--markdown", name)
+    if kind == "detectors":
+        return getattr(frontier, name)(frontier.read(DETECTORS))
     text = (page.parent / name).read_text()
     if anchor:
         text = re.search(rf"ANCHOR: {anchor}\n(.*?)[^\n]*ANCHOR_END: {anchor}\n", text, re.S)[1]
@@ -146,6 +152,7 @@ def pages(binary):
             yield str(page.relative_to(BOOK)), filled(page)
     for path in sorted(CURVES.glob("*curves__tests__*.snap")):
         yield f"schemes/curves/{path.stem.split('__')[-1]}.svg", curves(path.read_text())
+    yield "schemes/curves/detector-frontier.svg", frontier.plot(frontier.read(DETECTORS))
 
 
 def ledger(binary):

@@ -2,7 +2,7 @@
 //! once, whatever becomes of the proxy.
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
-use farspan_transport::balance::BalanceConfig;
+use farspan_transport::balance::{BalanceConfig, spray};
 use farspan_transport::coding::{CodingConfig, Payload};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
@@ -50,7 +50,7 @@ fn scheme(control: &str) -> Scheme {
     Scheme {
         profile: FlowProfile::new(farspan_transport::ack::AckConfig::default(), &congestion),
         congestion,
-        balance: BalanceConfig::by_name("rps").unwrap(),
+        balance: BalanceConfig::Spray(spray::SprayConfig { entropy_bits: 3 }),
         coding: CodingConfig::by_name("none").unwrap(),
         recovery: RecoveryConfig { rto: Rto::BaseRtts(3), backoff: false, policy: RecoveryPolicy::PerPacketRto },
         window_check: WindowCheck::Below,
@@ -110,7 +110,7 @@ impl Trio {
         let acknowledges = matches!(kind, Kind::Naive(_));
         let patience = direct.base_rtt * 9;
         let numbers = match kind {
-            Kind::Streamlined(Some(LossDetection::PerPath)) => Some(Numbering::PerPath),
+            Kind::Streamlined(Some(LossDetection::PerPath { .. })) => Some(Numbering::PerPath),
             Kind::Streamlined(Some(LossDetection::PerFlow)) => Some(Numbering::PerFlow),
             _ => None,
         };
@@ -273,7 +273,7 @@ const KINDS: [Kind; 5] = [
     Kind::Naive(None),
     Kind::Naive(Some(4)),
     Kind::Streamlined(None),
-    Kind::Streamlined(Some(LossDetection::PerPath)),
+    Kind::Streamlined(Some(LossDetection::PerPath { paths: 8 })),
     Kind::Streamlined(Some(LossDetection::PerFlow)),
 ];
 

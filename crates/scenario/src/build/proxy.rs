@@ -6,6 +6,7 @@ use crate::model::{Proxy, Scenario};
 use crate::value::{FaultKind, OnwardRule, ProxyHost, ProxyLoss, ProxyRule, RtoRule, WorkloadKind};
 use farspan_fabric::Network;
 use farspan_sim::{ProxyKind, ProxySpec};
+use farspan_transport::balance::BalanceConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::congestion::fixed_window::FixedWindowConfig;
 use farspan_transport::proxy::LossDetection;
@@ -33,6 +34,11 @@ pub(super) fn proxies(
     inter: &Scheme,
 ) -> Result<Vec<ProxySpec>, ValueError> {
     let Some(proxy) = &scenario.scheme.proxy else { return Ok(Vec::new()) };
+    if proxy.loss == Some(ProxyLoss::GapPath) && paths(&inter.balance).is_none() {
+        let problem = format!("flows under {} take many paths, or change them", inter.balance.name());
+        let cure = "write scheme.inter.balance = { name = \"spray\", entropy_bits = 3 }, or loss = \"gap-flow\"";
+        return Err(ValueError::rule("scheme.proxy.loss", problem, cure));
+    }
     let groups = groups(scenario, network, workload);
     let spec = |group: Group| {
         Ok(ProxySpec {
@@ -93,7 +99,7 @@ fn host(rule: ProxyHost, network: &Network, group: &Group) -> Result<HostId, Val
 fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
     if given(proxy.kind) != ProxyRule::Naive {
         let loss = match given(proxy.loss) {
-            ProxyLoss::GapPath => Some(LossDetection::PerPath),
+            ProxyLoss::GapPath => Some(LossDetection::PerPath { paths: paths(&inter.balance).unwrap_or(1) }),
             ProxyLoss::GapFlow => Some(LossDetection::PerFlow),
             ProxyLoss::Trim | ProxyLoss::None => None,
         };
@@ -118,6 +124,16 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
         },
     });
     ProxyKind::Naive { rto, onward: Arc::new(onward), room: given(proxy.queue).get() }
+}
+
+/// How many paths a flow takes under a path selector, if it takes a few and the same all the time.
+pub(crate) const fn paths(balance: &BalanceConfig) -> Option<u8> {
+    match balance {
+        BalanceConfig::Ecmp(_) => Some(1),
+        BalanceConfig::Rps(rps) if rps.entropies <= 64 => Some(rps.entropies as u8),
+        BalanceConfig::Spray(spray) if spray.entropy_bits <= 6 => Some(1 << spray.entropy_bits),
+        _ => None,
+    }
 }
 
 /// Proxies that fail, and when.

@@ -62,7 +62,7 @@ impl Plan {
             }
         };
         let numbers = match &kind {
-            RelayKind::Streamlined { loss: Some(LossDetection::PerPath), .. } => Some(Numbering::PerPath),
+            RelayKind::Streamlined { loss: Some(LossDetection::PerPath { .. }), .. } => Some(Numbering::PerPath),
             RelayKind::Streamlined { loss: Some(LossDetection::PerFlow), .. } => Some(Numbering::PerFlow),
             _ => None,
         };

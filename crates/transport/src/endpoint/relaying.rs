@@ -3,7 +3,7 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Packet, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via, streamlined_nack,
+    Delay, Forward, Lost, Packet, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{Sender, Take};
@@ -142,16 +142,30 @@ impl Endpoint {
             self.process(now, packet);
         }
         let Some(proxies) = &mut self.proxies else { return };
+        if !proxies.take_ask(now) {
+            return;
+        }
         let flows: Vec<_> = proxies.flows().collect();
         for flow in flows {
-            let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow)) else { continue };
+            let Some(proxies) = &mut self.proxies else { return };
+            let Some(relayed) = proxies.get_mut(flow) else { continue };
             let State::Streamlined(streamlined) = &mut relayed.state else { continue };
-            for lost in streamlined.on_timeout(now) {
-                relayed.counters.nacks += 1;
-                relayed.counters.gap_packets += u64::from(lost.count);
-                let entropy = streamlined.entropy_back();
-                self.replies.push(Reply::bare(relayed.relay.from, entropy, streamlined_nack(flow, lost)));
-            }
+            let lost = if streamlined.next_timeout() <= now { streamlined.on_timeout(now) } else { Vec::new() };
+            let next = streamlined.next_timeout();
+            proxies.ask_at(next);
+            self.report(flow, lost);
+        }
+    }
+
+    /// NACKs for what a detector has found.
+    fn report(&mut self, flow: FlowId, lost: Vec<Lost>) {
+        let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow)) else { return };
+        let State::Streamlined(streamlined) = &mut relayed.state else { return };
+        for lost in lost {
+            relayed.counters.nacks += 1;
+            relayed.counters.gap_packets += u64::from(lost.count);
+            let entropy = streamlined.entropy_back();
+            self.replies.push(Reply::bare(relayed.relay.from, entropy, lost.nack(flow)));
         }
     }
 
@@ -191,19 +205,16 @@ impl Endpoint {
         let Some((relayed, waiting)) = proxies.parts(flow) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
         let RelayKind::Streamlined { header, .. } = relayed.relay.kind else { return };
-        for lost in streamlined.on_packet(now, place) {
-            relayed.counters.nacks += 1;
-            relayed.counters.gap_packets += u64::from(lost.count);
-            let entropy = streamlined.entropy_back();
-            self.replies.push(Reply::bare(relayed.relay.from, entropy, streamlined_nack(flow, lost)));
-        }
+        let (lost, next) = (streamlined.on_packet(now, place), streamlined.next_timeout());
         if trimmed != Trimmed::No {
             let echo = Echo { sent_at: data.sent_at, entropy: data.entropy };
             let fate = Fate::Trimmed { echo, at_last_hop: trimmed == Trimmed::AtLastHop };
             let nack = Feedback { flow, seq: data.seq, cumulative: 0, fate };
             relayed.counters.nacks += 1;
             let entropy = streamlined.entropy_back();
-            return self.replies.push(Reply::bare(relayed.relay.from, entropy, nack));
+            self.replies.push(Reply::bare(relayed.relay.from, entropy, nack));
+            proxies.ask_at(next);
+            return self.report(flow, lost);
         }
         let len = Bytes::new(u64::from(data.len));
         waiting.add(now, len);
@@ -213,6 +224,8 @@ impl Endpoint {
             self.schedule.add(now, now, Key::NONE);
         }
         proxies.forwards.push_back(forward);
+        proxies.ask_at(next);
+        self.report(flow, lost);
     }
 
     /// Streamlined: feedback goes back to the sender.

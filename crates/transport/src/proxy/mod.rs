@@ -14,6 +14,7 @@
 //! A relayed flow is not coded.
 
 mod delay;
+pub mod detector;
 mod naive;
 mod numbers;
 mod streamlined;
@@ -22,7 +23,7 @@ pub use delay::{Delay, DelayError};
 pub(crate) use naive::Naive;
 pub(crate) use numbers::Numbers;
 pub use numbers::Numbering;
-pub(crate) use streamlined::{Streamlined, nack as streamlined_nack};
+pub(crate) use streamlined::{Lost, Streamlined};
 
 use crate::Route;
 use crate::coding::Payload;
@@ -100,7 +101,10 @@ pub enum RelayKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LossDetection {
     /// From gaps in the numbers of each path.
-    PerPath,
+    PerPath {
+        /// How many paths a flow takes.
+        paths: u8,
+    },
     /// From later packets and time.
     PerFlow,
 }
@@ -238,6 +242,8 @@ pub(crate) struct Proxies {
     /// Packets that are not done with yet, by when they are, then in the order of their arrival.
     delayed: BTreeMap<(Time, u64), Packet>,
     arrivals: u64,
+    /// No detector wants to be asked before.
+    asks_at: Time,
     /// Packets that wait for the NIC.
     pub forwards: VecDeque<Forward>,
     pub waiting: Waiting,
@@ -255,6 +261,7 @@ impl Proxies {
             random: Random::new(seed, Purpose::Proxy, u64::from(host.0)),
             delayed: BTreeMap::new(),
             arrivals: 0,
+            asks_at: Time::MAX,
             forwards: VecDeque::new(),
             waiting: Waiting::default(),
             is_down: false,
@@ -322,14 +329,24 @@ impl Proxies {
         Some(first.remove())
     }
 
-    /// When a packet is done with next; [`Time::MAX`]: none waits. Or when a detector wants to be asked.
+    /// When a packet is done with next, or a detector wants to be asked; [`Time::MAX`]: never.
     pub(crate) fn next_done(&self) -> Time {
-        let detectors = self.flows.iter().filter_map(|relayed| match &relayed.state {
-            State::Streamlined(streamlined) => streamlined.poll_timeout(),
-            State::Naive(_) => None,
-        });
         let done = self.delayed.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
-        detectors.fold(done, Time::min)
+        done.min(self.asks_at)
+    }
+
+    /// A detector of a flow wants to be asked at this time, or not.
+    pub(crate) fn ask_at(&mut self, at: Time) {
+        self.asks_at = self.asks_at.min(at);
+    }
+
+    /// Takes the time at which a detector wanted to be asked first, if it has come.
+    pub(crate) fn take_ask(&mut self, now: Time) -> bool {
+        let is_due = self.asks_at <= now;
+        if is_due {
+            self.asks_at = Time::MAX;
+        }
+        is_due
     }
 
     /// The proxy fails: everything that waits is lost.

@@ -1,40 +1,15 @@
-//! The streamlined proxy: one connection through it (section 4.2).
+//! The streamlined proxy: one connection through it (section 5).
 //!
 //! What comes from the sender goes on to the receiver as it is, and what comes from the receiver goes back. A packet that a
-//! port has trimmed on its way here becomes a NACK at once. Where ports drop, a detector finds what is
-//! missing from the numbers of transmissions, and the NACK names those.
+//! port has trimmed on its way here becomes a NACK at once. Where ports drop, a [detector](super::detector) finds from the
+//! numbers of transmissions which are lost, and the NACK names those.
 
 use super::LossDetection;
+use super::detector::{PerFlow, PerFlowConfig, PerPath, PerPathConfig};
 use crate::balance::Entropy;
 use crate::wire::{Fate, Feedback, Place};
 use alloc::vec::Vec;
 use farspan_units::{FlowId, Time};
-
-/// Transmissions of a lane that are lost, in a row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lost {
-    pub lane: u8,
-    pub first: u16,
-    pub count: u16,
-}
-
-#[derive(Debug)]
-struct Detector;
-
-impl Detector {
-    fn new(_: LossDetection) -> Self {
-        Self
-    }
-    fn on_packet(&mut self, _: Time, _: Place) -> Vec<Lost> {
-        Vec::new()
-    }
-    fn poll_timeout(&self) -> Option<Time> {
-        None
-    }
-    fn on_timeout(&mut self, _: Time) -> Vec<Lost> {
-        Vec::new()
-    }
-}
 
 /// The state of one flow.
 #[derive(Debug)]
@@ -44,11 +19,75 @@ pub(crate) struct Streamlined {
     sent_back: u8,
 }
 
-/// The NACK of what a detector has found lost.
-pub(crate) const fn nack(flow: FlowId, lost: Lost) -> Feedback {
-    let Lost { lane, first, count } = lost;
-    let fate = Fate::Gap { first: Place { lane, number: first }, count };
-    Feedback { flow, seq: 0, cumulative: 0, fate }
+/// Which transmissions are lost.
+#[derive(Debug)]
+enum Detector {
+    PerPath(PerPath),
+    PerFlow {
+        detector: PerFlow,
+        /// The highest number so far, counted on beyond 2^16.
+        highest: u32,
+    },
+}
+
+/// Transmissions of one lane that are lost, in a row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Lost {
+    first: Place,
+    pub count: u16,
+}
+
+impl Lost {
+    /// The NACK that names them.
+    pub(crate) const fn nack(self, flow: FlowId) -> Feedback {
+        let Self { first, count } = self;
+        Feedback { flow, seq: 0, cumulative: 0, fate: Fate::Gap { first, count } }
+    }
+}
+
+/// Numbers as a 16-bit header names them, in rows.
+fn rows(numbers: impl Iterator<Item = u32>) -> Vec<Lost> {
+    let mut rows: Vec<Lost> = Vec::new();
+    for number in numbers {
+        let number = number as u16;
+        match rows.last_mut() {
+            Some(row) if row.first.number.wrapping_add(row.count) == number && row.count < u16::MAX => {
+                row.count += 1;
+            }
+            _ => rows.push(Lost { first: Place { lane: 0, number }, count: 1 }),
+        }
+    }
+    rows
+}
+
+impl Detector {
+    fn new(loss: LossDetection) -> Self {
+        match loss {
+            LossDetection::PerPath { paths } => {
+                Self::PerPath(PerPath::new(&PerPathConfig { paths, ..PerPathConfig::default() }))
+            }
+            LossDetection::PerFlow => {
+                Self::PerFlow { detector: PerFlow::new(&PerFlowConfig::default()), highest: 0 }
+            }
+        }
+    }
+
+    fn on_packet(&mut self, now: Time, Place { lane, number }: Place) -> Vec<Lost> {
+        match self {
+            Self::PerPath(detector) => {
+                let lost = detector.on_packet(lane, number);
+                let first = Place { lane, number: lost.first };
+                (!lost.is_empty()).then_some(Lost { first, count: lost.count }).into_iter().collect()
+            }
+            Self::PerFlow { detector, highest } => {
+                // The nearest number to the highest one that ends in these 16 bits.
+                let ahead = number.wrapping_sub(*highest as u16) as i16;
+                let number = highest.saturating_add_signed(ahead.into());
+                *highest = (*highest).max(number);
+                rows(detector.on_packet(now, number, false))
+            }
+        }
+    }
 }
 
 impl Streamlined {
@@ -68,13 +107,55 @@ impl Streamlined {
         parts.map(|(detector, place)| detector.on_packet(now, place)).unwrap_or_default()
     }
 
-    /// When [`Self::on_timeout`] is wanted.
-    pub(crate) fn poll_timeout(&self) -> Option<Time> {
-        self.detector.as_ref()?.poll_timeout()
+    /// When [`Self::on_timeout`] is wanted; [`Time::MAX`]: never.
+    pub(crate) fn next_timeout(&self) -> Time {
+        match &self.detector {
+            Some(Detector::PerFlow { detector, .. }) => detector.poll_timeout().unwrap_or(Time::MAX),
+            _ => Time::MAX,
+        }
     }
 
     /// Those that are lost since nothing more has come of them.
     pub(crate) fn on_timeout(&mut self, now: Time) -> Vec<Lost> {
-        self.detector.as_mut().map(|detector| detector.on_timeout(now)).unwrap_or_default()
+        match &mut self.detector {
+            Some(Detector::PerFlow { detector, .. }) => rows(detector.on_timeout(now)),
+            _ => Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn lost(lane: u8, number: u16, count: u16) -> Lost {
+        Lost { first: Place { lane, number }, count }
+    }
+
+    #[test]
+    fn a_gap_in_a_path_is_named_at_the_next_packet_of_it() {
+        let mut proxy = Streamlined::new(Some(LossDetection::PerPath { paths: 8 }));
+        let mut on = |lane, number| proxy.on_packet(Time::ZERO, Some(Place { lane, number }));
+        assert_eq!([on(0, 0), on(1, 0), on(0, 3), on(1, 1)], [vec![], vec![], vec![lost(0, 1, 2)], vec![]]);
+    }
+
+    #[test]
+    fn numbers_of_a_flow_go_on_beyond_their_sixteen_bits() {
+        let mut proxy = Streamlined::new(Some(LossDetection::PerFlow));
+        let mut found = Vec::new();
+        for n in (0..70_000_u32).filter(|n| ![65_534, 65_535, 65_536, 69_000].contains(n)) {
+            let at = Time::from_ps(u64::from(n) * 300_000);
+            found.extend(proxy.on_packet(at, Some(Place { lane: 0, number: n as u16 })));
+        }
+        let named: u32 = found.iter().map(|lost| u32::from(lost.count)).sum();
+        assert_eq!((named, found[0].first.number), (4, 65_534));
+    }
+
+    #[test]
+    fn without_a_detector_nothing_is_found() {
+        let mut proxy = Streamlined::new(None);
+        assert_eq!(proxy.on_packet(Time::ZERO, Some(Place { lane: 0, number: 9 })), vec![]);
+        assert_eq!((proxy.next_timeout(), proxy.on_timeout(Time::ZERO)), (Time::MAX, vec![]));
     }
 }

@@ -1,0 +1,3 @@
+mod ground_truth;
+mod per_flow;
+mod per_path;

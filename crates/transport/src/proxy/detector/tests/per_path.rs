@@ -1,0 +1,193 @@
+use crate::proxy::detector::{LostNumbers, PathNumbers, PerPath, PerPathConfig};
+use alloc::vec;
+use alloc::vec::Vec;
+use farspan_units::Bytes;
+use proptest::prelude::*;
+
+fn detector() -> PerPath {
+    PerPath::new(&PerPathConfig::default())
+}
+
+/// A detector whose path 0 has come to the number `next`.
+fn at(next: u16) -> PerPath {
+    let mut detector = detector();
+    detector.on_end(0, next / 2);
+    detector.on_end(0, next);
+    detector
+}
+
+fn lost(path: u8, first: u16, count: u16) -> LostNumbers {
+    LostNumbers { path, first, count }
+}
+
+#[test]
+fn a_gap_is_a_loss_at_the_very_next_packet_of_its_path() {
+    let mut detector = detector();
+    assert!(detector.on_packet(3, 0).is_empty());
+    assert!(detector.on_packet(4, 0).is_empty());
+    assert_eq!(detector.on_packet(3, 3), lost(3, 1, 2));
+    assert!(detector.on_packet(3, 4).is_empty());
+    assert!(detector.on_packet(4, 1).is_empty());
+}
+
+#[test]
+fn packets_before_the_first_that_arrives_are_lost() {
+    assert_eq!(detector().on_packet(0, 2), lost(0, 0, 2));
+}
+
+#[test]
+fn what_repeats_or_lies_behind_shows_nothing() {
+    let mut detector = detector();
+    detector.on_packet(0, 7);
+    for number in [7, 0, 3, 7] {
+        assert!(detector.on_packet(0, number).is_empty());
+    }
+    assert!(detector.on_packet(0, 8).is_empty(), "and changes nothing");
+}
+
+#[test]
+fn a_path_that_the_flow_does_not_have_shows_nothing() {
+    assert!(detector().on_packet(8, 5).is_empty());
+    assert!(detector().on_packet(255, 5).is_empty());
+}
+
+#[test]
+fn bursts_up_to_half_of_the_numbers_are_found_wherever_they_begin() {
+    for next in [0, 1, 0x7fff, 0x8000, 0xfff0, 0xffff] {
+        for count in [0, 1, 0x7fff, 0x8000] {
+            let mut detector = at(next);
+            assert_eq!(detector.on_packet(0, next.wrapping_add(count)), lost(0, next, count));
+            assert!(detector.on_packet(0, next.wrapping_add(count).wrapping_add(1)).is_empty());
+        }
+        assert!(at(next).on_packet(0, next.wrapping_add(0x8001)).is_empty());
+    }
+}
+
+#[test]
+fn a_range_of_numbers_wraps() {
+    assert_eq!(lost(0, 0xfffe, 3).numbers().collect::<Vec<_>>(), [0xfffe, 0xffff, 0]);
+}
+
+#[test]
+fn the_end_of_a_burst_shows_its_tail_once() {
+    let mut detector = detector();
+    detector.on_packet(2, 0);
+    assert_eq!(detector.on_end(2, 3), lost(2, 1, 2));
+    assert!(detector.on_end(2, 3).is_empty());
+    assert!(detector.on_packet(2, 3).is_empty());
+}
+
+#[test]
+fn eight_paths_take_at_most_128_bytes() {
+    assert!(detector().state_bytes() <= Bytes::new(128), "{}", detector().state_bytes());
+}
+
+#[test]
+fn paths_and_rings_out_of_range_are_refused() {
+    let config = PerPathConfig::default();
+    assert!(config.check().is_ok());
+    assert!(PerPathConfig { paths: 0, ..config }.check().is_err());
+    assert!(PerPathConfig { paths: 65, ..config }.check().is_err());
+    assert!(PerPathConfig { ring: 8, ..config }.check().is_err());
+    assert!(PerPathConfig { ring: 1000, ..config }.check().is_err());
+    assert!(PerPathConfig { ring: 65_536, ..config }.check().is_err());
+}
+
+#[test]
+fn the_sender_names_packets_across_the_wrap_of_numbers() {
+    let mut numbers = PathNumbers::new(&PerPathConfig::default());
+    for seq in 0..70_000 {
+        assert_eq!(numbers.next(5, seq, seq.saturating_sub(100)), seq as u16);
+    }
+    let resolved: Vec<_> = numbers.resolve(5, (69_900_u32) as u16, 100).collect();
+    assert_eq!(resolved, (69_900..70_000).collect::<Vec<_>>());
+    assert_eq!(numbers.next_number(5), 70_000_u32 as u16);
+    assert_eq!(numbers.next_number(4), 0);
+}
+
+#[test]
+fn what_was_never_sent_has_no_name() {
+    let mut numbers = PathNumbers::new(&PerPathConfig::default());
+    numbers.next(0, 77, 0);
+    assert_eq!(numbers.resolve(0, 0, 3).collect::<Vec<_>>(), [77]);
+    assert_eq!(numbers.resolve(0, 0xffff, 3).collect::<Vec<_>>(), [77]);
+    assert_eq!(numbers.resolve(1, 0, 3).count() + numbers.resolve(9, 0, 3).count(), 0);
+}
+
+#[test]
+fn rings_grow_to_the_window_and_no_longer_than_configured() {
+    let config = PerPathConfig { paths: 1, ring: 64 };
+    let bytes_after = |window: u32| {
+        let mut numbers = PathNumbers::new(&config);
+        for seq in 0..1000_u32 {
+            numbers.next(0, seq, seq.saturating_sub(window - 1));
+        }
+        let named = numbers.resolve(0, 1000 - window.min(64) as u16, 64).count();
+        assert_eq!(named, window.min(64) as usize);
+        numbers.state_bytes().get()
+    };
+    assert_eq!(bytes_after(32) - bytes_after(16), 16 * 4);
+    assert_eq!(bytes_after(500) - bytes_after(16), 48 * 4);
+}
+
+/// Whether each packet of each path is lost.
+fn fates() -> impl Strategy<Value = Vec<Vec<bool>>> {
+    let path = (0.0..0.9).prop_flat_map(|loss| prop::collection::vec(prop::bool::weighted(loss), 0..80));
+    prop::collection::vec(path, 1..=8)
+}
+
+proptest! {
+    /// However paths interleave: each packet shows what is lost between it and the one before it on its path.
+    #[test]
+    fn losses_are_found_at_once_and_nothing_else_is(
+        fates in fates(),
+        starts in prop::collection::vec(any::<u16>(), 8),
+        order in prop::collection::vec(0..8_usize, 1000),
+    ) {
+        let mut detector = detector();
+        for (path, start) in starts.iter().enumerate() {
+            detector.on_end(path as u8, start / 2);
+            detector.on_end(path as u8, *start);
+        }
+        let mut sent = vec![0; fates.len()];
+        let mut missing = vec![Vec::new(); fates.len()];
+        for path in order {
+            let Some(&is_lost) = fates.get(path).and_then(|fates| fates.get(sent[path])) else { continue };
+            let number = starts[path].wrapping_add(sent[path] as u16);
+            sent[path] += 1;
+            if is_lost {
+                missing[path].push(number);
+                continue;
+            }
+            let found = detector.on_packet(path as u8, number);
+            prop_assert_eq!(found.path, path as u8);
+            prop_assert_eq!(found.numbers().collect::<Vec<_>>(), core::mem::take(&mut missing[path]));
+        }
+    }
+
+    /// A NACK brings back the packets that were sent with its numbers, as far as they are not acknowledged.
+    #[test]
+    fn numbers_give_back_what_was_sent(
+        sends in prop::collection::vec((0..4_u8, 0..40_u32, any::<bool>()), 1..600),
+        window in 1..40_u32,
+    ) {
+        let mut numbers = PathNumbers::new(&PerPathConfig { paths: 4, ring: 1024 });
+        let (mut new, mut sent) = (0, vec![Vec::new(); 4]);
+        for (path, back, is_retransmission) in sends {
+            let acknowledged = new - window.min(new);
+            let seq = if is_retransmission && new > 0 { new - 1 - back % window.min(new) } else { new };
+            new = new.max(seq + 1);
+            prop_assert_eq!(usize::from(numbers.next(path, seq, acknowledged)), sent[usize::from(path)].len());
+            sent[usize::from(path)].push(seq);
+        }
+        let acknowledged = new - window.min(new);
+        for (path, sent) in sent.iter().enumerate() {
+            for (number, &seq) in sent.iter().enumerate() {
+                let named: Vec<_> = numbers.resolve(path as u8, number as u16, 1).collect();
+                prop_assert!(named == [seq] || (named.is_empty() && seq < acknowledged));
+            }
+            let all = numbers.resolve(path as u8, 0, sent.len() as u16);
+            prop_assert!(sent.ends_with(&all.collect::<Vec<_>>()));
+        }
+    }
+}
