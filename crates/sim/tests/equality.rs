@@ -12,7 +12,7 @@ mod worlds;
 
 use farspan_transport::Scheme;
 use farspan_units::{Duration, TelemetryKind};
-use random::{FEATURES, features, lossless_spec, random_spec, shared_spec, telemetry_spec};
+use random::{FEATURES, features, lossless_spec, proxied_spec, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -83,6 +83,23 @@ fn lossless_links_drop_nothing_in_any_world() {
     }
     println!("{pauses} pauses in {paused} worlds");
     assert!(paused >= 100, "{paused}: the gate would not notice a fault there");
+}
+
+#[test]
+fn worlds_with_proxies_come_out_equal_under_every_engine() {
+    let (mut relayed, mut gaps, mut went_direct, mut failed, mut threads) = (0, 0, 0, 0, 0);
+    for seed in 0..200 {
+        let spec = proxied_spec(seed);
+        let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
+        let counters = || outcome.flows.iter().filter_map(|flow| flow.relayed);
+        relayed += u32::from(counters().any(|counters| counters.sent_packets > 0));
+        gaps += u32::from(counters().any(|counters| counters.gap_packets > 0));
+        went_direct += u32::from(outcome.flows.iter().any(|flow| flow.went_direct.is_some()));
+        failed += u32::from(!spec.proxy_failures.is_empty());
+        threads += u32::from(farspan_sim::threads(&spec, farspan_sim::EngineKind::Threads(2)) == 2);
+    }
+    println!("{relayed} worlds relayed, {gaps} with gaps, {went_direct} in which flows went direct, {failed} with failures, {threads} on two threads");
+    assert!(relayed >= 100 && gaps >= 15 && went_direct >= 15 && threads >= 30, "the gate would not notice a fault there");
 }
 
 #[test]

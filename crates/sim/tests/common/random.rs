@@ -13,8 +13,8 @@ use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
 use farspan_sim::{
-    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, Rule, Series, Spec,
-    Stop, Trace, Trigger,
+    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, ProxyKind, ProxySpec, Rule,
+    Series, Spec, Stop, Trace, Trigger,
 };
 use farspan_trace::{Remark, What};
 use farspan_transport::ack::{self, AckConfig};
@@ -22,6 +22,7 @@ use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
+use farspan_transport::proxy::{Delay, LossDetection};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};
@@ -169,6 +170,60 @@ pub fn lossless_spec(seed: u64) -> Spec {
     let resume_offset = Bytes::new(draw.below(spec.mss.get() * 4));
     let pause = PauseConfig { links: LosslessLinks::All, resume_offset, headroom: None };
     pool(&mut spec, &mut draw, pause);
+    spec
+}
+
+/// The world of a seed in which some flows go through proxies, of which some fail.
+#[allow(dead_code, reason = "each test binary uses its part")]
+pub fn proxied_spec(seed: u64) -> Spec {
+    let mut draw = Draw(Random::new(seed, Purpose::Test, 24));
+    let mut spec = random_spec(seed);
+    let paths = draw.pick(&[1, 3]);
+    for scheme in [&mut spec.intra, &mut spec.inter] {
+        let scheme = Arc::make_mut(scheme);
+        scheme.coding = CodingConfig::None(Default::default());
+        scheme.balance = BalanceConfig::Spray(balance::spray::SprayConfig { entropy_bits: paths });
+        if draw.one_in(3) {
+            // Where packets are dropped, only time-outs and detectors find losses.
+            scheme.recovery.policy = RecoveryPolicy::PerPacketRto;
+        }
+    }
+    let kinds = |intra: &Scheme| {
+        let profile = &intra.profile;
+        profile.pulls.is_none() && profile.cnps.is_none() && intra.profile.acks == AckConfig::default()
+    };
+    let may_end = kinds(&spec.intra);
+    let mut by_host: BTreeMap<HostId, Vec<FlowId>> = BTreeMap::new();
+    for (id, flow) in (0..).map(FlowId).zip(&spec.flows) {
+        let proxy = HostId(draw.below(u64::from(spec.network.hosts)) as u32 / 2);
+        if draw.one_in(2) && proxy != flow.src && proxy != flow.dst {
+            by_host.entry(proxy).or_default().push(id);
+        }
+    }
+    for (host, flows) in by_host {
+        let kind = match draw.below(if may_end { 6 } else { 3 }) {
+            0 => ProxyKind::Streamlined { loss: None },
+            1 => ProxyKind::Streamlined { loss: Some(LossDetection::PerPath { paths: 1 << paths }) },
+            2 => ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow) },
+            _ => ProxyKind::Naive {
+                rto: draw.one_in(2).then_some(Rto::BaseRtts(3)),
+                onward: Arc::clone(&spec.inter),
+                room: draw.one_in(2).then(|| Bytes::new(draw.spread(1, 100_000))),
+            },
+        };
+        let delay = match draw.below(3) {
+            0 => Delay::default(),
+            1 => Delay::Constant(Duration::from_ns(draw.below(3_000))),
+            _ => Delay::drawn(vec![(0.0, Duration::ZERO), (0.9, Duration::from_ns(400)), (1.0, Duration::from_us(9))])
+                .expect("it rises"),
+        };
+        if draw.one_in(3) {
+            let at = draw.below(spec.stop.time.as_ps().clamp(1, 2_000_000_000));
+            spec.proxy_failures.push((Time::from_ps(at), host));
+        }
+        spec.proxies.push(ProxySpec { host, flows, kind, delay, patience: 3 });
+    }
+    spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
     spec
 }
 
