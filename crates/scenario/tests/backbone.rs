@@ -135,11 +135,11 @@ fn bad_values_are_refused_with_a_cure() {
 
 /// RED's thresholds at the ports of a tier.
 fn red(world: &World, tier: Tier) -> [u64; 2] {
-    let reds = world.spec.ports.of(tier).markers.iter().filter_map(|marker| match marker {
+    let mut reds = world.spec.ports.of(tier).markers.iter().filter_map(|marker| match marker {
         Marker::Queue(red) => Some([red.min.get(), red.max.get()]),
         _ => None,
     });
-    reds.last().unwrap()
+    reds.next().unwrap()
 }
 
 #[test]
