@@ -22,7 +22,7 @@ pub(crate) const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
 const MOST_PODS: u32 = 1024;
-/// Of a tier: the leaves and spines of a site.
+/// Of a tier: the leaves and spines of a site, the routers of a backbone.
 pub(crate) const MOST_SWITCHES: u32 = 4096;
 
 pub(crate) fn within<T: Copy + PartialOrd + Display>(
@@ -96,6 +96,10 @@ fn topology(topology: &Topology) -> Result<(), ValueError> {
     within("topology.hosts_per_tor", topology.hosts_per_tor, 1, MOST_HOSTS)?;
     within("topology.leaves", topology.leaves, 1, MOST_SWITCHES)?;
     within("topology.spines", topology.spines, 1, MOST_SWITCHES)?;
+    let backbone = topology.backbone.clone().unwrap_or_default();
+    // First: how many routers there are follows from it.
+    within("topology.backbone.links_per_spine", backbone.links_per_spine, 1, MOST_LINKS)?;
+    within("topology.backbone.routers", backbone.routers, 1, MOST_SWITCHES)?;
     within("topology.core_border_links", topology.core_border_links, 1, MOST_LINKS)?;
     within("topology.wan.links", wan.links, 1, MOST_LINKS)
 }

@@ -116,6 +116,8 @@ pub struct Topology {
     /// How many times fewer uplinks than downlinks: at the ToR, or [ToR, aggregation]; of a leaf-spine, the rate of a
     /// leaf's hosts over that of its uplinks. Default: 1; of a leaf-spine with spines, what these come to.
     pub oversubscription: Option<Oversubscription>,
+    /// Backbone routers between the sites of a dual_leaf_spine, in place of border switches.
+    pub backbone: Option<Backbone>,
     /// Parallel links from each core (or spine) to its border switch. Default: 8.
     pub core_border_links: Option<u32>,
     /// Data bytes that each port between core and border switch holds, both ways. Default: buffer.
@@ -130,13 +132,24 @@ pub struct Topology {
     pub wan: Option<Wan>,
 }
 
+/// Backbone routers between the sites: every spine of both has links to some of them, every router has as many to each site.
+/// topology.wan says what rate and buffers these links have; their delay follows from wan.rtt.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Backbone {
+    /// How many routers there are; a divisor of spines x links_per_spine. Default: spines x links_per_spine.
+    pub routers: Option<u32>,
+    /// Links of each spine, each to another router. Default: 8.
+    pub links_per_spine: Option<u32>,
+}
+
 /// The links between the sites.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wan {
     /// Base RTT between hosts of the two sites: a full packet out, its ACK back. Default: of the profile.
     pub rtt: Option<Duration>,
-    /// Parallel links from border to border. Default: 8.
+    /// Parallel links from border to border; a backbone has its own number. Default: 8.
     pub links: Option<u32>,
     /// Rate of each. Default: topology.link_rate.
     pub rate: Option<Rate>,

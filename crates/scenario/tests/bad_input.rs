@@ -138,7 +138,7 @@ fn a_name_near_no_known_one_gets_the_list_of_them() {
     let file = folder.write("incast.toml", INCAST);
     for (assignment, words) in [
         ("topology.kind=torus", "\"torus\" is not a known topology; available: fat_tree, dual_fat_tree"),
-        ("topology.colour=1", "unknown key \"colour\"; Known here: bottleneck_delay, "),
+        ("topology.colour=1", "unknown key \"colour\"; Known here: backbone, bottleneck_delay, "),
         ("scheme.name=reno", "available: uno, "),
         ("scheme.intra.balance=hash", "available: ecmp, "),
         (

@@ -105,7 +105,7 @@ fn worlds_with_proxies_come_out_equal_under_every_engine() {
 #[test]
 fn worlds_with_telemetry_and_cnps_come_out_equal_under_every_engine() {
     let (mut moved, mut stamped, mut notified) = (0, 0, 0);
-    for seed in 0..160 {
+    for seed in 0..240 {
         let spec = telemetry_spec(seed);
         let outcome = common::equal_under_all(&spec).unwrap_or_else(|what| panic!("seed {seed}: {what}"));
         let mut without = spec.clone();

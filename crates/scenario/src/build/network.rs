@@ -3,12 +3,14 @@
 use super::{PacketSizes, given};
 use crate::error::{Problem, ValueError};
 use crate::memory;
-use crate::model::Topology;
+use crate::model::{Backbone, Topology};
 use crate::topology::{self, Base};
 use crate::value::{Oversubscription, TopologyKind};
-use farspan_fabric::topology::{DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star};
+use farspan_fabric::topology::{
+    BackboneLeafSpine, DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star,
+};
 use farspan_fabric::{Network, NodeKind, Routes, Tier, TopologyError};
-use farspan_units::{Duration, HostId, NodeId, Rate};
+use farspan_units::{Duration, HostId, NodeId, PortId, Rate};
 use farspan_workload::{self as workload, Capacity, WanLinks};
 use std::collections::BTreeMap;
 
@@ -19,7 +21,10 @@ pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, 
         TopologyKind::FatTree => fat_tree(topology).build(),
         TopologyKind::DualFatTree => dual_fat_tree(topology).build(),
         TopologyKind::LeafSpine => leaf_spine(topology).build(),
-        TopologyKind::DualLeafSpine => dual_leaf_spine(topology).build(),
+        TopologyKind::DualLeafSpine => match &topology.backbone {
+            Some(backbone) => backbone_leaf_spine(topology, backbone).build(),
+            None => dual_leaf_spine(topology).build(),
+        },
         TopologyKind::Dumbbell => dumbbell(topology).build(),
         TopologyKind::ParkingLot => parking_lot(topology).build(),
         TopologyKind::Star => star(topology).build(),
@@ -60,7 +65,10 @@ fn fits(topology: &Topology) -> Result<(), ValueError> {
         TopologyKind::FatTree => ("topology.k", tors * hosts_per_tor),
         TopologyKind::DualFatTree => ("topology.k", tors * hosts_per_tor * 2.0),
         TopologyKind::LeafSpine => ("topology.leaves", leaves * (hosts + spines)),
-        TopologyKind::DualLeafSpine => ("topology.leaves", 2.0 * leaves * (hosts + spines)),
+        TopologyKind::DualLeafSpine => {
+            let links = topology.backbone.as_ref().and_then(|backbone| backbone.links_per_spine);
+            ("topology.leaves", 2.0 * (leaves * (hosts + spines) + spines * number(links)))
+        }
         TopologyKind::ParkingLot => ("topology.hosts", number(topology.bottlenecks) * hosts),
         TopologyKind::Dumbbell => ("topology.hosts", 2.0 * hosts),
         TopologyKind::Star => ("topology.hosts", hosts),
@@ -116,6 +124,16 @@ fn dual_leaf_spine(topology: &Topology) -> DualLeafSpine {
         spine_border_links: given(topology.core_border_links),
         wan_links: given(wan.links),
         wan_rate: given(wan.rate),
+        wan_delay: Duration::ZERO,
+    }
+}
+
+fn backbone_leaf_spine(topology: &Topology, backbone: &Backbone) -> BackboneLeafSpine {
+    BackboneLeafSpine {
+        site: leaf_spine(topology),
+        routers: given(backbone.routers),
+        links_per_spine: given(backbone.links_per_spine),
+        wan_rate: given(topology.wan.as_ref().and_then(|wan| wan.rate)),
         wan_delay: Duration::ZERO,
     }
 }
@@ -208,8 +226,11 @@ fn stretch(network: &mut Network, rtt: Duration, sizes: PacketSizes) -> Result<(
             "give a longer base RTT, or shorten topology.link_delay",
         ));
     }
+    // Of a backbone, a path crosses two of them each way.
+    let is_wan = |port: &&PortId| network.links[port.index()].tier == Tier::Wan;
+    let crossed = path.links.iter().filter(is_wan).count() as u64;
     for link in network.links.iter_mut().filter(|link| link.tier == Tier::Wan) {
-        link.delay += (rtt - without) / 2;
+        link.delay += (rtt - without) / (2 * crossed);
     }
     Ok(())
 }
@@ -247,7 +268,7 @@ pub(super) fn capacity(
 }
 
 /// The links between each ordered pair of sites, and what share of whose traffic crosses them. The first hosts of two sites
-/// stand for all.
+/// stand for all. Of a backbone, half of whose routers count to each site, what crosses from one site to the other does so once.
 fn wan_links(network: &Network, routes: &Routes, sites: &workload::Sites) -> Vec<WanLinks> {
     let n = sites.count();
     let mut all: BTreeMap<(usize, usize), WanLinks> = BTreeMap::new();
@@ -257,6 +278,9 @@ fn wan_links(network: &Network, routes: &Routes, sites: &workload::Sites) -> Vec
     };
     for link in network.links.iter().filter(|link| link.tier == Tier::Wan) {
         let (from, to) = ends(link);
+        if from == to {
+            continue;
+        }
         let shares = vec![0.0; n * n];
         let links = all.entry((from, to)).or_insert(WanLinks { from, to, rate: Rate::ZERO, shares });
         links.rate = Rate::from_bps(links.rate.as_bps().saturating_add(link.rate.as_bps()));

@@ -2,7 +2,7 @@
 
 use super::{PathFacts, given};
 use crate::error::ValueError;
-use crate::model::{Ports, Scenario};
+use crate::model::{self, Ports, Scenario};
 use crate::value::{
     self, Headroom, MarkAt, PfcLinks, PhantomSize, PoolSize, PortTier, StepAt, TopologyKind, TrimVictim,
 };
@@ -101,7 +101,9 @@ fn config(
     let limit = pool.unwrap_or(buffer);
     let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(limit) };
     let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
-    if marks { marked(plain, buffer, &scenario.scheme.ports, rate, intra, inter) } else { Ok(plain) }
+    let ports = &scenario.scheme.ports;
+    let red = ports.wan_red.as_ref().filter(|_| tier == Tier::Wan).or(ports.red.as_ref());
+    if marks { marked(plain, buffer, ports, red, rate, (intra, inter)) } else { Ok(plain) }
 }
 
 fn pool_size(scenario: &Scenario) -> Option<Bytes> {
@@ -185,14 +187,14 @@ const fn name(tier: Tier) -> Option<PortTier> {
     }
 }
 
-/// `buffer`: what RED's thresholds are fractions of.
+/// `buffer`: what RED's thresholds are fractions of; `red`: those of this tier.
 fn marked(
     plain: PortConfig,
     buffer: Bytes,
     ports: &Ports,
+    red: Option<&model::Red>,
     rate: Rate,
-    intra: Option<PathFacts>,
-    inter: Option<PathFacts>,
+    (intra, inter): (Option<PathFacts>, Option<PathFacts>),
 ) -> Result<PortConfig, ValueError> {
     let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| {
         Red::new(size.mul_f64(given(min)), size.mul_f64(given(max)))
@@ -202,7 +204,7 @@ fn marked(
         MarkAt::Enqueue => MarkingPoint::Enqueue,
         MarkAt::Dequeue => MarkingPoint::Dequeue,
     };
-    if let Some(red) = &ports.red {
+    if let Some(red) = red {
         let thresholds = match (red.min_bytes, red.max_bytes) {
             (Some(min), Some(max)) => Red::new(min, max),
             _ => fractions(buffer, red.min, red.max),

@@ -18,6 +18,9 @@ pub struct Ports {
     pub at: Option<MarkAt>,
     /// RED on the real queue.
     pub red: Option<Red>,
+    /// RED on the real queue of the ports between the sites (tier wan), those of a backbone among them. Default: of the scheme,
+    /// else as red.
+    pub wan_red: Option<Red>,
     /// The phantom queue.
     pub phantom: Option<Phantom>,
     /// The step's threshold: a size, or "bdp_over_7" (rate of the port x largest base RTT inside a site / 7).

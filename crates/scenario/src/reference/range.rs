@@ -12,6 +12,7 @@ const SCENARIOS: &[&str] = &[
     "[topology]\nkind = 'star'\n[[workload]]\nkind = 'pairs'\npairs = [[0, 1]]\nflow_size = '1MiB'",
     "[topology]\nkind = 'dumbbell'\n[[workload]]\nkind = 'pairs'\npairs = [[0, 8]]\nflow_size = '1MiB'",
     "[topology]\nkind = 'leaf_spine'\n[[workload]]\nkind = 'pairs'\npairs = [[0, 1]]\nflow_size = '1MiB'",
+    "[topology]\nkind = 'dual_leaf_spine'\nbackbone = {}\n[[workload]]\nkind = 'pairs'\npairs = [[0, 1]]\nflow_size = '1MiB'",
     "[topology]\nk = 4\n[[workload]]\nkind = 'poisson'\nsizes = 'websearch'\nload = 0.1\nflows = 10",
     "[topology]\nk = 4\n[[workload]]\nkind = 'allreduce'\nranks = [0, 1]\nflow_size = '1MiB'",
     "[topology]\nk = 4\n[[fault]]\nkind = 'rate'\nlink = 'a'\nrate = '1Gbps'\n[[workload]]\nkind = 'permutation'\nflow_size = '1MiB'",

@@ -257,7 +257,13 @@ fn fill_ports(
     tiers: Vec<PortTier>,
 ) -> Result<Ports, ValueError> {
     let marking = written.marking.unwrap_or(marking);
-    let red = marking.red.then(|| fill_red(written.red.as_ref(), base.red.as_ref())).transpose()?;
+    let path = "scheme.ports.red";
+    let red = marking.red.then(|| fill_red(path, written.red.as_ref(), base.red.as_ref())).transpose()?;
+    // What neither says stands in `red`.
+    let (own, of_scheme) = (written.wan_red.as_ref(), base.wan_red.as_ref());
+    let has_own = marking.red && own.or(of_scheme).is_some();
+    let wan_red = has_own.then(|| fill_red("scheme.ports.wan_red", own, of_scheme.or(red.as_ref())));
+    let wan_red = wan_red.transpose()?;
     let phantom =
         marking.phantom.then(|| fill_phantom(written.phantom.as_ref(), base.phantom.as_ref())).transpose()?;
     let overflow = written.overflow.or(base.overflow);
@@ -268,6 +274,7 @@ fn fill_ports(
         marking: Some(marking),
         at: written.at.or(base.at),
         red,
+        wan_red,
         phantom,
         step: if marking.step { written.step.or(base.step) } else { None },
         tiers: Some(written.tiers.clone().unwrap_or(tiers)),
@@ -326,8 +333,7 @@ fn fill_pfc(written: Option<&Pfc>, base: Option<&Pfc>, pool: &Pool) -> Result<Pf
 
 /// Where the scenario writes one kind of threshold, the profile's of the other kind do not count; where the profile has both, as
 /// that of a control on top of what all have, those in bytes stand.
-fn fill_red(written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError> {
-    let path = "scheme.ports.red";
+fn fill_red(path: &str, written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError> {
     let in_bytes = |red: &Red| red.min_bytes.or(red.max_bytes).is_some();
     let in_fractions = |red: &Red| red.min.or(red.max).is_some();
     if written.is_some_and(|red| in_bytes(red) && in_fractions(red)) {

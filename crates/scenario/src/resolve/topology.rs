@@ -4,7 +4,7 @@ use super::Context;
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Problem, ValueError};
 use crate::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
-use crate::model::{Topology, Wan};
+use crate::model::{Backbone, Topology, Wan};
 use crate::topology::{self, Defaults};
 use crate::value::{Jitter, Oversubscription, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
@@ -38,6 +38,7 @@ const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
             "hosts",
             "uplink_rate",
             "oversubscription",
+            "backbone",
             "core_border_links",
             "core_border_buffer",
             "wan",
@@ -73,7 +74,8 @@ impl Context<'_> {
         let buffer = written.buffer.unwrap_or(Bytes::new(1 << 20));
         let two_sites = has("two_sites") && written.two_sites.unwrap_or(false);
         let wan = (kind.is_dual() || two_sites).then(|| written.wan.clone().unwrap_or_default());
-        let wan = wan.map(|wan| fill_wan(&wan, link_rate, buffer, two_sites)).transpose()?;
+        let has_borders = has("core_border_links") && !self.has_backbone(&written)?;
+        let wan = wan.map(|wan| fill_wan(&wan, link_rate, buffer, two_sites, has_borders));
         if has("two_sites") && !two_sites && self.source.has("topology.wan") {
             let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
             return Err(ValueError::rule(
@@ -116,9 +118,9 @@ impl Context<'_> {
             jitter: Some(written.jitter.unwrap_or(jitter)),
             buffer: Some(buffer),
             oversubscription: oversubscription.filter(|_| has("oversubscription")),
-            core_border_links: has("core_border_links").then(|| written.core_border_links.unwrap_or(8)),
-            core_border_buffer: has("core_border_buffer")
-                .then(|| written.core_border_buffer.unwrap_or(buffer)),
+            backbone: written.backbone.map(|backbone| fill_backbone(&backbone, spines.unwrap_or(1))),
+            core_border_links: has_borders.then(|| written.core_border_links.unwrap_or(8)),
+            core_border_buffer: has_borders.then(|| written.core_border_buffer.unwrap_or(buffer)),
             bottleneck_rate: has("bottleneck_rate").then(|| written.bottleneck_rate.unwrap_or(link_rate)),
             bottleneck_delay: (has("bottleneck_delay") && !two_sites)
                 .then(|| written.bottleneck_delay.unwrap_or(link_delay)),
@@ -126,6 +128,20 @@ impl Context<'_> {
             wan,
         };
         Ok((topology, sites))
+    }
+
+    /// Whether a backbone stands in place of border switches; then what says something of these is refused.
+    fn has_backbone(&self, written: &Topology) -> Result<bool, ValueError> {
+        if written.backbone.is_none() {
+            return Ok(false);
+        }
+        for path in ["topology.core_border_links", "topology.core_border_buffer", "topology.wan.links"] {
+            if self.source.has(path) {
+                let cure = "leave it out and give topology.backbone.links_per_spine and topology.wan.buffer, or leave out topology.backbone";
+                return Err(ValueError::rule(path, "there are no border switches beside a backbone", cure));
+            }
+        }
+        Ok(true)
     }
 
     /// Puts what a topology file says of all links where the scenario says nothing; gives the number of sites.
@@ -211,17 +227,24 @@ fn uplinks(
     Ok((spines, ratio))
 }
 
-fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool) -> Result<Wan, ValueError> {
+fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool, has_borders: bool) -> Wan {
     let rtt = written.rtt.unwrap_or(Duration::from_ms(2));
     if two_sites {
-        return Ok(Wan { rtt: Some(rtt), buffer: Some(written.buffer.unwrap_or(buffer)), ..Wan::default() });
+        return Wan { rtt: Some(rtt), buffer: Some(written.buffer.unwrap_or(buffer)), ..Wan::default() };
     }
-    Ok(Wan {
+    Wan {
         rtt: Some(rtt),
-        links: Some(written.links.unwrap_or(8)),
+        links: has_borders.then(|| written.links.unwrap_or(8)),
         rate: Some(written.rate.unwrap_or(link_rate)),
         buffer: Some(written.buffer.unwrap_or(buffer)),
-    })
+    }
+}
+
+/// Without a number of routers, each has one link to each site.
+fn fill_backbone(written: &Backbone, spines: u32) -> Backbone {
+    let links = written.links_per_spine.unwrap_or(8);
+    let routers = written.routers.unwrap_or_else(|| spines.saturating_mul(links));
+    Backbone { routers: Some(routers), links_per_spine: Some(links) }
 }
 
 fn star_delays(delays: Vec<Duration>, hosts: u32) -> Result<Vec<Duration>, ValueError> {

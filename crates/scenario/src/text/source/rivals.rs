@@ -23,12 +23,14 @@ pub(super) fn of(table: &Table, target: &[Step]) -> Vec<String> {
     }
 }
 
-/// Another kind has other keys; of a leaf-spine, spines and oversubscription follow from each other.
+/// Another kind has other keys; a backbone has no border switches; of a leaf-spine, spines and oversubscription follow from each
+/// other.
 fn of_topology(topology: &Table, knob: &str) -> Vec<String> {
     let kind =
         topology.get("kind").and_then(Value::as_str).and_then(|kind| kind.parse::<TopologyKind>().ok());
     let is_rival = |key: &&String| match knob {
         "kind" => kind.is_some_and(|kind| !applies(kind, key)),
+        "backbone" => matches!(key.as_str(), "core_border_links" | "core_border_buffer"),
         "oversubscription" => *key == "spines",
         "spines" => *key == "oversubscription",
         _ => false,
