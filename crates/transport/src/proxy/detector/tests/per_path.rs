@@ -165,6 +165,24 @@ proptest! {
         }
     }
 
+    /// Gaps of any length up to half of the numbers, often enough to wrap many times.
+    #[test]
+    fn long_bursts_are_found_across_wraps(
+        steps in prop::collection::vec(
+            (0..8_u8, prop_oneof![4 => Just(0_u16), 2 => 1..8_u16, 2 => 0..=0x8000_u16]),
+            1..400,
+        ),
+    ) {
+        let mut detector = detector();
+        let mut next = [0_u16; 8];
+        for (path, count) in steps {
+            let first = next[usize::from(path)];
+            let number = first.wrapping_add(count);
+            next[usize::from(path)] = number.wrapping_add(1);
+            prop_assert_eq!(detector.on_packet(path, number), lost(path, first, count));
+        }
+    }
+
     /// A NACK brings back the packets that were sent with its numbers, as far as they are not acknowledged.
     #[test]
     fn numbers_give_back_what_was_sent(
