@@ -12,7 +12,9 @@ pub struct Proxy {
     /// What it does: "none", "naive" (ends the senders' connections, and has its own to the receiver) or "streamlined" (one
     /// connection through it, and early NACKs). Default: none.
     pub kind: Option<ProxyRule>,
-    /// Which host: its number, or "last" (of the sending site, the last host that neither sends nor receives). Default: last.
+    /// Which host: its number; of the sending site the "last" host that neither sends nor receives in the incast, or a "random" one;
+    /// "planned" (by a planner that knows all incasts, and may choose none), "probed" (by the planner, of two hosts drawn for
+    /// each incast); or a list of a number or "none" for each incast, in order. Default: last.
     pub host: Option<ProxyHost>,
     /// How long it takes over a packet: a time, "ebpf" or "user-space" (what the paper measured), or points of probability and
     /// time from 0 to 1, such as [[0.0, "0us"], [0.5, "2us"], [1.0, "9us"]]. Default: 0ns.

@@ -4,7 +4,7 @@ use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{Incast, Ports, Proxy, SchemeClass, Workload};
 use crate::value::{
-    OnwardRule, Overflow, Part, ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule,
+    OnwardRule, Overflow, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule,
     WorkloadKind,
 };
 use farspan_units::{Bytes, Duration};
@@ -40,7 +40,7 @@ pub(super) fn proxy(written: Option<Proxy>) -> Result<Option<Proxy>, ValueError>
     within("scheme.proxy.patience", Some(patience), 1, 1000)?;
     Ok(Some(Proxy {
         kind: Some(kind),
-        host: Some(written.host.unwrap_or(ProxyHost::Last)),
+        host: Some(written.host.unwrap_or(ProxyHost::Rule(ProxyHostRule::Last))),
         delay: Some(delay),
         queue: is_naive.then(|| written.queue.unwrap_or(ProxyQueueLimit::Unbounded)),
         loss: (!is_naive).then(|| written.loss.unwrap_or(ProxyLoss::Trim)),

@@ -1,6 +1,6 @@
 //! Values of proxies: which host, how long it takes, how much may wait.
 
-use super::words::ProxyDelayName;
+use super::words::{ProxyDelayName, ProxyHostRule};
 use farspan_transport::proxy::Delay;
 use farspan_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -11,32 +11,51 @@ use std::fmt;
 use std::str::FromStr;
 
 /// Which host is the proxy.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProxyHost {
-    /// Of the sending site, the last host that neither sends nor receives.
-    Last,
-    /// This one.
+    /// As a rule says.
+    Rule(ProxyHostRule),
+    /// This one, for all incasts.
     Number(u32),
+    /// By incast, in order; `None`: it goes straight.
+    Each(Vec<Option<u32>>),
+}
+
+const HOSTS: &str = "a host's number, such as 63, a rule (\"last\", \"random\", \"planned\", \"probed\"), or a list with a number or \
+                     \"none\" for each incast, such as [63, \"none\"], was expected";
+
+impl ProxyHost {
+    fn of(value: &toml::Value) -> Option<Self> {
+        let number = |value: &toml::Value| value.as_integer().and_then(|host| u32::try_from(host).ok());
+        let each = |value: &toml::Value| match value.as_str() {
+            Some("none") => Some(None),
+            _ => number(value).map(Some),
+        };
+        match value {
+            toml::Value::Array(hosts) => hosts.iter().map(each).collect::<Option<_>>().map(Self::Each),
+            toml::Value::String(word) => word.parse().ok().map(Self::Rule),
+            _ => number(value).map(Self::Number),
+        }
+    }
 }
 
 impl Serialize for ProxyHost {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let each = |host: &Option<u32>| match host {
+            None => toml::Value::String("none".to_owned()),
+            Some(host) => toml::Value::Integer((*host).into()),
+        };
         match self {
-            Self::Last => serializer.serialize_str("last"),
+            Self::Rule(rule) => rule.serialize(serializer),
             Self::Number(host) => serializer.serialize_u32(*host),
+            Self::Each(hosts) => hosts.iter().map(each).collect::<Vec<_>>().serialize(serializer),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for ProxyHost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match toml::Value::deserialize(deserializer)? {
-            toml::Value::Integer(host) => u32::try_from(host)
-                .map(Self::Number)
-                .map_err(|_| D::Error::custom("a host's number, such as 63, or \"last\", was expected")),
-            toml::Value::String(word) if word == "last" => Ok(Self::Last),
-            _ => Err(D::Error::custom("a host's number, such as 63, or \"last\", was expected")),
-        }
+        Self::of(&toml::Value::deserialize(deserializer)?).ok_or_else(|| D::Error::custom(HOSTS))
     }
 }
 
@@ -45,8 +64,14 @@ impl JsonSchema for ProxyHost {
         "ProxyHost".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 0 }, { "type": "string", "enum": ["last"] }] })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let number = json_schema!({ "type": "integer", "minimum": 0 });
+        let each = json_schema!({ "anyOf": [number, { "type": "string", "enum": ["none"] }] });
+        json_schema!({ "anyOf": [
+            number,
+            generator.subschema_for::<ProxyHostRule>(),
+            { "type": "array", "items": each },
+        ] })
     }
 }
 

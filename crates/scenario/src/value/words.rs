@@ -369,3 +369,17 @@ words! {
         UserSpace = "user-space",
     } planned []
 }
+
+words! {
+    /// How a proxy is chosen.
+    ProxyHostRule is "choice of a proxy" {
+        /// Of the sending site, the last host that neither sends nor receives in the incast.
+        Last = "last",
+        /// Of the sending site any such host, drawn for each incast.
+        Random = "random",
+        /// By the planner, which may choose none.
+        Planned = "planned",
+        /// By the planner, of two hosts drawn for each incast.
+        Probed = "probed",
+    } planned []
+}

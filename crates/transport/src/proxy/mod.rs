@@ -17,6 +17,7 @@ mod delay;
 pub mod detector;
 mod naive;
 mod numbers;
+pub mod planner;
 mod streamlined;
 
 pub use delay::{Delay, DelayError};
