@@ -1,0 +1,129 @@
+"""Sets of incasts between sites that start together: the planner of proxies beside none, random ones and an oracle.
+
+usage: planner.py BINARY [--sets N] [--draws N] [--kind naive|streamlined] [--overflow drop|trim] [--scheme NAME] [--jobs N] [--json FILE]
+
+Each set has 1 to 16 incasts of 20 to 150 MB from 2 to 32 hosts of one site of the incast proxy's network (HotNets 2025), to hosts of the
+other. A completion is when an incast's last byte is delivered. The oracle knows the outcome: of up to three incasts it has tried
+each straight, through a host of its own, or through another's; of more the best of so many draws, in which each incast goes straight or
+through a random host. Its choice is the one with the least mean completion, the planner's own among them.
+"""
+import argparse
+import concurrent.futures
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+
+SITE = 64
+DEGREES = (2, 4, 8, 16, 32)
+MEGABYTES = (20, 40, 60, 80, 100, 150)
+SPRAY = '{ name = "rps", entropies = 65536 }'
+HEAD = """base = "proxy/degree"
+name = "planner"
+[scheme.intra]
+balance = {spray}
+[scheme.inter]
+balance = {spray}
+"""
+
+
+def incasts(seed):
+    """The incasts of a set."""
+    draw = random.Random(seed)
+    count = draw.randint(1, 16)
+    receivers = draw.sample(range(SITE, 2 * SITE), count)
+    return [{"senders": sorted(draw.sample(range(SITE), draw.choice(DEGREES))), "receiver": receiver,
+             "bytes": draw.choice(MEGABYTES) * 10**6} for receiver in receivers]
+
+
+def scenario(declared):
+    parts = "\n".join(f'[[workload]]\nkind = "incast"\ntag = "i{n:02}"\nsenders = {one["senders"]}\nreceiver = {one["receiver"]}\n'
+                      f'flow_size = "{-(-one["bytes"] // len(one["senders"]))}B"' for n, one in enumerate(declared))
+    return HEAD.format(spray=SPRAY) + parts + "\n"
+
+
+def completions(options, path, seed, host):
+    """Milliseconds until each incast is delivered; `host`: as scheme.proxy.host has it, None for no proxy."""
+    sets = [f"scheme.ports.overflow={options.overflow}"]
+    sets += ["scheme.proxy.kind=none"] if host is None else [f"scheme.proxy.kind={options.kind}", f"scheme.proxy.host={host}"]
+    command = [options.binary, "run", path, "--scheme", options.scheme, "--seed", str(seed), "--json", "--quiet"]
+    command += [word for one in sets for word in ("--set", one)]
+    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    tags = document["delivery"]["tags"]
+    return [tags[tag]["max_us"] / 1e3 for tag in sorted(tags)]
+
+
+def idle(one):
+    return [host for host in range(SITE) if host not in one["senders"]]
+
+
+def tried(declared, draws, seed):
+    """Choices of the oracle, as lists of a host or none for each incast."""
+    draw = random.Random(f"oracle {seed}")
+    busy = {host for one in declared for host in one["senders"]}
+    if len(declared) <= 3:
+        # Hosts differ by what they send: an idle one stands for all of its kind, and one for each incast is enough.
+        order = sorted(range(SITE), key=lambda host: (host in busy, host))
+        for labels in itertools.product(range(-1, len(declared)), repeat=len(declared)):
+            hosts = ["none" if label < 0 else order[label] for label in labels]
+            if all(host == "none" or host in idle(one) for host, one in zip(hosts, declared)):
+                yield hosts
+        return
+    for _ in range(draws):
+        share = draw.random()
+        yield ["none" if draw.random() > share else draw.choice(idle(one)) for one in declared]
+
+
+def one_set(options, seed):
+    declared = incasts(seed)
+    with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+        file.write(scenario(declared))
+        file.flush()
+        measure = lambda host: completions(options, file.name, seed, host)
+        result = {"none": measure(None)} | {name: measure(name) for name in ("random", "planned", "probed")}
+        best = result["planned"]
+        for hosts in tried(declared, options.draws, seed):
+            there = json.dumps(hosts)
+            found = measure(there if any(host != "none" for host in hosts) else None)
+            best = min(best, found, key=statistics.mean)
+        result["oracle"] = best
+    return {"seed": seed, "incasts": [{**one, "degree": len(one["senders"])} for one in declared], "ms": result}
+
+
+def table(sets):
+    rows = [(one, {name: times[n] for name, times in group["ms"].items()}) for group in sets for n, one in enumerate(group["incasts"])]
+    names = list(rows[0][1])
+    print("| incasts | how many | " + " | ".join(names) + " | planned / oracle |")
+    print("|---|---|" + "---|" * (len(names) + 1))
+    classes = [(f"{size} MB", lambda one, size=size: one["bytes"] == size * 10**6) for size in MEGABYTES]
+    classes += [("degree >= 16, >= 40 MB", lambda one: one["degree"] >= 16 and one["bytes"] >= 4 * 10**7), ("all", lambda one: True)]
+    for label, keep in classes:
+        kept = [times for one, times in rows if keep(one)]
+        medians = {name: statistics.median(times[name] for times in kept) for name in names}
+        ratio = statistics.median(times["planned"] / times["oracle"] for times in kept)
+        print(f"| {label} | {len(kept)} | " + " | ".join(f"{medians[name]:.2f}" for name in names) + f" | {ratio:.3f} |")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("binary")
+    p.add_argument("--sets", type=int, default=100)
+    p.add_argument("--draws", type=int, default=12)
+    p.add_argument("--kind", default="naive", choices=("naive", "streamlined"))
+    p.add_argument("--overflow", default="drop", choices=("drop", "trim"))
+    p.add_argument("--scheme", default="dctcp-per-ack+rps")
+    p.add_argument("--jobs", type=int, default=os.cpu_count())
+    p.add_argument("--json")
+    options = p.parse_args()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        sets = list(pool.map(lambda seed: one_set(options, seed), range(1, options.sets + 1)))
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(sets, file)
+    table(sets)
+
+
+main()
