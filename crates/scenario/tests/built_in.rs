@@ -383,6 +383,26 @@ fn the_profiles_constants_reach_ports_and_schemes() {
 }
 
 #[test]
+fn a_largest_probability_of_marks_goes_with_its_thresholds() {
+    let largest = |scenario: &str, profile: &str, set: &[&str]| {
+        let set = set.iter().map(|text| (*text).to_owned()).collect();
+        let resolved = Request { set, ..request(scenario, "dcqcn", profile) }.resolve().unwrap().to_toml();
+        let line = resolved.lines().find(|line| line.starts_with("max_probability")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("there is one in\n{resolved}"))
+    };
+    let bytes = ["scheme.ports.red.min_bytes=10KB", "scheme.ports.red.max_bytes=20KB"];
+    let own = "scheme.ports.red.max_probability=0.3";
+    for (profile, of_profile) in [("paper", "max_probability = 0.01"), ("artifact", "max_probability = 0.2")]
+    {
+        assert_eq!(largest("oscar/equilibrium", profile, &[]), of_profile);
+        assert_eq!(largest("oscar/equilibrium", profile, &[own]), "max_probability = 0.3");
+        assert_eq!(largest("oscar/equilibrium", profile, &bytes), "max_probability = 1.0");
+        // Its thresholds are fractions of the buffer.
+        assert_eq!(largest("reps/degraded", profile, &[]), "max_probability = 1.0");
+    }
+}
+
+#[test]
 fn the_rivals_of_the_published_incasts_are_not_those_of_its_websearch() {
     let toml = |scenario, profile| request(scenario, "mprdma-bbr", profile).resolve().unwrap().to_toml();
     let lines = |text: &str, wanted: &[&str], missing: &[&str]| {

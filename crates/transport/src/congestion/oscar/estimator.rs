@@ -66,6 +66,9 @@ pub(super) struct Estimate {
 /// So many ACKs make a batch at least (algorithm 1, line 7).
 const FEWEST: u32 = 3;
 
+/// By so many ns at most a packet of a batch was overtaken: one that seems older left after a silence of the flow.
+const MOST_OVERTAKEN: i32 = 1 << 27;
+
 /// The sums of a batch. Send times are nanoseconds in 32 bits, and wrap every 4.29 s (section 4.1.1); sums count from the
 /// start of the batch, so that they stay exact.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -89,12 +92,15 @@ pub(super) struct Estimator {
 
 impl Estimator {
     /// Takes an ACK in; gives what its batch says if it is the last: one of a packet that left a period or more after
-    /// the start. Where the clock wraps, a new batch begins (appendix A.1).
+    /// the start. Where the clock wraps, a new batch begins (appendix A.1), and where 32 bits cannot say how long the flow
+    /// was silent.
     pub(super) fn take(&mut self, sample: &Sample, batches: &Batches) -> Option<Estimate> {
         let Batches { period, start: begins, samples } = *batches;
         let now = (sample.sent_at.as_ps() / 1000) as u32;
         let (is_high, was_high) = (now >> 31 == 1, self.was_high);
-        let start = self.start.filter(|_| is_high || !was_high);
+        // A packet that was overtaken may have left before the start.
+        let since = |start: u32| now.wrapping_sub(start) as i32;
+        let start = self.start.filter(|start| (is_high || !was_high) && since(*start) >= -MOST_OVERTAKEN);
         if start.is_none() {
             *self = Self::default();
         }
@@ -103,8 +109,7 @@ impl Estimator {
         if start.is_none() && begins == BatchStart::Previous {
             return None;
         }
-        // A packet that was overtaken may have left before the start.
-        let x = f64::from(now.wrapping_sub(start.unwrap_or(now)) as i32);
+        let x = f64::from(since(start.unwrap_or(now)));
         self.acks += 1;
         self.packets += sample.packets;
         self.sum_in_flight += sample.in_flight * f64::from(sample.packets);
@@ -237,6 +242,30 @@ mod tests {
             assert!(gaps.max() <= Some(2 * 6), "never longer without an estimate than two batches take");
             for (_, estimate) in at_wrap {
                 near(estimate.gradient, 0.1, 1e-9);
+            }
+        }
+    }
+
+    #[test]
+    fn a_silence_longer_than_half_of_the_clock_costs_one_batch() {
+        for (begins, again) in [
+            (BatchStart::Previous, 2_200_000_000),
+            (BatchStart::Previous, 4_100_000_000),
+            (BatchStart::First, 4_100_000_000),
+        ] {
+            let mut estimator = Estimator::default();
+            let mut take = |from: u64| {
+                let sample = |n| sample(from + n * 100, 2000 + n * 10);
+                (0..13_u64)
+                    .filter_map(|n| estimator.take(&sample(n), &batches(500.0, begins)))
+                    .collect::<Vec<_>>()
+            };
+            take(7);
+            let after = take(again);
+            assert_eq!(after.len(), 2, "{begins:?}, {again}");
+            for estimate in after {
+                near(estimate.gradient, 0.1, 1e-9);
+                near(estimate.span, 500.0, 0.0);
             }
         }
     }
