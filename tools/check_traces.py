@@ -72,7 +72,7 @@ def check_capture(path, logs):
     if not rows or not all(row["farspan.kind"] for row in rows):
         sys.exit(f"{path}: packets that the dissector does not know")
     for row in rows:
-        data = row["farspan.kind"] in ("0", "3")
+        data = row["farspan.kind"] in ("0", "3", "8")
         if data and row["farspan.trimmed"] in ("0", "False") and int(row["udp.length"]) < 8 + int(row["farspan.len"]):
             sys.exit(f"{path}: {row}: shorter than its payload")
         if data == (row["ip.dsfield.ecn"] == "0"):

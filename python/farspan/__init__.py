@@ -10,6 +10,7 @@ from farspan import control, plot, testing
 from farspan._compare import compare, report
 from farspan._errors import RunError, ScenarioError
 from farspan._farspan import Table, __version__
+from farspan._incast import incast
 from farspan._load import load, load_runs
 from farspan._look import Check, Path, catalog, check, scenarios, schemes
 from farspan._progress import Progress
@@ -34,6 +35,7 @@ __all__ = [
     "check",
     "compare",
     "control",
+    "incast",
     "load",
     "load_runs",
     "plot",

@@ -9,9 +9,9 @@ local farspan = Proto("farspan", "farspan")
 local PORT = 17923
 local KINDS = {
   [0] = "data", [1] = "ACK", [2] = "NACK", [3] = "coded data", [4] = "block NACK", [5] = "ACK with a map", [6] = "pull",
-  [7] = "CNP",
+  [7] = "CNP", [8] = "numbered data", [9] = "ACK of a proxy", [10] = "passed on", [11] = "gap NACK",
 }
-local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16, [7] = 12 }
+local LENGTHS = { [0] = 26, [1] = 24, [2] = 24, [3] = 34, [4] = 20, [5] = 32, [6] = 16, [7] = 12, [8] = 29, [9] = 28, [10] = 16, [11] = 16 }
 
 local f = {
   version = ProtoField.uint8("farspan.version", "Version", base.DEC, nil, 0xf0),
@@ -36,6 +36,10 @@ local f = {
   missing = ProtoField.uint32("farspan.missing", "Missing", base.HEX),
   map = ProtoField.uint64("farspan.map", "Arrived above cumulative", base.HEX),
   pulled = ProtoField.uint32("farspan.pulled", "Packets pulled so far"),
+  lane = ProtoField.uint8("farspan.lane", "Lane"),
+  number = ProtoField.uint16("farspan.number", "Number of the transmission, or of the first that is lost"),
+  count = ProtoField.uint16("farspan.count", "Transmissions that are lost"),
+  limit = ProtoField.uint32("farspan.limit", "Packets below this one may be sent"),
   trimmed = ProtoField.bool("farspan.trimmed", "Trimmed"),
 }
 farspan.fields = f
@@ -58,6 +62,10 @@ local function data_fields(buffer, tree, kind)
     tree:add(f.last_len, buffer(28, 2))
     tree:add(f.wait, buffer(30, 4))
   end
+  if kind == 8 then
+    tree:add(f.lane, buffer(26, 1))
+    tree:add(f.number, buffer(27, 2))
+  end
   -- The payload that the header speaks of may have been cut off on the way.
   local trimmed = buffer:reported_len() < LENGTHS[kind] + buffer(24, 2):uint()
   tree:add(f.trimmed, trimmed):set_generated()
@@ -66,10 +74,8 @@ local function data_fields(buffer, tree, kind)
 end
 
 local function ack_fields(buffer, tree, kind)
-  if kind == 1 or kind == 5 then
-    tree:add(f.ecn_ce, buffer(1, 1))
-    tree:add(f.block_complete, buffer(1, 1))
-  end
+  if kind == 1 or kind == 5 or kind == 9 then tree:add(f.ecn_ce, buffer(1, 1)) end
+  if kind == 1 or kind == 5 then tree:add(f.block_complete, buffer(1, 1)) end
   if kind == 2 then
     tree:add(f.last_hop, buffer(1, 1))
   end
@@ -79,6 +85,7 @@ local function ack_fields(buffer, tree, kind)
   tree:add(f.seq, buffer(16, 4))
   tree:add(f.cumulative, buffer(20, 4))
   if kind == 5 then tree:add(f.map, buffer(24, 8)) end
+  if kind == 9 then tree:add(f.limit, buffer(24, 4)) end
   return string.format("flow %d packet %d cumulative %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(20, 4):uint())
 end
 
@@ -103,6 +110,21 @@ local function cnp_fields(buffer, tree)
   return string.format("flow %d", buffer(4, 4):uint())
 end
 
+local function passed_on_fields(buffer, tree)
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.cumulative, buffer(8, 4))
+  tree:add(f.limit, buffer(12, 4))
+  return string.format("flow %d cumulative %d", buffer(4, 4):uint(), buffer(8, 4):uint())
+end
+
+local function gap_fields(buffer, tree)
+  tree:add(f.flow, buffer(4, 4))
+  tree:add(f.lane, buffer(8, 1))
+  tree:add(f.number, buffer(10, 2))
+  tree:add(f.count, buffer(12, 2))
+  return string.format("flow %d lane %d from %d count %d", buffer(4, 4):uint(), buffer(8, 1):uint(), buffer(10, 2):uint(), buffer(12, 2):uint())
+end
+
 function farspan.dissector(buffer, pinfo, root)
   if buffer:len() < 1 then return 0 end
   local kind = buffer(0, 1):uint() % 16
@@ -117,7 +139,7 @@ function farspan.dissector(buffer, pinfo, root)
   tree:add(f.version, buffer(0, 1))
   tree:add(f.kind, buffer(0, 1))
   local text
-  if kind == 0 or kind == 3 then
+  if kind == 0 or kind == 3 or kind == 8 then
     text = data_fields(buffer, tree, kind)
   elseif kind == 4 then
     text = block_nack_fields(buffer, tree)
@@ -125,6 +147,10 @@ function farspan.dissector(buffer, pinfo, root)
     text = pull_fields(buffer, tree)
   elseif kind == 7 then
     text = cnp_fields(buffer, tree)
+  elseif kind == 10 then
+    text = passed_on_fields(buffer, tree)
+  elseif kind == 11 then
+    text = gap_fields(buffer, tree)
   else
     text = ack_fields(buffer, tree, kind)
   end

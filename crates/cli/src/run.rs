@@ -6,7 +6,7 @@ use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
 use crate::{Failure, cost, output, report, runner};
-use farspan_metrics::{Collective, Fct, Pfc, Summary, measures};
+use farspan_metrics::{Collective, Fct, Pfc, ProxySums, Summary, measures};
 use farspan_report::interval_note;
 use farspan_scenario::write;
 use serde_json::{Value, json};
@@ -120,9 +120,11 @@ fn details(summary: &Summary) -> String {
     ];
     let collectives = summary.collectives.iter().map(|c| ("collective", collective(c)));
     let pauses = summary.pfc.iter().map(|pfc| ("pauses", pauses(pfc)));
+    let proxies = summary.proxy.iter().map(|proxy| ("proxies", proxies(proxy)));
     collectives
         .chain(fairness)
         .chain(pauses)
+        .chain(proxies)
         .chain(lines)
         .fold("\n".to_owned(), |text, (name, line)| text + &format!("{name:<13} {line}\n"))
 }
@@ -158,6 +160,21 @@ fn fairness(summary: &Summary) -> String {
 fn pauses(pfc: &Pfc) -> String {
     let end = if pfc.deadlock { "; a deadlock at the end" } else { "" };
     format!("{}, {} in all{end}", pfc.pauses, time(Some(pfc.paused_us)))
+}
+
+fn proxies(proxy: &ProxySums) -> String {
+    let direct = match proxy.went_direct {
+        0 => String::new(),
+        flows => format!("; {flows} flows went direct"),
+    };
+    format!(
+        "{}: {} packets sent on, {} NACKs; queue {} largest, a byte waits {}{direct}",
+        proxy.proxies,
+        proxy.packets,
+        proxy.nacks,
+        bytes(Some(proxy.queue_max_bytes as f64)),
+        time(Some(proxy.wait_mean_us)),
+    )
 }
 
 fn queues(summary: &Summary) -> String {

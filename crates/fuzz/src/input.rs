@@ -1,7 +1,7 @@
 //! Bytes of an input as numbers, and headers made of them.
 
 use farspan_transport::coding::Shape;
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header};
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
 use farspan_units::{FlowId, Time};
 
 /// The bytes that are left; zeros follow them.
@@ -51,14 +51,25 @@ impl<'a> Input<'a> {
         let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile, ask };
         let echo = Echo { sent_at, entropy };
         let feedback = |fate| Header::Feedback(Feedback { flow, seq, cumulative: count, fate });
+        let place = Place { lane: profile | entropy as u8 & 14, number: entropy >> 4 };
         match kind % 7 {
+            0 if kind & 128 != 0 => Header::Numbered(Numbered { data, place }),
             0 => Header::Data(data),
             1 => {
                 let map = if kind & 32 != 0 { u64::from(entropy) << 16 | u64::from(len) } else { 0 };
                 let (ecn_ce, block_complete) = (kind & 64 != 0, kind & 128 != 0);
                 feedback(Fate::Arrived { echo, ecn_ce, block_complete, map })
             }
+            2 if kind & 128 != 0 => feedback(Fate::Taken { echo, ecn_ce: kind & 64 != 0, limit: self.number() }),
             2 => feedback(Fate::Trimmed { echo, at_last_hop: kind & 64 != 0 }),
+            3 if kind & 128 != 0 => {
+                let (cumulative, fate) = (count, Fate::PassedOn { limit: seq });
+                Header::Feedback(Feedback { flow, seq: 0, cumulative, fate })
+            }
+            3 if kind & 64 != 0 => {
+                let fate = Fate::Gap { first: place, count: count as u16 };
+                Header::Feedback(Feedback { flow, seq: 0, cumulative: 0, fate })
+            }
             3 => feedback(Fate::Missing { packets: u32::from(self.short()) }),
             6 if kind & 64 != 0 => {
                 Header::Feedback(Feedback { flow, seq: 0, cumulative: count, fate: Fate::Cnp })

@@ -16,6 +16,7 @@ mod invalid;
 mod mutation;
 mod network;
 mod protocol;
+mod proxy;
 mod text;
 
 pub use error_message::flaw;
@@ -23,16 +24,18 @@ pub use invalid::{Invalid, InvalidKind, invalid};
 pub use mutation::mutate;
 pub use network::driver;
 pub use protocol::{coding, endpoint, wire};
+pub use proxy::proxy;
 pub use text::{cm, hpcc_files, list, parquet, scenario, sizes, sweep, topo, topology};
 
 /// A body: it takes the bytes of an input.
 pub type Target = fn(&[u8]);
 
 /// The targets by name, which is that of their corpus, too.
-pub const TARGETS: [(&str, Target); 13] = [
+pub const TARGETS: [(&str, Target); 14] = [
     ("wire", wire),
     ("endpoint", endpoint),
     ("driver", driver),
+    ("proxy", proxy),
     ("coding", coding),
     ("scenario", scenario),
     ("topology", topology),

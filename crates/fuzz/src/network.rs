@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::protocol::{MSS, route};
-use farspan_transport::wire::{Coded, Header, MAX_HEADER};
+use farspan_transport::wire::MAX_HEADER;
 use farspan_udp::wire::{Datagram, EcnCodepoint, OnDatagram, Sending, Wire};
 use farspan_udp::{Config, Driver, Limits, MessageOutcome};
 use farspan_units::{Bytes, Duration, FlowId};
@@ -46,7 +46,7 @@ fn datagram(input: &mut Input<'_>) -> Vec<u8> {
     let mut bytes = vec![0; MAX_HEADER];
     let len = header.encode(&mut bytes).expect("a header fits the longest");
     bytes.truncate(len);
-    if let Header::Data(data) | Header::Coded(Coded { data, .. }) = header {
+    if let Some(data) = header.data() {
         bytes.resize(len + usize::from(data.len), data.seq as u8);
     }
     bytes

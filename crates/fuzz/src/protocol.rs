@@ -34,6 +34,11 @@ pub fn wire(data: &[u8]) {
 /// A path and a scheme of parts that the input chooses, and whether its window can be zero: that of a control that runs on
 /// credit, or on a rate alone, whose window is what is in flight.
 pub(crate) fn route(input: &mut Input<'_>) -> (Arc<Route>, bool) {
+    route_of(input, &["none", "mds"])
+}
+
+/// A [`route`] whose coding is one of these.
+pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<Route>, bool) {
     let (base_rtt, line_rate) = (Duration::from_us(10), Rate::from_gbps(10));
     let path = Path {
         class: Class::Intra,
@@ -53,7 +58,7 @@ pub(crate) fn route(input: &mut Input<'_>) -> (Arc<Route>, bool) {
     let scheme = Scheme {
         congestion: CongestionConfig::by_name(pick(congestion::NAMES, input.byte())).expect("its name"),
         balance: BalanceConfig::by_name(pick(balance::NAMES, input.byte())).expect("a built-in name"),
-        coding: CodingConfig::by_name(pick(&["none", "mds"], input.byte())).expect("a built-in name"),
+        coding: CodingConfig::by_name(pick(codings, input.byte())).expect("a built-in name"),
         recovery: RecoveryConfig {
             rto: Rto::Rfc6298 { variance_floor: Duration::from_us(50), min: Duration::ZERO },
             backoff: input.byte().is_multiple_of(2),

@@ -118,6 +118,8 @@ pub enum Reason {
     Probe,
     /// A NACK says that a port trimmed it.
     Trimmed,
+    /// A NACK says that a proxy has seen a gap in the numbers of transmissions.
+    Gap,
     /// The receiver asked for its block.
     Block,
 }

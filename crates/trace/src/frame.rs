@@ -2,7 +2,7 @@
 //! payload: lengths say what it would be.
 
 use crate::event::PacketEvent;
-use farspan_transport::wire::{Header, MAX_HEADER};
+use farspan_transport::wire::MAX_HEADER;
 use farspan_units::HostId;
 
 /// The destination port of every packet: unassigned, and the dissector is registered for it. It is lower than every source
@@ -49,13 +49,12 @@ const fn source_port(entropy: u16) -> u16 {
 pub(crate) fn frame(event: &PacketEvent) -> Frame {
     let mut header = [0; MAX_HEADER];
     let written = event.header.encode(&mut header).expect("the buffer holds the longest header");
-    let payload = match &event.header {
-        Header::Data(data) if !event.trimmed => usize::from(data.len),
-        Header::Coded(coded) if !event.trimmed => usize::from(coded.data.len),
+    let payload = match event.header.data() {
+        Some(data) if !event.trimmed => usize::from(data.len),
         _ => 0,
     };
     let datagram = UDP + written + payload;
-    let is_data = matches!(event.header, Header::Data(_) | Header::Coded(_));
+    let is_data = event.header.data().is_some();
     let ecn = match (is_data, event.ecn_ce) {
         (_, true) => CE,
         (true, false) => ECT_0,

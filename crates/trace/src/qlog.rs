@@ -8,11 +8,11 @@
 //! | number of a packet | `packet_number`: a retransmitted packet keeps its number |
 //! | segment of the message | a `stream` frame; stream 0 |
 //! | entropy | the event's `tuple`, a number as text |
-//! | parity, NACKs, blocks | frames and events `farspan:...` |
+//! | parity, NACKs, blocks, what proxies say | frames and events `farspan:...` |
 
 use crate::event::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::coding::{Layout, Payload};
-use farspan_transport::wire::{Coded, Data, Fate, Feedback, Header, mapped};
+use farspan_transport::wire::{Data, Fate, Feedback, Header, Numbered, Place, mapped};
 use farspan_units::{Bytes, Duration, FlowId, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -149,7 +149,7 @@ impl<W: Write> QlogWriter<W> {
             }
             What::Arrived { header, size, ecn_ce, trimmed, .. } => {
                 let mut data = self.packet(header, *size, *trimmed);
-                if matches!(header, Header::Data(_) | Header::Coded(_)) {
+                if header.data().is_some() {
                     data["ecn"] = if *ecn_ce { "CE" } else { "ECT(0)" }.into();
                 }
                 ("quic:packet_received", data)
@@ -178,16 +178,21 @@ impl<W: Write> QlogWriter<W> {
 
     /// A packet as `packet_sent` and `packet_received` show it. ACKs and NACKs have no number.
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
-        let (number, frame) = match header {
-            Header::Data(data) | Header::Coded(Coded { data, .. }) => (Some(data.seq), self.segment(data)),
-            Header::Feedback(feedback) => (None, feedback_frame(feedback)),
-            header => unreachable!("no frame has a place for {header:?}"),
-        };
-        let mut header = json!({ "packet_type": "1RTT" });
-        if let Some(number) = number {
-            header["packet_number"] = number.into();
+        let mut frames = Vec::new();
+        let mut front = json!({ "packet_type": "1RTT" });
+        if let Some(data) = header.data() {
+            front["packet_number"] = data.seq.into();
+            frames.push(self.segment(data));
         }
-        let mut data = json!({ "header": header, "frames": [frame], "raw": { "length": size.get() } });
+        match header {
+            Header::Data(_) | Header::Coded(_) => {}
+            Header::Numbered(Numbered { place: Place { lane, number }, .. }) => {
+                frames.push(json!({ "frame_type": "farspan:numbered", "lane": lane, "number": number }));
+            }
+            Header::Feedback(feedback) => frames.push(feedback_frame(feedback)),
+            header => unreachable!("no frame has a place for {header:?}"),
+        }
+        let mut data = json!({ "header": front, "frames": frames, "raw": { "length": size.get() } });
         if trimmed {
             data["trimmed"] = true.into();
         }
@@ -239,18 +244,19 @@ fn lost(packet: u32, reason: Reason) -> Value {
     let trigger = match reason {
         Reason::Timeout | Reason::Probe => Some("pto_expired"),
         Reason::Reordering => Some("time_threshold"),
-        Reason::Trimmed | Reason::Block => None,
+        Reason::Trimmed | Reason::Gap | Reason::Block => None,
     };
     let mut data = json!({ "header": { "packet_type": "1RTT", "packet_number": packet } });
     match (trigger, reason) {
         (Some(trigger), _) => data["trigger"] = trigger.into(),
         (None, Reason::Trimmed) => data["farspan_trigger"] = "trimmed".into(),
+        (None, Reason::Gap) => data["farspan_trigger"] = "gap".into(),
         (None, _) => data["farspan_trigger"] = "block_requested".into(),
     }
     data
 }
 
-/// The frame for a receiver's feedback.
+/// The frame for the feedback of a receiver or a proxy.
 fn feedback_frame(feedback: &Feedback) -> Value {
     let Feedback { seq, cumulative, fate, .. } = *feedback;
     match fate {
@@ -269,6 +275,18 @@ fn feedback_frame(feedback: &Feedback) -> Value {
             json!({ "frame_type": "farspan:pull", "count": count, "cumulative": cumulative })
         }
         Fate::Cnp => json!({ "frame_type": "farspan:cnp", "cumulative": cumulative }),
+        Fate::Taken { ecn_ce, limit, .. } => {
+            let mut frame = acknowledgement((seq, cumulative, 0), ecn_ce, false);
+            frame["frame_type"] = "farspan:taken".into();
+            frame["limit"] = limit.into();
+            frame
+        }
+        Fate::PassedOn { limit } => {
+            json!({ "frame_type": "farspan:passed_on", "cumulative": cumulative, "limit": limit })
+        }
+        Fate::Gap { first: Place { lane, number }, count } => {
+            json!({ "frame_type": "farspan:gap", "lane": lane, "first": number, "count": count })
+        }
         fate => unreachable!("no frame has a place for {fate:?}"),
     }
 }
@@ -305,6 +323,7 @@ fn ms_since_start(time: Time) -> f64 {
 mod tests {
     use super::*;
     use farspan_transport::coding::Shape;
+    use farspan_transport::wire::{Coded, Echo};
     use farspan_units::{HostId, Rate};
 
     const MSS: Bytes = Bytes::new(4096);
@@ -394,6 +413,33 @@ mod tests {
         assert_eq!(ack(0, 1), json!([[0]]));
         assert_eq!(ack(5, 3), json!([[0, 2], [5]]));
         assert_eq!(mapped(5, 3, 0b1010), json!([[0, 2], [5], [7]]));
+    }
+
+    #[test]
+    fn what_a_proxy_says_are_frames_of_ours_and_a_number_is_one_beside_the_segment() {
+        let place = Place { lane: 3, number: 65_535 };
+        let numbered = Header::Numbered(Numbered { data: data(2), place });
+        let echo = Echo { sent_at: Time::ZERO, entropy: 7 };
+        let fates = [
+            Fate::Taken { echo, ecn_ce: true, limit: 9 },
+            Fate::PassedOn { limit: 9 },
+            Fate::Gap { first: place, count: 2 },
+        ];
+        let feedback = |fate| Header::Feedback(Feedback { flow: FlowId(17), seq: 4, cumulative: 2, fate });
+        let headers = [numbered].into_iter().chain(fates.map(feedback));
+        let lost = What::Lost { packet: 2, reason: Reason::Gap };
+        let events: Vec<_> = headers.map(|header| event(0, sent(header, None))).chain([event(1, lost)]).collect();
+        let log = log(None, &events);
+        let expected = [
+            r#"{"frame_type":"farspan:numbered","lane":3,"number":65535}],"header":{"packet_number":2,"#,
+            r#"{"acked_ranges":[[0,1],[4]],"ce":1,"frame_type":"farspan:taken","limit":9}"#,
+            r#"{"cumulative":2,"frame_type":"farspan:passed_on","limit":9}"#,
+            r#"{"count":2,"first":65535,"frame_type":"farspan:gap","lane":3}"#,
+            r#""farspan_trigger":"gap""#,
+        ];
+        for (record, expected) in log[1..].iter().zip(expected) {
+            assert!(record.contains(expected), "{expected} in {record}");
+        }
     }
 
     #[test]

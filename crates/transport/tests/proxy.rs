@@ -7,7 +7,7 @@ use farspan_transport::coding::{CodingConfig, Payload};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::wire::{MAX_HEADER, View};
+use farspan_transport::wire::{Data, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route, Scheme,
     Transmit, Trimmed, WindowCheck,
@@ -88,7 +88,6 @@ struct Trio {
     finished: Option<Time>,
     delivered: Option<Time>,
     went_direct: Option<Time>,
-    /// Most packets that waited at the proxy without having been sent on.
     fails_at: Option<Time>,
     is_down: bool,
 }
@@ -333,4 +332,40 @@ fn a_proxy_that_fails_costs_time_and_no_byte() {
         println!("{name}: {} of the runs went direct, after {:.2} to {:.2} RTOs, median {:.2}", waited.len(), at(0.0), at(1.0), at(0.5));
         assert!(waited.len() > 100 && at(1.0) < 6.5, "{name}: {:?}", at(1.0));
     }
+}
+
+/// A proxy with a packet that waits to be sent on, and a gap before it that its detector has not reported yet, fails.
+#[test]
+fn a_proxy_that_has_failed_says_nothing_more_and_its_host_goes_on_sending() {
+    let scheme = scheme("fixed_window");
+    let profiles = Profiles::new([scheme.profile.clone()]);
+    let config = EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(MSS), header: HEADER };
+    let mut proxy = Endpoint::new(config).with_profiles(&profiles, LINE).with_proxy(Delay::default());
+    let (from, to, size) = (HostId(0), HostId(2), Bytes::new(9 * MSS));
+    let loss = Some(LossDetection::PerFlow);
+    let kind = RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss };
+    proxy.relay(Relay { flow: FLOW, from, to, size, kind });
+    let mut now = Time::ZERO + NEAR;
+    for number in [0, 2] {
+        let (seq, len) = (u32::from(number), MSS as u16);
+        let sent_at = Time::ZERO;
+        let data = Data { flow: FLOW, seq, packets: 9, len, sent_at, entropy: 0, profile: 0, ask: false };
+        let header = Header::Numbered(Numbered { data, place: Place { lane: 0, number } });
+        proxy.handle_packet(now, &Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No });
+    }
+    assert!(proxy.poll_timeout().is_some(), "the detector waits");
+    proxy.fail_proxy(now);
+    let route = Arc::new(Route::new(path(FAR, Class::Inter), &scheme));
+    let own = FlowId(8);
+    proxy.submit(now, Message { flow: own, to, size, initial_cwnd: size, route, via: None });
+    let mut sent = 0;
+    for _ in 0..2 {
+        while let Poll::Packet(packet) = proxy.poll_transmit(now) {
+            assert_eq!(packet.header.flow(), own);
+            sent += 1;
+        }
+        now += Duration::from_us(50);
+        proxy.handle_timeout(now);
+    }
+    assert_eq!(sent, 9);
 }

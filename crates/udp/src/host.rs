@@ -282,7 +282,8 @@ impl Host {
             let coded = departure.message.append(payload, &mut bytes);
             coded.map_err(|source| DriverError::Coding { flow, source })?;
         }
-        let ecn = (!packet.control).then_some(EcnCodepoint::Ect0);
+        let codepoint = if packet.ecn_ce { EcnCodepoint::Ce } else { EcnCodepoint::Ect0 };
+        let ecn = (!packet.control).then_some(codepoint);
         Ok(Some(Datagram { to, ecn, bytes }))
     }
 

@@ -47,6 +47,14 @@ pub(super) fn proxies(
         return Err(ValueError::rule("scheme.proxy.loss", problem, cure));
     }
     let groups = groups(scenario, network, workload);
+    let of_its_own = |group: &&Group| scenario.workload[group.part as usize].balance.is_some();
+    if proxy.loss == Some(ProxyLoss::GapPath)
+        && let Some(group) = groups.iter().find(of_its_own)
+    {
+        let problem = "gap-path knows the paths of scheme.inter.balance alone";
+        let cure = "remove it, or write scheme.proxy.loss = \"gap-flow\"";
+        return Err(ValueError::rule(format!("workload[{}].balance", group.part), problem, cure));
+    }
     let hosts = Choosing { scenario, network, routes, workload, inter, seed }.hosts(proxy, &groups)?;
     let spec = |(group, host): (Group, Option<HostId>)| {
         Some(ProxySpec {

@@ -169,10 +169,9 @@ impl FlowTracer {
 
 /// The number of a data packet.
 const fn data_packet(header: &Header) -> Option<u32> {
-    match header {
-        Header::Data(data) => Some(data.seq),
-        Header::Coded(coded) => Some(coded.data.seq),
-        _ => None,
+    match header.data() {
+        Some(data) => Some(data.seq),
+        None => None,
     }
 }
 
@@ -184,6 +183,7 @@ fn reason(cause: Cause<'_>, before: SenderCounters, now: SenderCounters) -> Opti
     };
     match fate {
         Some(Fate::Trimmed { .. }) if now.nacks > before.nacks => Some(Reason::Trimmed),
+        Some(Fate::Gap { .. }) if now.nacks > before.nacks => Some(Reason::Gap),
         Some(Fate::Missing { .. }) if now.nacks > before.nacks => Some(Reason::Block),
         _ if now.timeouts > before.timeouts => Some(Reason::Timeout),
         _ if now.losses > before.losses => Some(Reason::Reordering),
@@ -195,7 +195,7 @@ fn reason(cause: Cause<'_>, before: SenderCounters, now: SenderCounters) -> Opti
 impl Sending {
     /// The round trip of an ACK, as the sender takes it.
     fn sample(&mut self, now: Time, feedback: &Feedback) {
-        if let Fate::Arrived { echo, .. } = feedback.fate
+        if let Fate::Arrived { echo, .. } | Fate::Taken { echo, .. } = feedback.fate
             && feedback.seq < self.next
             && echo.sent_at <= now
         {
@@ -242,7 +242,7 @@ impl Sending {
         }
     }
 
-    /// The packets that feedback from the receiver has acknowledged, in order.
+    /// The packets that feedback from the receiver or the proxy has acknowledged, in order.
     fn take_acked(
         &mut self,
         cause: Cause<'_>,
@@ -254,6 +254,7 @@ impl Sending {
         let Feedback { seq, cumulative, fate, .. } = *feedback;
         let (seq, block, map) = match fate {
             Fate::Arrived { block_complete, map, .. } => (Some(seq), block_complete.then_some(seq), map),
+            Fate::Taken { .. } => (Some(seq), None, 0),
             _ => (None, None, 0),
         };
         let of_block =

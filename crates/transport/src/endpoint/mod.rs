@@ -314,7 +314,7 @@ impl Endpoint {
                     return true;
                 }
                 live.sender.set_scheduled(false);
-            } else if key == Key::NONE {
+            } else if key == Key::NONE && self.has_forwards() {
                 return self.send_forward(now, to);
             }
             self.schedule.leave();

@@ -242,6 +242,12 @@ impl Endpoint {
         self.replies.push(Reply { to: relayed.relay.from, entropy, ack_bytes, feedback, telemetry });
     }
 
+    /// Whether packets wait to be sent on: a proxy that fails forgets them, but not their turn.
+    #[cold]
+    pub(super) fn has_forwards(&self) -> bool {
+        self.proxies.as_ref().is_some_and(|proxies| !proxies.forwards.is_empty())
+    }
+
     /// The next packet that the host sends on leaves, when it is its turn.
     #[cold]
     #[inline(never)]

@@ -353,6 +353,7 @@ impl Proxies {
     /// The proxy fails: everything that waits is lost.
     pub(crate) fn fail(&mut self, now: Time) {
         self.is_down = true;
+        self.asks_at = Time::MAX;
         self.delayed.clear();
         self.forwards.clear();
         self.waiting.clear(now);

@@ -87,14 +87,17 @@ impl Naive {
         ecn_ce: bool,
         waiting: &mut Waiting,
     ) -> Option<Taken> {
-        let available = |receiver: &Receiver| receiver.cumulative();
+        let (len, available) = (Bytes::new(u64::from(data.len)), |receiver: &Receiver| receiver.cumulative());
+        if data.seq >= self.packets || len != self.bytes_below(data.seq + 1) - self.bytes_below(data.seq) {
+            return None;
+        }
         if trimmed != Trimmed::No {
             let feedback = self.receiver.on_trimmed(data, trimmed == Trimmed::AtLastHop)?;
             return Some(Taken { feedback, available: available(&self.receiver) });
         }
         let arrival = self.receiver.on_data(data, ecn_ce)?;
         if arrival.is_new {
-            waiting.add(now, Bytes::new(u64::from(data.len)));
+            waiting.add(now, len);
         }
         let mut feedback = arrival.feedback;
         feedback.cumulative = available(&self.receiver);
@@ -111,8 +114,8 @@ impl Naive {
         if !bytes.is_zero() {
             waiting.remove(now, bytes);
             waiting.keep(bytes, Bytes::ZERO);
-            self.sent = sent;
         }
+        self.sent = sent;
         let room = self.room?;
         let (limit, told) = (self.limit(), self.told.0);
         let is_news = told < self.packets && limit - told >= (room / 2).max(1);
@@ -124,8 +127,8 @@ impl Naive {
         let bytes = self.bytes_below(reached) - self.bytes_below(self.reached);
         if !bytes.is_zero() {
             waiting.keep(Bytes::ZERO, bytes);
-            self.reached = reached;
         }
+        self.reached = reached;
         let is_news = reached == self.packets || reached - self.told.1 >= PASS_EVERY;
         (is_news && reached > self.told.1).then(|| self.tell())
     }
@@ -170,7 +173,16 @@ mod tests {
         };
         assert_eq!([1, 0, 0, 2].map(&mut take), [(true, 0), (true, 2), (true, 2), (true, 3)]);
         assert_eq!(waiting.queue.max, naive.mss * 3);
-        assert!(naive.on_data(Time::ZERO, &data(9, 4), Trimmed::No, false, &mut waiting).is_none());
+        let alien = [data(9, 4), Data { len: 5, ..data(3, 4) }, data(3, 5)];
+        let mut taken = alien.iter().filter_map(|data| naive.on_data(Time::ZERO, data, Trimmed::No, false, &mut waiting));
+        assert!(taken.next().is_none(), "not of this message");
+    }
+
+    #[test]
+    fn an_empty_message_ends_as_any_other() {
+        let (mut naive, mut waiting) = (naive(0, None), Waiting::default());
+        assert_eq!(naive.on_sent(Time::ZERO, 1, &mut waiting), None);
+        assert_eq!(naive.on_reached(1, &mut waiting).map(|feedback| feedback.cumulative), Some(1));
     }
 
     #[test]

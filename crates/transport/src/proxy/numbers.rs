@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn paths_have_numbers_of_their_own_and_a_flow_has_one_row() {
-        let mut places = |numbering| {
+        let places = |numbering| {
             let mut numbers = Numbers::new(numbering);
             [5, 9, 5].map(|entropy| numbers.next(at(0), entropy, 0, |_, _| true)).map(|p| (p.lane, p.number))
         };

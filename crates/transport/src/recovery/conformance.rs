@@ -7,7 +7,7 @@ use crate::congestion::CongestionConfig;
 use crate::congestion::fixed_window;
 use crate::congestion::testing::path;
 use crate::flow::message::Message;
-use crate::sender::Sender;
+use crate::sender::{Leaving, Sender};
 use crate::wire::{Echo, Fate, Feedback};
 use crate::{FlowProfile, Route, Scheme, WindowCheck};
 use alloc::collections::{BTreeSet, BinaryHeap};
@@ -88,10 +88,10 @@ impl Flow {
     }
 
     fn send(&mut self) {
-        let mut packet = None;
+        let mut packet: Option<Leaving> = None;
         let deadline = self.sender.transmit(self.now, &mut packet);
         self.armed = self.armed.min(deadline);
-        let seq = packet.expect("a packet leaves").header.seq;
+        let seq = packet.expect("a packet leaves").own().header.seq;
         let sent_at = self.now;
         for (at, number) in self.carried() {
             self.data.push(Reverse((at, number, seq, sent_at)));

@@ -84,6 +84,17 @@ pub(crate) enum Leaving {
     Forward(Forward),
 }
 
+#[cfg(test)]
+impl Leaving {
+    /// The packet, given that it is of one of the host's own flows.
+    pub(crate) fn own(self) -> DataPacket {
+        match self {
+            Self::Own(packet) => packet,
+            Self::Forward(packet) => panic!("{packet:?} is not of its own"),
+        }
+    }
+}
+
 impl Take for &mut Option<Leaving> {
     fn take(self, packet: DataPacket) {
         *self = Some(Leaving::Own(packet));

@@ -152,9 +152,9 @@ impl Default for Setup {
 impl Sender {
     /// The packet that leaves, and when its time-out runs out.
     fn send(&mut self, now: Time) -> (DataPacket, Time) {
-        let mut packet = None;
+        let mut packet: Option<Leaving> = None;
         let deadline = self.transmit(now, &mut packet);
-        (packet.expect("a packet leaves"), deadline)
+        (packet.expect("a packet leaves").own(), deadline)
     }
 }
 

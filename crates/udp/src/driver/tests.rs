@@ -6,7 +6,9 @@ use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::{CodingConfig, Shape};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, View};
+use farspan_transport::wire::{
+    Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View,
+};
 use farspan_transport::{Class, FlowProfile, Path, Scheme, WindowCheck};
 use farspan_units::Rate;
 use proptest::prelude::*;
@@ -151,7 +153,7 @@ fn two_peers_may_use_the_same_flow_number() {
 
 fn any_header() -> impl Strategy<Value = Header> {
     let numbers = (0u32..3, 0u32..30, 0u32..30, 0u16..120);
-    (0..5, numbers, 1u8..6, 1u8..4).prop_map(|(kind, (flow, seq, count, len), x, y)| {
+    (0..9, numbers, 1u8..6, 1u8..4).prop_map(|(kind, (flow, seq, count, len), x, y)| {
         let (flow, sent_at, entropy) = (FlowId(flow), Time::ZERO, 0);
         let len = if len > 100 { 100 } else { len };
         let data = Data { flow, seq, packets: count, len, sent_at, entropy, profile: 0, ask: false };
@@ -161,6 +163,10 @@ fn any_header() -> impl Strategy<Value = Header> {
             0 => Header::Data(data),
             1 | 2 => Header::Coded(Coded { data, shape, last_len: 100, block_wait_ns: 0 }),
             3 => feedback(Fate::Missing { packets: count }),
+            4 => feedback(Fate::Taken { echo: Echo { sent_at, entropy }, ecn_ce: true, limit: u32::MAX }),
+            5 => feedback(Fate::PassedOn { limit: u32::MAX }),
+            6 => feedback(Fate::Gap { first: Place { lane: x, number: len }, count: u16::MAX }),
+            7 => Header::Numbered(Numbered { data, place: Place { lane: x, number: len } }),
             _ => {
                 let echo = Echo { sent_at, entropy };
                 feedback(Fate::Arrived { echo, ecn_ce: false, block_complete: true, map: 0 })
@@ -179,8 +185,8 @@ proptest! {
         feed(&mut driver, 1, noise);
         for (from, header) in headers {
             let payload = match header {
-                Header::Data(data) | Header::Coded(Coded { data, .. }) => usize::from(data.len),
-                _ => 0,
+                Header::Feedback(_) => 0,
+                header => header.data().map_or(0, |data| usize::from(data.len)),
             };
             feed(&mut driver, from, bytes(&header, payload));
         }

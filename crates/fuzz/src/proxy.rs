@@ -1,0 +1,121 @@
+//! An endpoint that relays flows and sends through a proxy itself, with hostile peers.
+
+use crate::input::Input;
+use crate::protocol::{MSS, route_of};
+use farspan_transport::Route;
+use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
+use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Trimmed};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use std::sync::Arc;
+
+const HEADER: Bytes = Bytes::new(64);
+const SENDER: HostId = HostId(1);
+const RECEIVER: HostId = HostId(2);
+/// The host that its own messages go through.
+const PROXY: HostId = HostId(3);
+/// Flows below are relayed, those from here on are its own.
+const OWN: u32 = 4;
+
+fn uncoded(input: &mut Input<'_>) -> Arc<Route> {
+    route_of(input, &["none"]).0
+}
+
+fn loss(byte: u8) -> Option<LossDetection> {
+    match byte % 3 {
+        0 => None,
+        1 => Some(LossDetection::PerPath { paths: byte % 5 }),
+        _ => Some(LossDetection::PerFlow),
+    }
+}
+
+/// A flow that the endpoint relays.
+fn relay(flow: u32, input: &mut Input<'_>) -> Relay {
+    let (size, signals) = (Bytes::new(u64::from(input.short())), Default::default());
+    let kind = match input.byte() {
+        byte @ 0..128 => RelayKind::Streamlined { header: HEADER, signals, loss: loss(byte) },
+        byte => {
+            let (onward, room) = (uncoded(input), (byte & 1 == 1).then(|| u32::from(byte % 16) + 1));
+            RelayKind::Naive { onward, initial_cwnd: MSS * 20, room, signals }
+        }
+    };
+    Relay { flow: FlowId(flow), from: SENDER, to: RECEIVER, size, kind }
+}
+
+/// A message of its own through a proxy.
+fn message(flow: u32, size: Bytes, input: &mut Input<'_>) -> Message {
+    let byte = input.byte();
+    let numbers = match byte % 3 {
+        0 => None,
+        1 => Some(Numbering::PerFlow),
+        _ => Some(Numbering::PerPath),
+    };
+    let (direct, patience) = (uncoded(input), Duration::from_us(u64::from(input.byte()) * 8 + 1));
+    let limit = if byte & 64 == 0 { u32::MAX } else { input.number() + 1 };
+    let (direct_cwnd, acknowledges) = (MSS * 20, byte & 128 != 0);
+    let via = Via { proxy: PROXY, acknowledges, limit, numbers, direct, direct_cwnd, patience };
+    let (initial_cwnd, route) = (MSS * 20, uncoded(input));
+    Message { flow: FlowId(flow), to: RECEIVER, size, initial_cwnd, route, via: Some(Arc::new(via)) }
+}
+
+/// An endpoint that relays four flows and sends four of its own through a proxy, its clock, and peers that say anything.
+pub fn proxy(data: &[u8]) {
+    let mut input = Input(data);
+    let config = EndpointConfig { host: HostId(0), seed: 1, mss: MSS, header: HEADER };
+    let delay = Delay::Constant(Duration::from_us(u64::from(input.byte() % 4)));
+    let mut endpoint = Endpoint::new(config).with_proxy(delay);
+    let relays: Vec<_> = (0..OWN).map(|flow| relay(flow, &mut input)).collect();
+    relays.iter().for_each(|relay| endpoint.relay(relay.clone()));
+    let (mut now, mut sizes) = (Time::ZERO, Vec::new());
+    for _ in 0..2000 {
+        if input.is_empty() {
+            break;
+        }
+        match input.byte() % 16 {
+            0 | 1 if sizes.len() < 4 => {
+                let size = Bytes::new(u64::from(input.short()) + 1);
+                let flow = OWN + sizes.len() as u32;
+                endpoint.submit(now, message(flow, size, &mut input));
+                sizes.push(size);
+            }
+            2..=4 => now += Duration::from_us(u64::from(input.byte())),
+            5 if input.byte() < 8 => endpoint.fail_proxy(now),
+            5..=8 => {
+                for _ in 0..input.byte() % 40 {
+                    if !matches!(endpoint.poll_transmit(now), Poll::Packet(_)) {
+                        break;
+                    }
+                }
+            }
+            byte => {
+                let header = input.header(MSS.get() as u16);
+                let trimmed = match byte {
+                    14 => Trimmed::OnItsWay,
+                    15 => Trimmed::AtLastHop,
+                    _ => Trimmed::No,
+                };
+                let from = [SENDER, RECEIVER, PROXY, HostId(4)][usize::from(input.byte() % 4)];
+                endpoint.handle_packet(now, &Incoming { from, header, ecn_ce: byte & 1 == 1, trimmed });
+            }
+        }
+        if endpoint.poll_timeout().is_some_and(|at| at <= now) {
+            endpoint.handle_timeout(now);
+        }
+        while let Some(event) = endpoint.poll_event() {
+            if let Event::Finished(report) = event {
+                assert_eq!(report.size, sizes[(report.flow.0 - OWN) as usize], "no event tells of a relayed flow");
+            }
+        }
+        check(&endpoint, now, &sizes, &relays);
+    }
+}
+
+fn check(endpoint: &Endpoint, now: Time, sizes: &[Bytes], relays: &[Relay]) {
+    for view in (OWN..OWN + sizes.len() as u32).filter_map(|flow| endpoint.sender(FlowId(flow))) {
+        let most = sizes[(view.flow.0 - OWN) as usize] * 2 + MSS * 4;
+        assert!(view.in_flight <= most && view.delivered <= most, "{view:?}");
+    }
+    let queue = endpoint.proxy_queue(now).expect("it is a proxy");
+    let naive = |relay: &&Relay| matches!(relay.kind, RelayKind::Naive { .. });
+    let most: Bytes = relays.iter().filter(naive).map(|relay| relay.size).sum();
+    assert!(queue.unacked_max <= most, "no more is kept than the messages have: {queue:?}");
+}

@@ -1,0 +1,211 @@
+//! Proxies and declared incasts, from text to results.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+use farspan_scenario::{EngineKind, Request, Resolved, World};
+use farspan_sim::{Outcome, Trace};
+use farspan_trace::{Reason, What};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+
+/// A small network, and 1 MB from each of three hosts of one site to a host of the other.
+const SMALL: &str = "
+[topology]
+kind = 'dual_leaf_spine'
+leaves = 2
+hosts = 4
+spines = 2
+backbone = { routers = 4, links_per_spine = 4 }
+buffer = '400KB'
+wan = { rtt = '400us', buffer = '2MB' }
+[scheme]
+name = 'dctcp-per-ack+rps'
+[[incast]]
+receiver = 8
+senders = [0, 1, 4]
+bytes = '3MB'
+[stop]
+time = '1s'
+";
+
+fn resolved_of(text: &str, set: &[&str]) -> Result<Resolved, String> {
+    let set = set.iter().map(|&text| text.to_owned()).collect();
+    let request = Request { set, text: Some(text.to_owned()), ..Request::new("proxy") };
+    request.resolve().map_err(|error| error.to_string())
+}
+
+fn built(text: &str, set: &[&str]) -> Result<World, String> {
+    World::build(&resolved_of(text, set)?).map_err(|error| error.to_string())
+}
+
+fn world(set: &[&str]) -> World {
+    built(SMALL, set).unwrap_or_else(|error| panic!("{set:?}: {error}"))
+}
+
+fn run(world: &World, engine: EngineKind) -> Outcome {
+    let outcome = farspan_sim::run(&world.spec, engine, &mut |_| true);
+    assert!(outcome.totals.conserved() && outcome.flows.iter().all(|flow| flow.finish.is_some()));
+    outcome
+}
+
+const NAIVE: &[&str] = &["scheme.proxy.kind=naive"];
+const STREAMLINED: &[&str] = &["scheme.proxy.kind=streamlined", "scheme.ports.overflow=trim"];
+const GAPS: &[&str] = &["scheme.proxy={kind=\"streamlined\", loss=\"gap-flow\"}"];
+const ALL: [&[&str]; 3] = [NAIVE, STREAMLINED, GAPS];
+
+#[test]
+fn a_declared_incast_is_a_part_of_the_workload() {
+    let resolved = resolved_of(SMALL, &["incast.tag=shuffle", "incast.start=2us"]).unwrap();
+    let [part] = &resolved.scenario().workload[..] else { panic!("one part") };
+    assert_eq!((part.tag.as_deref(), part.flow_size), (Some("shuffle"), Some(Bytes::new(1_000_000))));
+    assert_eq!(part.start, Some(Duration::from_us(2)));
+    assert!(resolved.scenario().incast.is_empty());
+    let uneven = resolved_of(SMALL, &["incast.bytes=10B"]).unwrap();
+    assert_eq!(uneven.scenario().workload[0].flow_size, Some(Bytes::new(4)), "rounded up");
+    let flows = &world(&[]).spec.flows;
+    assert_eq!(flows.iter().map(|flow| flow.src.0).collect::<Vec<_>>(), [0, 1, 4]);
+}
+
+#[test]
+fn a_proxy_is_spelled_out_and_reads_back() {
+    for set in ALL {
+        let first = resolved_of(SMALL, set).unwrap();
+        let text = first.to_toml();
+        for line in ["[scheme.proxy]", "host = \"last\"", "delay = \"0ns\"", "patience = 3"] {
+            assert!(text.contains(line), "{line} is missing:\n{text}");
+        }
+        let again = resolved_of(&text, &[]).unwrap();
+        assert_eq!(again.scenario(), first.scenario());
+        assert_eq!(World::build(&again).unwrap().spec.proxies.len(), 1);
+    }
+    let points = "scheme.proxy={kind=\"naive\", host=6, delay=[[0.0, \"0us\"], [1.0, \"9us\"]], queue=\"1MB\", rto=\"3rtt\"}";
+    let first = resolved_of(SMALL, &[points]).unwrap();
+    assert_eq!(resolved_of(&first.to_toml(), &[]).unwrap().scenario(), first.scenario());
+    assert_eq!(World::build(&first).unwrap().spec.proxies[0].host, HostId(6));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_place_and_cure() {
+    let own = "workload=[{kind=\"incast\", receiver=8, senders=[0], flow_size=\"1MB\", balance=\"ecmp\"}]";
+    let few = "scheme.inter.balance={name=\"spray\", entropy_bits=3}";
+    let streamlined = "scheme.proxy.kind=streamlined";
+    let cases: &[(&[&str], &str, &str)] = &[
+        (&[streamlined, "scheme.proxy.queue=1MB"], "scheme.proxy.queue", "kind = \"naive\""),
+        (&[streamlined, "scheme.proxy.onward=scheme"], "scheme.proxy.onward", "remove it"),
+        (&[streamlined, "scheme.proxy.rto=path"], "scheme.proxy.rto", "remove it"),
+        (&["scheme.proxy={kind=\"naive\", loss=\"trim\"}"], "scheme.proxy.loss", "kind = \"streamlined\""),
+        (&[streamlined, "scheme.proxy.delay=1000s"], "scheme.proxy.delay", "0ps to"),
+        (&[streamlined, "scheme.proxy.delay=[[0.0, \"1us\"]]"], "scheme.proxy.delay", "write points such as"),
+        (&[streamlined, "scheme.proxy.delay=[[0.0, \"2us\"], [1.0, \"1us\"]]"], "scheme.proxy.delay", "write points such as"),
+        (&[streamlined, "scheme.proxy.patience=0"], "scheme.proxy.patience", "1 to 1000"),
+        (&[streamlined, "scheme.inter.coding=mds"], "scheme.proxy.kind", "coding = \"none\""),
+        (&[streamlined, "scheme.proxy.loss=none", "scheme.ports.overflow=trim"], "scheme.proxy.loss", "loss = \"trim\""),
+        (&["scheme.proxy.kind=naive", "scheme.intra.congestion=dcqcn"], "scheme.proxy.kind", "kind = \"streamlined\""),
+        (&["scheme.proxy.kind=naive", "transport.ack={name=\"every\", packets=4}"], "scheme.proxy.kind", "per_packet"),
+        (&[streamlined, "scheme.proxy.loss=gap-path"], "scheme.proxy.loss", "gap-flow"),
+        (&[streamlined, "scheme.proxy.loss=gap-path", few, own], "workload[0].balance", "gap-flow"),
+        (&[streamlined, "scheme.proxy.host=16"], "scheme.proxy.host", "give an idle host"),
+        (&[streamlined, "scheme.proxy.host=0"], "scheme.proxy.host", "give an idle host"),
+        (&[streamlined, "scheme.proxy.host=9"], "scheme.proxy.host", "of another site"),
+        (&[streamlined, "scheme.proxy.host=[6, 7]"], "scheme.proxy.host", "for each"),
+        (&[streamlined, "incast.senders=[0, 1, 2, 3, 4, 5, 6, 7]"], "scheme.proxy.host", "let a host be idle"),
+        (&["fault=[{kind=\"proxy_down\"}]"], "fault[0].host", "there is no proxy"),
+        (&[streamlined, "fault=[{kind=\"proxy_down\", host=3}]"], "fault[0].host", "host 3 is no proxy"),
+        (&[streamlined, "fault=[{kind=\"proxy_down\", link=\"host0->tor0#0\"}]"], "fault[0].link", "proxy_down"),
+        (&["incast.senders=[]"], "incast[0].senders", "[0, 1, 2]"),
+        (&["incast.bytes=0B"], "incast[0].bytes", "100MB"),
+        (&["incast=[{senders=[0], bytes=\"1MB\"}]"], "incast[0].receiver", "a host"),
+    ];
+    let mut missed = Vec::new();
+    for (set, place, cure) in cases {
+        match built(SMALL, set).err() {
+            Some(message) if message.contains(place) && message.contains(cure) => {}
+            other => missed.push(format!("{set:?}: expected {place} and {cure:?}: {other:?}")),
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("\n"));
+}
+
+#[test]
+fn engines_and_threads_agree_and_traces_change_nothing() {
+    for set in ALL {
+        let mut world = world(set);
+        let plain = run(&world, EngineKind::Windowed);
+        let digests = |outcome: &Outcome| (outcome.packet_digest, outcome.totals.clone());
+        for engine in [EngineKind::Oracle, EngineKind::Threads(2)] {
+            assert_eq!(digests(&run(&world, engine)), digests(&plain), "{set:?} {engine:?}");
+        }
+        world.spec.trace = Trace { flows: vec![FlowId(0)], ports: Vec::new() };
+        let traced = run(&world, EngineKind::Windowed);
+        assert_eq!(digests(&traced), digests(&plain), "{set:?}");
+        let gaps = traced.traced.flows.iter().filter(|event| {
+            matches!(event.what, What::Lost { reason: Reason::Gap, .. })
+        });
+        assert!(gaps.count() == 0 || set == GAPS, "{set:?}");
+        let ended = traced.traced.flows.iter().filter(|event| matches!(event.what, What::Ended));
+        assert_eq!(ended.count(), 2, "both ends");
+    }
+}
+
+#[test]
+fn flows_whose_proxy_fails_go_direct_and_are_traced_all_along() {
+    for set in ALL {
+        let fault = "fault=[{kind=\"proxy_down\", at=\"150us\"}]";
+        let mut world = world(&[set, &[fault]].concat());
+        world.spec.trace = Trace { flows: vec![FlowId(0)], ports: Vec::new() };
+        let outcome = run(&world, EngineKind::Windowed);
+        assert!(outcome.flows.iter().all(|flow| flow.went_direct.is_some()), "{set:?}");
+        let again = |what: &What| matches!(what, What::Sent { again: Some(Reason::Timeout), .. });
+        assert!(outcome.traced.flows.iter().any(|event| again(&event.what)), "{set:?}");
+        let delivered: Bytes = outcome.flows.iter().map(|flow| flow.receiver.delivered_bytes).sum();
+        assert_eq!(delivered, Bytes::new(3_000_000), "{set:?}");
+    }
+}
+
+/// 20 MB of four hosts: the last ACK, and the last byte.
+fn twenty_megabytes(set: &[&str]) -> [Duration; 2] {
+    let sprays = ["intra", "inter"]
+        .map(|class| format!("scheme.{class}.balance={{name=\"rps\", entropies=65536}}"));
+    let set = sprays.iter().map(String::as_str).chain(set.iter().copied()).map(str::to_owned).collect();
+    let resolved = Request { set, ..Request::new("proxy/size") }.resolve().unwrap();
+    let outcome = run(&World::build(&resolved).unwrap(), EngineKind::Windowed);
+    let last = |of: fn(&farspan_sim::FlowOutcome) -> Option<Time>| {
+        outcome.flows.iter().filter_map(of).max().unwrap().since(Time::ZERO)
+    };
+    [last(|flow| flow.finish), last(|flow| flow.delivered)]
+}
+
+/// An incast that no buffer overflows for takes as long with a proxy as without.
+#[test]
+fn a_small_incast_neither_gains_nor_loses_by_a_proxy() {
+    let mut took = Vec::new();
+    for kind in ["none", "naive", "streamlined"] {
+        for overflow in ["drop", "trim"] {
+            let set = [format!("scheme.proxy.kind={kind}"), format!("scheme.ports.overflow={overflow}")];
+            took.push(twenty_megabytes(&[&set[0], &set[1]]));
+        }
+    }
+    for which in [0, 1] {
+        let (least, most) = (took.iter().map(|t| t[which]).min().unwrap(), took.iter().map(|t| t[which]).max().unwrap());
+        assert!(most <= least.mul_f64(1.05), "{which}: {took:?}");
+    }
+    // 20 MB in packets of 4,160 B at the receiver's line rate, and the way.
+    let bound = Duration::from_us(1625) + Duration::from_us(2004);
+    assert!(took.iter().all(|[_, delivered]| *delivered >= bound), "{took:?}");
+}
+
+/// The proxy's uplink at half of the rate at which its senders reach it.
+#[test]
+fn a_bounded_queue_keeps_its_bound() {
+    let largest = |queue: &str| {
+        let queue = format!("scheme.proxy={{kind=\"naive\", host=7, queue=\"{queue}\"}}");
+        let half = "fault=[{kind=\"rate\", link=\"host7->tor1#0\", rate=\"50Gbps\"}]";
+        let outcome = run(&world(&[&queue, half]), EngineKind::Windowed);
+        assert!(outcome.flows.iter().all(|flow| flow.went_direct.is_none()));
+        outcome.proxies[0].1.max
+    };
+    let unbounded = largest("unbounded");
+    for bound in [Bytes::new(100_000), Bytes::new(1)] {
+        let most = bound.max(Bytes::new(3 * 2 * 4096));
+        let queue = largest(&format!("{}B", bound.get()));
+        assert!(queue <= most && unbounded > queue * 10, "{bound}: {queue} of {unbounded}");
+    }
+}
