@@ -49,10 +49,10 @@ fn message(flow: u32, size: Bytes, input: &mut Input<'_>) -> Message {
         1 => Some(Numbering::PerFlow),
         _ => Some(Numbering::PerPath),
     };
-    let (direct, patience) = (uncoded(input), Duration::from_us(u64::from(input.byte()) * 8 + 1));
+    let (direct, longest_silence) = (uncoded(input), Duration::from_us(u64::from(input.byte()) * 8 + 1));
     let limit = if byte & 64 == 0 { u32::MAX } else { input.number() + 1 };
     let (direct_cwnd, acknowledges) = (MSS * 20, byte & 128 != 0);
-    let via = Via { proxy: PROXY, acknowledges, limit, numbers, direct, direct_cwnd, patience };
+    let via = Via { proxy: PROXY, acknowledges, limit, numbers, direct, direct_cwnd, longest_silence };
     let (initial_cwnd, route) = (MSS * 20, uncoded(input));
     Message { flow: FlowId(flow), to: RECEIVER, size, initial_cwnd, route, via: Some(Arc::new(via)) }
 }

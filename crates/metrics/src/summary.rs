@@ -68,7 +68,7 @@ pub struct Summary {
     /// Pauses; not in the document where no link is lossless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
-    /// What proxies did; not in the document where there is none.
+    /// Sums over proxies; not in the document where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxySums>,
     /// Round trips of data packets and their ACKs.
@@ -81,7 +81,7 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// What all proxies of a run did.
+/// Sums over the proxies of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct ProxySums {
     /// How many hosts were proxies.

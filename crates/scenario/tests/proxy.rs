@@ -99,7 +99,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
         (&[streamlined, "scheme.inter.coding=mds"], "scheme.proxy.kind", "coding = \"none\""),
         (&[streamlined, "scheme.proxy.loss=none", "scheme.ports.overflow=trim"], "scheme.proxy.loss", "loss = \"trim\""),
         (&["scheme.proxy.kind=naive", "scheme.intra.congestion=dcqcn"], "scheme.proxy.kind", "kind = \"streamlined\""),
-        (&["scheme.proxy.kind=naive", "transport.ack={name=\"every\", packets=4}"], "scheme.proxy.kind", "per_packet"),
+        (&["scheme.proxy.kind=naive", "transport.ack=every_second"], "scheme.proxy.kind", "per_packet"),
         (&[streamlined, "scheme.proxy.loss=gap-path"], "scheme.proxy.loss", "gap-flow"),
         (&[streamlined, "scheme.proxy.loss=gap-path", few, own], "workload[0].balance", "gap-flow"),
         (&[streamlined, "scheme.proxy.host=16"], "scheme.proxy.host", "give an idle host"),
@@ -109,7 +109,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
         (&[streamlined, "incast.senders=[0, 1, 2, 3, 4, 5, 6, 7]"], "scheme.proxy.host", "let a host be idle"),
         (&["fault=[{kind=\"proxy_down\"}]"], "fault[0].host", "there is no proxy"),
         (&[streamlined, "fault=[{kind=\"proxy_down\", host=3}]"], "fault[0].host", "host 3 is no proxy"),
-        (&[streamlined, "fault=[{kind=\"proxy_down\", link=\"host0->tor0#0\"}]"], "fault[0].link", "proxy_down"),
+        (&[streamlined, "fault=[{kind=\"proxy_down\", link=\"host0->leaf0#0\"}]"], "fault[0].link", "proxy_down"),
         (&["incast.senders=[]"], "incast[0].senders", "[0, 1, 2]"),
         (&["incast.bytes=0B"], "incast[0].bytes", "100MB"),
         (&["incast=[{senders=[0], bytes=\"1MB\"}]"], "incast[0].receiver", "a host"),
@@ -155,7 +155,7 @@ fn flows_whose_proxy_fails_go_direct_and_are_traced_all_along() {
         assert!(outcome.flows.iter().all(|flow| flow.went_direct.is_some()), "{set:?}");
         let again = |what: &What| matches!(what, What::Sent { again: Some(Reason::Timeout), .. });
         assert!(outcome.traced.flows.iter().any(|event| again(&event.what)), "{set:?}");
-        let delivered: Bytes = outcome.flows.iter().map(|flow| flow.receiver.delivered_bytes).sum();
+        let delivered: Bytes = outcome.flows.iter().map(|flow| flow.receiver.goodput).sum();
         assert_eq!(delivered, Bytes::new(3_000_000), "{set:?}");
     }
 }
@@ -197,7 +197,7 @@ fn a_small_incast_neither_gains_nor_loses_by_a_proxy() {
 fn a_bounded_queue_keeps_its_bound() {
     let largest = |queue: &str| {
         let queue = format!("scheme.proxy={{kind=\"naive\", host=7, queue=\"{queue}\"}}");
-        let half = "fault=[{kind=\"rate\", link=\"host7->tor1#0\", rate=\"50Gbps\"}]";
+        let half = "fault=[{kind=\"rate\", link=\"host7->leaf1#0\", rate=\"50Gbps\"}]";
         let outcome = run(&world(&[&queue, half]), EngineKind::Windowed);
         assert!(outcome.flows.iter().all(|flow| flow.went_direct.is_none()));
         outcome.proxies[0].1.max

@@ -212,7 +212,7 @@ pub struct ProxySpec {
     /// How long it takes over a packet: the same for all that one host relays.
     pub delay: Delay,
     /// After how many time-outs of the direct path's length without news from the proxy a sender goes straight to its receiver.
-    pub patience: u32,
+    pub longest_silence: u32,
 }
 
 /// How a proxy relays flows.

@@ -262,7 +262,7 @@ impl World {
         flows
     }
 
-    /// What became of each proxy.
+    /// The queue of each proxy.
     fn proxy_outcomes(&self, end: Time) -> Vec<(HostId, ProxyQueue)> {
         let queue = |host: &HostId| match self.node(host.0) {
             NetworkNode::Host(node) => node.endpoint.proxy_queue(end),

@@ -30,7 +30,7 @@ pub struct FlowOutcome {
     pub sender: SenderCounters,
     /// The receiver's counters.
     pub receiver: ReceiverCounters,
-    /// What a proxy has relayed of it; `None`: it went through none.
+    /// The counters of its proxy; `None`: it went through none.
     pub relayed: Option<RelayCounters>,
     /// When its proxy had been silent for too long, and it went straight to its receiver.
     pub went_direct: Option<Time>,

@@ -107,7 +107,7 @@ impl Trio {
         let through = path(NEAR + FAR, Class::Inter);
         let route = |path| Arc::new(Route::new(path, &scheme));
         let acknowledges = matches!(kind, Kind::Naive(_));
-        let patience = direct.base_rtt * 9;
+        let longest_silence = direct.base_rtt * 9;
         let numbers = match kind {
             Kind::Streamlined(Some(LossDetection::PerPath { .. })) => Some(Numbering::PerPath),
             Kind::Streamlined(Some(LossDetection::PerFlow)) => Some(Numbering::PerFlow),
@@ -115,7 +115,7 @@ impl Trio {
         };
         let limit = if let Kind::Naive(Some(room)) = kind { room } else { u32::MAX };
         let (proxy, direct_cwnd) = (HostId(1), direct.bdp);
-        let via = Via { proxy, acknowledges, limit, numbers, direct: route(direct), direct_cwnd, patience };
+        let via = Via { proxy, acknowledges, limit, numbers, direct: route(direct), direct_cwnd, longest_silence };
         let kind = match kind {
             Kind::Naive(room) => {
                 let signals = scheme.profile.signals;

@@ -62,7 +62,7 @@ pub(super) fn proxies(
             kind: kind(proxy, scenario, inter),
             flows: group.flows,
             delay: given(proxy.delay.as_ref()).get().expect("delays are checked when a scenario is resolved"),
-            patience: given(proxy.patience),
+            longest_silence: given(proxy.patience),
         })
     };
     Ok(groups.into_iter().zip(hosts).filter_map(spec).collect())
@@ -85,7 +85,7 @@ fn groups(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<Gr
     groups.into_values().collect()
 }
 
-/// What a choice of hosts depends on.
+/// All that a choice of hosts depends on.
 struct Choosing<'a> {
     scenario: &'a Scenario,
     network: &'a Network,
@@ -152,7 +152,7 @@ impl Choosing<'_> {
         Ok(host)
     }
 
-    /// What the planner chooses, site by site.
+    /// The choice of the planner, site by site.
     fn planned(&self, groups: &[Group], choice: planner::Choice) -> Vec<Option<HostId>> {
         let mut plan = vec![None; groups.len()];
         let sites: BTreeSet<_> = groups.iter().map(|group| self.network.site(group.src)).collect();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proxy {
-    /// What it does: "none", "naive" (ends the senders' connections, and has its own to the receiver) or "streamlined" (one
+    /// How it relays: "none", "naive" (ends the senders' connections, and has its own to the receiver) or "streamlined" (one
     /// connection through it, and early NACKs). Default: none.
     pub kind: Option<ProxyRule>,
     /// Which host: its number; of the sending site the "last" host that neither sends nor receives in the incast, or a "random" one;

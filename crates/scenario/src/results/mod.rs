@@ -262,7 +262,7 @@ fn pfc(world: &World, outcome: &Outcome, ports: &[PortRecord]) -> Option<Pfc> {
     world.spec.pool?.pause.map(|_| Pfc::of(ports, !outcome.deadlock.is_empty()))
 }
 
-/// What proxies did, where there are any.
+/// Sums over proxies, where there are any.
 fn proxies(outcome: &Outcome, flows: &[FlowRecord]) -> Option<ProxySums> {
     if outcome.proxies.is_empty() {
         return None;

@@ -325,7 +325,7 @@ words! {
 }
 
 words! {
-    /// What a proxy does.
+    /// How a proxy relays.
     ProxyRule is "proxy" {
         /// There is none.
         None = "none",

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod counters;
+mod outgoing;
 mod waiting;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
@@ -17,11 +18,11 @@ use crate::plan::Plan;
 use crate::plan::trigger::End;
 use crate::record;
 use counters::HostCounters;
+use outgoing::ToNic;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
-use farspan_transport::in_place::{DataPacket, Forward, InPlace as _, Take};
-use farspan_transport::wire::{self, Header};
+use farspan_transport::in_place::InPlace as _;
 use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
 use std::sync::Arc;
@@ -60,42 +61,6 @@ pub(crate) struct Host {
     pub(crate) uplink: PortSampler,
     /// Faults of its NIC's link, traces of its NIC and its flows, if there are any.
     pub(crate) instruments: Option<Box<Instrumentation>>,
-}
-
-/// The outbox of a data packet from the endpoint to the NIC.
-struct ToNic<'a, O> {
-    now: Time,
-    from: HostId,
-    nic: &'a mut Nic,
-    packets: &'a mut Packets,
-    out: &'a mut O,
-}
-
-impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
-    #[inline(always)]
-    fn take(self, data: DataPacket) {
-        let Self { now, from, nic, packets, out } = self;
-        let (wire::Data { entropy, .. }, size) = (data.header, data.size);
-        let id = packets.insert(record::pack(&data.header(), from, data.to, size, entropy));
-        if data.has_more() {
-            packets.side_mut(id).words[0] = record::beside(&data.header(), from);
-        }
-        nic.send(now, id, size, false, out);
-    }
-
-    #[cold]
-    fn forward(self, data: Forward) {
-        let Self { now, from, nic, packets, out } = self;
-        let (entropy, size) = (data.header.entropy, data.size);
-        let id = packets.insert(record::pack(&Header::Data(data.header), from, data.to, size, entropy));
-        if data.ecn_ce {
-            packets[id].mark();
-        }
-        if let Some(telemetry) = data.telemetry {
-            packets.set_telemetry(id, telemetry);
-        }
-        nic.send(now, id, size, false, out);
-    }
 }
 
 /// The event of a proxy's failure.

@@ -104,7 +104,7 @@ enum Use {
 type RouteKey = (Path, Use);
 
 /// The way of a flow.
-struct Way {
+struct FlowPath {
     /// The index of its sender's route.
     route: u32,
     /// The path of the packets that its receiver gets.
@@ -224,7 +224,7 @@ impl Plan {
         let way = match proxy {
             None => {
                 let route = self.route(&routed, class, Use::Own(own), known);
-                Way { route, last: routed, via: None }
+                FlowPath { route, last: routed, via: None }
             }
             Some(proxy) => self.way_through(id, flow, own, proxy, known),
         };

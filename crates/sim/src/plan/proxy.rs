@@ -1,6 +1,6 @@
 //! Flows that go through a proxy: what the sender knows of it, and what the proxy does with them.
 
-use super::{Plan, RouteKey, Use, Way};
+use super::{Plan, RouteKey, Use, FlowPath};
 use crate::spec::{Flow, ProxyKind, ProxySpec};
 use farspan_fabric::RoutedPath;
 use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
@@ -9,7 +9,7 @@ use farspan_units::{Bytes, FlowId, HostId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a host relays.
+/// The flows that a host relays.
 #[derive(Debug, Default)]
 pub(crate) struct Proxy {
     /// How long it takes over a packet.
@@ -36,7 +36,7 @@ impl Plan {
         own: Option<usize>,
         (place, proxy): (usize, &ProxySpec),
         known: &mut BTreeMap<RouteKey, u32>,
-    ) -> Way {
+    ) -> FlowPath {
         let between = |from, to| self.routes.path(&self.network, from, to);
         let (there, onward) = (between(flow.src, proxy.host), between(proxy.host, flow.dst));
         let straight = between(flow.src, flow.dst);
@@ -67,13 +67,13 @@ impl Plan {
             _ => None,
         };
         let acknowledges = matches!(kind, RelayKind::Naive { .. });
-        let (patience, direct_cwnd) = (direct.rto() * u64::from(proxy.patience), self.first_window(direct.path()));
-        let via = Via { proxy: proxy.host, acknowledges, limit, numbers, direct, direct_cwnd, patience };
+        let (longest_silence, direct_cwnd) = (direct.rto() * u64::from(proxy.longest_silence), self.first_window(direct.path()));
+        let via = Via { proxy: proxy.host, acknowledges, limit, numbers, direct, direct_cwnd, longest_silence };
         let host = self.proxies.entry(proxy.host).or_default();
         host.delay = proxy.delay.clone();
         let Flow { src: from, dst: to, size, .. } = *flow;
         host.relays.push(Relay { flow: id, from, to, size, kind });
-        Way { route, last, via: Some(Arc::new(via)) }
+        FlowPath { route, last, via: Some(Arc::new(via)) }
     }
 
     /// How many packets of each of so many flows may wait.
@@ -83,5 +83,5 @@ impl Plan {
     }
 }
 
-/// What each host relays.
+/// The flows that each host relays.
 pub(crate) type Proxies = BTreeMap<HostId, Proxy>;

@@ -221,7 +221,7 @@ pub fn proxied_spec(seed: u64) -> Spec {
             let at = draw.below(spec.stop.time.as_ps().clamp(1, 2_000_000_000));
             spec.proxy_failures.push((Time::from_ps(at), host));
         }
-        spec.proxies.push(ProxySpec { host, flows, kind, delay, patience: 3 });
+        spec.proxies.push(ProxySpec { host, flows, kind, delay, longest_silence: 3 });
     }
     spec.stop.time = spec.stop.time.min(Time::ZERO + Duration::from_ms(50));
     spec

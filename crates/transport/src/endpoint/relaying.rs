@@ -3,7 +3,7 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Lost, Packet, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via,
+    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{Sender, Take};
@@ -44,7 +44,7 @@ impl Endpoint {
         self.purge_timers();
     }
 
-    /// What it has relayed of a flow; `None`: it does not relay it.
+    /// The counters of a flow that it relays; `None`: it does not relay it.
     #[must_use]
     pub fn relayed(&self, flow: FlowId) -> Option<RelayCounters> {
         let relayed = self.proxies.as_ref()?.get(flow)?;
@@ -96,7 +96,7 @@ impl Endpoint {
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        self.arrive(now, Packet::Data { data, place, trimmed, ecn_ce, telemetry });
+        self.arrive(now, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
     }
 
     /// A numbered data packet that was not trimmed.
@@ -124,11 +124,11 @@ impl Endpoint {
         let is_through = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow));
         if is_through.is_some_and(|relayed| matches!(relayed.state, State::Streamlined(_))) {
             let telemetry = telemetry.map(|telemetry| Box::new(telemetry.clone()));
-            self.arrive(now, Packet::Feedback { feedback, telemetry });
+            self.arrive(now, RelayedPacket::Feedback { feedback, telemetry });
         }
     }
 
-    fn arrive(&mut self, now: Time, packet: Packet) {
+    fn arrive(&mut self, now: Time, packet: RelayedPacket) {
         let Some(proxies) = &mut self.proxies else { return };
         if let Some(packet) = proxies.arrive(now, packet) {
             self.process(now, packet);
@@ -174,9 +174,9 @@ impl Endpoint {
         self.proxies.as_ref().map_or(Time::MAX, |proxies| proxies.next_done())
     }
 
-    fn process(&mut self, now: Time, packet: Packet) {
+    fn process(&mut self, now: Time, packet: RelayedPacket) {
         match packet {
-            Packet::Data { data, place, trimmed, ecn_ce, telemetry } => {
+            RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry } => {
                 let is_naive = {
                     let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(data.flow));
                     relayed.is_some_and(|relayed| matches!(relayed.state, State::Naive(_)))
@@ -187,7 +187,7 @@ impl Endpoint {
                     self.pass(now, data, place, (trimmed, ecn_ce), telemetry);
                 }
             }
-            Packet::Feedback { feedback, telemetry } => self.pass_back(feedback, telemetry),
+            RelayedPacket::Feedback { feedback, telemetry } => self.pass_back(feedback, telemetry),
         }
     }
 

@@ -55,7 +55,7 @@ pub struct Via {
     /// The first window on it.
     pub direct_cwnd: Bytes,
     /// How long the proxy may be silent before the sender goes that way.
-    pub patience: Duration,
+    pub longest_silence: Duration,
 }
 
 /// A flow that a host relays.
@@ -84,14 +84,14 @@ pub enum RelayKind {
         initial_cwnd: Bytes,
         /// How many packets may wait here that have not been sent on; `None`: any number.
         room: Option<u32>,
-        /// What its ACKs carry.
+        /// The signals that its ACKs carry.
         signals: AckSignals,
     },
     /// Over one connection (section 4.2: "streamlined").
     Streamlined {
         /// Bytes of a data packet beside its payload.
         header: Bytes,
-        /// What ACKs carry.
+        /// The signals that ACKs carry.
         signals: AckSignals,
         /// How losses are detected beside trimming.
         loss: Option<LossDetection>,
@@ -110,7 +110,7 @@ pub enum LossDetection {
     PerFlow,
 }
 
-/// What a host has relayed of one flow.
+/// The counters of one flow at the host that relays it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct RelayCounters {
@@ -159,14 +159,14 @@ pub struct Forward {
 
 /// A packet of a relayed flow.
 #[derive(Debug)]
-pub(crate) enum Packet {
+pub(crate) enum RelayedPacket {
     /// From the sender.
     Data { data: Data, place: Option<Place>, trimmed: Trimmed, ecn_ce: bool, telemetry: Option<Box<Telemetry>> },
     /// From the receiver.
     Feedback { feedback: Feedback, telemetry: Option<Box<Telemetry>> },
 }
 
-impl Packet {
+impl RelayedPacket {
     const fn flow(&self) -> FlowId {
         match self {
             Self::Data { data, .. } => data.flow,
@@ -241,7 +241,7 @@ pub(crate) struct Proxies {
     delay: Delay,
     random: Random,
     /// Packets that are not done with yet, by when they are, then in the order of their arrival.
-    delayed: BTreeMap<(Time, u64), Packet>,
+    delayed: BTreeMap<(Time, u64), RelayedPacket>,
     arrivals: u64,
     /// No detector wants to be asked before.
     asks_at: Time,
@@ -303,10 +303,10 @@ impl Proxies {
     }
 
     /// A packet of a relayed flow has come. Gives it back if it is done with at once.
-    pub(crate) fn arrive(&mut self, now: Time, packet: Packet) -> Option<Packet> {
+    pub(crate) fn arrive(&mut self, now: Time, packet: RelayedPacket) -> Option<RelayedPacket> {
         let place = *self.index.get(&packet.flow())?;
         let relayed = &mut self.flows[place as usize];
-        if let Packet::Data { trimmed, .. } = &packet {
+        if let RelayedPacket::Data { trimmed, .. } = &packet {
             let is_whole = *trimmed == Trimmed::No;
             relayed.counters.arrived_packets += u64::from(is_whole);
             relayed.counters.trimmed_packets += u64::from(!is_whole);
@@ -325,7 +325,7 @@ impl Proxies {
     }
 
     /// The next packet that is done with.
-    pub(crate) fn take_done(&mut self, now: Time) -> Option<Packet> {
+    pub(crate) fn take_done(&mut self, now: Time) -> Option<RelayedPacket> {
         let first = self.delayed.first_entry().filter(|first| first.key().0 <= now)?;
         Some(first.remove())
     }

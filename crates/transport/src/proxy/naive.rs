@@ -37,11 +37,11 @@ pub(crate) struct Naive {
     sent: u32,
     /// All packets below have reached the receiver.
     reached: u32,
-    /// What the sender was told of both: the limit, and what has reached the receiver.
-    told: (u32, u32),
+    /// The sender knows of both: the limit, and what has reached the receiver.
+    known: (u32, u32),
 }
 
-/// What became of a data packet.
+/// The outcome of a data packet.
 pub(crate) struct Taken {
     /// Goes back to the sender.
     pub feedback: Feedback,
@@ -55,8 +55,8 @@ impl Naive {
         let packets = size.segments(mss).max(1) as u32;
         let receiver = Receiver::new(flow, packets, (0, AckSignals::default()), None);
         let last_len = size - mss * u64::from(packets - 1);
-        let told = (room.unwrap_or(u32::MAX), 0);
-        Self { receiver, onward: None, has_ended: false, mss, packets, last_len, room, sent: 0, reached: 0, told }
+        let known = (room.unwrap_or(u32::MAX), 0);
+        Self { receiver, onward: None, has_ended: false, mss, packets, last_len, room, sent: 0, reached: 0, known }
     }
 
     /// Whether the second connection begins, now that all packets below `available` are here.
@@ -102,8 +102,8 @@ impl Naive {
         let mut feedback = arrival.feedback;
         feedback.cumulative = available(&self.receiver);
         if let Fate::Arrived { echo, ecn_ce, .. } = feedback.fate {
-            self.told.0 = self.limit();
-            feedback.fate = Fate::Taken { echo, ecn_ce, limit: self.told.0 };
+            self.known.0 = self.limit();
+            feedback.fate = Fate::Taken { echo, ecn_ce, limit: self.known.0 };
         }
         Some(Taken { feedback, available: feedback.cumulative })
     }
@@ -117,9 +117,9 @@ impl Naive {
         }
         self.sent = sent;
         let room = self.room?;
-        let (limit, told) = (self.limit(), self.told.0);
-        let is_news = told < self.packets && limit - told >= (room / 2).max(1);
-        is_news.then(|| self.tell())
+        let (limit, known) = (self.limit(), self.known.0);
+        let is_news = known < self.packets && limit - known >= (room / 2).max(1);
+        is_news.then(|| self.notify())
     }
 
     /// All packets below `reached` have reached the receiver; gives news that the sender must hear.
@@ -129,13 +129,13 @@ impl Naive {
             waiting.keep(Bytes::ZERO, bytes);
         }
         self.reached = reached;
-        let is_news = reached == self.packets || reached - self.told.1 >= PASS_EVERY;
-        (is_news && reached > self.told.1).then(|| self.tell())
+        let is_news = reached == self.packets || reached - self.known.1 >= PASS_EVERY;
+        (is_news && reached > self.known.1).then(|| self.notify())
     }
 
-    fn tell(&mut self) -> Feedback {
-        self.told = (self.limit(), self.reached);
-        let (flow, (limit, cumulative)) = (self.receiver.flow(), self.told);
+    fn notify(&mut self) -> Feedback {
+        self.known = (self.limit(), self.reached);
+        let (flow, (limit, cumulative)) = (self.receiver.flow(), self.known);
         Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit } }
     }
 }
@@ -207,7 +207,7 @@ mod tests {
         let (mut naive, mut waiting) = (naive(100, None), Waiting::default());
         waiting.add(Time::ZERO, naive.mss * 100);
         assert_eq!(naive.on_sent(Time::ZERO, 100, &mut waiting), None);
-        let mut told = |reached| naive.on_reached(reached, &mut waiting).map(|feedback| feedback.cumulative);
-        assert_eq!([63, 64, 65, 99, 100, 100].map(&mut told), [None, Some(64), None, None, Some(100), None]);
+        let mut known = |reached| naive.on_reached(reached, &mut waiting).map(|feedback| feedback.cumulative);
+        assert_eq!([63, 64, 65, 99, 100, 100].map(&mut known), [None, Some(64), None, None, Some(100), None]);
     }
 }

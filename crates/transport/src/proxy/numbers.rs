@@ -13,7 +13,7 @@ const MIN_NUMBERS: usize = 16;
 /// Numbers are modulo 2^16: a ring of so many tells any two of them apart.
 const MAX_NUMBERS: usize = 1 << 16;
 
-/// What a lane is.
+/// The meaning of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbering {
     /// A path: packets of one entropy. A flow has at most 256.
@@ -124,7 +124,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is in flight is found by its number, however many there are; what has gone may be.
+        /// A packet in flight is found by its number, however many there are; one that is not may be.
         #[test]
         fn a_gap_names_the_packets_that_bore_its_numbers(
             lanes in 1..8_u16, packets in 1..3_000_u32, window in 1..2_000_u32, count in 1..50_u16, pick in any::<u32>(),

@@ -36,7 +36,7 @@ pub struct PathFacts {
     pub near_rtt: Duration,
     /// First window of a flow.
     pub first_window: Bytes,
-    /// What the port to the receiver holds.
+    /// Bytes that the port to the receiver holds.
     pub buffer: Bytes,
     /// Time-out of a lost packet.
     pub rto: Duration,
@@ -56,7 +56,7 @@ pub enum Choice {
     },
 }
 
-/// What hosts carry that was planned before.
+/// The load of hosts that was planned before.
 struct Load {
     /// By host: bytes to send, and to receive.
     bytes: Vec<[Bytes; 2]>,

@@ -1,6 +1,6 @@
 //! The streamlined proxy: one connection through it (section 5).
 //!
-//! What comes from the sender goes on to the receiver as it is, and what comes from the receiver goes back. A packet that a
+//! A packet that comes from the sender goes on to the receiver as it is, and feedback of the receiver goes back. A packet that a
 //! port has trimmed on its way here becomes a NACK at once. Where ports drop, a [detector](super::detector) finds from the
 //! numbers of transmissions which are lost, and the NACK names those.
 

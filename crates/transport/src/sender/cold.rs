@@ -25,7 +25,7 @@ pub(super) struct ColdState {
     /// No packet from this one on has asked for an ACK.
     pub asked_below: u32,
     /// When feedback came last, or else when the flow started.
-    pub heard_at: Time,
+    pub feedback_at: Time,
     /// Of a message that goes through a proxy.
     pub via: Option<ViaState>,
     /// The numbers of its transmissions, if they have any.
@@ -72,7 +72,7 @@ impl ColdState {
             rto: message.route.rto,
             blocks,
             asked_below: 0,
-            heard_at: now,
+            feedback_at: now,
             via: ViaState::of(message),
             numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new)),
             before: None,

@@ -168,10 +168,7 @@ impl Sender {
     /// The receiver pulls packets.
     #[cold]
     fn on_pull(&mut self, now: Time, count: u32, cumulative: u32) {
-        let before = self.delivered;
-        self.acknowledge_below(now, cumulative);
-        self.sent.counters_mut().leave_unreported(self.delivered - before);
-        self.note_news(now);
+        self.acknowledge_unreported(now, cumulative);
         let decision = self.control.on_pull(&congestion::Pull { now, count, in_flight: self.in_flight });
         self.decide(decision);
     }
@@ -179,10 +176,7 @@ impl Sender {
     /// Packets of the flow come marked.
     #[cold]
     fn on_cnp(&mut self, now: Time, cumulative: u32) {
-        let before = self.delivered;
-        self.acknowledge_below(now, cumulative);
-        self.sent.counters_mut().leave_unreported(self.delivered - before);
-        self.note_news(now);
+        self.acknowledge_unreported(now, cumulative);
         let decision = self.control.on_cnp(&congestion::Cnp { now, in_flight: self.in_flight });
         self.decide(decision);
     }
@@ -234,7 +228,7 @@ impl Sender {
             self.srtt.update(rtt);
             return false;
         };
-        cold.heard_at = now;
+        cold.feedback_at = now;
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();
         let Rto::Rfc6298 { variance_floor, min } = self.route.recovery.rto else { return false };
@@ -423,7 +417,7 @@ impl Sender {
     /// in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let deadline = self.expire(now);
-        deadline.min(self.patience_ends())
+        deadline.min(self.silence_ends())
     }
 
     fn expire(&mut self, now: Time) -> Time {

@@ -30,7 +30,7 @@ impl ViaState {
     }
 }
 
-/// What was sent of a message before it went straight to its receiver.
+/// The part of a message that was sent before it went straight to its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     /// The first packet that had not been sent.
@@ -84,10 +84,19 @@ impl Sender {
         self.sent.base()
     }
 
+    /// Feedback that is no ACK has come: the control hears of the packets below `cumulative` with the next ACK.
+    pub(super) fn acknowledge_unreported(&mut self, now: Time, cumulative: u32) {
+        let before = self.delivered;
+        self.acknowledge_below(now, cumulative);
+        let news = self.delivered - before;
+        self.sent.counters_mut().leave_unreported(news);
+        self.note_news(now);
+    }
+
     /// Feedback has come.
     pub(super) fn note_news(&mut self, now: Time) {
         if let Some(cold) = &mut self.cold {
-            cold.heard_at = now;
+            cold.feedback_at = now;
         }
     }
 
@@ -108,11 +117,7 @@ impl Sender {
         let packets = self.packets;
         let Some(state) = self.via().filter(|state| state.via.acknowledges) else { return };
         state.passed = state.passed.max(cumulative.min(packets));
-        let before = self.delivered;
-        self.acknowledge_below(now, cumulative);
-        let news = self.delivered - before;
-        self.sent.counters_mut().leave_unreported(news);
-        self.note_news(now);
+        self.acknowledge_unreported(now, cumulative);
         self.extend(limit);
         if cumulative >= packets {
             self.ends_at = packets;
@@ -142,19 +147,19 @@ impl Sender {
     }
 
     /// When the proxy has been silent for too long; [`Time::MAX`]: there is none.
-    pub(super) fn patience_ends(&self) -> Time {
-        let Some(ColdState { via: Some(state), heard_at, .. }) = self.cold.as_deref() else {
+    pub(super) fn silence_ends(&self) -> Time {
+        let Some(ColdState { via: Some(state), feedback_at, .. }) = self.cold.as_deref() else {
             return Time::MAX;
         };
-        heard_at.saturating_add(state.via.patience)
+        feedback_at.saturating_add(state.via.longest_silence)
     }
 
     /// Whether the proxy has been silent for too long.
     pub(crate) fn gives_proxy_up(&self, now: Time) -> bool {
-        self.patience_ends() <= now
+        self.silence_ends() <= now
     }
 
-    /// The same message, straight to its receiver, from the first packet on that is not known to have arrived there; as if
+    /// The message, straight to its receiver, from the first packet on that is not known to have arrived there; as if
     /// it began now. `None`: it does not go through a proxy.
     pub(crate) fn go_direct(&mut self, now: Time, profile: impl Fn(&Via) -> u8, seed: u64) -> Option<Self> {
         let (size, losses, next, base) = (self.size(), self.all_losses(), self.sent.next(), self.sent.base());

@@ -123,7 +123,7 @@ impl PerPath {
 
 /// The packets of one path that its sender can name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Numbered {
+struct PathRing {
     /// The number of the next packet.
     next: u16,
     /// How many of the last packets are in the ring.
@@ -132,7 +132,7 @@ struct Numbered {
     seqs: Vec<u32>,
 }
 
-impl Numbered {
+impl PathRing {
     const fn index(&self, number: u16) -> usize {
         number as usize & (self.seqs.len() - 1)
     }
@@ -176,7 +176,7 @@ impl Numbered {
 /// The sender's state for one flow: which packet had which number on which path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathNumbers {
-    paths: Box<[Numbered]>,
+    paths: Box<[PathRing]>,
     /// The longest ring of a path.
     longest: usize,
 }
@@ -185,7 +185,7 @@ impl PathNumbers {
     /// The numbers of a flow that has sent nothing.
     #[must_use]
     pub fn new(config: &PerPathConfig) -> Self {
-        let paths = vec![Numbered::default(); usize::from(config.paths)].into();
+        let paths = vec![PathRing::default(); usize::from(config.paths)].into();
         Self { paths, longest: config.ring as usize }
     }
 
@@ -217,7 +217,7 @@ impl PathNumbers {
     #[must_use]
     pub fn state_bytes(&self) -> Bytes {
         let rings: usize = self.paths.iter().map(|path| path.seqs.capacity()).sum();
-        let paths = size_of::<Numbered>() * self.paths.len();
+        let paths = size_of::<PathRing>() * self.paths.len();
         Bytes::new((size_of::<Self>() + paths + size_of::<u32>() * rings) as u64)
     }
 }
