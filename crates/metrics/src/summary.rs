@@ -373,6 +373,7 @@ mod tests {
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
             pfc: Some(Pfc::of(&ports, true)),
+            proxy: Some(ProxySums::default()),
             rtt: RttTable::default(),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
             collectives: Vec::new(),
@@ -388,10 +389,14 @@ mod tests {
     /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
         wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
-        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o pfc:o rtt:o";
+        offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o pfc:o proxy:o rtt:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
-    const SECTIONS: [(&str, &str); 8] = [
+    const SECTIONS: [(&str, &str); 9] = [
+        (
+            "/proxy",
+            "proxies:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i went_direct:i",
+        ),
         ("/pfc", "pauses:i paused_us:n deadlock:b"),
         ("/flows", "started:i finished:i not_started:i"),
         ("/offered_load", "host:n fabric:n wan_0_to_1:n wan_1_to_0:n"),

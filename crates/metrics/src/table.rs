@@ -284,7 +284,8 @@ mod tests {
             "flow_id:UInt64 src:UInt32 dst:UInt32 class:Utf8 tag:Utf8 measured:Boolean size_bytes:UInt64 \
              start_ns:Int64 finish_ns:Int64 delivered_ns:Int64 fct_ns:Int64 ideal_fct_ns:Int64 slowdown:Float64 \
              sent_bytes:UInt64 parity_bytes:UInt64 retransmitted_bytes:UInt64 marked_packets:UInt64 \
-             trimmed_packets:UInt64 dropped_packets:UInt64 timeouts:UInt64 nacks:UInt64 blocks_undecodable:UInt64"
+             trimmed_packets:UInt64 dropped_packets:UInt64 timeouts:UInt64 nacks:UInt64 blocks_undecodable:UInt64 \
+             went_direct_ns:Int64"
         );
         assert_eq!(names(&SeriesRecord::schema()).join(" "), "t_ns:Int64 probe:Utf8 id:Utf8 value:Float64");
     }

@@ -62,7 +62,7 @@ impl World {
                 let mut host = Host::new(&plan, HostId(node.0), nic, control_goes_first);
                 (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
                 host.instruments =
-                    Instrumentation::new(faults, port_tracer, FlowTracer::new(spec, &plan, node));
+                    Instrumentation::new(faults, port_tracer, FlowTracer::new(spec, &plan, node), host.relays);
                 NetworkNode::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();

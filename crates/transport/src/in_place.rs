@@ -8,6 +8,8 @@
 //! | [`Endpoint::poll_timeout`] | [`InPlace::next_timeout`] |
 //! | [`Endpoint::poll_event`] | [`InPlace::has_events`] says whether |
 //!
+//! A host that is a proxy calls [`InPlace::handle_relay_feedback`] and [`InPlace::poll_relay_data`] in their place.
+//!
 //! Trimmed packets go the whole way, by [`Endpoint::handle_packet`].
 
 pub use crate::replies::Reply;
@@ -56,6 +58,12 @@ pub trait InPlace {
 
     /// Takes feedback that is known to come from the receiver of its flow, with the telemetry that it echoes.
     fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>);
+
+    /// As [`Self::handle_feedback`], at a host that is a proxy.
+    fn handle_relay_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>);
+
+    /// As [`Self::poll_data`], at a host that is a proxy.
+    fn poll_relay_data(&mut self, now: Time, to: impl Take) -> bool;
 
     /// Hands the next control packet to `take`, which may take its telemetry out, if one may leave; gives the result.
     fn poll_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T>;
@@ -116,6 +124,14 @@ impl InPlace for Endpoint {
     #[inline(always)]
     fn handle_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
         self.on_feedback(now, feedback, telemetry);
+    }
+
+    fn handle_relay_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
+        self.on_relay_feedback(now, feedback, telemetry);
+    }
+
+    fn poll_relay_data(&mut self, now: Time, to: impl Take) -> bool {
+        self.send_relay_data(now, to)
     }
 
     #[inline(always)]

@@ -46,7 +46,7 @@ pub(crate) struct Host {
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
     /// Whether it is a proxy.
-    relays: bool,
+    pub(crate) relays: bool,
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
@@ -367,20 +367,27 @@ impl Host {
         if INSTRUMENTED && self.instruments.is_some() {
             return self.transmit_instrumented(now, packets, out);
         }
-        self.send_next(now, packets, out)
+        self.send_next::<false>(now, packets, out)
     }
 
+    /// `RELAYS`: whether the host may be a proxy.
     #[inline(always)]
-    fn send_next(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
+    fn send_next<const RELAYS: bool>(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        out: &mut impl Outbox<PacketId>,
+    ) -> bool {
         if self.nic.is_paused() {
             return self.send_paused(now, packets, out);
         }
         if self.send_reply(now, packets, out) {
             return true;
         }
-        let Self { endpoint, nic, id: from, .. } = self;
+        let Self { endpoint, nic, relays, id: from, .. } = self;
         let from = *from;
-        endpoint.poll_data(now, ToNic { now, from, nic, packets, out })
+        let to = ToNic { now, from, nic, packets, out };
+        if RELAYS && *relays { endpoint.poll_relay_data(now, to) } else { endpoint.poll_data(now, to) }
     }
 
     /// A paused NIC takes control packets alone, if they go first.
@@ -412,7 +419,7 @@ impl Host {
             let own = self.plan.network.links[port.index()].rate;
             self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
         }
-        let taken = self.send_next(now, packets, &mut Holding { now, held: &mut instruments.held, out });
+        let taken = self.send_next::<true>(now, packets, &mut Holding { now, held: &mut instruments.held, out });
         if let (Some(flows), Some(id)) = (&mut instruments.flows, instruments.held.last()) {
             flows.sent(now, &packets[id], &packets.side(id), &self.endpoint);
         }

@@ -20,13 +20,14 @@ pub(crate) struct Instrumentation {
 }
 
 impl Instrumentation {
-    /// `None` if there is nothing to instrument.
+    /// `None` if there is nothing to instrument; `is_proxy`: of a host that relays flows, which goes the same way.
     pub(crate) fn new(
         faults: Option<NodeFaults>,
         port_tracer: Option<PortTracer>,
         flows: Option<FlowTracer>,
+        is_proxy: bool,
     ) -> Option<Box<Self>> {
-        let any = faults.is_some() || port_tracer.is_some() || flows.is_some();
+        let any = is_proxy || faults.is_some() || port_tracer.is_some() || flows.is_some();
         any.then(|| Box::new(Self { faults, port_tracer, flows, held: Held::default() }))
     }
 

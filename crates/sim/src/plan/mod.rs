@@ -19,16 +19,13 @@ use std::sync::Arc;
 use trigger::Triggers;
 
 /// A flow and what its path adds up to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct FlowPlan {
     pub(crate) flow: Flow,
     /// The index of the route in [`Plan`] that its sender shares with others.
     route: u32,
     /// How many packets its message has, parity included.
     packets: u32,
-    class: Class,
-    /// The proxy that it goes through, as its sender knows it.
-    via: Option<Arc<Via>>,
     /// Completion time in an empty network.
     pub(crate) ideal_fct: Duration,
     /// Propagation and processing, one way: from where the packets that its receiver gets leave, its sender or a proxy.
@@ -87,6 +84,8 @@ pub(crate) struct Plan {
     own_balance: Vec<BalanceConfig>,
     /// The hosts that relay flows.
     pub(crate) proxies: proxy::Proxies,
+    /// The proxy that a flow goes through, as its sender knows it.
+    vias: BTreeMap<FlowId, Arc<Via>>,
 }
 
 /// The use of a route. The index is that of the flow's own path selector, if it has one.
@@ -148,6 +147,7 @@ impl Plan {
             schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
             own_balance: spec.own_balance.iter().map(|own| own.balance.clone()).collect(),
             proxies: proxy::Proxies::new(),
+            vias: BTreeMap::new(),
         };
         (plan.intra_base_rtt, plan.largest_base_rtt) = plan.largest_base_rtts();
         let own = (0..).zip(&spec.own_balance);
@@ -228,13 +228,12 @@ impl Plan {
             }
             Some(proxy) => self.way_through(id, flow, own, proxy, known),
         };
+        self.vias.extend(way.via.map(|via| (id, via)));
         let rates = way.last.links.iter().map(|port| self.network.links[port.index()].rate);
         FlowPlan {
             flow: *flow,
             packets: self.shared[way.route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
             route: way.route,
-            class,
-            via: way.via,
             ideal_fct: message + ack_time,
             propagation: way.last.delay(&self.network),
             byte_time: rates.map(|rate| (8_000_000_000_000 << 16) / rate.as_bps().max(1)).sum(),
@@ -312,7 +311,9 @@ impl Plan {
 
     /// Whether the hosts of flow `id` share a site.
     pub(crate) fn class_of(&self, id: FlowId) -> Class {
-        self.flows[id.index()].class
+        let FlowPlan { flow, route, .. } = &self.flows[id.index()];
+        // A route to a proxy is that of another class.
+        if self.vias.is_empty() { self.shared[*route as usize].path().class } else { self.class(flow.src, flow.dst) }
     }
 
     /// The facts that all packets of flow `id` share.
@@ -340,7 +341,7 @@ impl Plan {
 
     /// The message that starts flow `id`.
     pub(crate) fn message(&self, id: FlowId) -> Message {
-        let FlowPlan { flow, route, via, .. } = &self.flows[id.index()];
+        let FlowPlan { flow, route, .. } = &self.flows[id.index()];
         let route = &self.shared[*route as usize];
         Message {
             flow: id,
@@ -348,7 +349,7 @@ impl Plan {
             size: flow.size,
             initial_cwnd: self.first_window(route.path()),
             route: Arc::clone(route),
-            via: via.clone(),
+            via: self.vias.get(&id).cloned(),
         }
     }
 }

@@ -32,10 +32,6 @@ impl Endpoint {
         let known = match self.receivers.find(flow) {
             Some(known) => Some(known),
             None => {
-                if self.proxies.is_some() && self.is_relayed(flow) {
-                    self.relay_data(now, *data, None, (Trimmed::No, ecn_ce), telemetry);
-                    return None;
-                }
                 let key = self.new_receiver(from, flow, (data.seq, data.packets, data.profile), None);
                 key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
             }
@@ -259,7 +255,7 @@ impl Endpoint {
         (seq, packets, profile): (u32, u32, u8),
         layout: Option<Layout>,
     ) -> Option<Key> {
-        if seq >= packets || self.delivered.contains(flow) {
+        if seq >= packets || self.delivered.contains(flow) || self.is_relayed(flow) {
             return None;
         }
         let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;
@@ -273,6 +269,7 @@ impl Endpoint {
         }))
     }
 
+    /// A packet of a message that is complete, or of a flow that the host relays.
     #[cold]
     fn acknowledge_duplicate(
         &mut self,
@@ -282,6 +279,9 @@ impl Endpoint {
         ecn_ce: bool,
         telemetry: Option<Box<Telemetry>>,
     ) {
+        if self.is_relayed(data.flow) {
+            return self.relay_data(now, data, None, (Trimmed::No, ecn_ce), telemetry);
+        }
         let signals =
             self.profiles.get(data.profile).map_or_else(AckSignals::default, |profile| profile.signals);
         let Some(counters) = self.delivered.get_mut(data.flow) else { return };

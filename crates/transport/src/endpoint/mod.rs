@@ -194,7 +194,7 @@ impl Endpoint {
             Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce, None),
             Header::Feedback(feedback) => {
                 if self.comes_from_receiver(feedback.flow, packet.from) {
-                    self.on_feedback(now, feedback, None);
+                    self.on_relay_feedback(now, feedback, None);
                 }
                 None
             }
@@ -214,10 +214,7 @@ impl Endpoint {
     pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
         let Some((key, live)) = self.senders.find(feedback.flow) else {
             // News of a flow that has finished says nothing new.
-            if self.proxies.is_some() {
-                self.relay_feedback(now, *feedback, telemetry);
-            }
-            return;
+            return self.relay_feedback(now, *feedback, telemetry);
         };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
@@ -228,9 +225,6 @@ impl Endpoint {
             self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
-        if self.proxies.is_some() {
-            self.note_onward(now, feedback.flow);
-        }
     }
 
     /// A sender has its last ACK.
@@ -283,7 +277,7 @@ impl Endpoint {
             return Poll::Packet(packet);
         }
         let mut packet = None;
-        self.send_data(now, &mut packet);
+        self.send_relay_data(now, &mut packet);
         if let Some(packet) = packet {
             return Poll::Packet(match packet {
                 Leaving::Own(packet) => packet.into_transmit(self.config.mss),
@@ -308,9 +302,6 @@ impl Endpoint {
                     let deadline = live.sender.transmit(now, to);
                     self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
-                    if self.proxies.is_some() {
-                        self.note_onward(now, key.flow);
-                    }
                     return true;
                 }
                 live.sender.set_scheduled(false);

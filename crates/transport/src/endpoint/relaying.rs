@@ -6,12 +6,29 @@ use crate::proxy::{
     Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via,
 };
 use crate::replies::Reply;
-use crate::sender::{Sender, Take};
+use crate::sender::{DataPacket, Sender, Take};
 use crate::table::Key;
 use crate::wire::{Data, Echo, Fate, Feedback, Numbered, Place};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
+
+/// Notes of which of the host's own flows a packet leaves.
+struct Noting<'a, T> {
+    to: T,
+    sent: &'a mut Option<FlowId>,
+}
+
+impl<T: Take> Take for Noting<'_, T> {
+    fn take(self, packet: DataPacket) {
+        *self.sent = Some(packet.header.flow);
+        self.to.take(packet);
+    }
+
+    fn forward(self, packet: Forward) {
+        self.to.forward(packet);
+    }
+}
 
 impl Endpoint {
     /// Takes so long over each packet of flows that it relays; before the first.
@@ -322,6 +339,25 @@ impl Endpoint {
             live.sender.extend(available);
             live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
+    }
+
+    /// Feedback from the receiver of its flow, at a host that may be a proxy.
+    pub(crate) fn on_relay_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
+        self.on_feedback(now, feedback, telemetry);
+        self.note_onward(now, feedback.flow);
+    }
+
+    /// As [`Self::send_data`], at a host that may be a proxy.
+    pub(crate) fn send_relay_data<T>(&mut self, now: Time, to: T) -> bool
+    where
+        T: Take,
+    {
+        let mut sent = None;
+        let taken = self.send_data(now, Noting { to, sent: &mut sent });
+        if let Some(flow) = sent {
+            self.note_onward(now, flow);
+        }
+        taken
     }
 
     /// A sender has sent a packet, or had feedback: if it is the second connection of a relayed flow, the first may have to

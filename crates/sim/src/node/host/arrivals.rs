@@ -22,9 +22,47 @@ impl Host {
     #[inline(never)]
     fn receive_instrumented(&mut self, now: Time, id: PacketId, common: &mut Common) {
         let (packet, side) = (common.packets[id], common.packets.side(id));
+        let flow = &self.plan.flows[packet.flow.index()].flow;
+        if flow.src != self.id && flow.dst != self.id {
+            return self.receive_relayed(now, id, common);
+        }
         self.receive_one(now, id, common);
         if let Some((flows, endpoint)) = self.tracer() {
             flows.arrived(now, &packet, &side, endpoint);
+        }
+    }
+
+    /// A packet of a flow that goes through this host: the delays and round trips of others do not end here.
+    #[cold]
+    fn receive_relayed(&mut self, now: Time, id: PacketId, common: &mut Common) {
+        self.last_arrival = now;
+        let (side, telemetry) = (common.packets.side(id), common.packets.take_telemetry(id));
+        let packet = common.packets.remove(id);
+        let (kind, size, ecn_ce) = (packet.kind(), packet.size(), packet.ecn_ce());
+        let is_data = matches!(kind, DATA | CODED | NUMBERED);
+        if is_data && !packet.trimmed() {
+            self.counters.count(0, size);
+            self.counters.hash(now, &packet, u64::from(kind) << 1 | u64::from(ecn_ce));
+            self.counters.marked += u64::from(ecn_ce);
+            let packets = self.plan.flows[packet.flow.index()].packets();
+            if kind == NUMBERED {
+                let (from, numbered) = record::numbered(&packet, &side, now, packets);
+                self.endpoint.handle_numbered(now, from, &numbered, ecn_ce, telemetry);
+            } else {
+                let (from, data) = record::data(&packet, now, packets);
+                self.endpoint.handle_data(now, from, &data, ecn_ce, telemetry);
+            }
+        } else if is_data {
+            self.receive_trimmed(now, &packet, &side);
+        } else {
+            self.counters.count(1, size);
+            let what = record::digest_kind_of_ack(&packet, kind) << 1 | u64::from(ecn_ce);
+            self.counters.hash(now, &packet, what);
+            let feedback = record::feedback(&packet, &side, now);
+            self.endpoint.handle_relay_feedback(now, &feedback, telemetry.as_deref());
+        }
+        if self.endpoint.has_events() {
+            self.note_events(now);
         }
     }
 
@@ -77,9 +115,7 @@ impl Host {
         self.counters.count(0, size);
         self.counters.hash(now, packet, u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
-        if !self.relays || plan.flow.dst == self.id {
-            common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        }
+        common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
         let received = self.endpoint.handle_data(now, from, &data, ecn_ce, telemetry);
         common.packets.remove(id);
         self.count_delivered(received);
@@ -118,9 +154,7 @@ impl Host {
         self.counters.count(0, size);
         self.counters.hash(now, packet, u64::from(packet.kind()) << 1 | u64::from(ecn_ce));
         self.counters.marked += u64::from(ecn_ce);
-        if plan.flow.dst == self.id {
-            common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
-        }
+        common.delays.add(record::age(packet, now).saturating_sub(plan.one_way(size)));
         let received = self.endpoint.handle_numbered(now, from, &numbered, ecn_ce, telemetry);
         self.count_delivered(received);
     }
@@ -167,17 +201,9 @@ impl Host {
 
     #[inline(always)]
     fn count_ack(&mut self, now: Time, packet: &Packet, kind: u8, common: &mut Common) {
-        if self.relays && self.plan.flows[packet.flow.index()].flow.src != self.id {
-            return self.count_reply(now, packet, kind);
-        }
         // Of one site all are alike: the flow's class need not be looked up.
         let between = self.plan.has_sites && self.plan.class_of(packet.flow) == Class::Inter;
         common.rtts[usize::from(between)].add(record::age(packet, now));
-        self.count_reply(now, packet, kind);
-    }
-
-    #[inline(always)]
-    fn count_reply(&mut self, now: Time, packet: &Packet, kind: u8) {
         self.counters.count(1, packet.size());
         let what = record::digest_kind_of_ack(packet, kind) << 1 | u64::from(packet.ecn_ce());
         self.counters.hash(now, packet, what);
@@ -195,31 +221,36 @@ impl Host {
             self.count_ack(now, &packet, packet.kind(), common);
             return self.take_feedback(now, &packet, &side, telemetry.as_deref());
         }
-        let (trimmed, ecn_ce) = (packet.trimmed(), packet.ecn_ce());
-        self.counters.count(1 + usize::from(trimmed), packet.size());
+        if packet.trimmed() {
+            return self.receive_trimmed(now, &packet, &side);
+        }
+        self.counters.count(1, packet.size());
+        self.counters.hash(now, &packet, u64::from(packet.kind()) << 1 | u64::from(packet.ecn_ce()));
+        self.take_feedback(now, &packet, &side, None);
+    }
+
+    /// A data packet without its payload.
+    fn receive_trimmed(&mut self, now: Time, packet: &Packet, side: &Side) {
+        let ecn_ce = packet.ecn_ce();
+        self.counters.count(2, packet.size());
         let what = u64::from(packet.kind()) << 1 | u64::from(ecn_ce);
-        self.counters.hash(now, &packet, u64::from(trimmed) << 3 | what);
+        self.counters.hash(now, packet, 1 << 3 | what);
         let message = self.plan.message_facts(packet.flow);
         let (from, header) = match packet.kind() {
-            DATA => {
-                let (from, data) = record::data(&packet, now, message.packets);
-                (from, Header::Data(data))
-            }
             NUMBERED => {
-                let (from, numbered) = record::numbered(&packet, &side, now, message.packets);
+                let (from, numbered) = record::numbered(packet, side, now, message.packets);
                 (from, Header::Numbered(numbered))
             }
             CODED => {
-                let (from, coded) = record::coded(&packet, &side, now, message);
+                let (from, coded) = record::coded(packet, side, now, message);
                 (from, Header::Coded(coded))
             }
-            _ => return self.take_feedback(now, &packet, &side, None),
+            _ => {
+                let (from, data) = record::data(packet, now, message.packets);
+                (from, Header::Data(data))
+            }
         };
-        let trimmed = match (trimmed, packet.trimmed_at_last_hop()) {
-            (false, _) => Trimmed::No,
-            (true, false) => Trimmed::OnItsWay,
-            (true, true) => Trimmed::AtLastHop,
-        };
+        let trimmed = if packet.trimmed_at_last_hop() { Trimmed::AtLastHop } else { Trimmed::OnItsWay };
         self.endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
     }
 }
