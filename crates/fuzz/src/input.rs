@@ -60,7 +60,9 @@ impl<'a> Input<'a> {
                 let (ecn_ce, block_complete) = (kind & 64 != 0, kind & 128 != 0);
                 feedback(Fate::Arrived { echo, ecn_ce, block_complete, map })
             }
-            2 if kind & 128 != 0 => feedback(Fate::Taken { echo, ecn_ce: kind & 64 != 0, limit: self.number() }),
+            2 if kind & 128 != 0 => {
+                feedback(Fate::Taken { echo, ecn_ce: kind & 64 != 0, limit: self.number() })
+            }
             2 => feedback(Fate::Trimmed { echo, at_last_hop: kind & 64 != 0 }),
             3 if kind & 128 != 0 => {
                 let (cumulative, fate) = (count, Fate::PassedOn { limit: seq });

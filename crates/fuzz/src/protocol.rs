@@ -88,7 +88,8 @@ pub fn endpoint(data: &[u8]) {
             0 | 1 if flows < 8 => {
                 let size = Bytes::new(u64::from(input.short()) + 1);
                 let (route, zero) = route(&mut input);
-                let message = Message { flow: FlowId(flows), to: PEER, size, initial_cwnd: MSS * 20, route, via: None };
+                let message =
+                    Message { flow: FlowId(flows), to: PEER, size, initial_cwnd: MSS * 20, route, via: None };
                 endpoint.submit(now, message);
                 sizes.push(size);
                 may_be_zero.push(zero);

@@ -102,7 +102,11 @@ pub fn proxy(data: &[u8]) {
         }
         while let Some(event) = endpoint.poll_event() {
             if let Event::Finished(report) = event {
-                assert_eq!(report.size, sizes[(report.flow.0 - OWN) as usize], "no event tells of a relayed flow");
+                assert_eq!(
+                    report.size,
+                    sizes[(report.flow.0 - OWN) as usize],
+                    "no event tells of a relayed flow"
+                );
             }
         }
         check(&endpoint, now, &sizes, &relays);

@@ -69,7 +69,7 @@ pub use farspan_trace::FlowOutcome;
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use plan::pool::ingress;
 pub use spec::{
-    ByTier, EngineKind, Flow, InitialWindow, OwnBalance, ProbeKind, Probes, Progress, ProxyKind, ProxySpec, Rule, Series, Spec,
-    Stop, Trace, Trigger,
+    ByTier, EngineKind, Flow, InitialWindow, OwnBalance, ProbeKind, Probes, Progress, ProxyKind, ProxySpec,
+    Rule, Series, Spec, Stop, Trace, Trigger,
 };
 pub use world::run;

@@ -94,17 +94,17 @@ pub(crate) fn pack(header: &Header, from: HostId, to: HostId, size: Bytes, entro
 #[cold]
 pub(crate) fn beside(header: &Header, from: HostId) -> u32 {
     match *header {
-        Header::Numbered(Numbered { place, .. }) => pack_place(place),
+        Header::Numbered(Numbered { place, .. }) => pack_numbered(place),
         Header::Data(data) | Header::Coded(Coded { data, .. }) => sender(from, data.profile),
         header => unreachable!("a reply is no data packet: {header:?}"),
     }
 }
 
-const fn pack_place(Place { lane, number }: Place) -> u32 {
+const fn pack_numbered(Place { lane, number }: Place) -> u32 {
     (lane as u32) << 16 | number as u32
 }
 
-const fn unpack_place(word: u32) -> Place {
+const fn unpack_numbered(word: u32) -> Place {
     Place { lane: (word >> 16) as u8, number: word as u16 }
 }
 
@@ -174,7 +174,7 @@ fn insert_other_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> Pack
             packets.insert(filled(packet(PASSED_ON), [limit, cumulative], Time::ZERO, 0, 0))
         }
         Fate::Gap { first, count } => {
-            packets.insert(filled(packet(GAP), [pack_place(first), u32::from(count)], Time::ZERO, 0, 0))
+            packets.insert(filled(packet(GAP), [pack_numbered(first), u32::from(count)], Time::ZERO, 0, 0))
         }
         fate => unreachable!("no record has room for {fate:?}"),
     }
@@ -220,7 +220,7 @@ pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
 /// Unpacks a numbered data packet, as [`data`]; `side`: the state kept beside the record.
 pub(crate) fn numbered(packet: &Packet, side: &Side, now: Time, packets: u32) -> (HostId, Numbered) {
     let (from, data) = data(packet, now, packets);
-    (from, Numbered { data, place: unpack_place(side.words[0]) })
+    (from, Numbered { data, place: unpack_numbered(side.words[0]) })
 }
 
 /// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: the state kept beside
@@ -264,7 +264,7 @@ pub(crate) fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
         }
         PASSED_ON => Feedback { flow, seq: 0, cumulative: second, fate: Fate::PassedOn { limit: seq } },
         GAP => {
-            let fate = Fate::Gap { first: unpack_place(seq), count: second as u16 };
+            let fate = Fate::Gap { first: unpack_numbered(seq), count: second as u16 };
             Feedback { flow, seq: 0, cumulative: 0, fate }
         }
         CNP => Feedback { flow, seq: 0, cumulative: second, fate: Fate::Cnp },

@@ -61,8 +61,12 @@ impl World {
                 let control_goes_first = spec.port(PortId(ports.start)).control_priority;
                 let mut host = Host::new(&plan, HostId(node.0), nic, control_goes_first);
                 (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
-                host.instruments =
-                    Instrumentation::new(faults, port_tracer, FlowTracer::new(spec, &plan, node), host.relays);
+                host.instruments = Instrumentation::new(
+                    faults,
+                    port_tracer,
+                    FlowTracer::new(spec, &plan, node),
+                    host.relays,
+                );
                 NetworkNode::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
@@ -264,11 +268,7 @@ impl World {
 
     /// The queue of each proxy.
     fn proxy_outcomes(&self, end: Time) -> Vec<(HostId, ProxyQueue)> {
-        let queue = |host: &HostId| match self.node(host.0) {
-            NetworkNode::Host(node) => node.endpoint.proxy_queue(end),
-            NetworkNode::Switch(_) => None,
-        };
-        self.plan.proxies.keys().filter_map(|host| Some((*host, queue(host)?))).collect()
+        self.hosts().filter_map(|host| Some((host.id, host.endpoint.proxy_queue(end)?))).collect()
     }
 
     /// The outcome of a flow as far as it is known before its end.

@@ -98,8 +98,13 @@ fn worlds_with_proxies_come_out_equal_under_every_engine() {
         failed += u32::from(!spec.proxy_failures.is_empty());
         threads += u32::from(farspan_sim::threads(&spec, farspan_sim::EngineKind::Threads(2)) == 2);
     }
-    println!("{relayed} worlds relayed, {gaps} with gaps, {went_direct} in which flows went direct, {failed} with failures, {threads} on two threads");
-    assert!(relayed >= 100 && gaps >= 15 && went_direct >= 15 && threads >= 30, "the gate would not notice a fault there");
+    println!(
+        "{relayed} worlds relayed, {gaps} with gaps, {went_direct} in which flows went direct, {failed} with failures, {threads} on two threads"
+    );
+    assert!(
+        relayed >= 100 && gaps >= 15 && went_direct >= 15 && threads >= 30,
+        "the gate would not notice a fault there"
+    );
 }
 
 #[test]

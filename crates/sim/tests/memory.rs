@@ -59,7 +59,14 @@ fn endpoint(host: u32) -> Endpoint {
 /// A message of `packets` packets to host 1, all of which may be in flight at once.
 fn message(flow: u32, packets: u64, route: &Arc<Route>) -> Message {
     let size = MSS * packets;
-    Message { flow: FlowId(flow), to: HostId(1), size, initial_cwnd: size, route: Arc::clone(route) , via: None}
+    Message {
+        flow: FlowId(flow),
+        to: HostId(1),
+        size,
+        initial_cwnd: size,
+        route: Arc::clone(route),
+        via: None,
+    }
 }
 
 /// Lets `endpoint` send what it may, pacing waited for.

@@ -428,7 +428,8 @@ mod tests {
         let feedback = |fate| Header::Feedback(Feedback { flow: FlowId(17), seq: 4, cumulative: 2, fate });
         let headers = [numbered].into_iter().chain(fates.map(feedback));
         let lost = What::Lost { packet: 2, reason: Reason::Gap };
-        let events: Vec<_> = headers.map(|header| event(0, sent(header, None))).chain([event(1, lost)]).collect();
+        let events: Vec<_> =
+            headers.map(|header| event(0, sent(header, None))).chain([event(1, lost)]).collect();
         let log = log(None, &events);
         let expected = [
             r#"{"frame_type":"farspan:numbered","lane":3,"number":65535}],"header":{"packet_number":2,"#,

@@ -12,8 +12,8 @@
 //!
 //! Trimmed packets go the whole way, by [`Endpoint::handle_packet`].
 
-pub use crate::replies::Reply;
 pub use crate::proxy::Forward;
+pub use crate::replies::Reply;
 pub use crate::sender::{DataPacket, Take};
 
 use crate::endpoint::Endpoint;

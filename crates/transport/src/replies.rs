@@ -49,7 +49,16 @@ impl Reply {
     pub(crate) fn to_transmit(&self, size: Bytes) -> Transmit {
         let Self { to, entropy, ack_bytes, feedback, .. } = *self;
         let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
-        Transmit { to, header, size, entropy, control: true, payload: None, retransmission: false, ecn_ce: false }
+        Transmit {
+            to,
+            header,
+            size,
+            entropy,
+            control: true,
+            payload: None,
+            retransmission: false,
+            ecn_ce: false,
+        }
     }
 }
 

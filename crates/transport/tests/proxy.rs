@@ -9,8 +9,8 @@ use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Data, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route, Scheme,
-    Transmit, Trimmed, WindowCheck,
+    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route,
+    Scheme, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time};
 use std::cmp::Reverse;
@@ -52,7 +52,11 @@ fn scheme(control: &str) -> Scheme {
         congestion,
         balance: BalanceConfig::Spray(spray::SprayConfig { entropy_bits: 3 }),
         coding: CodingConfig::by_name("none").unwrap(),
-        recovery: RecoveryConfig { rto: Rto::BaseRtts(3), backoff: false, policy: RecoveryPolicy::PerPacketRto },
+        recovery: RecoveryConfig {
+            rto: Rto::BaseRtts(3),
+            backoff: false,
+            policy: RecoveryPolicy::PerPacketRto,
+        },
         window_check: WindowCheck::Below,
     }
 }
@@ -93,7 +97,14 @@ struct Trio {
 }
 
 impl Trio {
-    fn new(kind: Kind, control: &str, packets: u64, channel: Channel, seed: u64, fails_at: Option<Time>) -> Self {
+    fn new(
+        kind: Kind,
+        control: &str,
+        packets: u64,
+        channel: Channel,
+        seed: u64,
+        fails_at: Option<Time>,
+    ) -> Self {
         let scheme = scheme(control);
         let profiles = Profiles::new([scheme.profile.clone()]);
         let endpoint = |host| {
@@ -115,7 +126,8 @@ impl Trio {
         };
         let limit = if let Kind::Naive(Some(room)) = kind { room } else { u32::MAX };
         let (proxy, direct_cwnd) = (HostId(1), direct.bdp);
-        let via = Via { proxy, acknowledges, limit, numbers, direct: route(direct), direct_cwnd, longest_silence };
+        let via =
+            Via { proxy, acknowledges, limit, numbers, direct: route(direct), direct_cwnd, longest_silence };
         let kind = match kind {
             Kind::Naive(room) => {
                 let signals = scheme.profile.signals;
@@ -189,7 +201,14 @@ impl Trio {
             if !is_lost {
                 self.numbered += 1;
                 let at = free + delay + jitter;
-                self.flying.push(Reverse((at, self.numbered, (host, to), buffer[..len].to_vec(), packet.ecn_ce, trim)));
+                self.flying.push(Reverse((
+                    at,
+                    self.numbered,
+                    (host, to),
+                    buffer[..len].to_vec(),
+                    packet.ecn_ce,
+                    trim,
+                )));
             }
         }
     }
@@ -277,7 +296,8 @@ const KINDS: [Kind; 5] = [
 ];
 
 fn channel(random: &mut Random) -> Channel {
-    let mut often = |share: f64, most: f64| if random.uniform() < share { random.uniform() * most } else { 0.0 };
+    let mut often =
+        |share: f64, most: f64| if random.uniform() < share { random.uniform() * most } else { 0.0 };
     let (loss, trimming, duplication) = (often(0.6, 0.1), often(0.4, 0.3), often(0.3, 0.1));
     Channel { loss, trimming, duplication, jitter: Duration::from_ps(random.below(30_000_000)) }
 }
@@ -291,9 +311,15 @@ fn a_message_passes_either_proxy_at_line_rate() {
         let line = LINE.transmission((Bytes::new(MSS) + HEADER) * 200);
         let bound = line + NEAR + FAR + LINE.transmission(Bytes::new(MSS) + HEADER);
         let took = trio.delivered.unwrap().since(Time::ZERO);
-        assert!(took <= bound.mul_f64(if kind == Kind::Naive(Some(4)) { 2.6 } else { 1.06 }), "{kind:?}: {took} > {bound}");
+        assert!(
+            took <= bound.mul_f64(if kind == Kind::Naive(Some(4)) { 2.6 } else { 1.06 }),
+            "{kind:?}: {took} > {bound}"
+        );
         assert!(took + LINE.transmission(Bytes::new(17)) >= bound, "{kind:?}: {took} < {bound}");
-        assert!(trio.finished.unwrap().since(Time::ZERO) >= took + FAR, "{kind:?}: the receiver's ACK ends it");
+        assert!(
+            trio.finished.unwrap().since(Time::ZERO) >= took + FAR,
+            "{kind:?}: the receiver's ACK ends it"
+        );
         assert_eq!(trio.went_direct, None);
     }
 }
@@ -329,7 +355,13 @@ fn a_proxy_that_fails_costs_time_and_no_byte() {
     for (name, waited) in ["streamlined", "naive"].into_iter().zip(&mut waited) {
         waited.sort_by(f64::total_cmp);
         let at = |share: f64| waited[((waited.len() - 1) as f64 * share) as usize];
-        println!("{name}: {} of the runs went direct, after {:.2} to {:.2} RTOs, median {:.2}", waited.len(), at(0.0), at(1.0), at(0.5));
+        println!(
+            "{name}: {} of the runs went direct, after {:.2} to {:.2} RTOs, median {:.2}",
+            waited.len(),
+            at(0.0),
+            at(1.0),
+            at(0.5)
+        );
         assert!(waited.len() > 100 && at(1.0) < 6.5, "{name}: {:?}", at(1.0));
     }
 }

@@ -123,7 +123,8 @@ impl World {
         let (intra, pairs) = (paths.inside(&sites), paths.between(&sites));
         let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
         let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
-        let proxies = proxy::proxies(scenario, (&network, &routes), &workload, &inter_scheme, resolved.seed())?;
+        let proxies =
+            proxy::proxies(scenario, (&network, &routes), &workload, &inter_scheme, resolved.seed())?;
         let spec = Spec {
             proxy_failures: proxy::failures(scenario, &proxies)?,
             proxies,

@@ -43,7 +43,8 @@ pub(super) fn proxies(
     let Some(proxy) = &scenario.scheme.proxy else { return Ok(Vec::new()) };
     if proxy.loss == Some(ProxyLoss::GapPath) && paths(&inter.balance).is_none() {
         let problem = format!("flows under {} take many paths, or change them", inter.balance.name());
-        let cure = "write scheme.inter.balance = { name = \"spray\", entropy_bits = 3 }, or loss = \"gap-flow\"";
+        let cure =
+            "write scheme.inter.balance = { name = \"spray\", entropy_bits = 3 }, or loss = \"gap-flow\"";
         return Err(ValueError::rule("scheme.proxy.loss", problem, cure));
     }
     let groups = groups(scenario, network, workload);
@@ -99,13 +100,17 @@ impl Choosing<'_> {
     /// The host of each group, or none.
     fn hosts(&self, proxy: &Proxy, groups: &[Group]) -> Result<Vec<Option<HostId>>, ValueError> {
         match given(proxy.host.as_ref()) {
-            ProxyHost::Number(number) => groups.iter().map(|group| self.named(group, *number).map(Some)).collect(),
+            ProxyHost::Number(number) => {
+                groups.iter().map(|group| self.named(group, *number).map(Some)).collect()
+            }
             ProxyHost::Each(hosts) if hosts.len() != groups.len() => {
                 let problem = format!("{} hosts for {} incasts between sites", hosts.len(), groups.len());
                 Err(ValueError::rule(PATH, problem, "give a host or \"none\" for each, in order"))
             }
             ProxyHost::Each(hosts) => {
-                let named = |(group, host): (&Group, &Option<u32>)| host.map(|host| self.named(group, host)).transpose();
+                let named = |(group, host): (&Group, &Option<u32>)| {
+                    host.map(|host| self.named(group, host)).transpose()
+                };
                 groups.iter().zip(hosts).map(named).collect()
             }
             ProxyHost::Rule(ProxyHostRule::Last) => {
@@ -146,7 +151,8 @@ impl Choosing<'_> {
         }
         let host = HostId(number);
         if self.network.site(host) != self.network.site(group.src) || group.ends.contains(&host) {
-            let problem = format!("host {number} sends or receives in workload[{}], or is of another site", group.part);
+            let problem =
+                format!("host {number} sends or receives in workload[{}], or is of another site", group.part);
             return Err(ValueError::rule(PATH, problem, cure));
         }
         Ok(host)
@@ -161,7 +167,9 @@ impl Choosing<'_> {
             let here: Vec<_> = groups.iter().enumerate().filter(of_site).collect();
             let declared: Vec<_> = here.iter().map(|(_, group)| self.declared(group)).collect();
             let candidates: Vec<_> = self.of_site(site).collect();
-            let Some(path) = declared.first().and_then(|first| self.path(first, &candidates)) else { continue };
+            let Some(path) = declared.first().and_then(|first| self.path(first, &candidates)) else {
+                continue;
+            };
             let hosts = planner::plan(&declared, &path, &candidates, self.network.hosts, choice);
             here.into_iter().zip(hosts).for_each(|((place, _), host)| plan[place] = host);
         }
@@ -185,7 +193,8 @@ impl Choosing<'_> {
         let sizes = PacketSizes::of(self.scenario);
         let between = |to| {
             let path = self.routes.path(self.network, from, to);
-            let base_rtt = [sizes.mtu(), sizes.header].map(|size| path.one_way(self.network, size)).into_iter().sum();
+            let base_rtt =
+                [sizes.mtu(), sizes.header].map(|size| path.one_way(self.network, size)).into_iter().sum();
             (self.network.links[path.links[0].index()].rate, base_rtt)
         };
         let ((line_rate, base_rtt), (_, near_rtt)): ((_, Duration), (_, Duration)) =
@@ -254,9 +263,13 @@ pub(crate) const fn paths(balance: &BalanceConfig) -> Option<u8> {
 }
 
 /// Proxies that fail, and when.
-pub(super) fn failures(scenario: &Scenario, proxies: &[ProxySpec]) -> Result<Vec<(Time, HostId)>, ValueError> {
+pub(super) fn failures(
+    scenario: &Scenario,
+    proxies: &[ProxySpec],
+) -> Result<Vec<(Time, HostId)>, ValueError> {
     let hosts: BTreeSet<_> = proxies.iter().map(|proxy| proxy.host).collect();
-    let down = scenario.fault.iter().enumerate().filter(|(_, fault)| fault.kind == Some(FaultKind::ProxyDown));
+    let down =
+        scenario.fault.iter().enumerate().filter(|(_, fault)| fault.kind == Some(FaultKind::ProxyDown));
     let mut failures = Vec::new();
     for (n, fault) in down {
         let at = Time::ZERO + fault.at.unwrap_or(Duration::ZERO);
@@ -265,7 +278,8 @@ pub(super) fn failures(scenario: &Scenario, proxies: &[ProxySpec]) -> Result<Vec
             Some(host) => hosts.get(&HostId(host)).copied().into_iter().collect(),
         };
         if named.is_empty() {
-            let problem = fault.host.map_or("there is no proxy".to_owned(), |host| format!("host {host} is no proxy"));
+            let problem =
+                fault.host.map_or("there is no proxy".to_owned(), |host| format!("host {host} is no proxy"));
             let cure = "give [scheme.proxy] a kind, or leave host out for all proxies";
             return Err(ValueError::rule(format!("fault[{n}].host"), problem, cure));
         }

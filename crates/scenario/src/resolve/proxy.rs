@@ -4,8 +4,8 @@ use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{Incast, Ports, Proxy, SchemeClass, Workload};
 use crate::value::{
-    OnwardRule, Overflow, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule,
-    WorkloadKind,
+    OnwardRule, Overflow, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit, ProxyRule,
+    RtoRule, WorkloadKind,
 };
 use farspan_units::{Bytes, Duration};
 
@@ -71,7 +71,8 @@ pub(super) fn check(
     let naive = proxy.kind == Some(ProxyRule::Naive);
     let on_signals = ["ndp", "dcqcn"].into_iter().find(|control| name(&intra.congestion) == *control);
     if let Some(control) = on_signals.filter(|_| naive) {
-        let problem = format!("{control} needs more from its receiver than ACKs, which a naive proxy gives alone");
+        let problem =
+            format!("{control} needs more from its receiver than ACKs, which a naive proxy gives alone");
         let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
     }

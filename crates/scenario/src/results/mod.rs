@@ -10,7 +10,7 @@ use crate::value::WorkloadKind;
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
     ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, ProxySums, PortTable, Queues, Recovery,
+    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortTable, ProxySums, Queues, Recovery,
     RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};

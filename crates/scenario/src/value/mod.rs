@@ -13,8 +13,8 @@ pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule, ProxyLoss, ProxyRule, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring,
-    WorkloadKind,
+    OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule, ProxyLoss, ProxyRule,
+    RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 
 use crate::names;

@@ -18,13 +18,13 @@ use crate::plan::Plan;
 use crate::plan::trigger::End;
 use crate::record;
 use counters::HostCounters;
-use outgoing::ToNic;
 use farspan_fabric::switch::shared;
 use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::{Endpoint, EndpointConfig, Event, SenderCounters};
 use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
+use outgoing::ToNic;
 use std::sync::Arc;
 use waiting::Waiting;
 
@@ -40,7 +40,7 @@ fn sent_bytes(size: Bytes, counters: &SenderCounters) -> Bytes {
 /// A host: an endpoint behind a NIC.
 pub(crate) struct Host {
     plan: Arc<Plan>,
-    id: HostId,
+    pub(crate) id: HostId,
     pub(crate) endpoint: Endpoint,
     pub(crate) nic: Nic,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
@@ -71,8 +71,8 @@ pub(crate) const fn proxy_fails(at: Time, host: HostId) -> Key {
 impl Host {
     pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel, control_goes_first: bool) -> Self {
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
-        let mut endpoint = Endpoint::new(config)
-            .with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate);
+        let mut endpoint =
+            Endpoint::new(config).with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate);
         let proxy = plan.proxies.get(&id);
         if let Some(proxy) = proxy {
             endpoint = endpoint.with_proxy(proxy.delay.clone());
@@ -419,7 +419,8 @@ impl Host {
             let own = self.plan.network.links[port.index()].rate;
             self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
         }
-        let taken = self.send_next::<true>(now, packets, &mut Holding { now, held: &mut instruments.held, out });
+        let taken =
+            self.send_next::<true>(now, packets, &mut Holding { now, held: &mut instruments.held, out });
         if let (Some(flows), Some(id)) = (&mut instruments.flows, instruments.held.last()) {
             flows.sent(now, &packets[id], &packets.side(id), &self.endpoint);
         }

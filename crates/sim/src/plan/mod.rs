@@ -232,7 +232,9 @@ impl Plan {
         let rates = way.last.links.iter().map(|port| self.network.links[port.index()].rate);
         FlowPlan {
             flow: *flow,
-            packets: self.shared[way.route as usize].layout(flow.size).map_or(packets as u32, |l| l.packets()),
+            packets: self.shared[way.route as usize]
+                .layout(flow.size)
+                .map_or(packets as u32, |l| l.packets()),
             route: way.route,
             ideal_fct: message + ack_time,
             propagation: way.last.delay(&self.network),
@@ -313,7 +315,11 @@ impl Plan {
     pub(crate) fn class_of(&self, id: FlowId) -> Class {
         let FlowPlan { flow, route, .. } = &self.flows[id.index()];
         // A route to a proxy is that of another class.
-        if self.vias.is_empty() { self.shared[*route as usize].path().class } else { self.class(flow.src, flow.dst) }
+        if self.vias.is_empty() {
+            self.shared[*route as usize].path().class
+        } else {
+            self.class(flow.src, flow.dst)
+        }
     }
 
     /// The facts that all packets of flow `id` share.

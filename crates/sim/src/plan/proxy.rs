@@ -1,10 +1,10 @@
 //! Flows that go through a proxy: what the sender knows of it, and what the proxy does with them.
 
-use super::{Plan, RouteKey, Use, FlowPath};
+use super::{FlowPath, Plan, RouteKey, Use};
 use crate::spec::{Flow, ProxyKind, ProxySpec};
 use farspan_fabric::RoutedPath;
-use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
 use farspan_transport::Class;
+use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
 use farspan_units::{Bytes, FlowId, HostId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,8 @@ const LEAST_ROOM: u64 = 2;
 
 /// Which proxy each flow goes through.
 pub(super) fn by_flow(proxies: &[ProxySpec]) -> BTreeMap<FlowId, usize> {
-    let flows = |(place, proxy): (usize, &ProxySpec)| proxy.flows.iter().map(move |&flow| (flow, place)).collect();
+    let flows =
+        |(place, proxy): (usize, &ProxySpec)| proxy.flows.iter().map(move |&flow| (flow, place)).collect();
     proxies.iter().enumerate().flat_map(|each| -> Vec<_> { flows(each) }).collect()
 }
 
@@ -62,13 +63,17 @@ impl Plan {
             }
         };
         let numbers = match &kind {
-            RelayKind::Streamlined { loss: Some(LossDetection::PerPath { .. }), .. } => Some(Numbering::PerPath),
+            RelayKind::Streamlined { loss: Some(LossDetection::PerPath { .. }), .. } => {
+                Some(Numbering::PerPath)
+            }
             RelayKind::Streamlined { loss: Some(LossDetection::PerFlow), .. } => Some(Numbering::PerFlow),
             _ => None,
         };
         let acknowledges = matches!(kind, RelayKind::Naive { .. });
-        let (longest_silence, direct_cwnd) = (direct.rto() * u64::from(proxy.longest_silence), self.first_window(direct.path()));
-        let via = Via { proxy: proxy.host, acknowledges, limit, numbers, direct, direct_cwnd, longest_silence };
+        let (longest_silence, direct_cwnd) =
+            (direct.rto() * u64::from(proxy.longest_silence), self.first_window(direct.path()));
+        let via =
+            Via { proxy: proxy.host, acknowledges, limit, numbers, direct, direct_cwnd, longest_silence };
         let host = self.proxies.entry(proxy.host).or_default();
         host.delay = proxy.delay.clone();
         let Flow { src: from, dst: to, size, .. } = *flow;

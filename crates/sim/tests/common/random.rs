@@ -13,8 +13,8 @@ use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
 use farspan_sim::{
-    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, ProxyKind, ProxySpec, Rule,
-    Series, Spec, Stop, Trace, Trigger,
+    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, ProxyKind, ProxySpec,
+    Rule, Series, Spec, Stop, Trace, Trigger,
 };
 use farspan_trace::{Remark, What};
 use farspan_transport::ack::{self, AckConfig};
@@ -214,8 +214,12 @@ pub fn proxied_spec(seed: u64) -> Spec {
         let delay = match draw.below(3) {
             0 => Delay::default(),
             1 => Delay::Constant(Duration::from_ns(draw.below(3_000))),
-            _ => Delay::drawn(vec![(0.0, Duration::ZERO), (0.9, Duration::from_ns(400)), (1.0, Duration::from_us(9))])
-                .expect("it rises"),
+            _ => Delay::drawn(vec![
+                (0.0, Duration::ZERO),
+                (0.9, Duration::from_ns(400)),
+                (1.0, Duration::from_us(9)),
+            ])
+            .expect("it rises"),
         };
         if draw.one_in(3) {
             let at = draw.below(spec.stop.time.as_ps().clamp(1, 2_000_000_000));

@@ -3,7 +3,7 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, State, Via,
+    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, RelayedPacket, State, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{DataPacket, Sender, Take};
@@ -167,7 +167,8 @@ impl Endpoint {
             let Some(proxies) = &mut self.proxies else { return };
             let Some(relayed) = proxies.get_mut(flow) else { continue };
             let State::Streamlined(streamlined) = &mut relayed.state else { continue };
-            let lost = if streamlined.next_timeout() <= now { streamlined.on_timeout(now) } else { Vec::new() };
+            let lost =
+                if streamlined.next_timeout() <= now { streamlined.on_timeout(now) } else { Vec::new() };
             let next = streamlined.next_timeout();
             proxies.ask_at(next);
             self.report(flow, lost);
@@ -235,8 +236,7 @@ impl Endpoint {
         }
         let len = Bytes::new(u64::from(data.len));
         waiting.add(now, len);
-        let forward =
-            Forward { to: relayed.relay.to, header: data, ecn_ce, size: len + header, telemetry };
+        let forward = Forward { to: relayed.relay.to, header: data, ecn_ce, size: len + header, telemetry };
         if proxies.forwards.is_empty() {
             self.schedule.add(now, now, Key::NONE);
         }
@@ -295,7 +295,8 @@ impl Endpoint {
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(data.flow)) else {
+        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(data.flow))
+        else {
             return;
         };
         let State::Naive(naive) = &mut relayed.state else { return };
@@ -342,7 +343,12 @@ impl Endpoint {
     }
 
     /// Feedback from the receiver of its flow, at a host that may be a proxy.
-    pub(crate) fn on_relay_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
+    pub(crate) fn on_relay_feedback(
+        &mut self,
+        now: Time,
+        feedback: &Feedback,
+        telemetry: Option<&Telemetry>,
+    ) {
         self.on_feedback(now, feedback, telemetry);
         self.note_onward(now, feedback.flow);
     }
@@ -370,10 +376,8 @@ impl Endpoint {
         };
         let State::Naive(naive) = &mut relayed.state else { return };
         let Some(live) = naive.onward.and_then(|key| self.senders.get(key)) else { return };
-        let news = [
-            naive.on_sent(now, live.sender.next(), waiting),
-            naive.on_reached(live.sender.base(), waiting),
-        ];
+        let news =
+            [naive.on_sent(now, live.sender.next(), waiting), naive.on_reached(live.sender.base(), waiting)];
         for feedback in news.into_iter().flatten() {
             self.replies.push(Reply::bare(relayed.relay.from, feedback.cumulative as u8 as u16, feedback));
         }

@@ -1,9 +1,9 @@
 //! Messages, and packets as drivers see them: all that goes into an endpoint or comes out.
 
 use crate::Route;
-use crate::proxy::Via;
 use crate::balance::Entropy;
 use crate::coding::{Block, Payload};
+use crate::proxy::Via;
 use crate::wire::Header;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, FlowId, HostId, Time};

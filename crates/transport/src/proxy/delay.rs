@@ -11,7 +11,9 @@ pub enum DelayError {
     #[error("the points of a delay go from probability 0 to 1; give a first point at 0 and a last one at 1")]
     Ends,
     /// They do not rise.
-    #[error("point {place} of a delay lies below the one before; give probabilities and times in rising order")]
+    #[error(
+        "point {place} of a delay lies below the one before; give probabilities and times in rising order"
+    )]
     Falls {
         /// Which one.
         place: usize,

@@ -22,8 +22,8 @@ mod streamlined;
 
 pub use delay::{Delay, DelayError};
 pub(crate) use naive::Naive;
-pub(crate) use numbers::Numbers;
 pub use numbers::Numbering;
+pub(crate) use numbers::Numbers;
 pub(crate) use streamlined::{Lost, Streamlined};
 
 use crate::Route;
@@ -161,7 +161,13 @@ pub struct Forward {
 #[derive(Debug)]
 pub(crate) enum RelayedPacket {
     /// From the sender.
-    Data { data: Data, place: Option<Place>, trimmed: Trimmed, ecn_ce: bool, telemetry: Option<Box<Telemetry>> },
+    Data {
+        data: Data,
+        place: Option<Place>,
+        trimmed: Trimmed,
+        ecn_ce: bool,
+        telemetry: Option<Box<Telemetry>>,
+    },
     /// From the receiver.
     Feedback { feedback: Feedback, telemetry: Option<Box<Telemetry>> },
 }

@@ -56,7 +56,18 @@ impl Naive {
         let receiver = Receiver::new(flow, packets, (0, AckSignals::default()), None);
         let last_len = size - mss * u64::from(packets - 1);
         let known = (room.unwrap_or(u32::MAX), 0);
-        Self { receiver, onward: None, has_ended: false, mss, packets, last_len, room, sent: 0, reached: 0, known }
+        Self {
+            receiver,
+            onward: None,
+            has_ended: false,
+            mss,
+            packets,
+            last_len,
+            room,
+            sent: 0,
+            reached: 0,
+            known,
+        }
     }
 
     /// Whether the second connection begins, now that all packets below `available` are here.
@@ -152,16 +163,7 @@ mod tests {
 
     fn data(seq: u32, packets: u32) -> Data {
         let len = MSS.get() as u16;
-        Data {
-            flow: FlowId(3),
-            seq,
-            packets,
-            len,
-            sent_at: Time::ZERO,
-            entropy: 7,
-            profile: 0,
-            ask: false,
-        }
+        Data { flow: FlowId(3), seq, packets, len, sent_at: Time::ZERO, entropy: 7, profile: 0, ask: false }
     }
 
     #[test]
@@ -169,12 +171,16 @@ mod tests {
         let (mut naive, mut waiting) = (naive(4, None), Waiting::default());
         let mut take = |seq| {
             let taken = naive.on_data(Time::ZERO, &data(seq, 4), Trimmed::No, true, &mut waiting).unwrap();
-            (matches!(taken.feedback.fate, Fate::Taken { ecn_ce: true, limit: u32::MAX, .. }), taken.available)
+            (
+                matches!(taken.feedback.fate, Fate::Taken { ecn_ce: true, limit: u32::MAX, .. }),
+                taken.available,
+            )
         };
         assert_eq!([1, 0, 0, 2].map(&mut take), [(true, 0), (true, 2), (true, 2), (true, 3)]);
         assert_eq!(waiting.queue.max, naive.mss * 3);
         let alien = [data(9, 4), Data { len: 5, ..data(3, 4) }, data(3, 5)];
-        let mut taken = alien.iter().filter_map(|data| naive.on_data(Time::ZERO, data, Trimmed::No, false, &mut waiting));
+        let mut taken =
+            alien.iter().filter_map(|data| naive.on_data(Time::ZERO, data, Trimmed::No, false, &mut waiting));
         assert!(taken.next().is_none(), "not of this message");
     }
 

@@ -1,7 +1,7 @@
 //! The cold state of a sender, which only some schemes need.
 
-use super::records::Records;
 use super::proxied::{Before, ViaState};
+use super::records::Records;
 use crate::Message;
 use crate::coding::{Layout, OutgoingBlocks};
 use crate::proxy::Numbers;

@@ -69,8 +69,7 @@ impl Sender {
                 false
             }
             Fate::Taken { echo, ecn_ce, limit } => {
-                let ack =
-                    WireAck { seq, cumulative, echo, ecn_ce, block_complete: false, map: 0, telemetry };
+                let ack = WireAck { seq, cumulative, echo, ecn_ce, block_complete: false, map: 0, telemetry };
                 echo.sent_at <= now && self.on_taken(now, &ack, limit)
             }
             Fate::PassedOn { limit } => {

@@ -305,8 +305,11 @@ impl Sender {
             profile: self.profile,
             ask: SLOW && self.wants.blocks_or_asks() && self.asks(seq, retransmission || probes),
         };
-        let more =
-            if SLOW && self.wants.blocks_or_asks() { self.more(seq, &header, retransmission) } else { More::None };
+        let more = if SLOW && self.wants.blocks_or_asks() {
+            self.more(seq, &header, retransmission)
+        } else {
+            More::None
+        };
         to.take(DataPacket { to: self.to, header, more, retransmission, size });
         let rto_policy = self.rto_policy();
         match &mut self.cold {

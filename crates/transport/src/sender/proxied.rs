@@ -1,9 +1,9 @@
 //! A sender whose message goes through a proxy: what the proxy says, and how it goes straight to the receiver when the proxy
 //! falls silent.
 
+use super::Sender;
 use super::cold::ColdState;
 use super::feedback::WireAck;
-use super::Sender;
 use crate::congestion::{self, Congestion};
 use crate::flow::message::Message;
 use crate::proxy::Via;

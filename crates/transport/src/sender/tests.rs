@@ -176,7 +176,8 @@ impl Bench {
             to: HostId(2),
             size: setup.size,
             initial_cwnd: cwnd,
-            route: Arc::new(Route::new(testing::path(), &scheme)), via: None,
+            route: Arc::new(Route::new(testing::path(), &scheme)),
+            via: None,
         };
         let log = Log::default();
         let decision = Decision { cwnd, pacing_rate, next_timer, allowance: None };

@@ -180,7 +180,8 @@ impl Header {
             Self::Feedback(Feedback { fate: Fate::Arrived { map: 1.., .. }, .. }) => MAP_ACK_LEN,
             Self::Feedback(Feedback { fate: Fate::Taken { .. }, .. }) => TAKEN_LEN,
             Self::Feedback(Feedback {
-                fate: Fate::Pull { .. } | Fate::PassedOn { .. } | Fate::Gap { .. }, ..
+                fate: Fate::Pull { .. } | Fate::PassedOn { .. } | Fate::Gap { .. },
+                ..
             }) => PULL_LEN,
             Self::Feedback(Feedback { fate: Fate::Cnp, .. }) => CNP_LEN,
             Self::Feedback(_) => ACK_LEN,
@@ -482,7 +483,9 @@ mod tests {
                         fate: Fate::Pull { count: block_wait_ns },
                     }),
                     KIND_CNP => Header::Feedback(Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }),
-                    KIND_NUMBERED => Header::Numbered(Numbered { data, place: Place { lane: y, number: last_len } }),
+                    KIND_NUMBERED => {
+                        Header::Numbered(Numbered { data, place: Place { lane: y, number: last_len } })
+                    }
                     KIND_TAKEN => feedback(Fate::Taken { echo, ecn_ce, limit: block_wait_ns }),
                     KIND_PASSED_ON => {
                         let fate = Fate::PassedOn { limit: block_wait_ns };
@@ -554,7 +557,8 @@ mod tests {
         let cnp = bytes(&Header::Feedback(cnp));
         assert_eq!(cnp.0[..cnp.1], [0x17, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 7]);
         let taken = feedback(Fate::Taken { echo, ecn_ce: true, limit: 8 });
-        let expected = [0x19, 1, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0, 8];
+        let expected =
+            [0x19, 1, 0, 9, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 6, 0, 0, 0, 7, 0, 0, 0, 8];
         assert_eq!(taken.0[..taken.1], expected);
         let place = Place { lane: 3, number: 0x0405 };
         let bare = |cumulative, fate| {

@@ -6,9 +6,7 @@ use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::{CodingConfig, Shape};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::wire::{
-    Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View,
-};
+use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{Class, FlowProfile, Path, Scheme, WindowCheck};
 use farspan_units::Rate;
 use proptest::prelude::*;
