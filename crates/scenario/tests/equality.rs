@@ -18,6 +18,9 @@ const SMOKE: &[(&str, &[&str])] = &[
     ("topology/parking-lot", &["workload.flow_size=2MiB"]),
     // Flows that ECMP leads into the black hole end once it is gone.
     ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),
+    ("proxy/degree", &["workload.flow_size=1MB", "scheme.ports.overflow=trim"]),
+    ("proxy/size", &["workload.flow_size=500KB"]),
+    ("proxy/latency", &["workload.flow_size=1MB"]),
     ("uno/allreduce", &["workload.flow_size=256KiB", "workload.iterations=2", "fault[0].until=9ms"]),
     ("uno/buffers", &["workload.flows=100"]),
     ("uno/incast-inter", &["workload.flow_size=2MiB"]),
