@@ -149,7 +149,7 @@ fn engines_and_threads_agree_and_traces_change_nothing() {
     for set in ALL {
         let mut world = world(set);
         let plain = run(&world, EngineKind::Windowed);
-        let digests = |outcome: &Outcome| (outcome.packet_digest, outcome.totals.clone());
+        let digests = |outcome: &Outcome| (outcome.packet_digest, outcome.totals);
         for engine in [EngineKind::Oracle, EngineKind::Threads(2)] {
             assert_eq!(digests(&run(&world, engine)), digests(&plain), "{set:?} {engine:?}");
         }
