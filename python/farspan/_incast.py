@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from farspan._errors import ScenarioError
 
 
 def incast(
-    senders: Sequence[int], receiver: int, bytes: int | str, tag: str | None = None, start: str | None = None
+    senders: Iterable[int], receiver: int, bytes: int | str, tag: str | None = None, start: str | None = None
 ) -> dict[str, list[dict[str, object]]]:
     """Declare an incast: several hosts send to one.
 
@@ -42,10 +42,11 @@ def incast(
     4
 
     """
-    if not senders:
+    hosts = [int(host) for host in senders]
+    if not hosts:
         raise ScenarioError("an incast has no sender", argument="senders", cure="give hosts, such as [0, 1, 2]")
     declared: dict[str, object] = {
-        "senders": [int(host) for host in senders],
+        "senders": hosts,
         "receiver": int(receiver),
         "bytes": f"{bytes}B" if isinstance(bytes, int) else bytes,
     }

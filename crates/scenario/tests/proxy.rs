@@ -53,12 +53,12 @@ const ALL: [&[&str]; 3] = [NAIVE, STREAMLINED, GAPS];
 
 #[test]
 fn a_declared_incast_is_a_part_of_the_workload() {
-    let resolved = resolved_of(SMALL, &["incast.tag=shuffle", "incast.start=2us"]).unwrap();
+    let resolved = resolved_of(SMALL, &["incast[0].tag=shuffle", "incast[0].start=2us"]).unwrap();
     let [part] = &resolved.scenario().workload[..] else { panic!("one part") };
     assert_eq!((part.tag.as_deref(), part.flow_size), (Some("shuffle"), Some(Bytes::new(1_000_000))));
     assert_eq!(part.start, Some(Duration::from_us(2)));
     assert!(resolved.scenario().incast.is_empty());
-    let uneven = resolved_of(SMALL, &["incast.bytes=10B"]).unwrap();
+    let uneven = resolved_of(SMALL, &["incast[0].bytes=10B"]).unwrap();
     assert_eq!(uneven.scenario().workload[0].flow_size, Some(Bytes::new(4)), "rounded up");
     let flows = &world(&[]).spec.flows;
     assert_eq!(flows.iter().map(|flow| flow.src.0).collect::<Vec<_>>(), [0, 1, 4]);
@@ -92,7 +92,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
         (&[streamlined, "scheme.proxy.onward=scheme"], "scheme.proxy.onward", "remove it"),
         (&[streamlined, "scheme.proxy.rto=path"], "scheme.proxy.rto", "remove it"),
         (&["scheme.proxy={kind=\"naive\", loss=\"trim\"}"], "scheme.proxy.loss", "kind = \"streamlined\""),
-        (&[streamlined, "scheme.proxy.delay=1000s"], "scheme.proxy.delay", "0ps to"),
+        (&[streamlined, "scheme.proxy.delay=1000s"], "scheme.proxy.delay", "from 0ns to 10s"),
         (&[streamlined, "scheme.proxy.delay=[[0.0, \"1us\"]]"], "scheme.proxy.delay", "write points such as"),
         (
             &[streamlined, "scheme.proxy.delay=[[0.0, \"2us\"], [1.0, \"1us\"]]"],
@@ -111,7 +111,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
             "scheme.proxy.kind",
             "kind = \"streamlined\"",
         ),
-        (&["scheme.proxy.kind=naive", "transport.ack=every_second"], "scheme.proxy.kind", "per_packet"),
+        (&["scheme.proxy.kind=naive", "transport.ack=coalesced"], "scheme.proxy.kind", "per_packet"),
         (&[streamlined, "scheme.proxy.loss=gap-path"], "scheme.proxy.loss", "gap-flow"),
         (&[streamlined, "scheme.proxy.loss=gap-path", few, own], "workload[0].balance", "gap-flow"),
         (&[streamlined, "scheme.proxy.host=16"], "scheme.proxy.host", "give an idle host"),
@@ -119,7 +119,7 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
         (&[streamlined, "scheme.proxy.host=9"], "scheme.proxy.host", "of another site"),
         (&[streamlined, "scheme.proxy.host=[6, 7]"], "scheme.proxy.host", "for each"),
         (
-            &[streamlined, "incast.senders=[0, 1, 2, 3, 4, 5, 6, 7]"],
+            &[streamlined, "incast[0].senders=[0, 1, 2, 3, 4, 5, 6, 7]"],
             "scheme.proxy.host",
             "let a host be idle",
         ),
@@ -130,8 +130,8 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
             "fault[0].link",
             "proxy_down",
         ),
-        (&["incast.senders=[]"], "incast[0].senders", "[0, 1, 2]"),
-        (&["incast.bytes=0B"], "incast[0].bytes", "100MB"),
+        (&["incast[0].senders=[]"], "incast[0].senders", "[0, 1, 2]"),
+        (&["incast[0].bytes=0B"], "incast[0].bytes", "100MB"),
         (&["incast=[{senders=[0], bytes=\"1MB\"}]"], "incast[0].receiver", "a host"),
     ];
     let mut missed = Vec::new();
@@ -149,7 +149,7 @@ fn engines_and_threads_agree_and_traces_change_nothing() {
     for set in ALL {
         let mut world = world(set);
         let plain = run(&world, EngineKind::Windowed);
-        let digests = |outcome: &Outcome| (outcome.packet_digest, outcome.totals.clone());
+        let digests = |outcome: &Outcome| (outcome.packet_digest, outcome.totals);
         for engine in [EngineKind::Oracle, EngineKind::Threads(2)] {
             assert_eq!(digests(&run(&world, engine)), digests(&plain), "{set:?} {engine:?}");
         }
@@ -181,37 +181,50 @@ fn flows_whose_proxy_fails_go_direct_and_are_traced_all_along() {
     }
 }
 
-/// 20 MB of four hosts: the last ACK, and the last byte.
-fn twenty_megabytes(set: &[&str]) -> [Duration; 2] {
+/// The last ACK and the last byte of a scenario's incast: direct, naive and streamlined, where ports drop and where they trim.
+fn all_six(scenario: &str) -> Vec<[Duration; 2]> {
     let sprays =
         ["intra", "inter"].map(|class| format!("scheme.{class}.balance={{name=\"rps\", entropies=65536}}"));
-    let set = sprays.iter().map(String::as_str).chain(set.iter().copied()).map(str::to_owned).collect();
-    let resolved = Request { set, ..Request::new("proxy/size") }.resolve().unwrap();
-    let outcome = run(&World::build(&resolved).unwrap(), EngineKind::Windowed);
-    let last = |of: fn(&farspan_sim::FlowOutcome) -> Option<Time>| {
-        outcome.flows.iter().filter_map(of).max().unwrap().since(Time::ZERO)
-    };
-    [last(|flow| flow.finish), last(|flow| flow.delivered)]
+    let mut took = Vec::new();
+    for kind in ["none", "naive", "streamlined"] {
+        for overflow in ["drop", "trim"] {
+            let set = [format!("scheme.proxy.kind={kind}"), format!("scheme.ports.overflow={overflow}")];
+            let set = [&sprays[..], &set].concat();
+            let resolved = Request { set, ..Request::new(scenario) }.resolve().unwrap();
+            let outcome = run(&World::build(&resolved).unwrap(), EngineKind::Windowed);
+            let last = |of: fn(&farspan_sim::FlowOutcome) -> Option<Time>| {
+                outcome.flows.iter().filter_map(of).max().unwrap().since(Time::ZERO)
+            };
+            took.push([last(|flow| flow.finish), last(|flow| flow.delivered)]);
+        }
+    }
+    took
 }
 
 /// An incast that no buffer overflows for takes as long with a proxy as without.
 #[test]
 fn a_small_incast_neither_gains_nor_loses_by_a_proxy() {
-    let mut took = Vec::new();
-    for kind in ["none", "naive", "streamlined"] {
-        for overflow in ["drop", "trim"] {
-            let set = [format!("scheme.proxy.kind={kind}"), format!("scheme.ports.overflow={overflow}")];
-            took.push(twenty_megabytes(&[&set[0], &set[1]]));
-        }
-    }
+    let took = all_six("proxy/size");
     for which in [0, 1] {
-        let (least, most) =
-            (took.iter().map(|t| t[which]).min().unwrap(), took.iter().map(|t| t[which]).max().unwrap());
+        let times = || took.iter().map(|times| times[which]);
+        let (least, most) = (times().min().unwrap(), times().max().unwrap());
         assert!(most <= least.mul_f64(1.05), "{which}: {took:?}");
     }
-    // 20 MB in packets of 4,160 B at the receiver's line rate, and the way.
-    let bound = Duration::from_us(1625) + Duration::from_us(2004);
+}
+
+/// 100 MB in packets of 4,160 B at the receiver's line rate, and the way.
+#[test]
+fn no_incast_ends_before_its_bytes_can_have_come() {
+    let bound = Duration::from_us(8125) + Duration::from_us(2005);
+    let took = all_six("proxy/degree");
     assert!(took.iter().all(|[_, delivered]| *delivered >= bound), "{took:?}");
+}
+
+#[test]
+fn a_proxy_of_no_kind_is_none() {
+    let off = world(&["scheme.proxy.kind=none"]);
+    assert!(off.spec.proxies.is_empty());
+    assert_eq!(run(&off, EngineKind::Windowed).digest, run(&world(&[]), EngineKind::Windowed).digest);
 }
 
 /// The proxy's uplink at half of the rate at which its senders reach it.

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// All faults of a scenario; `seed` draws the links of those that say which share of them.
 pub(super) fn faults(scenario: &Scenario, network: &Network, seed: u64) -> Result<Vec<Fault>, ValueError> {
     let of_links = |(_, fault): &(usize, &LinkFault)| fault.kind != Some(value::FaultKind::ProxyDown);
-    if scenario.fault.iter().enumerate().filter(of_links).next().is_none() {
+    if !scenario.fault.iter().enumerate().any(|fault| of_links(&fault)) {
         return Ok(Vec::new());
     }
     let names: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();

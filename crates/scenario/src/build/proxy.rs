@@ -74,7 +74,7 @@ fn groups(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<Gr
     let mut groups: BTreeMap<(u32, u32, HostId), Group> = BTreeMap::new();
     for (id, flow) in (0..).map(FlowId).zip(&workload.flows) {
         let is_incast = scenario.workload[flow.part as usize].kind == Some(WorkloadKind::Incast);
-        let sites = [flow.src, flow.dst].map(|host| u32::from(network.site(host)));
+        let sites = [flow.src, flow.dst].map(|host| network.site(host));
         if !is_incast || sites[0] == sites[1] {
             continue;
         }

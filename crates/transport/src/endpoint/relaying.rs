@@ -326,7 +326,7 @@ impl Endpoint {
         let profile = self.profiles.place(&route.profile);
         let profile = profile.expect("the profile of a route is one of its endpoint's");
         let message = Message { flow, to, size, initial_cwnd, route, via: None };
-        let sender = Sender::new(now, &message, profile, self.config.seed).from_nothing();
+        let sender = Sender::new(now, &message, profile, self.config.seed).empty_handed();
         let key = self.add_sender(now, sender);
         let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow));
         if let Some(State::Naive(naive)) = relayed.map(|relayed| &mut relayed.state) {
@@ -379,7 +379,11 @@ impl Endpoint {
         let news =
             [naive.on_sent(now, live.sender.next(), waiting), naive.on_reached(live.sender.base(), waiting)];
         for feedback in news.into_iter().flatten() {
-            self.replies.push(Reply::bare(relayed.relay.from, feedback.cumulative as u8 as u16, feedback));
+            self.replies.push(Reply::bare(
+                relayed.relay.from,
+                u16::from(feedback.cumulative as u8),
+                feedback,
+            ));
         }
     }
 

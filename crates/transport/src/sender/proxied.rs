@@ -62,7 +62,7 @@ impl Sender {
     }
 
     /// Nothing of the message is here yet.
-    pub(crate) const fn from_nothing(mut self) -> Self {
+    pub(crate) const fn empty_handed(mut self) -> Self {
         self.available = 0;
         self
     }
