@@ -26,10 +26,13 @@ PROFILES = ("paper", "artifact")
 SMALL_TREE = "topology.pods=2 topology.hosts_per_tor=4 workload.duration=200us"
 SETS = {"uno/steady": "stop.time=12ms", "uno/incast-*": "workload.flow_size=64MiB", "uno/phantom": "workload.flow_size=64MiB",
         "reps/*": "topology.k=8", "ndp/*": "topology.k=8", "oscar/queue-nonempty": "workload.duration=20ms stop.time=20ms",
+        "proxy/size": "scheme.proxy.kind=streamlined scheme.ports.overflow=trim workload.flow_size=15MB",
+        "proxy/latency": "scheme.proxy.kind=naive",
         "oscar/hadoop-incast": SMALL_TREE + " workload.degree=8", "oscar/longtail": SMALL_TREE, "oscar/oversubscribed": SMALL_TREE}
 # Schemes of OSCAR's world and of the incast proxy's, and the scenarios elsewhere that they run: all by all would take an hour.
 OSCAR_WORLD = ("hpcc*", "oscar*", "scripted", "*powertcp", "poseidon", "dcqcn", "swift", "timely")
 PROXY_WORLD = ("dctcp-per-ack",)
+PROXY_GUESTS = ("uno-rps", "dctcp", "bbr", "smartt", "ndp")
 AWAY = ("bench/fat-tree", "topology/leaf-spine", "uno/incast-mixed", "reps/degraded")
 OSCAR_GUESTS = ("dctcp", "uno", "ndp")
 # Of the build, the machine, the command or the network, not of the result.
@@ -83,6 +86,8 @@ def is_of_its_world(scenario, scheme):
         return scenario.startswith("oscar/") or scenario in AWAY
     if any(fnmatch.fnmatch(scheme, pattern) for pattern in PROXY_WORLD):
         return scenario.startswith("proxy/") or scenario in AWAY
+    if scenario.startswith("proxy/"):
+        return scheme in PROXY_GUESTS
     return not scenario.startswith("oscar/") or scheme in OSCAR_GUESTS
 
 
