@@ -27,11 +27,11 @@ pub(super) struct ColdState {
     /// When feedback came last, or else when the flow started.
     pub feedback_at: Time,
     /// Of a message that goes through a proxy.
-    pub via: Option<ViaState>,
+    pub via: Option<Box<ViaState>>,
     /// The numbers of its transmissions, if they have any.
-    pub numbers: Option<Numbers>,
+    pub numbers: Option<Box<Numbers>>,
     /// Of a message that went through a proxy before: what was sent then.
-    pub before: Option<Before>,
+    pub before: Option<Box<Before>>,
 }
 
 impl ColdState {
@@ -73,8 +73,8 @@ impl ColdState {
             blocks,
             asked_below: 0,
             feedback_at: now,
-            via: ViaState::of(message),
-            numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new)),
+            via: ViaState::of(message).map(Box::new),
+            numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new).map(Box::new)),
             before: None,
         })
     }

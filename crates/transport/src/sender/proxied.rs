@@ -9,6 +9,7 @@ use crate::flow::message::Message;
 use crate::proxy::Via;
 use crate::recovery::{LossCounters, SentMap};
 use crate::wire::Place;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, HostId, Time};
 
@@ -49,11 +50,11 @@ pub(super) fn limits(via: Option<&Via>, packets: u32) -> (u32, u32) {
 
 impl Sender {
     fn via(&mut self) -> Option<&mut ViaState> {
-        self.cold.as_mut()?.via.as_mut()
+        self.cold.as_mut()?.via.as_deref_mut()
     }
 
     pub(super) fn before(&self) -> Option<&Before> {
-        self.cold.as_ref()?.before.as_ref()
+        self.cold.as_ref()?.before.as_deref()
     }
 
     /// Where the message ends.
@@ -176,7 +177,7 @@ impl Sender {
             let recovery = message.route.recovery.policy.build(now);
             ColdState::with(now, &message, recovery, None, None)
         });
-        cold.before = Some(Before { next, from, losses });
+        cold.before = Some(Box::new(Before { next, from, losses }));
         Some(direct)
     }
 
