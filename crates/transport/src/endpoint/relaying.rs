@@ -326,7 +326,7 @@ impl Endpoint {
         let profile = self.profiles.place(&route.profile);
         let profile = profile.expect("the profile of a route is one of its endpoint's");
         let message = Message { flow, to, size, initial_cwnd, route, via: None };
-        let sender = Sender::new(now, &message, profile, self.config.seed).empty_handed();
+        let sender = Sender::new(now, &message, profile, self.config.seed).empty_handed(now, &message);
         let key = self.add_sender(now, sender);
         let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow));
         if let Some(State::Naive(naive)) = relayed.map(|relayed| &mut relayed.state) {

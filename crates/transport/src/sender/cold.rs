@@ -24,14 +24,16 @@ pub(super) struct ColdState {
     pub blocks: Option<OutgoingBlocks>,
     /// No packet from this one on has asked for an ACK.
     pub asked_below: u32,
+    /// No packet from this one on may be sent yet: it is not here, or the flow's proxy has no room for it.
+    pub available: u32,
     /// When feedback came last, or else when the flow started.
     pub feedback_at: Time,
     /// Of a message that goes through a proxy.
-    pub via: Option<ViaState>,
+    pub via: Option<Box<ViaState>>,
     /// The numbers of its transmissions, if they have any.
-    pub numbers: Option<Numbers>,
+    pub numbers: Option<Box<Numbers>>,
     /// Of a message that went through a proxy before: what was sent then.
-    pub before: Option<Before>,
+    pub before: Option<Box<Before>>,
 }
 
 impl ColdState {
@@ -72,9 +74,10 @@ impl ColdState {
             rto: message.route.rto,
             blocks,
             asked_below: 0,
+            available: message.via.as_ref().map_or(u32::MAX, |via| via.limit),
             feedback_at: now,
-            via: ViaState::of(message),
-            numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new)),
+            via: ViaState::of(message).map(Box::new),
+            numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new).map(Box::new)),
             before: None,
         })
     }

@@ -464,7 +464,7 @@ impl Sender {
     #[cold]
     pub(super) fn probe(&mut self, now: Time) {
         let next = self.sent.next();
-        let is_new = next < self.available;
+        let is_new = next < self.available();
         let replaced = if is_new { None } else { self.sent.take_last(now) };
         if let Some(lost) = replaced {
             self.take_out(lost);

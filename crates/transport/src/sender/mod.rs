@@ -44,11 +44,6 @@ pub(crate) struct Sender {
     to: HostId,
     /// How many packets the message has.
     packets: u32,
-    /// No packet from this one on may be sent yet: it is not here, or the flow's proxy has no room for it.
-    available: u32,
-    /// The flow has finished when so many packets are acknowledged: all, but `u32::MAX` as long as those that acknowledge are
-    /// not the receiver's.
-    ends_at: u32,
     /// Payload of the message's last segment.
     last_len: u16,
     /// The index of the flow's profile in the list that both ends know.
@@ -110,14 +105,11 @@ impl Sender {
         let wants = Wants::new(&control, &balancer, layout.is_some() || !route.held.is_zero());
         let cold = ColdState::new(now, message, control.wants_send_record(), layout);
         let numbers = cold.as_ref().is_some_and(|cold| cold.numbers.is_some());
-        let (available, ends_at) = proxied::limits(message.via.as_deref(), packets);
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
             to: message.via.as_ref().map_or(*to, |via| via.proxy),
             packets,
-            available,
-            ends_at,
             last_len: last.get() as u16,
             profile: 0,
             wants: wants.numbers_if(numbers).acks_if(wants_acks).timer_if(decision.next_timer.is_some()),
@@ -150,8 +142,8 @@ impl Sender {
 
     /// Whether every packet is acknowledged.
     #[inline]
-    pub(crate) const fn is_finished(&self) -> bool {
-        self.sent.base() == self.ends_at
+    pub(crate) fn is_finished(&self) -> bool {
+        self.sent.base() == self.packets && !self.awaits_receiver()
     }
 
     /// Whether the endpoint's schedule holds it.
@@ -214,7 +206,7 @@ impl Sender {
 
     #[inline]
     fn has_data(&self) -> bool {
-        self.sent.next() < self.available || (self.sent.has_lost() && self.may_resend())
+        self.sent.next() < self.available() || (self.sent.has_lost() && self.may_resend())
     }
 
     /// Given that packets are lost: whether one is to be sent again. Blocks can do without some.

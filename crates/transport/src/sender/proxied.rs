@@ -9,6 +9,7 @@ use crate::flow::message::Message;
 use crate::proxy::Via;
 use crate::recovery::{LossCounters, SentMap};
 use crate::wire::Place;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, HostId, Time};
 
@@ -41,19 +42,13 @@ pub(super) struct Before {
     losses: LossCounters,
 }
 
-/// Of a message of so many packets: the first that may not be sent yet, and how many must be acknowledged.
-pub(super) fn limits(via: Option<&Via>, packets: u32) -> (u32, u32) {
-    let Some(via) = via else { return (packets, packets) };
-    (via.limit.min(packets), if via.acknowledges { u32::MAX } else { packets })
-}
-
 impl Sender {
     fn via(&mut self) -> Option<&mut ViaState> {
-        self.cold.as_mut()?.via.as_mut()
+        self.cold.as_mut()?.via.as_deref_mut()
     }
 
     pub(super) fn before(&self) -> Option<&Before> {
-        self.cold.as_ref()?.before.as_ref()
+        self.cold.as_ref()?.before.as_deref()
     }
 
     /// Where the message ends.
@@ -62,14 +57,37 @@ impl Sender {
     }
 
     /// Nothing of the message is here yet.
-    pub(crate) const fn empty_handed(mut self) -> Self {
-        self.available = 0;
+    pub(crate) fn empty_handed(mut self, now: Time, message: &Message) -> Self {
+        self.cold_of(now, message).available = 0;
         self
+    }
+
+    /// The cold state, which `message` alone does not ask for.
+    fn cold_of(&mut self, now: Time, message: &Message) -> &mut ColdState {
+        self.cold.get_or_insert_with(|| {
+            let recovery = message.route.recovery.policy.build(now);
+            ColdState::with(now, message, recovery, None, None)
+        })
+    }
+
+    /// No packet from this one on may be sent yet.
+    #[inline]
+    pub(super) fn available(&self) -> u32 {
+        self.cold.as_ref().map_or(self.packets, |cold| cold.available.min(self.packets))
     }
 
     /// More of the message is here: all packets below this one.
     pub(crate) fn extend(&mut self, available: u32) {
-        self.available = self.available.max(available.min(self.packets));
+        if let Some(cold) = &mut self.cold {
+            cold.available = cold.available.max(available);
+        }
+    }
+
+    /// Whether those that acknowledge are not the receiver's, which has not all of it yet as far as is known.
+    #[cold]
+    pub(super) fn awaits_receiver(&self) -> bool {
+        let state = self.cold.as_ref().and_then(|cold| cold.via.as_ref());
+        state.is_some_and(|state| state.via.acknowledges && state.passed < self.packets)
     }
 
     /// The first packet that was never sent.
@@ -119,9 +137,6 @@ impl Sender {
         state.passed = state.passed.max(cumulative.min(packets));
         self.acknowledge_unreported(now, cumulative);
         self.extend(limit);
-        if cumulative >= packets {
-            self.ends_at = packets;
-        }
     }
 
     /// A proxy has found transmissions lost.
@@ -172,11 +187,7 @@ impl Sender {
         let mut direct = Self::new(now, &message, profile(&via), seed);
         direct.sent = SentMap::from_packet(direct.sent.keeps_entropies(), from);
         direct.delivered = (0..from).map(|seq| direct.len(seq)).sum();
-        let cold = direct.cold.get_or_insert_with(|| {
-            let recovery = message.route.recovery.policy.build(now);
-            ColdState::with(now, &message, recovery, None, None)
-        });
-        cold.before = Some(Before { next, from, losses });
+        direct.cold_of(now, &message).before = Some(Box::new(Before { next, from, losses }));
         Some(direct)
     }
 
