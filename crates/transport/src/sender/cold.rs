@@ -1,10 +1,9 @@
 //! The cold state of a sender, which only some schemes need.
 
-use super::proxied::{Before, ViaState};
+use super::proxied::ProxiedState;
 use super::records::Records;
 use crate::Message;
 use crate::coding::{Layout, OutgoingBlocks};
-use crate::proxy::Numbers;
 use crate::recovery::{Recovery, Rto, RttEstimate};
 use alloc::boxed::Box;
 use farspan_units::{Duration, Time};
@@ -26,14 +25,8 @@ pub(super) struct ColdState {
     pub asked_below: u32,
     /// No packet from this one on may be sent yet: it is not here, or the flow's proxy has no room for it.
     pub available: u32,
-    /// When feedback came last, or else when the flow started.
-    pub feedback_at: Time,
-    /// Of a message that goes through a proxy.
-    pub via: Option<Box<ViaState>>,
-    /// The numbers of its transmissions, if they have any.
-    pub numbers: Option<Box<Numbers>>,
-    /// Of a message that went through a proxy before: what was sent then.
-    pub before: Option<Box<Before>>,
+    /// Of a message that goes through a proxy, or went through one before.
+    pub proxied: Option<Box<ProxiedState>>,
 }
 
 impl ColdState {
@@ -75,10 +68,7 @@ impl ColdState {
             blocks,
             asked_below: 0,
             available: message.via.as_ref().map_or(u32::MAX, |via| via.limit),
-            feedback_at: now,
-            via: ViaState::of(message).map(Box::new),
-            numbers: message.via.as_ref().and_then(|via| via.numbers.map(Numbers::new).map(Box::new)),
-            before: None,
+            proxied: ProxiedState::of(now, message).map(Box::new),
         })
     }
 }

@@ -227,7 +227,7 @@ impl Sender {
             self.srtt.update(rtt);
             return false;
         };
-        cold.feedback_at = now;
+        cold.note_news(now);
         cold.rtt.update(rtt);
         self.srtt = cold.rtt.smoothed();
         let Rto::Rfc6298 { variance_floor, min } = self.route.recovery.rto else { return false };

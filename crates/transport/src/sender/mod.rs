@@ -104,7 +104,7 @@ impl Sender {
         let packets = layout.as_ref().map_or(segments, Layout::packets);
         let wants = Wants::new(&control, &balancer, layout.is_some() || !route.held.is_zero());
         let cold = ColdState::new(now, message, control.wants_send_record(), layout);
-        let numbers = cold.as_ref().is_some_and(|cold| cold.numbers.is_some());
+        let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {
             flow: *flow,
@@ -313,7 +313,7 @@ impl Sender {
     /// The further fields in the header of packet `seq`, which leaves now.
     #[inline(never)]
     fn more(&mut self, seq: u32, header: &wire::Data, retransmission: bool) -> More {
-        if let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers.as_mut()) {
+        if let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers()) {
             let sent = &self.sent;
             let is_open = |seq, left_at| sent.holds_sent(header.sent_at, seq, left_at);
             return More::Place(numbers.next(header.sent_at, header.entropy, seq, is_open));

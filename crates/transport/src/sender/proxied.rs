@@ -6,7 +6,7 @@ use super::cold::ColdState;
 use super::feedback::WireAck;
 use crate::congestion::{self, Congestion};
 use crate::flow::message::Message;
-use crate::proxy::Via;
+use crate::proxy::{Numbers, Via};
 use crate::recovery::{LossCounters, SentMap};
 use crate::wire::Place;
 use alloc::boxed::Box;
@@ -23,11 +23,26 @@ pub(super) struct ViaState {
     passed: u32,
 }
 
-impl ViaState {
+/// The state of a sender whose message goes through a proxy, or went through one before.
+#[derive(Debug)]
+pub(super) struct ProxiedState {
+    /// When feedback came last, or else when the flow started.
+    pub feedback_at: Time,
+    /// Of a message that goes through a proxy.
+    via: Option<ViaState>,
+    /// The numbers of its transmissions, if they have any.
+    pub numbers: Option<Numbers>,
+    /// Of a message that went through a proxy before: what was sent then.
+    before: Option<Before>,
+}
+
+impl ProxiedState {
     /// That of a message, if it goes through a proxy.
-    pub(super) fn of(message: &Message) -> Option<Self> {
+    pub(super) fn of(now: Time, message: &Message) -> Option<Self> {
         let via = message.via.as_ref().map(Arc::clone)?;
-        Some(Self { via, receiver: message.to, passed: 0 })
+        let numbers = via.numbers.map(Numbers::new);
+        let via = Some(ViaState { via, receiver: message.to, passed: 0 });
+        Some(Self { feedback_at: now, via, numbers, before: None })
     }
 }
 
@@ -42,18 +57,36 @@ pub(super) struct Before {
     losses: LossCounters,
 }
 
+impl ColdState {
+    /// Feedback has come.
+    pub(super) fn note_news(&mut self, now: Time) {
+        if let Some(state) = &mut self.proxied {
+            state.feedback_at = now;
+        }
+    }
+
+    /// The numbers of the message's transmissions, if they have any.
+    pub(super) fn numbers(&mut self) -> Option<&mut Numbers> {
+        self.proxied.as_mut()?.numbers.as_mut()
+    }
+}
+
 impl Sender {
+    fn via_state(&self) -> Option<&ViaState> {
+        self.cold.as_ref()?.proxied.as_ref()?.via.as_ref()
+    }
+
     fn via(&mut self) -> Option<&mut ViaState> {
-        self.cold.as_mut()?.via.as_deref_mut()
+        self.cold.as_mut()?.proxied.as_mut()?.via.as_mut()
     }
 
     pub(super) fn before(&self) -> Option<&Before> {
-        self.cold.as_ref()?.before.as_deref()
+        self.cold.as_ref()?.proxied.as_ref()?.before.as_ref()
     }
 
     /// Where the message ends.
     pub(super) fn receiver(&self) -> HostId {
-        self.cold.as_ref().and_then(|cold| cold.via.as_ref()).map_or(self.to, |via| via.receiver)
+        self.via_state().map_or(self.to, |state| state.receiver)
     }
 
     /// Nothing of the message is here yet.
@@ -86,8 +119,7 @@ impl Sender {
     /// Whether those that acknowledge are not the receiver's, which has not all of it yet as far as is known.
     #[cold]
     pub(super) fn awaits_receiver(&self) -> bool {
-        let state = self.cold.as_ref().and_then(|cold| cold.via.as_ref());
-        state.is_some_and(|state| state.via.acknowledges && state.passed < self.packets)
+        self.via_state().is_some_and(|state| state.via.acknowledges && state.passed < self.packets)
     }
 
     /// The first packet that was never sent.
@@ -114,7 +146,7 @@ impl Sender {
     /// Feedback has come.
     pub(super) fn note_news(&mut self, now: Time) {
         if let Some(cold) = &mut self.cold {
-            cold.feedback_at = now;
+            cold.note_news(now);
         }
     }
 
@@ -143,7 +175,7 @@ impl Sender {
     #[cold]
     pub(super) fn on_gap(&mut self, now: Time, first: Place, count: u16) {
         self.note_news(now);
-        let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers.as_mut()) else { return };
+        let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers()) else { return };
         let named = numbers.resolve(first, count);
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for (seq, left_at) in named {
@@ -163,7 +195,8 @@ impl Sender {
 
     /// When the proxy has been silent for too long; [`Time::MAX`]: there is none.
     pub(super) fn silence_ends(&self) -> Time {
-        let Some(ColdState { via: Some(state), feedback_at, .. }) = self.cold.as_deref() else {
+        let proxied = self.cold.as_ref().and_then(|cold| cold.proxied.as_ref());
+        let Some(ProxiedState { via: Some(state), feedback_at, .. }) = proxied.map(|state| &**state) else {
             return Time::MAX;
         };
         feedback_at.saturating_add(state.via.longest_silence)
@@ -187,7 +220,9 @@ impl Sender {
         let mut direct = Self::new(now, &message, profile(&via), seed);
         direct.sent = SentMap::from_packet(direct.sent.keeps_entropies(), from);
         direct.delivered = (0..from).map(|seq| direct.len(seq)).sum();
-        direct.cold_of(now, &message).before = Some(Box::new(Before { next, from, losses }));
+        let before = Some(Before { next, from, losses });
+        let state = ProxiedState { feedback_at: now, via: None, numbers: None, before };
+        direct.cold_of(now, &message).proxied = Some(Box::new(state));
         Some(direct)
     }
 
