@@ -196,8 +196,8 @@ fn every_knob_of_the_interface_works() {
             "oscar/training",
             &["workload.flow_size=9440KB", "workload.compute_time=365us", "workload.algorithm=ring"],
         ),
-        ("proxy/degree", &["workload.flow_size=1MB", "scheme.proxy.kind=naive", "scheme.proxy.queue=1MB"]),
-        ("proxy/size", &["workload.flow_size=1MB", "scheme.proxy.kind=streamlined", "scheme.proxy.host=40"]),
+        ("proxy/degree", &["workload.flow_size=1MB", "scheme.proxy.kind=naive"]),
+        ("proxy/size", &["workload.flow_size=1MB", "scheme.proxy.kind=streamlined"]),
         ("proxy/latency", &["workload.flow_size=1MB", "topology.wan.rtt=50us", "scheme.ports.overflow=trim"]),
         ("topology/three-sites", &["workload.flows=100", "workload.load=0.2", "topology.link_delay=3us"]),
         (
