@@ -19,7 +19,7 @@ const SMOKE: &[(&str, &[&str])] = &[
     // Flows that ECMP leads into the black hole end once it is gone.
     ("uno/border-failure", &["workload.flow_size=512KiB", "fault[0].until=5ms"]),
     ("proxy/degree", &["workload.flow_size=1MB", "scheme.ports.overflow=trim"]),
-    ("proxy/size", &["workload.flow_size=500KB"]),
+    ("proxy/size", &["workload.flow_size=2MB"]),
     ("proxy/latency", &["workload.flow_size=1MB"]),
     ("uno/allreduce", &["workload.flow_size=256KiB", "workload.iterations=2", "fault[0].until=9ms"]),
     ("uno/buffers", &["workload.flows=100"]),

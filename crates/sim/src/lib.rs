@@ -45,6 +45,8 @@
 //!     seed: 1,
 //!     probes: Probes::default(),
 //!     trace: Trace::default(),
+//!     proxies: Vec::new(),
+//!     proxy_failures: Vec::new(),
 //!     stop: Stop { time: Time::MAX, when_measured_end: None },
 //! };
 //! let outcome = farspan_sim::run(&spec, EngineKind::Windowed, &mut |_| true);
