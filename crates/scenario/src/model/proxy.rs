@@ -5,7 +5,7 @@ use farspan_units::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A proxy in the sending site for incasts between sites: parts of the workload whose kind is incast, and [[incast]].
+/// A proxy in the sending site for incasts between sites: parts of the workload whose kind is incast, declared ones among them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Proxy {
