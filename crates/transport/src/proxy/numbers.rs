@@ -153,6 +153,16 @@ mod tests {
     }
 
     #[test]
+    fn packets_are_found_across_the_wrap_of_numbers() {
+        let mut numbers = Numbers::new(Numbering::PerFlow);
+        for seq in 0..70_000 {
+            numbers.next(at(seq.into()), 0, seq, |other, _| other + 100 > seq);
+        }
+        let named = numbers.resolve(Place { lane: 0, number: 69_900_u32 as u16 }, 100);
+        assert!(named.iter().map(|(seq, _)| *seq).eq(69_900..70_000), "{named:?}");
+    }
+
+    #[test]
     fn what_was_never_sent_is_nothing() {
         let mut numbers = Numbers::new(Numbering::PerFlow);
         numbers.next(at(0), 0, 7, |_, _| true);

@@ -63,9 +63,7 @@ fn rows(numbers: impl Iterator<Item = u32>) -> Vec<Lost> {
 impl Detector {
     fn new(loss: LossDetection) -> Self {
         match loss {
-            LossDetection::PerPath { paths } => {
-                Self::PerPath(PerPath::new(&PerPathConfig { paths, ..PerPathConfig::default() }))
-            }
+            LossDetection::PerPath { paths } => Self::PerPath(PerPath::new(&PerPathConfig { paths })),
             LossDetection::PerFlow => {
                 Self::PerFlow { detector: PerFlow::new(&PerFlowConfig::default()), highest: 0 }
             }

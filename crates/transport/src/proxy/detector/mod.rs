@@ -25,4 +25,4 @@ pub mod testing;
 mod tests;
 
 pub use per_flow::{LostSeqs, PerFlow, PerFlowConfig};
-pub use per_path::{LostNumbers, PathNumbers, PerPath, PerPathConfig};
+pub use per_path::{LostNumbers, PerPath, PerPathConfig};
