@@ -198,6 +198,11 @@ pub(crate) const fn is_whole(packet: &Packet, kind: u8) -> bool {
     packet.kind() == kind && !packet.trimmed()
 }
 
+/// Whether it is a mark at the end of a burst, which is no packet of its message.
+pub(crate) const fn is_mark(packet: &Packet) -> bool {
+    packet.kind() == NUMBERED && packet.halves[1] == 0
+}
+
 /// Unpacks a header at `now`; `side`: the state kept beside the record, or nothing, which leaves out the profile of a
 /// coded packet and the map of an ACK; `message`: what its packets say alike.
 pub(crate) fn unpack(packet: &Packet, side: &Side, now: Time, message: MessageFacts) -> Header {

@@ -16,6 +16,7 @@ use crate::observe::trace::FlowTracer;
 use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Sample, Totals, Traced};
 use crate::plan::Plan;
 use crate::plan::pool;
+use crate::record;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared::pause::PauseRecord;
@@ -259,7 +260,7 @@ impl World {
                 - (received.arrived_packets + received.trimmed_packets)
                 - (relayed.arrived_packets + relayed.trimmed_packets);
         }
-        let data = |packet: &&Packet| !packet.control() || packet.trimmed();
+        let data = |packet: &&Packet| (!packet.control() || packet.trimmed()) && !record::is_mark(packet);
         for packet in self.packets().flat_map(Packets::iter).filter(data) {
             flows[packet.flow.index()].dropped_packets -= 1;
         }

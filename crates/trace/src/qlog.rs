@@ -180,14 +180,16 @@ impl<W: Write> QlogWriter<W> {
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
         let mut frames = Vec::new();
         let mut front = json!({ "packet_type": "1RTT" });
-        if let Some(data) = header.data() {
+        let is_mark = matches!(header, Header::Numbered(numbered) if numbered.is_mark());
+        if let Some(data) = header.data().filter(|_| !is_mark) {
             front["packet_number"] = data.seq.into();
             frames.push(self.segment(data));
         }
         match header {
             Header::Data(_) | Header::Coded(_) => {}
             Header::Numbered(Numbered { place: Place { lane, number }, .. }) => {
-                frames.push(json!({ "frame_type": "farspan:numbered", "lane": lane, "number": number }));
+                let kind = if is_mark { "farspan:burst_end" } else { "farspan:numbered" };
+                frames.push(json!({ "frame_type": kind, "lane": lane, "number": number }));
             }
             Header::Feedback(feedback) => frames.push(feedback_frame(feedback)),
             header => unreachable!("no frame has a place for {header:?}"),

@@ -70,6 +70,8 @@ struct Channel {
     trimming: f64,
     duplication: f64,
     jitter: Duration,
+    /// The first so many transmissions of the last packet are lost on the way to the proxy.
+    tail_losses: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,6 +92,7 @@ struct Trio {
     /// Ranges that the receiver got for the first time.
     got: BTreeMap<u64, u64>,
     finished: Option<Time>,
+    timeouts: u32,
     delivered: Option<Time>,
     went_direct: Option<Time>,
     fails_at: Option<Time>,
@@ -159,6 +162,7 @@ impl Trio {
             numbered: 0,
             got: BTreeMap::new(),
             finished: None,
+            timeouts: 0,
             delivered: None,
             went_direct: None,
             fails_at,
@@ -195,7 +199,10 @@ impl Trio {
         let delay = if host + to == 1 { NEAR } else { FAR };
         let copies = 1 + u32::from(self.random.uniform() < self.channel.duplication);
         for _ in 0..copies {
-            let is_lost = self.random.uniform() < self.channel.loss;
+            let is_last = packet.header.data().is_some_and(|data| data.seq + 1 == data.packets);
+            let is_tail = is_last && host == SENDER && self.channel.tail_losses > 0;
+            self.channel.tail_losses -= u32::from(is_tail);
+            let is_lost = is_tail || self.random.uniform() < self.channel.loss;
             let trim = !packet.control && self.random.uniform() < self.channel.trimming;
             let jitter = Duration::from_ps(self.random.below(self.channel.jitter.as_ps() + 1));
             if !is_lost {
@@ -229,6 +236,7 @@ impl Trio {
                     assert_eq!((to, report.to), (SENDER, HostId(2)));
                     let counters = report.counters;
                     assert_eq!(counters.sent_bytes, report.size + counters.retransmitted_bytes);
+                    self.timeouts = counters.timeouts;
                     assert_eq!(self.finished.replace(self.now), None);
                 }
                 Event::Delivered(_) => {
@@ -299,7 +307,8 @@ fn channel(random: &mut Random) -> Channel {
     let mut often =
         |share: f64, most: f64| if random.uniform() < share { random.uniform() * most } else { 0.0 };
     let (loss, trimming, duplication) = (often(0.6, 0.1), often(0.4, 0.3), often(0.3, 0.1));
-    Channel { loss, trimming, duplication, jitter: Duration::from_ps(random.below(30_000_000)) }
+    let jitter = Duration::from_ps(random.below(30_000_000));
+    Channel { loss, trimming, duplication, jitter, tail_losses: 0 }
 }
 
 /// Over a lossless channel a message takes as long as the line and the way, and the proxy's ACK ends nothing.
@@ -321,6 +330,23 @@ fn a_message_passes_either_proxy_at_line_rate() {
             "{kind:?}: the receiver's ACK ends it"
         );
         assert_eq!(trio.went_direct, None);
+    }
+}
+
+/// No packet follows the last one, nor its retransmission: the mark that does shows that it is lost.
+#[test]
+fn a_mark_shows_the_loss_of_the_last_packet() {
+    let lossless = path(NEAR + FAR, Class::Inter).base_rtt;
+    for kind in [KINDS[2], KINDS[3], KINDS[4]] {
+        let channel = Channel { tail_losses: 2, ..Channel::default() };
+        let mut trio = Trio::new(kind, "fixed_window", 40, channel, 1, None);
+        trio.run(40 * MSS - 17);
+        let is_seen = kind != Kind::Streamlined(None);
+        assert_eq!(trio.timeouts, if is_seen { 0 } else { 2 }, "{kind:?}");
+        // Two round trips to the proxy, and what a detector of reordered packets waits.
+        let most =
+            lossless + LINE.transmission(Bytes::new(40 * (MSS + 64))) + NEAR * 4 + Duration::from_us(40);
+        assert_eq!(trio.finished.unwrap() <= Time::ZERO + most, is_seen, "{kind:?}: {:?}", trio.finished);
     }
 }
 
@@ -366,10 +392,8 @@ fn a_proxy_that_fails_costs_time_and_no_byte() {
     }
 }
 
-/// A proxy with a packet that waits to be sent on, and a gap before it that its detector has not reported yet, fails.
-#[test]
-fn a_proxy_that_has_failed_says_nothing_more_and_its_host_goes_on_sending() {
-    let scheme = scheme("fixed_window");
+/// A streamlined proxy of a message of nine packets from host 0 to host 2.
+fn streamlined_proxy(scheme: &Scheme) -> Endpoint {
     let profiles = Profiles::new([scheme.profile.clone()]);
     let config = EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(MSS), header: HEADER };
     let mut proxy = Endpoint::new(config).with_profiles(&profiles, LINE).with_proxy(Delay::default());
@@ -377,13 +401,39 @@ fn a_proxy_that_has_failed_says_nothing_more_and_its_host_goes_on_sending() {
     let loss = Some(LossDetection::PerFlow);
     let kind = RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss };
     proxy.relay(Relay { flow: FLOW, from, to, size, kind });
+    proxy
+}
+
+/// A packet of that message from a host.
+fn numbered(from: HostId, number: u16) -> Incoming {
+    let (seq, len) = (u32::from(number), MSS as u16);
+    let sent_at = Time::ZERO;
+    let data = Data { flow: FLOW, seq, packets: 9, len, sent_at, entropy: 0, profile: 0, ask: false };
+    let header = Header::Numbered(Numbered { data, place: Place { lane: 0, number } });
+    Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No }
+}
+
+#[test]
+fn what_the_sender_did_not_send_is_not_relayed() {
+    let mut proxy = streamlined_proxy(&scheme("fixed_window"));
+    let relayed = |proxy: &Endpoint| proxy.relayed(FLOW).unwrap().arrived_packets;
+    proxy.handle_packet(Time::ZERO, &numbered(HostId(5), 0));
+    proxy.handle_packet(Time::ZERO, &numbered(HostId(2), 0));
+    assert_eq!((relayed(&proxy), proxy.poll_transmit(Time::ZERO)), (0, Poll::Idle));
+    proxy.handle_packet(Time::ZERO, &numbered(HostId(0), 0));
+    assert!(matches!(proxy.poll_transmit(Time::ZERO), Poll::Packet(_)));
+    assert_eq!(relayed(&proxy), 1);
+}
+
+/// A proxy with a packet that waits to be sent on, and a gap before it that its detector has not reported yet, fails.
+#[test]
+fn a_proxy_that_has_failed_says_nothing_more_and_its_host_goes_on_sending() {
+    let scheme = scheme("fixed_window");
+    let mut proxy = streamlined_proxy(&scheme);
+    let (to, size) = (HostId(2), Bytes::new(9 * MSS));
     let mut now = Time::ZERO + NEAR;
     for number in [0, 2] {
-        let (seq, len) = (u32::from(number), MSS as u16);
-        let sent_at = Time::ZERO;
-        let data = Data { flow: FLOW, seq, packets: 9, len, sent_at, entropy: 0, profile: 0, ask: false };
-        let header = Header::Numbered(Numbered { data, place: Place { lane: 0, number } });
-        proxy.handle_packet(now, &Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No });
+        proxy.handle_packet(now, &numbered(HostId(0), number));
     }
     assert!(proxy.poll_timeout().is_some(), "the detector waits");
     proxy.fail_proxy(now);

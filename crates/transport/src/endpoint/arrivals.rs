@@ -209,7 +209,7 @@ impl Endpoint {
     ) {
         let (from, flow) = (packet.from, data.flow);
         if self.is_relayed(flow) {
-            return self.relay_data(now, *data, None, (packet.trimmed, packet.ecn_ce), None);
+            return self.relay_data(now, from, (*data, None), (packet.trimmed, packet.ecn_ce), None);
         }
         let at_last_hop = packet.trimmed == Trimmed::AtLastHop;
         let known = self.receivers.key(flow);
@@ -280,7 +280,7 @@ impl Endpoint {
         telemetry: Option<Box<Telemetry>>,
     ) {
         if self.is_relayed(data.flow) {
-            return self.relay_data(now, data, None, (Trimmed::No, ecn_ce), telemetry);
+            return self.relay_data(now, from, (data, None), (Trimmed::No, ecn_ce), telemetry);
         }
         let signals =
             self.profiles.get(data.profile).map_or_else(AckSignals::default, |profile| profile.signals);

@@ -179,7 +179,8 @@ impl Endpoint {
             }
             Header::Numbered(Numbered { data, place }) => {
                 if self.is_segment(data) && self.is_relayed(data.flow) {
-                    self.relay_data(now, *data, Some(*place), (packet.trimmed, packet.ecn_ce), None);
+                    let fate = (packet.trimmed, packet.ecn_ce);
+                    self.relay_data(now, packet.from, (*data, Some(*place)), fate, None);
                 } else if self.is_segment(data) {
                     self.on_trimmed(now, packet, data, None);
                 }

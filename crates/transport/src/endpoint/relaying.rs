@@ -3,7 +3,8 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, RelayedPacket, State, Via,
+    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, Relayed, RelayedPacket,
+    State, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{DataPacket, Sender, Take};
@@ -108,12 +109,12 @@ impl Endpoint {
     pub(super) fn relay_data(
         &mut self,
         now: Time,
-        data: Data,
-        place: Option<Place>,
+        from: HostId,
+        (data, place): (Data, Option<Place>),
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        self.arrive(now, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
+        self.arrive(now, from, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
     }
 
     /// A numbered data packet that was not trimmed.
@@ -121,15 +122,18 @@ impl Endpoint {
         &mut self,
         now: Time,
         from: HostId,
-        Numbered { data, place }: &Numbered,
+        numbered: &Numbered,
         ecn_ce: bool,
         telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received> {
+        let Numbered { data, place } = numbered;
         if !self.is_relayed(data.flow) {
             return self.on_data(now, from, data, ecn_ce, telemetry);
         }
-        if self.is_segment(data) {
-            self.relay_data(now, *data, Some(*place), (Trimmed::No, ecn_ce), telemetry);
+        if numbered.is_mark() {
+            self.arrive(now, from, RelayedPacket::Mark { flow: data.flow, place: *place });
+        } else if self.is_segment(data) {
+            self.relay_data(now, from, (*data, Some(*place)), (Trimmed::No, ecn_ce), telemetry);
         }
         None
     }
@@ -138,16 +142,17 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     pub(super) fn relay_feedback(&mut self, now: Time, feedback: Feedback, telemetry: Option<&Telemetry>) {
-        let is_through = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow));
-        if is_through.is_some_and(|relayed| matches!(relayed.state, State::Streamlined(_))) {
+        let is_through = |relayed: &&Relayed| matches!(relayed.state, State::Streamlined(_));
+        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow)).filter(is_through);
+        if let Some(from) = relayed.map(|relayed| relayed.relay.to) {
             let telemetry = telemetry.map(|telemetry| Box::new(telemetry.clone()));
-            self.arrive(now, RelayedPacket::Feedback { feedback, telemetry });
+            self.arrive(now, from, RelayedPacket::Feedback { feedback, telemetry });
         }
     }
 
-    fn arrive(&mut self, now: Time, packet: RelayedPacket) {
+    fn arrive(&mut self, now: Time, from: HostId, packet: RelayedPacket) {
         let Some(proxies) = &mut self.proxies else { return };
-        if let Some(packet) = proxies.arrive(now, packet) {
+        if let Some(packet) = proxies.arrive(now, from, packet) {
             self.process(now, packet);
         }
         self.arm_reply_timer();
@@ -205,8 +210,19 @@ impl Endpoint {
                     self.pass(now, data, place, (trimmed, ecn_ce), telemetry);
                 }
             }
+            RelayedPacket::Mark { flow, place } => self.note_mark(now, flow, place),
             RelayedPacket::Feedback { feedback, telemetry } => self.pass_back(feedback, telemetry),
         }
+    }
+
+    /// Streamlined: no packet follows for now; what is found lost becomes a NACK.
+    fn note_mark(&mut self, now: Time, flow: FlowId, place: Place) {
+        let Some(proxies) = &mut self.proxies else { return };
+        let Some(relayed) = proxies.get_mut(flow) else { return };
+        let State::Streamlined(streamlined) = &mut relayed.state else { return };
+        let (lost, next) = (streamlined.on_mark(now, place), streamlined.next_timeout());
+        proxies.ask_at(next);
+        self.report(flow, lost);
     }
 
     /// Streamlined: a data packet goes on, and what is found lost becomes a NACK.
@@ -376,8 +392,10 @@ impl Endpoint {
         };
         let State::Naive(naive) = &mut relayed.state else { return };
         let Some(live) = naive.onward.and_then(|key| self.senders.get(key)) else { return };
-        let news =
-            [naive.on_sent(now, live.sender.next(), waiting), naive.on_reached(live.sender.base(), waiting)];
+        let news = [
+            naive.on_sent(now, live.sender.next(), waiting),
+            naive.on_reached(now, live.sender.base(), waiting),
+        ];
         for feedback in news.into_iter().flatten() {
             self.replies.push(Reply::bare(
                 relayed.relay.from,

@@ -168,6 +168,8 @@ pub(crate) enum RelayedPacket {
         ecn_ce: bool,
         telemetry: Option<Box<Telemetry>>,
     },
+    /// From the sender: the end of a burst, on a lane.
+    Mark { flow: FlowId, place: Place },
     /// From the receiver.
     Feedback { feedback: Feedback, telemetry: Option<Box<Telemetry>> },
 }
@@ -176,6 +178,7 @@ impl RelayedPacket {
     const fn flow(&self) -> FlowId {
         match self {
             Self::Data { data, .. } => data.flow,
+            Self::Mark { flow, .. } => *flow,
             Self::Feedback { feedback, .. } => feedback.flow,
         }
     }
@@ -277,7 +280,9 @@ impl Proxies {
 
     pub(crate) fn add(&mut self, relay: Relay, mss: Bytes) {
         let state = match &relay.kind {
-            RelayKind::Naive { room, .. } => State::Naive(Naive::new(relay.flow, relay.size, *room, mss)),
+            RelayKind::Naive { room, onward, .. } => {
+                State::Naive(Naive::new(relay.flow, relay.size, *room, mss, onward.rto))
+            }
             RelayKind::Streamlined { loss, .. } => State::Streamlined(Streamlined::new(*loss)),
         };
         self.index.insert(relay.flow, self.flows.len() as u32);
@@ -308,10 +313,15 @@ impl Proxies {
         self.flows.iter().map(|relayed| relayed.relay.flow)
     }
 
-    /// A packet of a relayed flow has come. Gives it back if it is done with at once.
-    pub(crate) fn arrive(&mut self, now: Time, packet: RelayedPacket) -> Option<RelayedPacket> {
+    /// A packet of a relayed flow has come from a host. Gives it back if it is done with at once; what the flow's other end did
+    /// not send is nothing.
+    pub(crate) fn arrive(&mut self, now: Time, from: HostId, packet: RelayedPacket) -> Option<RelayedPacket> {
         let place = *self.index.get(&packet.flow())?;
         let relayed = &mut self.flows[place as usize];
+        let is_feedback = matches!(packet, RelayedPacket::Feedback { .. });
+        if from != if is_feedback { relayed.relay.to } else { relayed.relay.from } {
+            return None;
+        }
         if let RelayedPacket::Data { trimmed, .. } = &packet {
             let is_whole = *trimmed == Trimmed::No;
             relayed.counters.arrived_packets += u64::from(is_whole);

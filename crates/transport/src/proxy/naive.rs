@@ -13,9 +13,11 @@ use crate::flow::profile::AckSignals;
 use crate::receiver::Receiver;
 use crate::table::{Key, OfFlow as _};
 use crate::wire::{Data, Fate, Feedback};
-use farspan_units::{Bytes, FlowId, Time};
+use farspan_units::{Bytes, Duration, FlowId, Time};
 
-/// The receiver's progress is passed on when so many packets more have reached it, and at the end.
+/// The receiver's progress is passed on when so many packets more have reached it, when as long as the second connection's
+/// time-out has passed since the sender last heard of it, and at the end: a sender whose packets are few among many at the
+/// proxy does not take it for silent.
 const PASS_EVERY: u32 = 64;
 
 /// The state of one flow.
@@ -39,6 +41,9 @@ pub(crate) struct Naive {
     reached: u32,
     /// The sender knows of both: the limit, and what has reached the receiver.
     known: (u32, u32),
+    /// So long after it was told of what has reached the receiver, it is told again.
+    pass_after: Duration,
+    told_at: Time,
 }
 
 /// The outcome of a data packet.
@@ -50,8 +55,8 @@ pub(crate) struct Taken {
 }
 
 impl Naive {
-    /// Nothing has come yet of a message of `size` bytes whose full packets have `mss`.
-    pub(crate) fn new(flow: FlowId, size: Bytes, room: Option<u32>, mss: Bytes) -> Self {
+    /// Nothing has come yet of a message of `size` bytes whose full packets have `mss`; `rto`: of the second connection.
+    pub(crate) fn new(flow: FlowId, size: Bytes, room: Option<u32>, mss: Bytes, rto: Duration) -> Self {
         let packets = size.segments(mss).max(1) as u32;
         let receiver = Receiver::new(flow, packets, (0, AckSignals::default()), None);
         let last_len = size - mss * u64::from(packets - 1);
@@ -67,6 +72,8 @@ impl Naive {
             sent: 0,
             reached: 0,
             known,
+            pass_after: rto,
+            told_at: Time::ZERO,
         }
     }
 
@@ -130,21 +137,24 @@ impl Naive {
         let room = self.room?;
         let (limit, known) = (self.limit(), self.known.0);
         let is_news = known < self.packets && limit - known >= (room / 2).max(1);
-        is_news.then(|| self.notify())
+        is_news.then(|| self.notify(now))
     }
 
     /// All packets below `reached` have reached the receiver; gives news that the sender must hear.
-    pub(crate) fn on_reached(&mut self, reached: u32, waiting: &mut Waiting) -> Option<Feedback> {
+    pub(crate) fn on_reached(&mut self, now: Time, reached: u32, waiting: &mut Waiting) -> Option<Feedback> {
         let bytes = self.bytes_below(reached) - self.bytes_below(self.reached);
         if !bytes.is_zero() {
             waiting.keep(Bytes::ZERO, bytes);
         }
         self.reached = reached;
-        let is_news = reached == self.packets || reached - self.known.1 >= PASS_EVERY;
-        (is_news && reached > self.known.1).then(|| self.notify())
+        let is_news = reached == self.packets
+            || reached - self.known.1 >= PASS_EVERY
+            || now.since(self.told_at) >= self.pass_after;
+        (is_news && reached > self.known.1).then(|| self.notify(now))
     }
 
-    fn notify(&mut self) -> Feedback {
+    fn notify(&mut self, now: Time) -> Feedback {
+        self.told_at = now;
         self.known = (self.limit(), self.reached);
         let (flow, (limit, cumulative)) = (self.receiver.flow(), self.known);
         Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit } }
@@ -158,7 +168,7 @@ mod tests {
     const MSS: Bytes = Bytes::new(4096);
 
     fn naive(packets: u64, room: Option<u32>) -> Naive {
-        Naive::new(FlowId(3), MSS * packets, room, MSS)
+        Naive::new(FlowId(3), MSS * packets, room, MSS, Duration::from_us(10))
     }
 
     fn data(seq: u32, packets: u32) -> Data {
@@ -188,7 +198,10 @@ mod tests {
     fn an_empty_message_ends_as_any_other() {
         let (mut naive, mut waiting) = (naive(0, None), Waiting::default());
         assert_eq!(naive.on_sent(Time::ZERO, 1, &mut waiting), None);
-        assert_eq!(naive.on_reached(1, &mut waiting).map(|feedback| feedback.cumulative), Some(1));
+        assert_eq!(
+            naive.on_reached(Time::ZERO, 1, &mut waiting).map(|feedback| feedback.cumulative),
+            Some(1)
+        );
     }
 
     #[test]
@@ -204,7 +217,7 @@ mod tests {
         }
         assert_eq!(naive.on_sent(Time::ZERO, 1, &mut waiting).map(limit), Some(3));
         assert_eq!(waiting.bytes, naive.mss);
-        assert_eq!((waiting.unacked, naive.on_reached(1, &mut waiting)), (naive.mss, None));
+        assert_eq!((waiting.unacked, naive.on_reached(Time::ZERO, 1, &mut waiting)), (naive.mss, None));
         assert!(waiting.unacked.is_zero());
     }
 
@@ -213,7 +226,17 @@ mod tests {
         let (mut naive, mut waiting) = (naive(100, None), Waiting::default());
         waiting.add(Time::ZERO, naive.mss * 100);
         assert_eq!(naive.on_sent(Time::ZERO, 100, &mut waiting), None);
-        let mut known = |reached| naive.on_reached(reached, &mut waiting).map(|feedback| feedback.cumulative);
-        assert_eq!([63, 64, 65, 99, 100, 100].map(&mut known), [None, Some(64), None, None, Some(100), None]);
+        let mut known = |us, reached| {
+            let now = Time::ZERO + Duration::from_us(us);
+            naive.on_reached(now, reached, &mut waiting).map(|feedback| feedback.cumulative)
+        };
+        let at_once = [63, 64, 65].map(|reached| known(1, reached));
+        assert_eq!(at_once, [None, Some(64), None]);
+        assert_eq!(
+            [known(10, 66), known(11, 67), known(20, 67)],
+            [None, Some(67), None],
+            "each 10 us, if there is news"
+        );
+        assert_eq!([99, 100, 100].map(|reached| known(20, reached)), [None, Some(100), None]);
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! The sender numbers the transmissions of each lane: of each path, where order holds and a gap is a loss, or of the whole
 //! flow. It keeps which packet bore a number while that transmission is in flight, and knows the packets of a gap again.
+//!
+//! A loss shows as a gap when a later packet of its lane comes. After the last packet of a burst none does: a mark goes after it
+//! on each lane, which says up to which number packets have left.
 
 use crate::balance::Entropy;
 use crate::wire::Place;
@@ -25,8 +28,11 @@ pub enum Numbering {
 /// The transmissions of one lane, the last ones at `number % len`.
 #[derive(Debug)]
 struct Lane {
+    /// Of its last packet.
     entropy: Entropy,
     next: u16,
+    /// Whether a packet has left since the last mark.
+    is_unmarked: bool,
     /// Packet and time; the length is a power of two.
     ring: Vec<(u32, Time)>,
 }
@@ -36,23 +42,23 @@ struct Lane {
 pub(crate) struct Numbers {
     numbering: Numbering,
     lanes: Vec<Lane>,
+    /// How many lanes want a mark at the end of the burst.
+    unmarked: usize,
 }
 
 impl Numbers {
     pub(crate) const fn new(numbering: Numbering) -> Self {
-        Self { numbering, lanes: Vec::new() }
+        Self { numbering, lanes: Vec::new(), unmarked: 0 }
     }
 
     fn lane(&mut self, entropy: Entropy) -> usize {
-        let entropy = match self.numbering {
-            Numbering::PerPath => entropy,
-            Numbering::PerFlow => 0,
-        };
-        if let Some(lane) = self.lanes.iter().position(|lane| lane.entropy == entropy) {
+        let is_same = |lane: &Lane| self.numbering == Numbering::PerFlow || lane.entropy == entropy;
+        if let Some(lane) = self.lanes.iter().position(is_same) {
             return lane;
         }
         debug_assert!(self.lanes.len() < 256, "a flow has at most 256 lanes");
-        self.lanes.push(Lane { entropy, next: 0, ring: alloc::vec![(u32::MAX, Time::ZERO); MIN_NUMBERS] });
+        let ring = alloc::vec![(u32::MAX, Time::ZERO); MIN_NUMBERS];
+        self.lanes.push(Lane { entropy, next: 0, is_unmarked: false, ring });
         self.lanes.len() - 1
     }
 
@@ -75,7 +81,23 @@ impl Numbers {
         let index = usize::from(number) & (lane.ring.len() - 1);
         lane.ring[index] = (seq, now);
         lane.next = number.wrapping_add(1);
+        lane.entropy = entropy;
+        self.unmarked += usize::from(!core::mem::replace(&mut lane.is_unmarked, true));
         Place { lane: place as u8, number }
+    }
+
+    /// Whether a mark is to leave when the burst ends.
+    pub(crate) const fn owes_mark(&self) -> bool {
+        self.unmarked > 0
+    }
+
+    /// The mark of the first lane that wants one, which leaves now: its entropy, and the number that the lane's next packet will
+    /// bear.
+    pub(crate) fn take_mark(&mut self) -> Option<(Entropy, Place)> {
+        let (place, lane) = (0..).zip(&mut self.lanes).find(|(_, lane)| lane.is_unmarked)?;
+        lane.is_unmarked = false;
+        self.unmarked -= 1;
+        Some((lane.entropy, Place { lane: place, number: lane.next }))
     }
 
     /// The packets that bore `count` numbers from `first` on, and when they left.
@@ -160,6 +182,28 @@ mod tests {
         }
         let named = numbers.resolve(Place { lane: 0, number: 69_900_u32 as u16 }, 100);
         assert!(named.iter().map(|(seq, _)| *seq).eq(69_900..70_000), "{named:?}");
+    }
+
+    #[test]
+    fn each_lane_gets_one_mark_after_its_last_packet_on_its_path() {
+        let marks = |numbering| {
+            let mut numbers = Numbers::new(numbering);
+            let mut send = |entropy| {
+                numbers.next(at(0), entropy, 0, |_, _| true);
+            };
+            [5, 9, 5].map(&mut send);
+            let mut marks: Vec<_> = core::iter::from_fn(|| numbers.take_mark()).collect();
+            assert!(!numbers.owes_mark());
+            numbers.next(at(0), 9, 0, |_, _| true);
+            marks.extend(numbers.take_mark());
+            assert!(!numbers.owes_mark() && numbers.take_mark().is_none());
+            marks
+                .into_iter()
+                .map(|(entropy, Place { lane, number })| (entropy, lane, number))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(marks(Numbering::PerPath), [(5, 0, 2), (9, 1, 1), (9, 1, 2)]);
+        assert_eq!(marks(Numbering::PerFlow), [(5, 0, 3), (9, 0, 4)]);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! numbers of transmissions which are lost, and the NACK names those.
 
 use super::LossDetection;
-use super::detector::{PerFlow, PerFlowConfig, PerPath, PerPathConfig};
+use super::detector::{LostNumbers, PerFlow, PerFlowConfig, PerPath, PerPathConfig};
 use crate::balance::Entropy;
 use crate::wire::{Fate, Feedback, Place};
 use alloc::vec::Vec;
@@ -45,6 +45,18 @@ impl Lost {
     }
 }
 
+/// The nearest number to `highest` that ends in these 16 bits.
+const fn nearest(highest: u32, number: u16) -> u32 {
+    let ahead = number.wrapping_sub(highest as u16) as i16;
+    highest.saturating_add_signed(ahead as i32)
+}
+
+/// A gap of a path.
+fn one_row(lost: LostNumbers) -> Vec<Lost> {
+    let first = Place { lane: lost.path, number: lost.first };
+    (!lost.is_empty()).then_some(Lost { first, count: lost.count }).into_iter().collect()
+}
+
 /// Numbers as a 16-bit header names them, in rows.
 fn rows(numbers: impl Iterator<Item = u32>) -> Vec<Lost> {
     let mut rows: Vec<Lost> = Vec::new();
@@ -72,18 +84,20 @@ impl Detector {
 
     fn on_packet(&mut self, now: Time, Place { lane, number }: Place) -> Vec<Lost> {
         match self {
-            Self::PerPath(detector) => {
-                let lost = detector.on_packet(lane, number);
-                let first = Place { lane, number: lost.first };
-                (!lost.is_empty()).then_some(Lost { first, count: lost.count }).into_iter().collect()
-            }
+            Self::PerPath(detector) => one_row(detector.on_packet(lane, number)),
             Self::PerFlow { detector, highest } => {
-                // The nearest number to the highest one that ends in these 16 bits.
-                let ahead = number.wrapping_sub(*highest as u16) as i16;
-                let number = highest.saturating_add_signed(ahead.into());
+                let number = nearest(*highest, number);
                 *highest = (*highest).max(number);
                 rows(detector.on_packet(now, number, false))
             }
+        }
+    }
+
+    /// A mark: the next packet of the lane will bear this number.
+    fn on_mark(&mut self, now: Time, Place { lane, number }: Place) -> Vec<Lost> {
+        match self {
+            Self::PerPath(detector) => one_row(detector.on_end(lane, number)),
+            Self::PerFlow { detector, highest } => rows(detector.on_end(now, nearest(*highest, number))),
         }
     }
 }
@@ -103,6 +117,11 @@ impl Streamlined {
     pub(crate) fn on_packet(&mut self, now: Time, place: Option<Place>) -> Vec<Lost> {
         let parts = self.detector.as_mut().zip(place);
         parts.map(|(detector, place)| detector.on_packet(now, place)).unwrap_or_default()
+    }
+
+    /// A mark has come: those that are lost before it.
+    pub(crate) fn on_mark(&mut self, now: Time, place: Place) -> Vec<Lost> {
+        self.detector.as_mut().map(|detector| detector.on_mark(now, place)).unwrap_or_default()
     }
 
     /// When [`Self::on_timeout`] is wanted; [`Time::MAX`]: never.
@@ -148,6 +167,23 @@ mod tests {
         }
         let named: u32 = found.iter().map(|lost| u32::from(lost.count)).sum();
         assert_eq!((named, found[0].first.number), (4, 65_534));
+    }
+
+    #[test]
+    fn a_mark_shows_what_no_later_packet_does() {
+        let place = |lane, number| Place { lane, number };
+        let mut proxy = Streamlined::new(Some(LossDetection::PerPath { paths: 8 }));
+        assert_eq!(proxy.on_packet(Time::ZERO, Some(place(1, 0))), vec![]);
+        assert_eq!(proxy.on_mark(Time::ZERO, place(1, 3)), [lost(1, 1, 2)]);
+        assert_eq!(proxy.on_mark(Time::ZERO, place(1, 3)), vec![]);
+        assert_eq!(proxy.on_packet(Time::ZERO, Some(place(1, 3))), vec![]);
+
+        let mut proxy = Streamlined::new(Some(LossDetection::PerFlow));
+        assert_eq!(proxy.on_packet(Time::ZERO, Some(place(0, 0))), vec![]);
+        assert_eq!(proxy.on_mark(Time::ZERO, place(0, 3)), vec![], "it waits for those on other paths");
+        let due = proxy.next_timeout();
+        assert!(due < Time::MAX);
+        assert_eq!(proxy.on_timeout(due), [lost(0, 1, 2)]);
     }
 
     #[test]

@@ -201,7 +201,7 @@ impl Sender {
     #[inline]
     pub(crate) fn next_send(&self) -> Option<Time> {
         let may_send = self.window_is_open() || (self.wants.may_exceed() && self.exceeds());
-        (self.has_data() && may_send).then_some(self.pacer.next())
+        ((self.has_data() && may_send) || self.owes_mark()).then_some(self.pacer.next())
     }
 
     #[inline]
@@ -259,6 +259,9 @@ impl Sender {
 
     #[inline(never)]
     fn transmit_slowly(&mut self, now: Time, to: impl Take) -> Time {
+        if self.owes_mark() {
+            return self.transmit_mark(now, to);
+        }
         self.transmit_one::<true>(now, to)
     }
 

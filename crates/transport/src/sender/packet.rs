@@ -53,13 +53,14 @@ impl DataPacket {
         };
         let start = u64::from(seq) * mss.get();
         let plain = || Payload::Source(start..start + u64::from(len));
+        let payload = (seq < packets).then(|| layout.map_or_else(plain, |layout| layout.payload(seq)));
         Transmit {
             to: self.to,
             size: self.size,
             entropy,
             header: self.header(),
             control: false,
-            payload: Some(layout.map_or_else(plain, |layout| layout.payload(seq))),
+            payload,
             retransmission: self.retransmission,
             ecn_ce: false,
         }

@@ -4,11 +4,13 @@
 use super::Sender;
 use super::cold::ColdState;
 use super::feedback::WireAck;
+use super::packet::{DataPacket, More, Take};
+use crate::Path;
 use crate::congestion::{self, Congestion};
 use crate::flow::message::Message;
 use crate::proxy::{Numbers, Via};
 use crate::recovery::{LossCounters, SentMap};
-use crate::wire::Place;
+use crate::wire::{self, Place};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, HostId, Time};
@@ -169,6 +171,32 @@ impl Sender {
         state.passed = state.passed.max(cumulative.min(packets));
         self.acknowledge_unreported(now, cumulative);
         self.extend(limit);
+    }
+
+    /// Whether a mark is to leave: nothing else is, and a lane has none after its last packet.
+    #[inline]
+    pub(super) fn owes_mark(&self) -> bool {
+        self.wants.blocks_or_asks() && self.owes_mark_of_lane() && !self.has_data()
+    }
+
+    #[cold]
+    fn owes_mark_of_lane(&self) -> bool {
+        let numbers = self.cold.as_ref().and_then(|cold| cold.proxied.as_ref()?.numbers.as_ref());
+        numbers.is_some_and(Numbers::owes_mark)
+    }
+
+    /// A mark leaves; as [`Self::transmit`].
+    #[cold]
+    pub(super) fn transmit_mark(&mut self, now: Time, to: impl Take) -> Time {
+        let mark = self.cold.as_mut().and_then(|cold| cold.numbers()?.take_mark());
+        let (entropy, place) = mark.expect("a mark is owed");
+        let Path { header: size, line_rate, .. } = self.route.path;
+        self.pacer.on_sent(now, size, self.pacing_rate, line_rate);
+        let (flow, packets, profile) = (self.flow, self.packets, self.profile);
+        let header =
+            wire::Data { flow, seq: packets, packets, len: 0, sent_at: now, entropy, profile, ask: false };
+        to.take(DataPacket { to: self.to, header, more: More::Place(place), retransmission: false, size });
+        self.deadline(now)
     }
 
     /// A proxy has found transmissions lost.

@@ -72,13 +72,22 @@ impl Coded {
     }
 }
 
-/// One packet of a message whose transmissions are numbered.
+/// One packet of a message whose transmissions are numbered, or a mark at the end of a burst.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbered {
-    /// As of every data packet.
+    /// As of every data packet. A mark has no payload, and `packets` for its `seq`.
     pub data: Data,
-    /// The number of this transmission, a retransmission's its own.
+    /// The number of this transmission, a retransmission's its own; of a mark, the number of the lane's next packet.
     pub place: Place,
+}
+
+impl Numbered {
+    /// Whether it is a mark: all before its number have left, and nothing more for now.
+    #[must_use]
+    #[inline]
+    pub const fn is_mark(&self) -> bool {
+        self.data.len == 0 && self.data.seq == self.data.packets
+    }
 }
 
 /// The number of a transmission: of its lane, from 0, modulo 2^16. A lane is a path of the flow, or all of them.
