@@ -92,7 +92,7 @@ struct Trio {
     /// Ranges that the receiver got for the first time.
     got: BTreeMap<u64, u64>,
     finished: Option<Time>,
-    timeouts: u32,
+    timeouts: u64,
     delivered: Option<Time>,
     went_direct: Option<Time>,
     fails_at: Option<Time>,

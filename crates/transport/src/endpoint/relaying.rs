@@ -221,8 +221,11 @@ impl Endpoint {
         let Some(relayed) = proxies.get_mut(flow) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
         let (lost, next) = (streamlined.on_mark(now, place), streamlined.next_timeout());
+        let confirmed = Lost { first: place, count: 0 }.nack(flow);
+        let reply = Reply::bare(relayed.relay.from, streamlined.entropy_back(), confirmed);
         proxies.ask_at(next);
         self.report(flow, lost);
+        self.replies.push(reply);
     }
 
     /// Streamlined: a data packet goes on, and what is found lost becomes a NACK.

@@ -4,12 +4,13 @@
 //! flow. It keeps which packet bore a number while that transmission is in flight, and knows the packets of a gap again.
 //!
 //! A loss shows as a gap when a later packet of its lane comes. After the last packet of a burst none does: a mark goes after it
-//! on each lane, which says up to which number packets have left.
+//! on each lane, which says up to which number packets have left. A mark may be lost, too: the proxy confirms it, and one that is
+//! not confirmed leaves again, after twice as long each time.
 
 use crate::balance::Entropy;
 use crate::wire::Place;
 use alloc::vec::Vec;
-use farspan_units::Time;
+use farspan_units::{Duration, Time};
 
 /// Smallest ring of a lane.
 const MIN_NUMBERS: usize = 16;
@@ -31,8 +32,10 @@ struct Lane {
     /// Of its last packet.
     entropy: Entropy,
     next: u16,
-    /// Whether a packet has left since the last mark.
+    /// Whether a mark is to leave when the burst ends.
     is_unmarked: bool,
+    /// The number of the last mark that the proxy has confirmed.
+    confirmed: u16,
     /// Packet and time; the length is a power of two.
     ring: Vec<(u32, Time)>,
 }
@@ -44,11 +47,17 @@ pub(crate) struct Numbers {
     lanes: Vec<Lane>,
     /// How many lanes want a mark at the end of the burst.
     unmarked: usize,
+    /// How long marks wait to be confirmed: at first, and the next ones.
+    patience: [Duration; 2],
+    /// When marks that are not confirmed leave again; [`Time::MAX`]: there is none.
+    repeat_at: Time,
 }
 
 impl Numbers {
-    pub(crate) const fn new(numbering: Numbering) -> Self {
-        Self { numbering, lanes: Vec::new(), unmarked: 0 }
+    /// The numbers of a message that has sent nothing. `round_trip`: without queues, to the proxy and back.
+    pub(crate) fn new(numbering: Numbering, round_trip: Duration) -> Self {
+        let patience = [round_trip * 2; 2];
+        Self { numbering, lanes: Vec::new(), unmarked: 0, patience, repeat_at: Time::MAX }
     }
 
     fn lane(&mut self, entropy: Entropy) -> usize {
@@ -58,7 +67,7 @@ impl Numbers {
         }
         debug_assert!(self.lanes.len() < 256, "a flow has at most 256 lanes");
         let ring = alloc::vec![(u32::MAX, Time::ZERO); MIN_NUMBERS];
-        self.lanes.push(Lane { entropy, next: 0, is_unmarked: false, ring });
+        self.lanes.push(Lane { entropy, next: 0, is_unmarked: false, confirmed: 0, ring });
         self.lanes.len() - 1
     }
 
@@ -83,6 +92,7 @@ impl Numbers {
         lane.next = number.wrapping_add(1);
         lane.entropy = entropy;
         self.unmarked += usize::from(!core::mem::replace(&mut lane.is_unmarked, true));
+        self.patience[1] = self.patience[0];
         Place { lane: place as u8, number }
     }
 
@@ -93,11 +103,42 @@ impl Numbers {
 
     /// The mark of the first lane that wants one, which leaves now: its entropy, and the number that the lane's next packet will
     /// bear.
-    pub(crate) fn take_mark(&mut self) -> Option<(Entropy, Place)> {
+    pub(crate) fn take_mark(&mut self, now: Time) -> Option<(Entropy, Place)> {
         let (place, lane) = (0..).zip(&mut self.lanes).find(|(_, lane)| lane.is_unmarked)?;
         lane.is_unmarked = false;
         self.unmarked -= 1;
+        if self.unmarked == 0 {
+            self.repeat_at = now + self.patience[1];
+            self.patience[1] = self.patience[1] * 2;
+        }
         Some((lane.entropy, Place { lane: place, number: lane.next }))
+    }
+
+    /// The proxy confirms the mark of a lane.
+    pub(crate) fn confirm(&mut self, Place { lane, number }: Place) {
+        let Some(lane) = self.lanes.get_mut(usize::from(lane)) else { return };
+        if number == lane.next {
+            lane.confirmed = number;
+            self.unmarked -= usize::from(core::mem::replace(&mut lane.is_unmarked, false));
+        }
+    }
+
+    /// When marks that are not confirmed leave again; [`Time::MAX`]: there is none.
+    pub(crate) const fn repeat_at(&self) -> Time {
+        self.repeat_at
+    }
+
+    /// The marks that are not confirmed are to leave again, if it is time and `is_of_use`.
+    pub(crate) fn repeat(&mut self, now: Time, is_of_use: bool) {
+        if self.repeat_at > now {
+            return;
+        }
+        self.repeat_at = Time::MAX;
+        let asks = |lane: &&mut Lane| is_of_use && lane.confirmed != lane.next && !lane.is_unmarked;
+        for lane in self.lanes.iter_mut().filter(asks) {
+            lane.is_unmarked = true;
+            self.unmarked += 1;
+        }
     }
 
     /// The packets that bore `count` numbers from `first` on, and when they left.
@@ -138,7 +179,7 @@ mod tests {
     #[test]
     fn paths_have_numbers_of_their_own_and_a_flow_has_one_row() {
         let places = |numbering| {
-            let mut numbers = Numbers::new(numbering);
+            let mut numbers = Numbers::new(numbering, Duration::ZERO);
             [5, 9, 5].map(|entropy| numbers.next(at(0), entropy, 0, |_, _| true)).map(|p| (p.lane, p.number))
         };
         assert_eq!(places(Numbering::PerPath), [(0, 0), (1, 0), (0, 1)]);
@@ -151,7 +192,7 @@ mod tests {
         fn a_gap_names_the_packets_that_bore_its_numbers(
             lanes in 1..8_u16, packets in 1..3_000_u32, window in 1..2_000_u32, count in 1..50_u16, pick in any::<u32>(),
         ) {
-            let mut numbers = Numbers::new(Numbering::PerPath);
+            let mut numbers = Numbers::new(Numbering::PerPath, Duration::ZERO);
             let mut sent = vec![Vec::new(); usize::from(lanes)];
             for seq in 0..packets {
                 let entropy = (seq % u32::from(lanes)) as u16;
@@ -176,7 +217,7 @@ mod tests {
 
     #[test]
     fn packets_are_found_across_the_wrap_of_numbers() {
-        let mut numbers = Numbers::new(Numbering::PerFlow);
+        let mut numbers = Numbers::new(Numbering::PerFlow, Duration::ZERO);
         for seq in 0..70_000 {
             numbers.next(at(seq.into()), 0, seq, |other, _| other + 100 > seq);
         }
@@ -187,16 +228,16 @@ mod tests {
     #[test]
     fn each_lane_gets_one_mark_after_its_last_packet_on_its_path() {
         let marks = |numbering| {
-            let mut numbers = Numbers::new(numbering);
+            let mut numbers = Numbers::new(numbering, Duration::ZERO);
             let mut send = |entropy| {
                 numbers.next(at(0), entropy, 0, |_, _| true);
             };
-            [5, 9, 5].map(&mut send);
-            let mut marks: Vec<_> = core::iter::from_fn(|| numbers.take_mark()).collect();
+            [5, 9, 5].into_iter().for_each(&mut send);
+            let mut marks: Vec<_> = core::iter::from_fn(|| numbers.take_mark(at(0))).collect();
             assert!(!numbers.owes_mark());
             numbers.next(at(0), 9, 0, |_, _| true);
-            marks.extend(numbers.take_mark());
-            assert!(!numbers.owes_mark() && numbers.take_mark().is_none());
+            marks.extend(numbers.take_mark(at(0)));
+            assert!(!numbers.owes_mark() && numbers.take_mark(at(0)).is_none());
             marks
                 .into_iter()
                 .map(|(entropy, Place { lane, number })| (entropy, lane, number))
@@ -207,8 +248,27 @@ mod tests {
     }
 
     #[test]
+    fn a_mark_that_is_not_confirmed_leaves_again_later_and_later() {
+        let mut numbers = Numbers::new(Numbering::PerPath, Duration::from_ps(5));
+        for entropy in [5, 9] {
+            numbers.next(at(0), entropy, 0, |_, _| true);
+        }
+        let mut marks = |confirmed: Option<Place>, now: u64| {
+            confirmed.into_iter().for_each(|place| numbers.confirm(place));
+            numbers.repeat(at(now), true);
+            let marks = core::iter::from_fn(|| numbers.take_mark(at(now)));
+            (marks.map(|(_, place)| place.lane).collect::<Vec<_>>(), numbers.repeat_at())
+        };
+        assert_eq!(marks(None, 0), (vec![0, 1], at(10)));
+        assert_eq!(marks(Some(Place { lane: 0, number: 0 }), 9), (vec![], at(10)), "of an earlier burst");
+        assert_eq!(marks(Some(Place { lane: 0, number: 1 }), 10), (vec![1], at(30)));
+        assert_eq!(marks(None, 30), (vec![1], at(70)));
+        assert_eq!(marks(Some(Place { lane: 1, number: 1 }), 70), (vec![], Time::MAX));
+    }
+
+    #[test]
     fn what_was_never_sent_is_nothing() {
-        let mut numbers = Numbers::new(Numbering::PerFlow);
+        let mut numbers = Numbers::new(Numbering::PerFlow, Duration::ZERO);
         numbers.next(at(0), 0, 7, |_, _| true);
         assert_eq!(numbers.resolve(Place { lane: 0, number: 0 }, 100), [(7, at(0))]);
         assert_eq!(numbers.resolve(Place { lane: 0, number: 1 }, 100), []);

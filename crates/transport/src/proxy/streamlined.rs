@@ -30,10 +30,10 @@ enum Detector {
     },
 }
 
-/// Transmissions of one lane that are lost, in a row.
+/// Transmissions of one lane that are lost, in a row; none: a mark is confirmed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lost {
-    first: Place,
+    pub first: Place,
     pub count: u16,
 }
 

@@ -416,7 +416,8 @@ impl Sender {
     /// in flight).
     pub(crate) fn on_timeout(&mut self, now: Time) -> Time {
         let deadline = self.expire(now);
-        deadline.min(self.silence_ends())
+        self.repeat_marks(now);
+        deadline.min(self.silence_ends()).min(self.repeats_marks_at())
     }
 
     fn expire(&mut self, now: Time) -> Time {

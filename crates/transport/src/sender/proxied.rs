@@ -42,7 +42,8 @@ impl ProxiedState {
     /// That of a message, if it goes through a proxy.
     pub(super) fn of(now: Time, message: &Message) -> Option<Self> {
         let via = message.via.as_ref().map(Arc::clone)?;
-        let numbers = via.numbers.map(Numbers::new);
+        let round_trip = message.route.path.intra_base_rtt;
+        let numbers = via.numbers.map(|numbering| Numbers::new(numbering, round_trip));
         let via = Some(ViaState { via, receiver: message.to, passed: 0 });
         Some(Self { feedback_at: now, via, numbers, before: None })
     }
@@ -188,7 +189,7 @@ impl Sender {
     /// A mark leaves; as [`Self::transmit`].
     #[cold]
     pub(super) fn transmit_mark(&mut self, now: Time, to: impl Take) -> Time {
-        let mark = self.cold.as_mut().and_then(|cold| cold.numbers()?.take_mark());
+        let mark = self.cold.as_mut().and_then(|cold| cold.numbers()?.take_mark(now));
         let (entropy, place) = mark.expect("a mark is owed");
         let Path { header: size, line_rate, .. } = self.route.path;
         self.pacer.on_sent(now, size, self.pacing_rate, line_rate);
@@ -196,14 +197,31 @@ impl Sender {
         let header =
             wire::Data { flow, seq: packets, packets, len: 0, sent_at: now, entropy, profile, ask: false };
         to.take(DataPacket { to: self.to, header, more: More::Place(place), retransmission: false, size });
-        self.deadline(now)
+        self.deadline(now).min(self.repeats_marks_at())
     }
 
-    /// A proxy has found transmissions lost.
+    /// When marks that the proxy has not confirmed leave again; [`Time::MAX`]: there is none.
+    pub(super) fn repeats_marks_at(&self) -> Time {
+        let numbers = self.cold.as_ref().and_then(|cold| cold.proxied.as_ref()?.numbers.as_ref());
+        numbers.map_or(Time::MAX, Numbers::repeat_at)
+    }
+
+    /// Marks that the proxy has not confirmed are to leave again, if it is time and something is in flight.
+    pub(super) fn repeat_marks(&mut self, now: Time) {
+        let is_of_use = !self.in_flight.is_zero();
+        if let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers()) {
+            numbers.repeat(now, is_of_use);
+        }
+    }
+
+    /// A proxy has found transmissions lost, or confirms a mark.
     #[cold]
     pub(super) fn on_gap(&mut self, now: Time, first: Place, count: u16) {
         self.note_news(now);
         let Some(numbers) = self.cold.as_mut().and_then(|cold| cold.numbers()) else { return };
+        if count == 0 {
+            return numbers.confirm(first);
+        }
         let named = numbers.resolve(first, count);
         let (mut bytes, mut sent_at) = (Bytes::ZERO, Time::ZERO);
         for (seq, left_at) in named {

@@ -168,12 +168,12 @@ pub enum Fate {
         /// The sender may send packets below this one.
         limit: u32,
     },
-    /// A proxy has seen a gap in the numbers of a lane: these transmissions are lost. It knows nothing of what has arrived:
-    /// the cumulative number is zero.
+    /// A proxy has seen a gap in the numbers of a lane: these transmissions are lost. Or it confirms a mark. It knows nothing of
+    /// what has arrived: the cumulative number is zero.
     Gap {
-        /// The first that is lost.
+        /// The first that is lost, or the place of the mark.
         first: Place,
-        /// How many are, in a row.
+        /// How many are, in a row; 0: it confirms a mark.
         count: u16,
     },
 }
