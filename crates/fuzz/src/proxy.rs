@@ -3,6 +3,7 @@
 use crate::input::Input;
 use crate::protocol::{MSS, route_of};
 use farspan_transport::Route;
+use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Trimmed};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
@@ -24,7 +25,7 @@ fn loss(byte: u8) -> Option<LossDetection> {
     match byte % 3 {
         0 => None,
         1 => Some(LossDetection::PerPath { paths: byte % 5 }),
-        _ => Some(LossDetection::PerFlow),
+        _ => Some(LossDetection::PerFlow(PerFlowConfig::default())),
     }
 }
 

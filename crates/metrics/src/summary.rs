@@ -100,6 +100,12 @@ pub struct ProxySums {
     pub nacks: u64,
     /// Transmissions that NACKs of gaps named.
     pub gap_packets: u64,
+    /// Of these, those that a mark at the end of a burst showed.
+    pub tail_packets: u64,
+    /// Of these, those that came after all.
+    pub false_packets: u64,
+    /// Transmissions that were lost between senders and proxies, but for flows that went straight to their receiver.
+    pub lost_packets: u64,
     /// Flows that went straight to their receiver because their proxy fell silent.
     pub went_direct: u64,
 }
@@ -395,7 +401,7 @@ mod tests {
     const SECTIONS: [(&str, &str); 9] = [
         (
             "/proxy",
-            "proxies:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i went_direct:i",
+            "proxies:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i tail_packets:i false_packets:i lost_packets:i went_direct:i",
         ),
         ("/pfc", "pauses:i paused_us:n deadlock:b"),
         ("/flows", "started:i finished:i not_started:i"),

@@ -259,10 +259,17 @@ impl World {
             flow.dropped_packets = sent + relayed.sent_packets
                 - (received.arrived_packets + received.trimmed_packets)
                 - (relayed.arrived_packets + relayed.trimmed_packets);
+            if flow.relayed.is_some() && flow.went_direct.is_none() {
+                flow.lost_to_proxy = sent - (relayed.arrived_packets + relayed.trimmed_packets);
+            }
         }
         let data = |packet: &&Packet| (!packet.control() || packet.trimmed()) && !record::is_mark(packet);
         for packet in self.packets().flat_map(Packets::iter).filter(data) {
-            flows[packet.flow.index()].dropped_packets -= 1;
+            let flow = &mut flows[packet.flow.index()];
+            flow.dropped_packets -= 1;
+            if packet.to() != flow.dst && flow.went_direct.is_none() {
+                flow.lost_to_proxy -= 1;
+            }
         }
         flows
     }

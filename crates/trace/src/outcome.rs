@@ -32,6 +32,8 @@ pub struct FlowOutcome {
     pub receiver: ReceiverCounters,
     /// The counters of its proxy; `None`: it went through none.
     pub relayed: Option<RelayCounters>,
+    /// Data packets that were dropped between the sender and its proxy; of a flow that went straight to its receiver, 0.
+    pub lost_to_proxy: u64,
     /// When its proxy had been silent for too long, and it went straight to its receiver.
     pub went_direct: Option<Time>,
     /// Data packets that were dropped on the way, trimmed before or not; those still under way at the end are not. Sent =
@@ -56,6 +58,7 @@ impl FlowOutcome {
             sender: SenderCounters::default(),
             receiver: ReceiverCounters::default(),
             relayed: None,
+            lost_to_proxy: 0,
             went_direct: None,
             dropped_packets: 0,
         }

@@ -5,6 +5,7 @@
 use farspan_transport::balance::{BalanceConfig, spray};
 use farspan_transport::coding::{CodingConfig, Payload};
 use farspan_transport::congestion::CongestionConfig;
+use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Data, Header, MAX_HEADER, Numbered, Place, View};
@@ -124,7 +125,7 @@ impl Trio {
         let longest_silence = direct.base_rtt * 9;
         let numbers = match kind {
             Kind::Streamlined(Some(LossDetection::PerPath { .. })) => Some(Numbering::PerPath),
-            Kind::Streamlined(Some(LossDetection::PerFlow)) => Some(Numbering::PerFlow),
+            Kind::Streamlined(Some(LossDetection::PerFlow(_))) => Some(Numbering::PerFlow),
             _ => None,
         };
         let limit = if let Kind::Naive(Some(room)) = kind { room } else { u32::MAX };
@@ -300,8 +301,15 @@ const KINDS: [Kind; 5] = [
     Kind::Naive(Some(4)),
     Kind::Streamlined(None),
     Kind::Streamlined(Some(LossDetection::PerPath { paths: 8 })),
-    Kind::Streamlined(Some(LossDetection::PerFlow)),
+    Kind::Streamlined(Some(LossDetection::PerFlow(PER_FLOW))),
 ];
+
+const PER_FLOW: PerFlowConfig = PerFlowConfig {
+    window: 1024,
+    fixed: None,
+    initial_wait: Duration::from_us(10),
+    max_wait: Duration::from_ms(1),
+};
 
 fn channel(random: &mut Random) -> Channel {
     let mut often =
@@ -398,7 +406,7 @@ fn streamlined_proxy(scheme: &Scheme) -> Endpoint {
     let config = EndpointConfig { host: HostId(1), seed: 1, mss: Bytes::new(MSS), header: HEADER };
     let mut proxy = Endpoint::new(config).with_profiles(&profiles, LINE).with_proxy(Delay::default());
     let (from, to, size) = (HostId(0), HostId(2), Bytes::new(9 * MSS));
-    let loss = Some(LossDetection::PerFlow);
+    let loss = Some(LossDetection::PerFlow(PER_FLOW));
     let kind = RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss };
     proxy.relay(Relay { flow: FLOW, from, to, size, kind });
     proxy

@@ -226,7 +226,7 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
     if given(proxy.kind) != ProxyRule::Naive {
         let loss = match given(proxy.loss) {
             ProxyLoss::GapPath => Some(LossDetection::PerPath { paths: paths(&inter.balance).unwrap_or(1) }),
-            ProxyLoss::GapFlow => Some(LossDetection::PerFlow),
+            ProxyLoss::GapFlow(config) => Some(LossDetection::PerFlow(config)),
             ProxyLoss::Trim | ProxyLoss::None => None,
         };
         return ProxyKind::Streamlined { loss };

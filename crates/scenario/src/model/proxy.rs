@@ -23,7 +23,8 @@ pub struct Proxy {
     /// Default: unbounded.
     pub queue: Option<ProxyQueueLimit>,
     /// Streamlined: how it learns of losses: "trim" (from trimmed packets), "gap-path" (from gaps in the numbers of each path),
-    /// "gap-flow" (from later packets of the flow, and time) or "none". Default: trim.
+    /// "gap-flow" (from later packets of the flow, and time; or with parameters, { name = "gap-flow", window = 256 }) or "none".
+    /// Default: trim.
     pub loss: Option<ProxyLoss>,
     /// Naive: the control of the second connection: "line-rate", or "scheme" (the scheme's between sites). Default: line-rate.
     pub onward: Option<OnwardRule>,

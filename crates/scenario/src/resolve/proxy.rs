@@ -1,5 +1,6 @@
 //! Proxies and declared incasts: defaults and ranges.
 
+use super::scheme::in_range;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{Incast, Ports, Proxy, SchemeClass, Workload};
@@ -35,6 +36,9 @@ pub(super) fn proxy(written: Option<Proxy>) -> Result<Option<Proxy>, ValueError>
     if let Err(error) = delay.get() {
         let cure = "write points such as [[0.0, \"0us\"], [0.5, \"2us\"], [1.0, \"9us\"]]";
         return Err(ValueError::rule("scheme.proxy.delay", error.to_string(), cure));
+    }
+    if let Some(ProxyLoss::GapFlow(config)) = &written.loss {
+        in_range("scheme.proxy.loss", config.check())?;
     }
     let patience = written.patience.unwrap_or(3);
     within("scheme.proxy.patience", Some(patience), 1, 1000)?;

@@ -217,7 +217,7 @@ fn check_keys(path: &str, table: &Table) -> Result<(), ValueError> {
     Keys::new().check(&nested)
 }
 
-fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), ValueError> {
+pub(super) fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), ValueError> {
     check.map_err(|error| ValueError::new(format!("{path}.{}", error.parameter), Problem::Parameter(error)))
 }
 

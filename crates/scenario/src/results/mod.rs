@@ -281,6 +281,9 @@ fn proxies(outcome: &Outcome, flows: &[FlowRecord]) -> Option<ProxySums> {
         wait_mean_us: if passed.is_zero() { 0.0 } else { integral as f64 / passed.as_f64() / 1e6 },
         nacks: relayed.iter().map(|counters| counters.nacks).sum(),
         gap_packets: relayed.iter().map(|counters| counters.gap_packets).sum(),
+        tail_packets: relayed.iter().map(|counters| counters.tail_packets).sum(),
+        false_packets: relayed.iter().map(|counters| counters.false_packets).sum(),
+        lost_packets: flows.iter().map(|flow| flow.outcome.lost_to_proxy).sum(),
         went_direct: flows.iter().filter(|flow| flow.outcome.went_direct.is_some()).count() as u64,
     })
 }

@@ -13,8 +13,8 @@ pub use first_window::FirstWindow;
 pub use shape::{Buffers, ClassSizes, FlowChoice, Names, Oversubscription, Part, PortChoice, Sizes};
 pub use words::{
     CollectiveAlgorithm, FaultKind, LoadReference, LoadUnit, LossPackets, LossPer, MarkAt, MixUnit, NodeType,
-    OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule, ProxyLoss, ProxyRule,
-    RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
+    OnwardRule, Overflow, PfcLinks, PortTier, Profile, ProxyDelayName, ProxyHostRule, ProxyLossName,
+    ProxyRule, RoutingRule, Telemetry, TopologyKind, TrimVictim, Wiring, WorkloadKind,
 };
 
 use crate::names;
@@ -69,7 +69,7 @@ macro_rules! word_or_quantity {
 }
 
 mod proxy;
-pub use proxy::{ProxyDelay, ProxyHost, ProxyQueueLimit};
+pub use proxy::{ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit};
 
 word_or_quantity! {
     /// How the retransmission time-out is set.

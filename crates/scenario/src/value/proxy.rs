@@ -1,7 +1,9 @@
 //! Values of proxies: which host, how long it takes, how much may wait.
 
-use super::words::{ProxyDelayName, ProxyHostRule};
+use super::Part;
+use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
 use farspan_transport::proxy::Delay;
+use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
@@ -140,6 +142,81 @@ impl JsonSchema for ProxyDelay {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let point = json_schema!({ "type": "array", "minItems": 2, "maxItems": 2 });
         json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": point }] })
+    }
+}
+
+/// How a proxy learns of losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProxyLoss {
+    /// From trimmed packets.
+    Trim,
+    /// From gaps in the numbers of each path.
+    GapPath,
+    /// From later packets of the flow, and time.
+    GapFlow(PerFlowConfig),
+    /// Not at all.
+    None,
+}
+
+impl ProxyLoss {
+    const fn name(self) -> ProxyLossName {
+        match self {
+            Self::Trim => ProxyLossName::Trim,
+            Self::GapPath => ProxyLossName::GapPath,
+            Self::GapFlow(_) => ProxyLossName::GapFlow,
+            Self::None => ProxyLossName::None,
+        }
+    }
+
+    fn of(name: ProxyLossName, parameters: toml::Table) -> Result<Self, String> {
+        if name == ProxyLossName::GapFlow {
+            return parameters.try_into().map(Self::GapFlow).map_err(|error| error.message().to_owned());
+        }
+        match parameters.keys().next() {
+            Some(key) => {
+                Err(format!("{name} has no parameter {key}; remove it, or write name = \"gap-flow\""))
+            }
+            None if name == ProxyLossName::Trim => Ok(Self::Trim),
+            None if name == ProxyLossName::GapPath => Ok(Self::GapPath),
+            None => Ok(Self::None),
+        }
+    }
+}
+
+impl Serialize for ProxyLoss {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self::GapFlow(config) = self else { return self.name().serialize(serializer) };
+        let mut table = toml::Table::try_from(config).map_err(serde::ser::Error::custom)?;
+        table.insert("name".to_owned(), self.name().to_string().into());
+        table.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProxyLoss {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Part(mut table) = Part::deserialize(deserializer)?;
+        let missing =
+            || D::Error::custom("a table without a name; write { name = \"gap-flow\", window = 256 }");
+        let name = table.remove("name").ok_or_else(missing)?;
+        let name: ProxyLossName =
+            name.try_into().map_err(|error: toml::de::Error| D::Error::custom(error.message()))?;
+        Self::of(name, table).map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for ProxyLoss {
+    fn schema_name() -> Cow<'static, str> {
+        "ProxyLoss".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let name = generator.subschema_for::<ProxyLossName>();
+        let mut parameters = PerFlowConfig::json_schema(generator);
+        if let Some(properties) = parameters.get_mut("properties").and_then(serde_json::Value::as_object_mut)
+        {
+            properties.insert("name".to_owned(), name.clone().to_value());
+        }
+        json_schema!({ "anyOf": [name, parameters] })
     }
 }
 

@@ -337,8 +337,8 @@ words! {
 }
 
 words! {
-    /// How a proxy learns of losses.
-    ProxyLoss is "loss detection" {
+    /// The name of a way in which a proxy learns of losses.
+    ProxyLossName is "loss detection" {
         /// From trimmed packets.
         Trim = "trim",
         /// From gaps in the numbers of each path.

@@ -66,7 +66,7 @@ impl Plan {
             RelayKind::Streamlined { loss: Some(LossDetection::PerPath { .. }), .. } => {
                 Some(Numbering::PerPath)
             }
-            RelayKind::Streamlined { loss: Some(LossDetection::PerFlow), .. } => Some(Numbering::PerFlow),
+            RelayKind::Streamlined { loss: Some(LossDetection::PerFlow(_)), .. } => Some(Numbering::PerFlow),
             _ => None,
         };
         let acknowledges = matches!(kind, RelayKind::Naive { .. });

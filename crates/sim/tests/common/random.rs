@@ -22,6 +22,7 @@ use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
+use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_transport::proxy::{Delay, LossDetection};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
@@ -204,7 +205,7 @@ pub fn proxied_spec(seed: u64) -> Spec {
         let kind = match draw.below(if may_end { 6 } else { 3 }) {
             0 => ProxyKind::Streamlined { loss: None },
             1 => ProxyKind::Streamlined { loss: Some(LossDetection::PerPath { paths: 1 << paths }) },
-            2 => ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow) },
+            2 => ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow(PerFlowConfig::default())) },
             _ => ProxyKind::Naive {
                 rto: draw.one_in(2).then_some(Rto::BaseRtts(3)),
                 onward: Arc::clone(&spec.inter),

@@ -74,6 +74,9 @@ impl Endpoint {
             counters.sent_packets += onward.sent_packets;
             counters.sent_bytes += onward.sent_bytes;
         }
+        if let State::Streamlined(streamlined) = &relayed.state {
+            counters.false_packets = streamlined.false_losses().into();
+        }
         Some(counters)
     }
 
@@ -174,19 +177,20 @@ impl Endpoint {
             let State::Streamlined(streamlined) = &mut relayed.state else { continue };
             let lost =
                 if streamlined.next_timeout() <= now { streamlined.on_timeout(now) } else { Vec::new() };
-            let next = streamlined.next_timeout();
+            let (next, is_tail) = (streamlined.next_timeout(), streamlined.has_ended());
             proxies.ask_at(next);
-            self.report(flow, lost);
+            self.report(flow, lost, is_tail);
         }
     }
 
-    /// NACKs for what a detector has found.
-    fn report(&mut self, flow: FlowId, lost: Vec<Lost>) {
+    /// NACKs for what a detector has found; `is_tail`: at the end of a burst.
+    fn report(&mut self, flow: FlowId, lost: Vec<Lost>, is_tail: bool) {
         let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow)) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
         for lost in lost {
             relayed.counters.nacks += 1;
             relayed.counters.gap_packets += u64::from(lost.count);
+            relayed.counters.tail_packets += u64::from(lost.count) * u64::from(is_tail);
             let entropy = streamlined.entropy_back();
             self.replies.push(Reply::bare(relayed.relay.from, entropy, lost.nack(flow)));
         }
@@ -224,7 +228,7 @@ impl Endpoint {
         let confirmed = Lost { first: place, count: 0 }.nack(flow);
         let reply = Reply::bare(relayed.relay.from, streamlined.entropy_back(), confirmed);
         proxies.ask_at(next);
-        self.report(flow, lost);
+        self.report(flow, lost, true);
         self.replies.push(reply);
     }
 
@@ -251,7 +255,7 @@ impl Endpoint {
             let entropy = streamlined.entropy_back();
             self.replies.push(Reply::bare(relayed.relay.from, entropy, nack));
             proxies.ask_at(next);
-            return self.report(flow, lost);
+            return self.report(flow, lost, false);
         }
         let len = Bytes::new(u64::from(data.len));
         waiting.add(now, len);
@@ -261,7 +265,7 @@ impl Endpoint {
         }
         proxies.forwards.push_back(forward);
         proxies.ask_at(next);
-        self.report(flow, lost);
+        self.report(flow, lost, false);
     }
 
     /// Streamlined: feedback goes back to the sender.

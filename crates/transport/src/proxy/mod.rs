@@ -36,6 +36,7 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use detector::PerFlowConfig;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Telemetry, Time};
 
 /// The proxy of a message, as its sender knows it.
@@ -107,7 +108,7 @@ pub enum LossDetection {
         paths: u8,
     },
     /// From later packets and time.
-    PerFlow,
+    PerFlow(PerFlowConfig),
 }
 
 /// The counters of one flow at the host that relays it.
@@ -126,6 +127,10 @@ pub struct RelayCounters {
     pub nacks: u64,
     /// Of them, those of gaps: transmissions that they name.
     pub gap_packets: u64,
+    /// Of these, those that the mark at the end of a burst showed.
+    pub tail_packets: u64,
+    /// Of these, those that came after all.
+    pub false_packets: u64,
 }
 
 /// The queue of a proxy.

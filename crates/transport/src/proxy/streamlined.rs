@@ -5,7 +5,7 @@
 //! numbers of transmissions which are lost, and the NACK names those.
 
 use super::LossDetection;
-use super::detector::{LostNumbers, PerFlow, PerFlowConfig, PerPath, PerPathConfig};
+use super::detector::{LostNumbers, PerFlow, PerPath, PerPathConfig};
 use crate::balance::Entropy;
 use crate::wire::{Fate, Feedback, Place};
 use alloc::vec::Vec;
@@ -76,9 +76,7 @@ impl Detector {
     fn new(loss: LossDetection) -> Self {
         match loss {
             LossDetection::PerPath { paths } => Self::PerPath(PerPath::new(&PerPathConfig { paths })),
-            LossDetection::PerFlow => {
-                Self::PerFlow { detector: PerFlow::new(&PerFlowConfig::default()), highest: 0 }
-            }
+            LossDetection::PerFlow(config) => Self::PerFlow { detector: PerFlow::new(&config), highest: 0 },
         }
     }
 
@@ -124,6 +122,20 @@ impl Streamlined {
         self.detector.as_mut().map(|detector| detector.on_mark(now, place)).unwrap_or_default()
     }
 
+    /// How many transmissions were found lost and came after all.
+    pub(crate) fn false_losses(&self) -> u32 {
+        match &self.detector {
+            None => 0,
+            Some(Detector::PerPath(detector)) => detector.false_losses(),
+            Some(Detector::PerFlow { detector, .. }) => detector.false_losses(),
+        }
+    }
+
+    /// Whether what time shows to be lost is of the end of a burst.
+    pub(crate) const fn has_ended(&self) -> bool {
+        matches!(&self.detector, Some(Detector::PerFlow { detector, .. }) if detector.has_ended())
+    }
+
     /// When [`Self::on_timeout`] is wanted; [`Time::MAX`]: never.
     pub(crate) fn next_timeout(&self) -> Time {
         match &self.detector {
@@ -144,6 +156,7 @@ impl Streamlined {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proxy::detector::PerFlowConfig;
     use alloc::vec;
 
     fn lost(lane: u8, number: u16, count: u16) -> Lost {
@@ -159,7 +172,7 @@ mod tests {
 
     #[test]
     fn numbers_of_a_flow_go_on_beyond_their_sixteen_bits() {
-        let mut proxy = Streamlined::new(Some(LossDetection::PerFlow));
+        let mut proxy = Streamlined::new(Some(LossDetection::PerFlow(PerFlowConfig::default())));
         let mut found = Vec::new();
         for n in (0..70_000_u32).filter(|n| ![65_534, 65_535, 65_536, 69_000].contains(n)) {
             let at = Time::from_ps(u64::from(n) * 300_000);
@@ -178,7 +191,7 @@ mod tests {
         assert_eq!(proxy.on_mark(Time::ZERO, place(1, 3)), vec![]);
         assert_eq!(proxy.on_packet(Time::ZERO, Some(place(1, 3))), vec![]);
 
-        let mut proxy = Streamlined::new(Some(LossDetection::PerFlow));
+        let mut proxy = Streamlined::new(Some(LossDetection::PerFlow(PerFlowConfig::default())));
         assert_eq!(proxy.on_packet(Time::ZERO, Some(place(0, 0))), vec![]);
         assert_eq!(proxy.on_mark(Time::ZERO, place(0, 3)), vec![], "it waits for those on other paths");
         let due = proxy.next_timeout();

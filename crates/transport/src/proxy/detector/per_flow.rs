@@ -159,6 +159,12 @@ impl PerFlow {
         self.false_losses
     }
 
+    /// Whether all packets of the burst were sent, as far as is known.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     /// Memory that the state takes.
     #[must_use]
     pub fn state_bytes(&self) -> Bytes {

@@ -70,13 +70,14 @@ impl LostNumbers {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PerPath {
     next: Box<[u16]>,
+    false_losses: u32,
 }
 
 impl PerPath {
     /// The detector of a flow that has sent nothing; numbers begin at 0.
     #[must_use]
     pub fn new(config: &PerPathConfig) -> Self {
-        Self { next: vec![0; usize::from(config.paths)].into() }
+        Self { next: vec![0; usize::from(config.paths)].into(), false_losses: 0 }
     }
 
     /// A packet has come: returns what is missing before it on its path.
@@ -99,10 +100,17 @@ impl PerPath {
         let Some(next) = self.next.get_mut(usize::from(path)) else { return nothing };
         let (first, count) = (*next, number.wrapping_sub(*next));
         if count > LONGEST_GAP {
+            self.false_losses = self.false_losses.saturating_add(arrived.into());
             return nothing;
         }
         *next = number.wrapping_add(arrived);
         LostNumbers { path, first, count }
+    }
+
+    /// How many packets were taken for lost and arrived after all; one that comes twice counts, too.
+    #[must_use]
+    pub const fn false_losses(&self) -> u32 {
+        self.false_losses
     }
 
     /// Memory that the state takes.
