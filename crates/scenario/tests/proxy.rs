@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use farspan_scenario::{EngineKind, Request, Resolved, World};
-use farspan_sim::{Outcome, Trace};
+use farspan_sim::{Outcome, ProxyKind, Trace};
 use farspan_trace::{Reason, What};
+use farspan_transport::proxy::LossDetection;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 
 /// A small network, and 1 MB from each of three hosts of one site to a host of the other.
@@ -83,6 +84,22 @@ fn a_proxy_is_spelled_out_and_reads_back() {
 }
 
 #[test]
+fn a_detector_takes_parameters_and_says_all_of_them() {
+    let few = "scheme.proxy={kind=\"streamlined\", loss={name=\"gap-flow\", window=256, fixed=3}}";
+    let first = resolved_of(SMALL, &[few]).unwrap();
+    let text = first.to_toml();
+    for line in ["name = \"gap-flow\"", "window = 256", "fixed = 3", "max_wait = \"1ms\""] {
+        assert!(text.contains(line), "{line} is missing:\n{text}");
+    }
+    assert_eq!(resolved_of(&text, &[]).unwrap().scenario(), first.scenario());
+    let proxy = &World::build(&first).unwrap().spec.proxies[0];
+    let ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow(config)) } = proxy.kind else {
+        panic!("{proxy:?}")
+    };
+    assert_eq!((config.window, config.fixed), (256, Some(3)));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused_with_place_and_cure() {
     let own = "workload=[{kind=\"incast\", receiver=8, senders=[0], flow_size=\"1MB\", balance=\"ecmp\"}]";
     let few = "scheme.inter.balance={name=\"spray\", entropy_bits=3}";
@@ -113,6 +130,18 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
         ),
         (&["scheme.proxy.kind=naive", "transport.ack=coalesced"], "scheme.proxy.kind", "per_packet"),
         (&[streamlined, "scheme.proxy.loss=gap-path"], "scheme.proxy.loss", "gap-flow"),
+        (&[streamlined, "scheme.proxy.loss={window=64}"], "scheme.proxy.loss", "a table without a name"),
+        (
+            &[streamlined, "scheme.proxy.loss={name=\"gap-flow\", window=65}"],
+            "scheme.proxy.loss.window",
+            "power of two",
+        ),
+        (&[streamlined, "scheme.proxy.loss={name=\"trim\", window=64}"], "scheme.proxy.loss", "remove it"),
+        (
+            &[streamlined, "scheme.proxy.loss={name=\"gap-flow\", windo=64}"],
+            "scheme.proxy.loss.windo",
+            "did you mean \"window\"",
+        ),
         (&[streamlined, "scheme.proxy.loss=gap-path", few, own], "workload[0].balance", "gap-flow"),
         (&[streamlined, "scheme.proxy.host=16"], "scheme.proxy.host", "give an idle host"),
         (&[streamlined, "scheme.proxy.host=0"], "scheme.proxy.host", "give an idle host"),

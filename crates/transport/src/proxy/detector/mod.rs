@@ -6,21 +6,21 @@
 //! | numbering | what a packet carries | what shows a loss | false losses |
 //! |---|---|---|---|
 //! | [`PerPath`] | its path and its number on that path, three bytes | a gap: order holds inside a path | none |
-//! | [`PerFlow`] | its number in the flow, which it has anyway | later packets and time | few |
+//! | [`PerFlow`] | its number in the flow, two bytes | later packets and time | few |
 //!
 //! Neither sees a loss that no later packet follows. A mark at the end of a burst makes those visible (`on_end`); where
 //! there is none, they are the sender's.
 //!
-//! A retransmission has a number of its own on its path. In the numbering per flow it has the one of its first
-//! transmission, and the detector ignores it: its loss is the sender's, too.
+//! Farspan's senders give each transmission a number of its own in both, a retransmission too. Where retransmissions bear the
+//! number of the first one, the numbering per flow ignores them: their loss is the sender's.
 
 mod arrivals;
 mod per_flow;
 mod per_path;
 mod reordering;
 
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod tests;
 
