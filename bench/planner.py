@@ -1,11 +1,13 @@
 """Sets of incasts between sites that start together: the planner of proxies beside none, random ones and an oracle.
 
-usage: planner.py BINARY [--sets N] [--draws N] [--kind naive|streamlined] [--overflow drop|trim] [--scheme NAME] [--jobs N] [--json FILE]
+usage: planner.py BINARY [--sets N] [--draws N] [--kind naive|streamlined] [--overflow drop|trim] [--scheme NAME] [--fail TIME] [--jobs N]
+                  [--json FILE]
 
 Each set has 1 to 16 incasts of 20 to 150 MB from 2 to 32 hosts of one site of the incast proxy's network (HotNets 2025), to hosts of the
 other. A completion is when an incast's last byte is delivered. The oracle knows the outcome: of up to three incasts it has tried
 each straight, through a host of its own, or through another's; of more the best of so many draws, in which each incast goes straight or
-through a random host. Its choice is the one with the least mean completion, the planner's own among them.
+through a random host. Its choice is the one with the least mean completion, the planner's own among them. `--fail`: all proxies of the planner fail
+at this time, as a further column.
 """
 import argparse
 import concurrent.futures
@@ -45,13 +47,18 @@ def scenario(declared):
     return HEAD.format(spray=SPRAY) + parts + "\n"
 
 
-def completions(options, path, seed, host):
-    """Milliseconds until each incast is delivered; `host`: as scheme.proxy.host has it, None for no proxy."""
+def completions(options, path, seed, host, fail=None):
+    """Milliseconds until each incast is delivered; `host`: as scheme.proxy.host has it, None for no proxy; `fail`: when all proxies do."""
     sets = [f"scheme.ports.overflow={options.overflow}"]
     sets += ["scheme.proxy.kind=none"] if host is None else [f"scheme.proxy.kind={options.kind}", f"scheme.proxy.host={host}"]
+    if fail:
+        sets.append(f'fault=[{{kind="proxy_down", at="{fail}"}}]')
     command = [options.binary, "run", path, "--scheme", options.scheme, "--seed", str(seed), "--json", "--quiet"]
     command += [word for one in sets for word in ("--set", one)]
-    document = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    done = subprocess.run(command, capture_output=True, text=True)
+    if fail and "there is no proxy" in done.stderr:
+        return completions(options, path, seed, None)
+    document = json.loads(done.stdout)
     tags = document["delivery"]["tags"]
     return [tags[tag]["max_us"] / 1e3 for tag in sorted(tags)]
 
@@ -82,8 +89,10 @@ def one_set(options, seed):
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
         file.write(scenario(declared))
         file.flush()
-        measure = lambda host: completions(options, file.name, seed, host)
+        measure = lambda host, fail=None: completions(options, file.name, seed, host, fail)
         result = {"none": measure(None)} | {name: measure(name) for name in ("random", "planned", "probed")}
+        if options.fail:
+            result["planned, failing"] = measure("planned", options.fail)
         best = result["planned"]
         for hosts in tried(declared, options.draws, seed):
             there = json.dumps(hosts)
@@ -115,6 +124,7 @@ def main():
     p.add_argument("--kind", default="naive", choices=("naive", "streamlined"))
     p.add_argument("--overflow", default="drop", choices=("drop", "trim"))
     p.add_argument("--scheme", default="dctcp-per-ack+rps")
+    p.add_argument("--fail")
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--json")
     options = p.parse_args()

@@ -69,6 +69,9 @@ local function data_fields(buffer, tree, kind)
   -- The payload that the header speaks of may have been cut off on the way.
   local trimmed = buffer:reported_len() < LENGTHS[kind] + buffer(24, 2):uint()
   tree:add(f.trimmed, trimmed):set_generated()
+  if kind == 8 and buffer(24, 2):uint() == 0 then
+    return string.format("flow %d mark of lane %d before number %d", buffer(4, 4):uint(), buffer(26, 1):uint(), buffer(27, 2):uint())
+  end
   local text = string.format("flow %d packet %d len %d", buffer(4, 4):uint(), buffer(16, 4):uint(), buffer(24, 2):uint())
   return trimmed and text .. " trimmed" or text
 end
@@ -122,6 +125,9 @@ local function gap_fields(buffer, tree)
   tree:add(f.lane, buffer(8, 1))
   tree:add(f.number, buffer(10, 2))
   tree:add(f.count, buffer(12, 2))
+  if buffer(12, 2):uint() == 0 then
+    return string.format("flow %d confirms mark of lane %d before number %d", buffer(4, 4):uint(), buffer(8, 1):uint(), buffer(10, 2):uint())
+  end
   return string.format("flow %d lane %d from %d count %d", buffer(4, 4):uint(), buffer(8, 1):uint(), buffer(10, 2):uint(), buffer(12, 2):uint())
 end
 

@@ -100,9 +100,9 @@ pub struct ProxySums {
     pub nacks: u64,
     /// Transmissions that NACKs of gaps named.
     pub gap_packets: u64,
-    /// Of these, those that a mark at the end of a burst showed.
+    /// Of `gap_packets`, those that a mark at the end of a burst showed.
     pub tail_packets: u64,
-    /// Of these, those that came after all.
+    /// Of `gap_packets`, those that came after all.
     pub false_packets: u64,
     /// Transmissions that were lost between senders and proxies, but for flows that went straight to their receiver.
     pub lost_packets: u64,
@@ -182,7 +182,7 @@ impl ByteSums {
     }
 }
 
-/// Data packets.
+/// Data packets, marks at the end of bursts included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct PacketSums {
     /// Sent by hosts.

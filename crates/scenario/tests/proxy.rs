@@ -5,6 +5,7 @@ use farspan_scenario::{EngineKind, Request, Resolved, World};
 use farspan_sim::{Outcome, ProxyKind, Trace};
 use farspan_trace::{Reason, What};
 use farspan_transport::proxy::LossDetection;
+use farspan_transport::wire::Header;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 
 /// A small network, and 1 MB from each of three hosts of one site to a host of the other.
@@ -191,6 +192,19 @@ fn engines_and_threads_agree_and_traces_change_nothing() {
             .iter()
             .filter(|event| matches!(event.what, What::Lost { reason: Reason::Gap, .. }));
         assert!(gaps.count() == 0 || set == GAPS, "{set:?}");
+        let marks = traced.trace.flows.iter().filter(|event| {
+            matches!(&event.what, What::Sent { header: Header::Numbered(numbered), again, .. } if numbered.is_mark() && again.is_none())
+        });
+        assert_eq!(marks.count() > 0, set == GAPS, "{set:?}");
+        let packets = u32::try_from(traced.flows[0].size.segments(Bytes::new(4096))).unwrap();
+        for event in &traced.trace.flows {
+            let is_of_a_packet = match &event.what {
+                What::Acked { packets: acked } => acked.iter().all(|seq| *seq < packets),
+                What::Sent { header: Header::Numbered(numbered), again: Some(_), .. } => !numbered.is_mark(),
+                _ => true,
+            };
+            assert!(is_of_a_packet, "{event:?}");
+        }
         let ended = traced.trace.flows.iter().filter(|event| matches!(event.what, What::Ended));
         assert_eq!(ended.count(), 2, "both ends");
     }

@@ -428,13 +428,16 @@ mod tests {
             Fate::Gap { first: place, count: 2 },
         ];
         let feedback = |fate| Header::Feedback(Feedback { flow: FlowId(17), seq: 4, cumulative: 2, fate });
-        let headers = [numbered].into_iter().chain(fates.map(feedback));
+        let end = Data { len: 0, seq: data(2).packets, ..data(2) };
+        let mark = Header::Numbered(Numbered { data: end, place });
+        let headers = [numbered, mark].into_iter().chain(fates.map(feedback));
         let lost = What::Lost { packet: 2, reason: Reason::Gap };
         let events: Vec<_> =
             headers.map(|header| event(0, sent(header, None))).chain([event(1, lost)]).collect();
         let log = log(None, &events);
         let expected = [
             r#"{"frame_type":"farspan:numbered","lane":3,"number":65535}],"header":{"packet_number":2,"#,
+            r#"{"frames":[{"frame_type":"farspan:burst_end","lane":3,"number":65535}],"header":{"packet_type":"1RTT"}"#,
             r#"{"acked_ranges":[[0,1],[4]],"ce":1,"frame_type":"farspan:taken","limit":9}"#,
             r#"{"cumulative":2,"frame_type":"farspan:passed_on","limit":9}"#,
             r#"{"count":2,"first":65535,"frame_type":"farspan:gap","lane":3}"#,

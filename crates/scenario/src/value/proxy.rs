@@ -216,6 +216,7 @@ impl JsonSchema for ProxyLoss {
         {
             properties.insert("name".to_owned(), name.clone().to_value());
         }
+        parameters.insert("required".to_owned(), serde_json::json!(["name"]));
         json_schema!({ "anyOf": [name, parameters] })
     }
 }

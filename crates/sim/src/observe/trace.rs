@@ -84,6 +84,9 @@ impl FlowTracer {
         let flow = packet.flow;
         let header = record::unpack(packet, side, now, self.plan.message_facts(flow));
         let (size, entropy) = (packet.size(), packet.entropy);
+        if record::is_mark(packet) {
+            return self.extend(now, flow, End::Sender, [What::Sent { header, size, entropy, again: None }]);
+        }
         if let Some(seq) = data_packet(&header) {
             let Some(sending) = self.sending.get_mut(&flow) else { return };
             let lost = sending.open.insert(seq, None).flatten();

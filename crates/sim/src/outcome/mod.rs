@@ -94,7 +94,7 @@ impl core::iter::Sum for Amount {
 pub struct Totals {
     /// Packets (data, ACK, control) that finished transmission on a link.
     pub packet_hops: u64,
-    /// Data packets that hosts sent.
+    /// Data packets that hosts sent, marks at the end of bursts included; so in the other counts of data packets.
     pub sent: Amount,
     /// Data packets that reached their host whole.
     pub delivered: Amount,

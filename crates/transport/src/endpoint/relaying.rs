@@ -3,8 +3,7 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, Relayed, RelayedPacket,
-    State, Via,
+    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, RelayedPacket, State, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{DataPacket, Sender, Take};
@@ -117,7 +116,7 @@ impl Endpoint {
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        self.arrive(now, from, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
+        self.arrive_from(now, from, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
     }
 
     /// A numbered data packet that was not trimmed.
@@ -134,7 +133,7 @@ impl Endpoint {
             return self.on_data(now, from, data, ecn_ce, telemetry);
         }
         if numbered.is_mark() {
-            self.arrive(now, from, RelayedPacket::Mark { flow: data.flow, place: *place });
+            self.arrive_from(now, from, RelayedPacket::Mark { flow: data.flow, place: *place });
         } else if self.is_segment(data) {
             self.relay_data(now, from, (*data, Some(*place)), (Trimmed::No, ecn_ce), telemetry);
         }
@@ -145,17 +144,24 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     pub(super) fn relay_feedback(&mut self, now: Time, feedback: Feedback, telemetry: Option<&Telemetry>) {
-        let is_through = |relayed: &&Relayed| matches!(relayed.state, State::Streamlined(_));
-        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow)).filter(is_through);
-        if let Some(from) = relayed.map(|relayed| relayed.relay.to) {
+        let is_through = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow));
+        if is_through.is_some_and(|relayed| matches!(relayed.state, State::Streamlined(_))) {
             let telemetry = telemetry.map(|telemetry| Box::new(telemetry.clone()));
-            self.arrive(now, from, RelayedPacket::Feedback { feedback, telemetry });
+            self.arrive(now, RelayedPacket::Feedback { feedback, telemetry });
         }
     }
 
-    fn arrive(&mut self, now: Time, from: HostId, packet: RelayedPacket) {
+    /// A packet has come on the way to the receiver: only the flow's sender has a say there.
+    fn arrive_from(&mut self, now: Time, from: HostId, packet: RelayedPacket) {
+        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(packet.flow()));
+        if relayed.is_some_and(|relayed| relayed.relay.from == from) {
+            self.arrive(now, packet);
+        }
+    }
+
+    fn arrive(&mut self, now: Time, packet: RelayedPacket) {
         let Some(proxies) = &mut self.proxies else { return };
-        if let Some(packet) = proxies.arrive(now, from, packet) {
+        if let Some(packet) = proxies.arrive(now, packet) {
             self.process(now, packet);
         }
         self.arm_reply_timer();

@@ -80,7 +80,7 @@ pub struct Transmit {
     pub entropy: Entropy,
     /// Whether it is a control packet (an ACK or a NACK), which ports may serve first.
     pub control: bool,
-    /// Its payload; nothing, if it is a control packet.
+    /// Its payload; nothing, if it is a control packet, or a mark at the end of a burst.
     pub payload: Option<Payload>,
     /// Whether the payload was sent before.
     pub retransmission: bool,

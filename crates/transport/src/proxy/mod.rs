@@ -127,9 +127,9 @@ pub struct RelayCounters {
     pub nacks: u64,
     /// Of them, those of gaps: transmissions that they name.
     pub gap_packets: u64,
-    /// Of these, those that the mark at the end of a burst showed.
+    /// Of `gap_packets`, those that the mark at the end of a burst showed.
     pub tail_packets: u64,
-    /// Of these, those that came after all.
+    /// Of `gap_packets`, those that came after all.
     pub false_packets: u64,
 }
 
@@ -180,7 +180,7 @@ pub(crate) enum RelayedPacket {
 }
 
 impl RelayedPacket {
-    const fn flow(&self) -> FlowId {
+    pub(crate) const fn flow(&self) -> FlowId {
         match self {
             Self::Data { data, .. } => data.flow,
             Self::Mark { flow, .. } => *flow,
@@ -318,15 +318,10 @@ impl Proxies {
         self.flows.iter().map(|relayed| relayed.relay.flow)
     }
 
-    /// A packet of a relayed flow has come from a host. Gives it back if it is done with at once; what the flow's other end did
-    /// not send is nothing.
-    pub(crate) fn arrive(&mut self, now: Time, from: HostId, packet: RelayedPacket) -> Option<RelayedPacket> {
+    /// A packet of a relayed flow has come. Gives it back if it is done with at once.
+    pub(crate) fn arrive(&mut self, now: Time, packet: RelayedPacket) -> Option<RelayedPacket> {
         let place = *self.index.get(&packet.flow())?;
         let relayed = &mut self.flows[place as usize];
-        let is_feedback = matches!(packet, RelayedPacket::Feedback { .. });
-        if from != if is_feedback { relayed.relay.to } else { relayed.relay.from } {
-            return None;
-        }
         if let RelayedPacket::Data { trimmed, .. } = &packet {
             let is_whole = *trimmed == Trimmed::No;
             relayed.counters.arrived_packets += u64::from(is_whole);

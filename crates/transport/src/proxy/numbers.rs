@@ -16,6 +16,8 @@ use farspan_units::{Duration, Time};
 const MIN_NUMBERS: usize = 16;
 /// Numbers are modulo 2^16: a ring of so many tells any two of them apart.
 const MAX_NUMBERS: usize = 1 << 16;
+/// No mark leaves again sooner.
+const LEAST_WAIT: Duration = Duration::from_us(1);
 
 /// The meaning of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,12 +34,20 @@ struct Lane {
     /// Of its last packet.
     entropy: Entropy,
     next: u16,
-    /// Whether a mark is to leave when the burst ends.
-    is_unmarked: bool,
-    /// The number of the last mark that the proxy has confirmed.
-    confirmed: u16,
+    mark: Mark,
     /// Packet and time; the length is a power of two.
     ring: Vec<(u32, Time)>,
+}
+
+/// The mark after the last packet of a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Mark {
+    /// It is to leave when the burst ends.
+    Owed,
+    /// It has left.
+    Sent,
+    /// The proxy has it.
+    Confirmed,
 }
 
 /// The numbers of one sender.
@@ -45,10 +55,12 @@ struct Lane {
 pub(crate) struct Numbers {
     numbering: Numbering,
     lanes: Vec<Lane>,
-    /// How many lanes want a mark at the end of the burst.
-    unmarked: usize,
-    /// How long marks wait to be confirmed: at first, and the next ones.
-    patience: [Duration; 2],
+    /// How many lanes' marks are owed.
+    owed: usize,
+    /// How long marks of a new burst wait to be confirmed.
+    first_wait: Duration,
+    /// How long the next ones do.
+    wait: Duration,
     /// When marks that are not confirmed leave again; [`Time::MAX`]: there is none.
     repeat_at: Time,
 }
@@ -56,8 +68,8 @@ pub(crate) struct Numbers {
 impl Numbers {
     /// The numbers of a message that has sent nothing. `round_trip`: without queues, to the proxy and back.
     pub(crate) fn new(numbering: Numbering, round_trip: Duration) -> Self {
-        let patience = [round_trip * 2; 2];
-        Self { numbering, lanes: Vec::new(), unmarked: 0, patience, repeat_at: Time::MAX }
+        let first_wait = (round_trip * 2).max(LEAST_WAIT);
+        Self { numbering, lanes: Vec::new(), owed: 0, first_wait, wait: first_wait, repeat_at: Time::MAX }
     }
 
     fn lane(&mut self, entropy: Entropy) -> usize {
@@ -67,7 +79,7 @@ impl Numbers {
         }
         debug_assert!(self.lanes.len() < 256, "a flow has at most 256 lanes");
         let ring = alloc::vec![(u32::MAX, Time::ZERO); MIN_NUMBERS];
-        self.lanes.push(Lane { entropy, next: 0, is_unmarked: false, confirmed: 0, ring });
+        self.lanes.push(Lane { entropy, next: 0, mark: Mark::Confirmed, ring });
         self.lanes.len() - 1
     }
 
@@ -91,35 +103,32 @@ impl Numbers {
         lane.ring[index] = (seq, now);
         lane.next = number.wrapping_add(1);
         lane.entropy = entropy;
-        self.unmarked += usize::from(!core::mem::replace(&mut lane.is_unmarked, true));
-        self.patience[1] = self.patience[0];
+        self.owed += usize::from(core::mem::replace(&mut lane.mark, Mark::Owed) != Mark::Owed);
+        self.wait = self.first_wait;
         Place { lane: place as u8, number }
     }
 
     /// Whether a mark is to leave when the burst ends.
     pub(crate) const fn owes_mark(&self) -> bool {
-        self.unmarked > 0
+        self.owed > 0
     }
 
     /// The mark of the first lane that wants one, which leaves now: its entropy, and the number that the lane's next packet will
     /// bear.
     pub(crate) fn take_mark(&mut self, now: Time) -> Option<(Entropy, Place)> {
-        let (place, lane) = (0..).zip(&mut self.lanes).find(|(_, lane)| lane.is_unmarked)?;
-        lane.is_unmarked = false;
-        self.unmarked -= 1;
-        if self.unmarked == 0 {
-            self.repeat_at = now + self.patience[1];
-            self.patience[1] = self.patience[1] * 2;
-        }
-        Some((lane.entropy, Place { lane: place, number: lane.next }))
+        let mut lanes = self.lanes.iter_mut().enumerate();
+        let (place, lane) = lanes.find(|(_, lane)| lane.mark == Mark::Owed)?;
+        lane.mark = Mark::Sent;
+        self.owed -= 1;
+        self.repeat_at = now + self.wait;
+        Some((lane.entropy, Place { lane: place as u8, number: lane.next }))
     }
 
     /// The proxy confirms the mark of a lane.
     pub(crate) fn confirm(&mut self, Place { lane, number }: Place) {
         let Some(lane) = self.lanes.get_mut(usize::from(lane)) else { return };
         if number == lane.next {
-            lane.confirmed = number;
-            self.unmarked -= usize::from(core::mem::replace(&mut lane.is_unmarked, false));
+            self.owed -= usize::from(core::mem::replace(&mut lane.mark, Mark::Confirmed) == Mark::Owed);
         }
     }
 
@@ -133,11 +142,10 @@ impl Numbers {
         if self.repeat_at > now {
             return;
         }
-        self.repeat_at = Time::MAX;
-        let asks = |lane: &&mut Lane| is_of_use && lane.confirmed != lane.next && !lane.is_unmarked;
-        for lane in self.lanes.iter_mut().filter(asks) {
-            lane.is_unmarked = true;
-            self.unmarked += 1;
+        (self.repeat_at, self.wait) = (Time::MAX, self.wait * 2);
+        for lane in self.lanes.iter_mut().filter(|lane| is_of_use && lane.mark == Mark::Sent) {
+            lane.mark = Mark::Owed;
+            self.owed += 1;
         }
     }
 
@@ -249,21 +257,53 @@ mod tests {
 
     #[test]
     fn a_mark_that_is_not_confirmed_leaves_again_later_and_later() {
-        let mut numbers = Numbers::new(Numbering::PerPath, Duration::from_ps(5));
+        let us = |us: u64| Time::ZERO + Duration::from_us(us);
+        let mut numbers = Numbers::new(Numbering::PerPath, Duration::from_us(5));
         for entropy in [5, 9] {
             numbers.next(at(0), entropy, 0, |_, _| true);
         }
         let mut marks = |confirmed: Option<Place>, now: u64| {
             confirmed.into_iter().for_each(|place| numbers.confirm(place));
-            numbers.repeat(at(now), true);
-            let marks = core::iter::from_fn(|| numbers.take_mark(at(now)));
+            numbers.repeat(us(now), true);
+            let marks = core::iter::from_fn(|| numbers.take_mark(us(now)));
             (marks.map(|(_, place)| place.lane).collect::<Vec<_>>(), numbers.repeat_at())
         };
-        assert_eq!(marks(None, 0), (vec![0, 1], at(10)));
-        assert_eq!(marks(Some(Place { lane: 0, number: 0 }), 9), (vec![], at(10)), "of an earlier burst");
-        assert_eq!(marks(Some(Place { lane: 0, number: 1 }), 10), (vec![1], at(30)));
-        assert_eq!(marks(None, 30), (vec![1], at(70)));
+        assert_eq!(marks(None, 0), (vec![0, 1], us(10)));
+        assert_eq!(marks(Some(Place { lane: 0, number: 0 }), 9), (vec![], us(10)), "of an earlier burst");
+        assert_eq!(marks(Some(Place { lane: 0, number: 1 }), 10), (vec![1], us(30)));
+        assert_eq!(marks(None, 30), (vec![1], us(70)));
         assert_eq!(marks(Some(Place { lane: 1, number: 1 }), 70), (vec![], Time::MAX));
+    }
+
+    #[test]
+    fn a_confirmation_that_comes_late_leaves_the_other_lanes_their_marks() {
+        let us = |us: u64| Time::ZERO + Duration::from_us(us);
+        let mut numbers = Numbers::new(Numbering::PerPath, Duration::from_us(5));
+        for entropy in [5, 9] {
+            numbers.next(at(0), entropy, 0, |_, _| true);
+        }
+        let _ = [numbers.take_mark(us(0)), numbers.take_mark(us(0))];
+        numbers.repeat(us(10), true);
+        assert!(numbers.take_mark(us(11)).is_some_and(|(_, place)| place.lane == 0));
+        numbers.confirm(Place { lane: 1, number: 1 });
+        assert_eq!((numbers.owes_mark(), numbers.repeat_at()), (false, us(31)));
+    }
+
+    #[test]
+    fn any_number_of_lanes_and_of_packets_has_a_mark() {
+        let mut numbers = Numbers::new(Numbering::PerPath, Duration::ZERO);
+        for entropy in 0..256 {
+            numbers.next(at(0), entropy, 0, |_, _| true);
+        }
+        assert_eq!(core::iter::from_fn(|| numbers.take_mark(at(0))).count(), 256);
+
+        let mut numbers = Numbers::new(Numbering::PerFlow, Duration::ZERO);
+        for seq in 0..1 << 16 {
+            numbers.next(at(0), 0, seq, |_, _| false);
+        }
+        assert_eq!(numbers.take_mark(at(0)), Some((0, Place { lane: 0, number: 0 })));
+        numbers.repeat(numbers.repeat_at(), true);
+        assert!(numbers.owes_mark(), "it is not confirmed");
     }
 
     #[test]

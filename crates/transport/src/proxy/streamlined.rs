@@ -95,7 +95,10 @@ impl Detector {
     fn on_mark(&mut self, now: Time, Place { lane, number }: Place) -> Vec<Lost> {
         match self {
             Self::PerPath(detector) => one_row(detector.on_end(lane, number)),
-            Self::PerFlow { detector, highest } => rows(detector.on_end(now, nearest(*highest, number))),
+            Self::PerFlow { detector, highest } => {
+                *highest = (*highest).max(nearest(*highest, number));
+                rows(detector.on_end(now, *highest))
+            }
         }
     }
 }

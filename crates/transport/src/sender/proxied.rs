@@ -177,7 +177,7 @@ impl Sender {
     /// Whether a mark is to leave: nothing else is, and a lane has none after its last packet.
     #[inline]
     pub(super) fn owes_mark(&self) -> bool {
-        self.wants.blocks_or_asks() && self.owes_mark_of_lane() && !self.has_data()
+        self.wants.blocks_or_asks() && !self.has_data() && self.owes_mark_of_lane()
     }
 
     #[cold]

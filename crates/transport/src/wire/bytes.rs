@@ -21,7 +21,8 @@
 //! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
 //! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
 //!
-//! A numbered data packet is kind 8: a data packet with three bytes more.
+//! A numbered data packet is kind 8: a data packet with three bytes more. Without payload, and with the number of packets as that of its
+//! segment, it is a mark at the end of a burst.
 //!
 //! | offset | bytes | numbered data |
 //! |---|---|---|
@@ -29,7 +30,7 @@
 //! | 27 | 2 | number of the transmission |
 //!
 //! A pull is kind 6, a CNP kind 7. A proxy's ACK is kind 9: an ACK with four bytes more. What it passes on is kind 10, and the
-//! NACK of a gap kind 11.
+//! NACK of a gap kind 11; one that names no packet confirms a mark.
 //!
 //! | offset | bytes | proxy's ACK | | offset | bytes | passed on | NACK of a gap |
 //! |---|---|---|---|---|---|---|---|

@@ -247,7 +247,8 @@ impl PerFlow {
 
     /// Notes the end of a burst, after [`Self::leave_behind`].
     fn note_end(&mut self, now: Time, next_seq: u32) {
-        if next_seq < self.arrived.end() {
+        let is_known = self.ended && next_seq == self.arrived.end();
+        if next_seq < self.arrived.end() || is_known {
             return;
         }
         self.ended = true;
