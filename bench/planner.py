@@ -6,7 +6,8 @@ usage: planner.py BINARY [--sets N] [--draws N] [--kind naive|streamlined] [--ov
 Each set has 1 to 16 incasts of 20 to 150 MB from 2 to 32 hosts of one site of the incast proxy's network (HotNets 2025), to hosts of the
 other. A completion is when an incast's last byte is delivered. The oracle knows the outcome: of up to three incasts it has tried
 each straight, through a host of its own, or through another's; of more the best of so many draws, in which each incast goes straight or
-through a random host. Its choice is the one with the least mean completion, the planner's own among them. `--fail`: all proxies of the planner fail
+through a random host. Its choice is the one with the least mean completion, the planner's own among them. No choice is faster than the bound: an
+incast's bytes at line rate, and one way. `--fail`: all proxies of the planner fail
 at this time, as a further column.
 """
 import argparse
@@ -20,6 +21,8 @@ import subprocess
 import tempfile
 
 SITE = 64
+# Payload of a packet, its size on the wire, the line rate in bytes/ms and one way in ms: those of proxy/degree.
+PAYLOAD, WIRE, RATE, ONE_WAY = 4096, 4160, 12.5e6, 2.0056
 DEGREES = (2, 4, 8, 16, 32)
 MEGABYTES = (20, 40, 60, 80, 100, 150)
 SPRAY = '{ name = "rps", entropies = 65536 }'
@@ -102,8 +105,13 @@ def one_set(options, seed):
     return {"seed": seed, "incasts": [{**one, "degree": len(one["senders"])} for one in declared], "ms": result}
 
 
+def bound(one):
+    return one["bytes"] * WIRE / PAYLOAD / RATE + ONE_WAY
+
+
 def table(sets):
-    rows = [(one, {name: times[n] for name, times in group["ms"].items()}) for group in sets for n, one in enumerate(group["incasts"])]
+    rows = [(one, {name: times[n] for name, times in group["ms"].items()} | {"bound": bound(one)})
+            for group in sets for n, one in enumerate(group["incasts"])]
     names = list(rows[0][1])
     print("| incasts | how many | " + " | ".join(names) + " | planned / oracle |")
     print("|---|---|" + "---|" * (len(names) + 1))
