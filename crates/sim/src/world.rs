@@ -13,15 +13,15 @@ use crate::observe::delay::DelayHistogram;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::Samplers;
 use crate::observe::trace::FlowTracer;
+use crate::outcome::losses;
 use crate::outcome::{Amount, Outcome, PortOutcome, Rtts, Sample, Totals, Traced};
 use crate::plan::Plan;
 use crate::plan::pool;
-use crate::record;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_fabric::{
-    Gate, NodeFaults, Packet, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
+    Gate, NodeFaults, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
 };
 use farspan_trace::FlowOutcome;
 use farspan_transport::proxy::ProxyQueue;
@@ -253,24 +253,7 @@ impl World {
         let mut flows: Vec<_> =
             ids.zip(&self.plan.flows).map(|(id, plan)| self.flow_under_way(id, plan, end)).collect();
         self.hosts().for_each(|host| host.complete(&mut flows));
-        for flow in &mut flows {
-            let (sent, received) = (flow.sender.sent_packets, flow.receiver);
-            let relayed = flow.relayed.unwrap_or_default();
-            flow.dropped_packets = sent + relayed.sent_packets
-                - (received.arrived_packets + received.trimmed_packets)
-                - (relayed.arrived_packets + relayed.trimmed_packets);
-            if flow.relayed.is_some() && flow.went_direct.is_none() {
-                flow.lost_to_proxy = sent - (relayed.arrived_packets + relayed.trimmed_packets);
-            }
-        }
-        let data = |packet: &&Packet| (!packet.control() || packet.trimmed()) && !record::is_mark(packet);
-        for packet in self.packets().flat_map(Packets::iter).filter(data) {
-            let flow = &mut flows[packet.flow.index()];
-            flow.dropped_packets -= 1;
-            if packet.to() != flow.dst && flow.went_direct.is_none() {
-                flow.lost_to_proxy -= 1;
-            }
-        }
+        losses::count(&mut flows, self.packets().flat_map(Packets::iter));
         flows
     }
 

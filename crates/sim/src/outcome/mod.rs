@@ -1,5 +1,6 @@
 //! The outcome of a run.
 
+pub(crate) mod losses;
 pub(crate) mod rows;
 
 use crate::spec::ProbeKind;

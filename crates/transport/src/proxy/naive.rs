@@ -43,7 +43,7 @@ pub(crate) struct Naive {
     known: (u32, u32),
     /// So long after it was told of what has reached the receiver, it is told again.
     pass_after: Duration,
-    told_at: Time,
+    passed_on_at: Time,
 }
 
 /// The outcome of a data packet.
@@ -73,7 +73,7 @@ impl Naive {
             reached: 0,
             known,
             pass_after: rto,
-            told_at: Time::ZERO,
+            passed_on_at: Time::ZERO,
         }
     }
 
@@ -149,12 +149,12 @@ impl Naive {
         self.reached = reached;
         let is_news = reached == self.packets
             || reached - self.known.1 >= PASS_EVERY
-            || now.since(self.told_at) >= self.pass_after;
+            || now.since(self.passed_on_at) >= self.pass_after;
         (is_news && reached > self.known.1).then(|| self.notify(now))
     }
 
     fn notify(&mut self, now: Time) -> Feedback {
-        self.told_at = now;
+        self.passed_on_at = now;
         self.known = (self.limit(), self.reached);
         let (flow, (limit, cumulative)) = (self.receiver.flow(), self.known);
         Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit } }
