@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
 use farspan_scenario::{EngineKind, Request, Resolved, World};
-use farspan_sim::{Outcome, Trace};
+use farspan_sim::{Outcome, ProbeKind, SampleId, Series, Trace};
 use farspan_trace::{Reason, What};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 
@@ -242,5 +242,31 @@ fn a_bounded_queue_keeps_its_bound() {
         let most = bound.max(Bytes::new(3 * 2 * 4096));
         let queue = largest(&format!("{}B", bound.get()));
         assert!(queue <= most && unbounded > queue * 10, "{bound}: {queue} of {unbounded}");
+    }
+}
+
+const SAMPLED: &str = "probes={rate_interval=\"1ms\", queue_interval=\"5us\"}";
+
+#[test]
+fn what_waits_at_a_proxy_is_sampled_alike_under_every_engine_and_changes_nothing() {
+    for set in ALL {
+        let (mut world, plain) = (world(&[set, &[SAMPLED]].concat()), run(&world(set), EngineKind::Windowed));
+        let outcome = run(&world, EngineKind::Windowed);
+        let digests = |outcome: &Outcome| (outcome.digest, outcome.packet_digest, outcome.totals);
+        assert_eq!(digests(&outcome), digests(&plain), "{set:?}");
+        for engine in [EngineKind::Oracle, EngineKind::Threads(2)] {
+            assert_eq!(run(&world, engine).samples, outcome.samples, "{set:?} {engine:?}");
+        }
+        let (host, queue) = outcome.proxies[0];
+        let of_proxy = |outcome: &Outcome| -> Vec<_> {
+            let samples = outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::ProxyQueue);
+            samples.map(|sample| (sample.id, sample.value)).collect()
+        };
+        let values = of_proxy(&outcome);
+        let largest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+        assert!(values.iter().all(|(id, _)| *id == SampleId::Host(host)), "{set:?}");
+        assert!(largest > 0.0 && largest <= queue.max.as_f64(), "{set:?}: {largest} of {}", queue.max);
+        world.spec.probes.series = Series::NONE.with(ProbeKind::Queue);
+        assert_eq!(of_proxy(&run(&world, EngineKind::Windowed)), []);
     }
 }

@@ -14,9 +14,10 @@ use farspan_metrics::{
     RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
-use farspan_units::{Bytes, Duration, FlowId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::input::is_special;
 use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use folder::{FolderError, PlannedRun, ResultFolder};
@@ -77,7 +78,7 @@ pub fn run(
         .zip(fault_words(&world.spec.faults, network.links.len()))
         .map(|((link, port), faults)| port_record(network, link, port, faults))
         .collect();
-    let series = series_records(&outcome);
+    let series = series_records(network, &outcome);
     let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
     let mut iterations = Vec::new();
     for plan in &world.collectives {
@@ -177,15 +178,18 @@ fn fault_words(faults: &[Fault], links: usize) -> Vec<String> {
     words
 }
 
-fn series_records(outcome: &Outcome) -> Vec<SeriesRecord> {
+fn series_records(network: &Network, outcome: &Outcome) -> Vec<SeriesRecord> {
     let names: Vec<Arc<str>> = outcome.ports.iter().map(|port| port.name.as_str().into()).collect();
     let record = |sample: &Sample| SeriesRecord {
+    let host = |host: HostId| network.nodes[host.index()].name.as_str().into();
+    let hosts: BTreeMap<HostId, Arc<str>> = outcome.proxies.iter().map(|(id, _)| (*id, host(*id))).collect();
         t: sample.at,
         probe: probe(sample.probe),
         id: match sample.id {
             SampleId::Flow(flow) => SeriesId::Flow(flow),
             SampleId::Port(port) => SeriesId::Port(Arc::clone(&names[port.index()])),
         },
+            SampleId::Host(host) => SeriesId::Host(Arc::clone(&hosts[&host])),
         value: sample.value,
     };
     outcome.samples.iter().map(record).collect()
