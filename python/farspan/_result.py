@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from farspan._farspan import Table
 
-PROBES = ("rate", "cwnd", "rtt", "queue", "phantom_queue", "utilization")
+PROBES = ("rate", "cwnd", "rtt", "queue", "phantom_queue", "utilization", "proxy_queue")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +75,8 @@ class Result:
         ----------
         probe : str, optional
             ``"rate"`` (bit/s), ``"cwnd"`` (bytes) or ``"rtt"`` (ns) of flows; ``"queue"`` (bytes),
-            ``"phantom_queue"`` (bytes) or ``"utilization"`` (fraction) of ports; by default all of them.
+            ``"phantom_queue"`` (bytes) or ``"utilization"`` (fraction) of ports; ``"proxy_queue"`` (bytes) of
+            proxies; by default all of them.
 
         Returns
         -------

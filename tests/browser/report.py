@@ -268,6 +268,40 @@ def failed(browser: Browser, farspan: str, folder: Path) -> None:
     same("the faulty port first", browser.texts("#ports-table tbody tr:first-child th, #ports-table tbody tr:first-child .fault"), ["border0->border1#0", "black_hole from 0ns"])
 
 
+def proxied(browser: Browser, farspan: str, folder: Path) -> None:
+    """A proxy has its row, its chart and its mark in the network; a run without one shows nothing of it."""
+    incast = ["run", "proxy/degree", "--quiet", "--set", "workload.flow_size=1MB", "--set", "probes.queue_interval=5us"]
+    for kind in ["naive", "none"]:
+        out = ["--set", f"scheme.proxy.kind={kind}", "--out", str(folder / kind)]
+        subprocess.run([farspan, *incast, *out], check=True, stdout=subprocess.DEVNULL, timeout=300)
+    subprocess.run([farspan, "report", str(folder)], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    proxy = json.loads((folder / "naive/summary.json").read_text())["proxy"]["hosts"][0]
+    ring = "getComputedStyle(document.querySelector('#picture rect.proxy')).stroke"
+    rings = set()
+    for width, theme in itertools.product(WIDTHS, THEMES):
+        browser.show(folder / "report.html", width, theme)
+        browser.until("what waits at the proxy", "document.querySelector('#proxy_queue .marks')")
+        browser.until("no overflow", "document.documentElement.scrollWidth <= innerWidth")
+        same("what the page cuts off", browser.run(CUT), [])
+        rings.add(browser.run(f"return {ring}"))
+    same("colours of the ring", len(rings), len(THEMES))
+    same("headings", browser.texts("h2"), [*SECTIONS[:5], "Proxies", *SECTIONS[5:]])
+    same("proxies", browser.texts("#proxies-caption"), ["1 proxy"])
+    same("columns", browser.texts("#proxies-table th[scope=col]"), ["host", "kind", "flows", "packets sent on", "bytes sent on ↓", "NACKs", "largest queue", "mean wait", "flows that went direct"])
+    cells = browser.texts("#proxies-table tbody th, #proxies-table tbody td")
+    same("the proxy", [*cells[:4], *cells[5:6], *cells[8:]], ["host63", "naive", "4", f"{proxy['packets']:,}", "0", "0"])
+    same("its bytes, queue and wait", [cells[4], *(cells[i].split()[1] for i in (6, 7))], ["4.00 MB", "KB", "µs"])
+    same("its mark", browser.texts("#picture text.proxy"), ["proxy"])
+    marked = browser.run("return [...document.querySelectorAll('.unit')].map((unit) => unit.textContent).filter((text) => text.includes('proxy'))")
+    same("its unit", [text.split(":")[0] + text[text.rindex(";"):] for text in marked], ["host60 … host63 (4); proxy: host63"])
+    browser.run("arm.value = 1; arm.dispatchEvent(new Event('change'))")
+    browser.until("a run without a proxy", "!document.querySelector('#picture .proxy')")
+    same("headings without a proxy", browser.texts("h2"), SECTIONS)
+    same("links without a proxy", [text for text in browser.texts("nav a, figcaption") if "rox" in text], [])
+    if said := browser.said():
+        raise SystemExit(f"the console says: {said}")
+
+
 def picture(browser: Browser, file: Path, width: int, top: float, bottom: float) -> None:
     clip = {"x": 0, "y": top, "width": width, "height": bottom - top, "scale": 1}
     taken = browser.devtools("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
@@ -459,12 +493,13 @@ def main() -> None:
                 check(browser, Path(folder, "runs/report.html"), width, theme)
             heads(browser, Path(folder, "runs/report.html"))
             failed(browser, farspan, Path(folder, "failed"))
+            proxied(browser, farspan, Path(folder, "proxied"))
             hostile(browser, Path(folder, "hostile/report.html"))
             words(browser, Path(folder, "lossy"))
             uneven(browser, farspan, Path(folder, "uneven"))
             large(browser, Path(folder, "large/report.html"))
             if "--shots" in sys.argv:
-                for page in ["runs", "failed", "uneven/out"]:
+                for page in ["runs", "failed", "proxied", "uneven/out"]:
                     shots(browser, Path(folder, page, "report.html"), Path(sys.argv[sys.argv.index("--shots") + 1]))
         finally:
             browser.end()

@@ -6,7 +6,7 @@ use crate::jobs::{Job, run_all};
 use crate::progress::{catch_interrupts, end_with_stdin, interrupted};
 use crate::runner::{seeds_document, threaded, unfinished};
 use crate::{Failure, cost, output, report, runner};
-use farspan_metrics::{Collective, Fct, Pfc, ProxySums, Summary, measures};
+use farspan_metrics::{Collective, Fct, Pfc, ProxySummary, Summary, measures};
 use farspan_report::interval_note;
 use farspan_scenario::write;
 use serde_json::{Value, json};
@@ -162,18 +162,19 @@ fn pauses(pfc: &Pfc) -> String {
     format!("{}, {} in all{end}", pfc.pauses, time(Some(pfc.paused_us)))
 }
 
-fn proxies(proxy: &ProxySums) -> String {
-    let direct = match proxy.went_direct {
+fn proxies(proxy: &ProxySummary) -> String {
+    let sums = &proxy.sums;
+    let direct = match sums.went_direct {
         0 => String::new(),
         flows => format!("; {flows} flows went direct"),
     };
     format!(
         "{}: {} packets sent on, {} NACKs; queue {} largest, a byte waits {}{direct}",
         proxy.proxies,
-        proxy.packets,
-        proxy.nacks,
-        bytes(Some(proxy.queue_max_bytes as f64)),
-        time(Some(proxy.wait_mean_us)),
+        sums.packets,
+        sums.nacks,
+        bytes(Some(sums.queue_max_bytes as f64)),
+        time(Some(sums.wait_mean_us)),
     )
 }
 

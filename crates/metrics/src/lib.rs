@@ -50,7 +50,7 @@ pub use record::{FlowRecord, PortRecord, Probe, SeriesId, SeriesRecord};
 pub use seeds::{Bootstrap, Bootstraps, PairedRatios, SeedRatio, Spread, paired_ratios, summarize};
 pub use slowdown::{SizeBin, slowdown_bins};
 pub use summary::{
-    ByteSums, FlowCounts, OfferedLoad, PacketSums, Pfc, ProxySums, Queues, Recovery, RttSummary, RttTable,
-    Summary,
+    ByteSums, FlowCounts, OfferedLoad, PacketSums, Pfc, ProxyRecord, ProxySummary, ProxySums, Queues,
+    Recovery, RttSummary, RttTable, Summary,
 };
 pub use table::{FlowTable, IterationTable, PortTable, SeriesTable, Table, TableError};

@@ -71,6 +71,8 @@ pub enum Probe {
     PhantomQueue,
     /// Busy share of the last interval.
     Utilization,
+    /// Payload that waits at a proxy to be sent on, bytes.
+    ProxyQueue,
 }
 
 impl Probe {
@@ -84,6 +86,7 @@ impl Probe {
             Self::Queue => "queue",
             Self::PhantomQueue => "phantom_queue",
             Self::Utilization => "utilization",
+            Self::ProxyQueue => "proxy_queue",
         }
     }
 }
@@ -95,15 +98,17 @@ pub enum SeriesId {
     Flow(FlowId),
     /// A port's, by name.
     Port(Arc<str>),
+    /// A host's, by name.
+    Host(Arc<str>),
 }
 
 impl SeriesId {
-    /// The text in tables: flow id or port name.
+    /// The text in tables: flow id, or name of a port or host.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
             Self::Flow(flow) => Cow::Owned(flow.to_string()),
-            Self::Port(name) => Cow::Borrowed(name),
+            Self::Port(name) | Self::Host(name) => Cow::Borrowed(name),
         }
     }
 }

@@ -68,9 +68,9 @@ pub struct Summary {
     /// Pauses; not in the document where no link is lossless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pfc: Option<Pfc>,
-    /// Sums over proxies; not in the document where there is none.
+    /// Proxies; not in the document where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub proxy: Option<ProxySums>,
+    pub proxy: Option<ProxySummary>,
     /// Round trips of data packets and their ACKs.
     pub rtt: RttTable,
     /// Slowdown by flow size.
@@ -81,22 +81,46 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
-/// Sums over the proxies of a run.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
-pub struct ProxySums {
+/// The proxies of a run.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct ProxySummary {
     /// How many hosts were proxies.
     pub proxies: u64,
-    /// Data packets that they sent on, retransmissions included.
+    /// Of all together.
+    #[serde(flatten)]
+    pub sums: ProxySums,
+    /// Of each, in the order of hosts.
+    pub hosts: Vec<ProxyRecord>,
+}
+
+/// One proxy of a run.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct ProxyRecord {
+    /// Name of its host.
+    pub host: String,
+    /// How it relays: `naive` or `streamlined`.
+    pub kind: String,
+    /// Flows that go through it.
+    pub flows: u64,
+    /// Of these.
+    #[serde(flatten)]
+    pub sums: ProxySums,
+}
+
+/// Sums over the flows of one proxy, or of all.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct ProxySums {
+    /// Data packets that were sent on, retransmissions included.
     pub packets: u64,
     /// Their payload.
     pub bytes: u64,
-    /// Largest payload that waited at one of them to be sent on.
+    /// Largest payload that waited at one proxy to be sent on.
     pub queue_max_bytes: u64,
-    /// Largest payload that one of them had sent on over a connection of its own, and kept for sending it again.
+    /// Largest payload that one proxy had sent on over a connection of its own, and kept for sending it again.
     pub unacked_max_bytes: u64,
     /// Mean time that a byte waited.
     pub wait_mean_us: f64,
-    /// NACKs of their own.
+    /// NACKs of the proxy's own.
     pub nacks: u64,
     /// Transmissions that NACKs of gaps named.
     pub gap_packets: u64,
@@ -104,7 +128,7 @@ pub struct ProxySums {
     pub tail_packets: u64,
     /// Of `gap_packets`, those that came after all.
     pub false_packets: u64,
-    /// Transmissions that were lost between senders and proxies, but for flows that went straight to their receiver.
+    /// Transmissions that were lost between sender and proxy, but for flows that went straight to their receiver.
     pub lost_packets: u64,
     /// Flows that went straight to their receiver because their proxy fell silent.
     pub went_direct: u64,
@@ -379,7 +403,7 @@ mod tests {
             fairness: Fairness::of(Some("test"), Some(Duration::from_ms(1)), &members, &[]),
             queues: Queues::of(&ports, &[], None),
             pfc: Some(Pfc::of(&ports, true)),
-            proxy: Some(ProxySums::default()),
+            proxy: Some(ProxySummary { hosts: vec![ProxyRecord::default()], ..ProxySummary::default() }),
             rtt: RttTable::default(),
             slowdown_by_size: SizeBins::of(flows, Bytes::new(4096), Bytes::new(5000), Bytes::new(6000)),
             collectives: Vec::new(),
@@ -392,16 +416,22 @@ mod tests {
         PortRecord { max_queue, mean_queue, utilization, ..testing::port(name) }
     }
 
-    /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, o object.
+    /// Fields of a document by kind: s text, i integer, b truth value, n number or null, t text or null, a array, o object.
     const RUN: &str = "farspan_version:s commit:s scenario:s scheme:s profile:s engine:s seed:i threads:i sim_time_s:n \
         wall_time_s:n setup_time_s:n packet_hops:i peak_rss_bytes:i digest:s packet_digest:s partial:b flows:o fct:o delivery:o \
         offered_load:o transient:b bytes:o packets:o recovery:o fairness:o queues:o pfc:o proxy:o rtt:o";
     const FCT: &str = "count:i unfinished:i mean_us:n p50_us:n p90_us:n p99_us:n p999_us:n max_us:n slowdown_mean:n \
         slowdown_p50:n slowdown_p99:n";
-    const SECTIONS: [(&str, &str); 9] = [
+    const SECTIONS: [(&str, &str); 10] = [
         (
             "/proxy",
-            "proxies:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i tail_packets:i false_packets:i lost_packets:i went_direct:i",
+            "proxies:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i tail_packets:i \
+            false_packets:i lost_packets:i went_direct:i hosts:a",
+        ),
+        (
+            "/proxy/hosts/0",
+            "host:s kind:s flows:i packets:i bytes:i queue_max_bytes:i unacked_max_bytes:i wait_mean_us:n nacks:i gap_packets:i \
+            tail_packets:i false_packets:i lost_packets:i went_direct:i",
         ),
         ("/pfc", "pauses:i paused_us:n deadlock:b"),
         ("/flows", "started:i finished:i not_started:i"),
@@ -435,6 +465,7 @@ mod tests {
                 "b" => value.is_boolean(),
                 "n" => value.is_number() || value.is_null(),
                 "t" => value.is_string() || value.is_null(),
+                "a" => value.is_array(),
                 _ => value.is_object(),
             };
             assert!(fits, "{place}/{name} is {value}");

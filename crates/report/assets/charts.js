@@ -151,7 +151,7 @@ function called(series) {
   return row < 0 ? series.id : `${series.id}: ${at(flows.src, row)}→${at(flows.dst, row)}`;
 }
 
-const UNITS = { rate: ["rate", rate], goodput: ["rate", rate], cwnd: ["bytes", bytes], queue: ["bytes", bytes], phantom_queue: ["bytes", bytes], rtt: ["us", time] };
+const UNITS = { rate: ["rate", rate], goodput: ["rate", rate], cwnd: ["bytes", bytes], queue: ["bytes", bytes], phantom_queue: ["bytes", bytes], proxy_queue: ["bytes", bytes], rtt: ["us", time] };
 
 /** As many columns of a legend as its longest name and the page's width leave room for. */
 function legendColumns(values) {

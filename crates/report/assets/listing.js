@@ -1,4 +1,4 @@
-// Tables to sort, search and page through: of flows, and of ports.
+// Tables to sort, search and page through: of flows, of ports, and of proxies.
 
 const PAGE = 25;
 /** `host2` before `host10`. */
@@ -52,7 +52,7 @@ function listing(name, columns, sort, source) {
     const begin = view.page * PAGE;
     const shown = view.rows.slice(begin, begin + PAGE).map((row) => line(row, of));
     fill(`${name}-table`, h("table", {}, h("thead", {}, h("tr", {}, columns.map(heading))), h("tbody", { onkeydown: walk }, shown)));
-    part("page").textContent = view.rows.length ? `${number(begin + 1)} to ${number(begin + shown.length)} of ${number(view.rows.length)}` : `No ${name.replace(/s$/, "")} fits.`;
+    part("page").textContent = view.rows.length ? `${number(begin + 1)} to ${number(begin + shown.length)} of ${number(view.rows.length)}` : `No ${name.replace(/ies$/, "y").replace(/s$/, "")} fits.`;
     part("previous").disabled = begin === 0;
     part("next").disabled = begin + PAGE >= view.rows.length;
   }

@@ -128,6 +128,17 @@ function labelFaults(root, dead, faults) {
   });
 }
 
+/** A ring and a word at each unit in which a proxy stands. */
+function markProxies(marked, spots) {
+  return [...marked.keys()].flatMap((unit) => {
+    const { x, y } = spots[unit];
+    return [
+      svg("rect", { x: x - 2, y: y - 2, width: UNIT.width + 4, height: UNIT.height + 4, rx: 5, class: "proxy" }),
+      svg("text", { x: x + UNIT.width / 2, y: y + UNIT.height + 13, class: "proxy" }, "proxy"),
+    ];
+  });
+}
+
 function sayFaults(faults) {
   const most = 8;
   const said = faults.slice(0, most).map(([, , , port, words]) => [h("code", {}, port), ` ${words}`]);
@@ -159,14 +170,16 @@ function picture() {
   });
   const dead = drawFaults(drawn, layout, spots, detail.faults);
   const paths = [...drawn].sort((x, y) => x.value - y.value).map(({ node }) => node);
+  const marked = proxiesByUnit();
+  const relays = (i) => (marked.has(i) ? `; proxy: ${marked.get(i).join(", ")}` : "");
   const boxes = layout.units.map((unit, i) => {
-    const box = svg("rect", { x: spots[i].x, y: spots[i].y, width: UNIT.width, height: UNIT.height, rx: 3, fill: heat(busiest[i]), class: "unit" }, svg("title", {}, `${unitName(unit)}: busiest link ${share(busiest[i])}`));
+    const box = svg("rect", { x: spots[i].x, y: spots[i].y, width: UNIT.width, height: UNIT.height, rx: 3, fill: heat(busiest[i]), class: "unit" }, svg("title", {}, `${unitName(unit)}: busiest link ${share(busiest[i])}${relays(i)}`));
     box.addEventListener("pointerenter", () => choose(i));
     return box;
   });
   const texts = headings.map(({ x, y, text, name }) => svg("text", { x, y, ...(name && { class: "name" }) }, text));
   const root = svg("svg", { viewBox: `0 0 ${width} ${height}`, tabindex: 0, role: "img", style: `min-width:${Math.min(width, 720)}px;max-width:${Math.max(width * 1.25, 480)}px`, "aria-label": `The network, coloured by utilisation; arrow keys walk through its ${layout.units.length} units` },
-    svg("g", { fill: "none" }, ...paths, ...dead), ...boxes, ...texts, scaleOfHeat(height));
+    svg("g", { fill: "none" }, ...paths, ...dead), ...boxes, ...markProxies(marked, spots), ...texts, scaleOfHeat(height));
   let current = -1;
   const choose = (unit) => {
     if (boxes[current]) boxes[current].classList.remove("chosen");
@@ -174,7 +187,7 @@ function picture() {
     boxes[current].classList.add("chosen");
     const first = near[current].sort((x, y) => Math.max(y.up, y.down) - Math.max(x.up, x.down)).slice(0, 4);
     byId("unit").textContent = `${unitName(layout.units[current])}: ` + first.map(({ other, links, up, down }) =>
-      `to ${unitName(layout.units[other])} ${share(up)}, from there ${share(down)} (busiest of ${links})`).join("; ");
+      `to ${unitName(layout.units[other])} ${share(up)}, from there ${share(down)} (busiest of ${links})`).join("; ") + relays(current);
   };
   root.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
@@ -184,7 +197,7 @@ function picture() {
   });
   fill("picture", root);
   labelFaults(root, dead, detail.faults);
-  byId("unit").textContent = "Colour: busy share of the run, of the busiest link; the same scale in every report. Dashed red: a dead link; dotted: one with another fault. A unit stands for neighbours; point at one, or walk with the arrow keys.";
+  byId("unit").textContent = (marked.size ? "Ring: a proxy. " : "") + "Colour: busy share of the run, of the busiest link; the same scale in every report. Dashed red: a dead link; dotted: one with another fault. A unit stands for neighbours; point at one, or walk with the arrow keys.";
 }
 
 function scaleOfHeat(height) {

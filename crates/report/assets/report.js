@@ -52,7 +52,7 @@ function showRun() {
   byId("run-choice").hidden = group().arms.length < 2 && arm().runs.length < 2;
   byId("run-caption").textContent = detail ? "" : "Details are kept of the first seeds and schemes only: farspan report on this run's own folder shows them.";
   let any = false;
-  for (const probe of ["goodput", "rate", "cwnd", "queue", "phantom_queue"]) {
+  for (const probe of ["goodput", "rate", "cwnd", "queue", "phantom_queue", "proxy_queue"]) {
     const list = seriesOf(probe);
     any = any || list.length > 0;
     draw(probe, list.length ? () => lines(probe, seriesOf(probe)) : null);
@@ -61,6 +61,7 @@ function showRun() {
   byId("no-series").textContent = detail ? "No samples: probes were off. Run with --set probes.rate_interval=1ms --set probes.queue_interval=100us." : "";
   byId("time-caption").textContent = any ? `Each point stands for ${time(detail.series.bin_us)} of the run, or one sample. Largest flows and longest queues; series.parquet has everything.` : "";
   portsTable.reset();
+  showProxies();
   picture();
   flowsTable.reset();
   flowPanel();

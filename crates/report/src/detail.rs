@@ -4,6 +4,7 @@ use crate::curve::counted;
 use crate::load::{ReportError, Run};
 use crate::number::{point, short};
 use crate::picture::Picture;
+use crate::proxy;
 use crate::series::{Choice, FLOW_PROBES, PORT_PROBES, series};
 use farspan_metrics::{FlowRow, PortRow};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use std::collections::BTreeSet;
 
 /// Networks of more ports than this have their busiest ones in the table alone.
 const ALL_PORTS: usize = 20_000;
-/// Ports with series.
+/// Ports with series, and proxies.
 const PORT_SERIES: usize = 6;
 /// Flows with series, at least.
 const FLOW_SERIES: usize = 4;
@@ -54,9 +55,9 @@ impl Budget {
         if place < self.runs { (self.runs / arms.max(1)).max(1) } else { 0 }
     }
 
-    /// The share of each of some runs with so many flows, of which `sampled` have series: what short tables leave goes to
-    /// long ones.
-    pub(crate) fn share(self, flows: &[usize], sampled: usize) -> Share {
+    /// The share of each of some runs with so many flows, of which `sampled` have series, and at most so many proxies: what
+    /// short tables leave goes to long ones.
+    pub(crate) fn share(self, flows: &[usize], sampled: usize, proxies: usize) -> Share {
         let mut sizes = flows.to_vec();
         sizes.sort_unstable();
         let (mut left, mut rows) = (self.flows, self.flows);
@@ -69,7 +70,7 @@ impl Budget {
             rows = self.flows;
         }
         let samples = self.samples / sampled.max(1);
-        let queues = PORT_SERIES * PORT_PROBES.len();
+        let queues = PORT_SERIES * PORT_PROBES.len() + proxies.min(PORT_SERIES);
         let bins = (samples / (queues + FLOW_SERIES * FLOW_PROBES.len())).clamp(BINS.0, BINS.1);
         let series = (samples / bins).saturating_sub(queues) / FLOW_PROBES.len();
         let ports = (self.ports / flows.len().max(1)).max(50);
@@ -89,11 +90,12 @@ pub(crate) fn detail(
     largest.sort_by_key(|flow| (std::cmp::Reverse(flow.size_bytes), flow.flow_id));
     let chosen: BTreeSet<String> =
         largest.into_iter().take(share.series).map(|flow| flow.flow_id.to_string()).collect();
-    let choice = Choice { flows: chosen, ports: PORT_SERIES, bins: share.bins as u32 };
+    let choice = Choice { flows: chosen, queues: PORT_SERIES, bins: share.bins as u32 };
     Ok(json!({
         "ports": ports(&run.ports, share.ports, names),
         "use": picture.utilisation(&run.ports),
         "faults": picture.faults(&run.ports),
+        "proxies": proxy::table(proxy::hosts(run), picture),
         "series": series(run, &choice)?,
         "flows": table(&flows, run.flows.len()),
     }))
@@ -114,7 +116,7 @@ fn choose(flows: &[FlowRow], rows: usize) -> Vec<&FlowRow> {
 }
 
 /// A column; one that says the same of all rows is one value.
-fn column<R>(rows: &[&R], of: &dyn Fn(&R) -> Value) -> Value {
+pub(crate) fn column<R>(rows: &[&R], of: &dyn Fn(&R) -> Value) -> Value {
     let values: Vec<Value> = rows.iter().map(|row| of(row)).collect();
     match values.first() {
         Some(first) if values.iter().all(|value| value == first) => first.clone(),
@@ -226,13 +228,15 @@ mod tests {
     #[test]
     fn short_tables_leave_their_share_to_long_ones() {
         let budget = Budget { runs: 24, flows: 1000, samples: 0, ports: 0 };
-        let rows = |flows: &[usize]| budget.share(flows, 0).rows;
+        let rows = |flows: &[usize]| budget.share(flows, 0, 0).rows;
         assert_eq!(rows(&[8, 8, 5000, 5000]), 492);
         assert_eq!(rows(&[5000, 100, 700]), 450);
         assert_eq!(rows(&[300, 700]), 1000);
         assert_eq!(rows(&[9; 1000]), 50);
-        let (few, many) = (BUDGET.share(&[1], 4), BUDGET.share(&[1], 24));
+        let (few, many) = (BUDGET.share(&[1], 4, 0), BUDGET.share(&[1], 24, 0));
         assert_eq!((few.bins, few.series, many.bins, many.series), (240, 23, 138, 4));
+        let proxies = [1, 6, 90].map(|proxies| BUDGET.share(&[1], 24, proxies).bins);
+        assert_eq!(proxies, [133, 111, 111], "their series take from the resolution of all");
     }
 
     #[test]

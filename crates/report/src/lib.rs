@@ -39,6 +39,7 @@ mod load;
 mod number;
 mod page;
 mod picture;
+mod proxy;
 mod series;
 mod verdict;
 

@@ -7,6 +7,7 @@ use crate::group::{Arm, Group, groups};
 use crate::load::{ReportError, Run, load};
 use crate::number::{point, short};
 use crate::picture::Picture;
+use crate::proxy;
 use crate::verdict::{Lead, Verdict, unended};
 use farspan_metrics::{Unit, count_rows};
 use serde_json::{Value, json};
@@ -15,13 +16,14 @@ use std::path::{Path, PathBuf};
 const TEMPLATE: &str = include_str!("../assets/template.html");
 const STYLE: &str = include_str!("../assets/report.css");
 /// In the order in which they build on each other.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../assets/base.js"),
     include_str!("../assets/listing.js"),
     include_str!("../assets/charts.js"),
     include_str!("../assets/picture.js"),
     include_str!("../assets/flows.js"),
     include_str!("../assets/ports.js"),
+    include_str!("../assets/proxies.js"),
     include_str!("../assets/tables.js"),
     include_str!("../assets/report.js"),
 ];
@@ -82,7 +84,8 @@ pub fn html(groups: &[Group], baseline: Option<&str>) -> Result<String, ReportEr
         || arms().enumerate().flat_map(move |(i, arm)| arm.runs.iter().take(BUDGET.runs_of(i, count)));
     let sampled: Result<Vec<u64>, _> = detailed().map(|run| count_rows(&run.series())).collect();
     let sampled = sampled?.into_iter().filter(|rows| *rows > 0).count();
-    let share = BUDGET.share(&detailed().map(|run| run.flows.len()).collect::<Vec<_>>(), sampled);
+    let proxies = detailed().map(|run| proxy::hosts(run).len()).max().unwrap_or_default();
+    let share = BUDGET.share(&detailed().map(|run| run.flows.len()).collect::<Vec<_>>(), sampled, proxies);
     let shown = Shown { arms: count, share, baseline };
     let mut before = 0;
     let mut parts = Vec::new();

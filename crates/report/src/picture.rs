@@ -80,7 +80,12 @@ impl Picture {
     /// The units that a port joins.
     fn place(&self, port: &str) -> Option<(usize, usize)> {
         let (from, to) = ends(port)?;
-        Some((*self.nodes.get(from)?, *self.nodes.get(to)?))
+        Some((self.unit(from)?, self.unit(to)?))
+    }
+
+    /// The unit that a node stands in.
+    pub(crate) fn unit(&self, node: &str) -> Option<usize> {
+        self.nodes.get(node).copied()
     }
 
     /// The picture's layout as JSON, for the page to draw.
@@ -234,10 +239,10 @@ fn called_host(node: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod testing {
     use super::*;
 
-    fn port(name: &str, utilization: f64) -> PortRow {
+    pub(crate) fn port(name: &str, utilization: f64) -> PortRow {
         PortRow {
             port: name.to_owned(),
             tier: "".into(),
@@ -256,9 +261,15 @@ mod tests {
     }
 
     /// Both ways, of a network whose tables have no tiers.
-    fn pair(a: &str, b: &str) -> [PortRow; 2] {
+    pub(crate) fn pair(a: &str, b: &str) -> [PortRow; 2] {
         [port(&format!("{a}->{b}#0"), 0.25), port(&format!("{b}->{a}#0"), 0.5)]
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::{pair, port};
+    use super::*;
 
     /// Both ways: the first node is below, and stands in a site of its own.
     fn placed(a: &str, b: &str, tier: &str, sites: [u32; 2]) -> [PortRow; 2] {

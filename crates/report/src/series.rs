@@ -34,20 +34,22 @@ impl Bins {
 
 /// Probes of ports that the page has charts of.
 pub(crate) const PORT_PROBES: [&str; 2] = ["queue", "phantom_queue"];
+/// The probe of proxies that it has a chart of.
+pub(crate) const PROXY_PROBE: &str = "proxy_queue";
 /// Probes of flows that it has charts of.
 pub(crate) const FLOW_PROBES: [&str; 3] = ["rate", "cwnd", "rtt"];
 
-/// Which flows and ports keep their series, and how finely.
+/// Which flows, ports and proxies keep their series, and how finely.
 pub(crate) struct Choice {
     /// Flow ids, as text.
     pub flows: BTreeSet<String>,
-    /// Ports.
-    pub ports: usize,
+    /// Ports with the longest queues, and so many proxies.
+    pub queues: usize,
     /// Bins of the run's time.
     pub bins: u32,
 }
 
-/// The series of a run: of chosen flows and the ports with the longest queues, and the goodput of each class together.
+/// The series of a run: of chosen flows, the ports and the proxies with the longest queues, and the goodput of each class together.
 pub(crate) fn series(run: &Run, choice: &Choice) -> Result<Value, ReportError> {
     let end_ns = run.number("/sim_time_s").unwrap_or(0.0) * 1e9;
     let width = (end_ns / f64::from(choice.bins)).max(1.0);
@@ -63,19 +65,19 @@ pub(crate) fn series(run: &Run, choice: &Choice) -> Result<Value, ReportError> {
         {
             sums.entry(class).or_default().add(row.t_ns, bin_of(row.t_ns), row.value);
         }
-        let (ports, flows) = (PORT_PROBES.contains(&row.probe), FLOW_PROBES.contains(&row.probe));
-        if ports || (flows && choice.flows.contains(row.id)) {
+        let (queues, flows) = (is_queue(row.probe), FLOW_PROBES.contains(&row.probe));
+        if queues || (flows && choice.flows.contains(row.id)) {
             let key = (row.probe.to_owned(), row.id.to_owned());
             kept.entry(key).or_default().add(bin_of(row.t_ns), row.value);
         }
     })?;
-    let ports = longest_queues(&kept, choice.ports);
-    kept.retain(|(probe, id), _| FLOW_PROBES.contains(&probe.as_str()) || ports.contains(id));
+    // No port is called like a host.
+    let longest = ["queue", PROXY_PROBE].map(|probe| longest_queues(&kept, probe, choice.queues)).concat();
+    kept.retain(|(probe, id), _| FLOW_PROBES.contains(&probe.as_str()) || longest.contains(id));
     let time = |bin: &u32| point((f64::from(*bin) + 0.5) * width / 1e3);
     let entry = |probe: &str, id: &str, bins: &Bins| {
-        let largest = PORT_PROBES.contains(&probe);
         let times: Vec<Value> = bins.0.keys().map(time).collect();
-        json!({"probe": probe, "id": id, "t": times, "v": bins.values(largest)})
+        json!({"probe": probe, "id": id, "t": times, "v": bins.values(is_queue(probe))})
     };
     let totals = sums.into_iter().map(|(class, sum)| entry("goodput", class, &sum.end()));
     let series: Vec<Value> =
@@ -113,16 +115,20 @@ impl Totals {
     }
 }
 
-/// The ports whose queues are longest on average.
-fn longest_queues(kept: &BTreeMap<(String, String), Bins>, count: usize) -> BTreeSet<String> {
-    let queues = kept.iter().filter(|((probe, _), _)| probe == "queue");
+fn is_queue(probe: &str) -> bool {
+    PORT_PROBES.contains(&probe) || probe == PROXY_PROBE
+}
+
+/// Those whose queues are longest on average.
+fn longest_queues(kept: &BTreeMap<(String, String), Bins>, queue: &str, count: usize) -> Vec<String> {
+    let queues = kept.iter().filter(|((probe, _), _)| probe == queue);
     let mean = |bins: &Bins| {
         let (sum, n) = bins.0.values().fold((0.0, 0), |(sum, n), bin| (sum + bin.sum, n + bin.n));
         sum / f64::from(n.max(1))
     };
-    let mut ports: Vec<(f64, &String)> = queues.map(|((_, id), bins)| (mean(bins), id)).collect();
-    ports.sort_by(|a, b| b.0.total_cmp(&a.0));
-    ports.into_iter().take(count).map(|(_, id)| id.clone()).collect()
+    let mut all: Vec<(f64, &String)> = queues.map(|((_, id), bins)| (mean(bins), id)).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0));
+    all.into_iter().take(count).map(|(_, id)| id.clone()).collect()
 }
 
 #[cfg(test)]
@@ -137,6 +143,27 @@ mod tests {
         }
         assert_eq!(bins.values(true), [json!(3), json!(5)]);
         assert_eq!(bins.values(false), [json!(2), json!(5)]);
+    }
+
+    #[test]
+    fn ports_and_proxies_keep_their_longest_queues_each() {
+        let bins = |value| {
+            let mut bins = Bins::default();
+            bins.add(0, value);
+            bins
+        };
+        let queues = [
+            ("queue", "a->b#0", 1.0),
+            ("queue", "b->c#0", 2.0),
+            ("proxy_queue", "host7", 0.5),
+            ("rate", "3", 9.0),
+        ];
+        let kept = queues.map(|(probe, id, value)| ((probe.to_owned(), id.to_owned()), bins(value))).into();
+        let longest = |probe| longest_queues(&kept, probe, 1);
+        assert_eq!(
+            (longest("queue"), longest(PROXY_PROBE)),
+            (vec!["b->c#0".to_owned()], vec!["host7".to_owned()])
+        );
     }
 
     #[test]

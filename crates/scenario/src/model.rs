@@ -364,7 +364,7 @@ pub struct LinkFault {
 pub struct Probes {
     /// Interval of flow samples: receiver goodput, window, RTT; "off" or a time. Default: off.
     pub rate_interval: Option<Interval>,
-    /// Interval of port samples: queue, phantom queue, utilisation; "off" or a time. Default: off.
+    /// Interval of samples of ports (queue, phantom queue, utilisation) and proxies (queue); "off" or a time. Default: off.
     pub queue_interval: Option<Interval>,
     /// Which ports: "bottlenecks", "all", or names and patterns, such as "border*->*". Default: bottlenecks.
     pub ports: Option<PortChoice>,
@@ -373,7 +373,8 @@ pub struct Probes {
     /// Which flows: "all", or some of "flow=17,18", "tag=incast*" and "class=inter". Default: those of the fairness
     /// group, or all if there is none.
     pub flows: Option<FlowChoice>,
-    /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization. Default: all of them.
+    /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization, proxy_queue. Default: all of
+    /// them.
     pub series: Option<Vec<String>>,
 }
 

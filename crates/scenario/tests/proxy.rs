@@ -1,12 +1,14 @@
 //! Proxies and declared incasts, from text to results.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
-use farspan_scenario::{EngineKind, Request, Resolved, World};
-use farspan_sim::{Outcome, ProxyKind, Trace};
+use farspan_metrics::ProxySums;
+use farspan_scenario::{EngineKind, Request, Resolved, Results, World};
+use farspan_sim::{Outcome, ProbeKind, ProxyKind, SampleId, Series, Trace};
 use farspan_trace::{Reason, What};
 use farspan_transport::proxy::LossDetection;
 use farspan_transport::wire::Header;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use std::collections::BTreeSet;
 
 /// A small network, and 1 MB from each of three hosts of one site to a host of the other.
 const SMALL: &str = "
@@ -46,6 +48,12 @@ fn run(world: &World, engine: EngineKind) -> Outcome {
     let outcome = farspan_sim::run(&world.spec, engine, &mut |_| true);
     assert!(outcome.totals.conserved() && outcome.flows.iter().all(|flow| flow.finish.is_some()));
     outcome
+}
+
+fn results(set: &[&str]) -> Results {
+    let resolved = resolved_of(SMALL, set).unwrap();
+    let world = World::build(&resolved).unwrap();
+    farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true)
 }
 
 const NAIVE: &[&str] = &["scheme.proxy.kind=naive"];
@@ -286,4 +294,72 @@ fn a_bounded_queue_keeps_its_bound() {
         let queue = largest(&format!("{}B", bound.get()));
         assert!(queue <= most && unbounded > queue * 10, "{bound}: {queue} of {unbounded}");
     }
+}
+
+const SAMPLED: &str = "probes={rate_interval=\"1ms\", queue_interval=\"5us\"}";
+
+#[test]
+fn what_waits_at_a_proxy_is_sampled_alike_under_every_engine_and_changes_nothing() {
+    for set in ALL {
+        let (mut world, plain) = (world(&[set, &[SAMPLED]].concat()), run(&world(set), EngineKind::Windowed));
+        let outcome = run(&world, EngineKind::Windowed);
+        let digests = |outcome: &Outcome| (outcome.digest, outcome.packet_digest, outcome.totals);
+        assert_eq!(digests(&outcome), digests(&plain), "{set:?}");
+        for engine in [EngineKind::Oracle, EngineKind::Threads(2)] {
+            assert_eq!(run(&world, engine).samples, outcome.samples, "{set:?} {engine:?}");
+        }
+        let (host, queue) = outcome.proxies[0];
+        let of_proxy = |outcome: &Outcome| -> Vec<_> {
+            let samples = outcome.samples.iter().filter(|sample| sample.probe == ProbeKind::ProxyQueue);
+            samples.map(|sample| (sample.id, sample.value)).collect()
+        };
+        let values = of_proxy(&outcome);
+        let largest = values.iter().map(|(_, value)| *value).fold(0.0, f64::max);
+        assert!(values.iter().all(|(id, _)| *id == SampleId::Host(host)), "{set:?}");
+        assert!(largest > 0.0 && largest <= queue.max.as_f64(), "{set:?}: {largest} of {}", queue.max);
+        world.spec.probes.series = Series::NONE.with(ProbeKind::Queue);
+        assert_eq!(of_proxy(&run(&world, EngineKind::Windowed)), []);
+    }
+}
+
+/// Whose queue the table of samples names, and those that the document does.
+fn named(results: &Results) -> (BTreeSet<String>, Vec<(String, String)>) {
+    let samples = results.series.iter().filter(|sample| sample.probe.name() == "proxy_queue");
+    let hosts = results.summary.proxy.iter().flat_map(|proxy| &proxy.hosts);
+    (
+        samples.map(|sample| sample.id.text().into_owned()).collect(),
+        hosts.map(|host| (host.host.clone(), host.kind.clone())).collect(),
+    )
+}
+
+#[test]
+fn a_proxy_is_called_after_its_host_and_without_one_there_is_nothing() {
+    for (set, kind) in [(NAIVE, "naive"), (STREAMLINED, "streamlined")] {
+        let host = "host7".to_owned();
+        let expected = (BTreeSet::from([host.clone()]), vec![(host, kind.to_owned())]);
+        assert_eq!(named(&results(&[set, &[SAMPLED]].concat())), expected);
+    }
+    assert_eq!(named(&results(&[SAMPLED])), (BTreeSet::new(), Vec::new()));
+}
+
+#[test]
+fn each_of_two_proxies_has_its_own_numbers() {
+    let incasts =
+        "incast=[{receiver=8, senders=[0, 1, 4], bytes='3MB'}, {receiver=9, senders=[2], bytes='1MB'}]";
+    let fault = "fault=[{kind='proxy_down', host=5, at='50us'}]";
+    let results = results(&["scheme.proxy={kind='naive', host=[7, 5]}", incasts, fault]);
+    let proxy = results.summary.proxy.unwrap();
+    let [small, large] = &proxy.hosts[..] else { panic!("two proxies: {proxy:?}") };
+    assert_eq!((&*small.host, small.flows, small.sums.went_direct), ("host5", 1, 1));
+    assert_eq!((&*large.host, large.flows, large.sums.went_direct), ("host7", 3, 0));
+    let (sums, small, large) = (proxy.sums, small.sums, large.sums);
+    assert!(large.bytes >= 3_000_000 && small.bytes < 1_000_000 && small.packets > 0, "{proxy:?}");
+    assert!(large.wait_mean_us > 0.0 && sums.wait_mean_us <= large.wait_mean_us.max(small.wait_mean_us));
+    let added = |of: fn(&ProxySums) -> u64| (of(&sums), of(&small) + of(&large));
+    for (all, each) in
+        [added(|of| of.packets), added(|of| of.bytes), added(|of| of.nacks), added(|of| of.went_direct)]
+    {
+        assert_eq!(all, each, "{proxy:?}");
+    }
+    assert_eq!(sums.queue_max_bytes, large.queue_max_bytes.max(small.queue_max_bytes));
 }

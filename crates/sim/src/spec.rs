@@ -128,6 +128,8 @@ pub enum ProbeKind {
     PhantomQueue,
     /// Busy share of the last interval.
     Utilization,
+    /// Payload that waits at a proxy to be sent on, bytes.
+    ProxyQueue,
 }
 
 /// A choice of what is sampled; by default all of it.
@@ -164,13 +166,13 @@ pub struct Probes {
     pub rate_interval: Option<Duration>,
     /// The flows whose rates, windows and RTTs are sampled.
     pub rate_flows: Vec<FlowId>,
-    /// Interval of queues, phantom queues and utilisation; `None`: off.
+    /// Interval of queues, phantom queues, utilisation and the queue of every proxy; `None`: off.
     pub queue_interval: Option<Duration>,
     /// The ports that are sampled.
     pub queue_ports: Vec<PortId>,
     /// Ports of which only the utilisation is sampled, at the same interval.
     pub links: Vec<PortId>,
-    /// The quantities that are sampled of flows and of `queue_ports`.
+    /// The quantities that are sampled of flows, of `queue_ports` and of proxies.
     pub series: Series,
 }
 

@@ -125,6 +125,7 @@ impl World {
         let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
         let proxies =
             proxy::proxies(scenario, (&network, &routes), &workload, &inter_scheme, resolved.seed())?;
+        let probes = select::probes(scenario, &network, &workload, proxies.len())?;
         let spec = Spec {
             proxy_failures: proxy::failures(scenario, &proxies)?,
             proxies,
@@ -147,7 +148,7 @@ impl World {
             jitter: jitter(scenario.host.jitter, &network, sizes),
             port_jitter: jitter(scenario.topology.jitter, &network, sizes),
             seed: resolved.seed(),
-            probes: select::probes(scenario, &network, &workload)?,
+            probes,
             trace: Trace::default(),
             stop: stop(scenario),
             network,

@@ -18,13 +18,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const BOTTLENECK_RECEIVERS: usize = 4;
 
 /// All that can be sampled.
-const PROBES: [ProbeKind; 6] = [
+const PROBES: [ProbeKind; 7] = [
     ProbeKind::Rate,
     ProbeKind::Cwnd,
     ProbeKind::Rtt,
     ProbeKind::Queue,
     ProbeKind::PhantomQueue,
     ProbeKind::Utilization,
+    ProbeKind::ProxyQueue,
 ];
 
 /// The probe that tables name for a simulated sample.
@@ -36,6 +37,7 @@ pub(crate) const fn probe(kind: ProbeKind) -> Probe {
         ProbeKind::Queue => Probe::Queue,
         ProbeKind::PhantomQueue => Probe::PhantomQueue,
         ProbeKind::Utilization => Probe::Utilization,
+        ProbeKind::ProxyQueue => Probe::ProxyQueue,
     }
 }
 
@@ -63,11 +65,12 @@ impl World {
     }
 }
 
-/// The flows and ports that the probes of a scenario sample.
+/// The flows and ports that the probes of a scenario sample, beside so many proxies.
 pub(super) fn probes(
     scenario: &Scenario,
     network: &Network,
     workload: &Workload,
+    proxies: usize,
 ) -> Result<Probes, ValueError> {
     let probes = &scenario.probes;
     let rate_interval = given(probes.rate_interval).get();
@@ -92,7 +95,7 @@ pub(super) fn probes(
     let length = shortest_run(scenario, network, workload);
     for (key, interval, sampled) in [
         ("probes.rate_interval", rate_interval, rate_flows.len().min(1)),
-        ("probes.queue_interval", queue_interval, queue_ports.len().max(links.len())),
+        ("probes.queue_interval", queue_interval, queue_ports.len().max(links.len()) + proxies),
     ] {
         let Some(interval) = interval else { continue };
         let samples = sampled as f64 * (length / interval.as_ps() as f64);

@@ -2,6 +2,7 @@
 
 mod collectives;
 mod folder;
+mod proxies;
 mod trace;
 
 use crate::build::{World, fault::fault_name, ports::tier_name, select::probe};
@@ -10,12 +11,13 @@ use crate::value::WorkloadKind;
 use farspan_fabric::{Fault, Link, Network};
 use farspan_metrics::{
     ByteSums, Completion, Fairness, FctTable, FlowCounts, FlowRecord, FlowTable, IterationRecord,
-    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortTable, ProxySums, Queues, Recovery,
+    IterationTable, Member, OfferedLoad, PacketSums, Pfc, PortRecord, PortTable, Queues, Recovery,
     RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
-use farspan_units::{Bytes, Duration, FlowId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::input::is_special;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -77,7 +79,7 @@ pub fn run(
         .zip(fault_words(&world.spec.faults, network.links.len()))
         .map(|((link, port), faults)| port_record(network, link, port, faults))
         .collect();
-    let series = series_records(&outcome);
+    let series = series_records(network, &outcome);
     let mut summary = summary(resolved, world, engine, &outcome, (&flows, &ports, &series));
     let mut iterations = Vec::new();
     for plan in &world.collectives {
@@ -177,14 +179,17 @@ fn fault_words(faults: &[Fault], links: usize) -> Vec<String> {
     words
 }
 
-fn series_records(outcome: &Outcome) -> Vec<SeriesRecord> {
+fn series_records(network: &Network, outcome: &Outcome) -> Vec<SeriesRecord> {
     let names: Vec<Arc<str>> = outcome.ports.iter().map(|port| port.name.as_str().into()).collect();
+    let host = |host: HostId| network.nodes[host.index()].name.as_str().into();
+    let hosts: BTreeMap<HostId, Arc<str>> = outcome.proxies.iter().map(|(id, _)| (*id, host(*id))).collect();
     let record = |sample: &Sample| SeriesRecord {
         t: sample.at,
         probe: probe(sample.probe),
         id: match sample.id {
             SampleId::Flow(flow) => SeriesId::Flow(flow),
             SampleId::Port(port) => SeriesId::Port(Arc::clone(&names[port.index()])),
+            SampleId::Host(host) => SeriesId::Host(Arc::clone(&hosts[&host])),
         },
         value: sample.value,
     };
@@ -235,7 +240,7 @@ fn summary(
         fairness: fairness(resolved, flows, series),
         queues: Queues::of(ports, series, outcome.packet_delay_p99),
         pfc: pfc(world, outcome, ports),
-        proxy: proxies(outcome, flows),
+        proxy: proxies::summary(world, outcome, flows),
         rtt: rtt(&outcome.rtt),
         slowdown_by_size: SizeBins::of(
             flows,
@@ -260,32 +265,6 @@ fn rtt(rtts: &Rtts) -> RttTable {
 /// Pauses, where links are lossless.
 fn pfc(world: &World, outcome: &Outcome, ports: &[PortRecord]) -> Option<Pfc> {
     world.spec.pool?.pause.map(|_| Pfc::of(ports, !outcome.deadlock.is_empty()))
-}
-
-/// Sums over proxies, where there are any.
-fn proxies(outcome: &Outcome, flows: &[FlowRecord]) -> Option<ProxySums> {
-    if outcome.proxies.is_empty() {
-        return None;
-    }
-    let queues: Vec<_> = outcome.proxies.iter().map(|(_, queue)| *queue).collect();
-    let relayed: Vec<_> = flows.iter().filter_map(|flow| flow.outcome.relayed).collect();
-    let (integral, passed) = queues.iter().fold((0_u128, Bytes::ZERO), |(integral, passed), queue| {
-        (integral + queue.integral, passed + queue.passed)
-    });
-    Some(ProxySums {
-        proxies: queues.len() as u64,
-        packets: relayed.iter().map(|counters| counters.sent_packets).sum(),
-        bytes: relayed.iter().map(|counters| counters.sent_bytes.get()).sum(),
-        queue_max_bytes: queues.iter().map(|queue| queue.max.get()).max().unwrap_or_default(),
-        unacked_max_bytes: queues.iter().map(|queue| queue.unacked_max.get()).max().unwrap_or_default(),
-        wait_mean_us: if passed.is_zero() { 0.0 } else { integral as f64 / passed.as_f64() / 1e6 },
-        nacks: relayed.iter().map(|counters| counters.nacks).sum(),
-        gap_packets: relayed.iter().map(|counters| counters.gap_packets).sum(),
-        tail_packets: relayed.iter().map(|counters| counters.tail_packets).sum(),
-        false_packets: relayed.iter().map(|counters| counters.false_packets).sum(),
-        lost_packets: flows.iter().map(|flow| flow.outcome.lost_to_proxy).sum(),
-        went_direct: flows.iter().filter(|flow| flow.outcome.went_direct.is_some()).count() as u64,
-    })
 }
 
 /// Those of the scenario, and whether pauses have brought ports to a halt.

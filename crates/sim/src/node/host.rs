@@ -10,7 +10,7 @@ use crate::node::common::Common;
 use crate::node::instrumentation::{Holding, Instrumentation};
 use crate::node::nic::Nic;
 use crate::observe::port_tracer::PortTracer;
-use crate::observe::probe::{FlowSampler, PORTS, PortReading, PortSampler};
+use crate::observe::probe::{FLOWS, FlowSampler, PORTS, PROXY, PortReading, PortSampler};
 use crate::observe::trace::FlowTracer;
 use crate::outcome::Sample;
 use crate::outcome::rows::Rows;
@@ -439,16 +439,21 @@ impl Host {
     }
 
     fn sample(&mut self, key: Key, out: &mut impl Outbox<PacketId>) {
-        let interval = if key.kind() == PORTS {
-            let reading = |now| PortReading { busy: self.nic.busy_until(now), queue: None, phantom: None };
-            self.uplink.sample(key.at(), |_| reading(key.at()));
-            self.plan.queue_interval
-        } else {
-            self.flows.sample(key.at(), &self.endpoint, &self.plan);
-            self.plan.rate_interval
-        };
+        let (now, kind, host) = (key.at(), key.kind(), self.id);
+        match kind {
+            PORTS => {
+                let busy = self.nic.busy_until(now);
+                self.uplink.sample(now, |_| PortReading { busy, queue: None, phantom: None });
+            }
+            PROXY => {
+                let instruments = self.instruments.as_mut().expect("a proxy is instrumented");
+                instruments.proxy.sample(now, host, &self.endpoint);
+            }
+            _ => self.flows.sample(now, &self.endpoint, &self.plan),
+        }
+        let interval = if kind == FLOWS { self.plan.rate_interval } else { self.plan.queue_interval };
         if let Some(interval) = interval {
-            out.wake(Key::new(key.at() + interval, EventClass::Probe, 0, key.kind()));
+            out.wake(Key::new(now + interval, EventClass::Probe, 0, kind));
         }
     }
 
@@ -487,6 +492,7 @@ impl Host {
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
         let mut samples = self.flows.take();
         samples.extend(self.uplink.take());
+        samples.extend(self.instruments.iter_mut().flat_map(|instruments| instruments.proxy.take()));
         samples
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::engine::{Channel, Frame, Key, Outbox};
 use crate::observe::port_tracer::PortTracer;
+use crate::observe::probe::ProxySampler;
 use crate::observe::trace::FlowTracer;
 use farspan_fabric::{NodeFaults, PacketId, Packets};
 use farspan_units::{PortId, Time};
@@ -16,6 +17,8 @@ pub(crate) struct Instrumentation {
     pub(crate) port_tracer: Option<PortTracer>,
     /// Of its flows, if any is traced.
     pub(crate) flows: Option<FlowTracer>,
+    /// Of its proxy, if it is one and is sampled.
+    pub(crate) proxy: ProxySampler,
     pub(crate) held: Held,
 }
 
@@ -28,7 +31,7 @@ impl Instrumentation {
         is_proxy: bool,
     ) -> Option<Box<Self>> {
         let any = is_proxy || faults.is_some() || port_tracer.is_some() || flows.is_some();
-        any.then(|| Box::new(Self { faults, port_tracer, flows, held: Held::default() }))
+        any.then(|| Box::new(Self { faults, port_tracer, flows, ..Self::default() }))
     }
 
     /// Sends on the packets that no fault takes. Faults see packets in the order in which they left, by time,

@@ -6,19 +6,20 @@ use crate::plan::Plan;
 use crate::spec::{ProbeKind, Series, Spec};
 use farspan_fabric::Port;
 use farspan_transport::Endpoint;
-use farspan_units::{Bytes, Duration, FlowId, NodeId, PortId, Rate, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Kinds of a node's probe events: a sample of flows, or of ports.
+/// Kinds of a node's probe events: a sample of flows, of ports, or of a proxy.
 pub(crate) const FLOWS: u8 = 0;
 pub(crate) const PORTS: u8 = 1;
+pub(crate) const PROXY: u8 = 2;
 
 /// Who samples what.
 pub(crate) struct Samplers {
     by_host: BTreeMap<u32, FlowSampler>,
     by_port: BTreeMap<u32, Series>,
-    intervals: [Option<Duration>; 2],
+    intervals: [Option<Duration>; 3],
     /// When the nodes asked for begin to sample.
     pub(crate) first_samples: Vec<(NodeId, Key)>,
 }
@@ -39,8 +40,13 @@ impl Samplers {
             let series = by_port.entry(port.0).or_insert(Series::NONE);
             *series = series.with(ProbeKind::Utilization);
         }
-        let intervals = [probes.rate_interval, probes.queue_interval];
-        Self { by_host, by_port, intervals, first_samples: Vec::new() }
+        let intervals = [probes.rate_interval, probes.queue_interval, probes.queue_interval];
+        let mut samplers = Self { by_host, by_port, intervals, first_samples: Vec::new() };
+        if probes.series.has(ProbeKind::ProxyQueue) {
+            let proxies: BTreeSet<_> = spec.proxies.iter().map(|proxy| proxy.host.0).collect();
+            proxies.into_iter().for_each(|host| samplers.begin(NodeId(host), PROXY));
+        }
+        samplers
     }
 
     fn begin(&mut self, node: NodeId, kind: u8) {
@@ -171,6 +177,23 @@ impl PortSampler {
     /// Samples taken, in order of time.
     pub(crate) fn take(&mut self) -> Vec<Sample> {
         std::mem::take(&mut self.samples)
+    }
+}
+
+/// Samples the queue of a host's proxy.
+#[derive(Default)]
+pub(crate) struct ProxySampler(Vec<Sample>);
+
+impl ProxySampler {
+    pub(crate) fn sample(&mut self, now: Time, host: HostId, endpoint: &Endpoint) {
+        let (probe, id) = (ProbeKind::ProxyQueue, SampleId::Host(host));
+        let waiting = endpoint.proxy_waiting();
+        self.0.extend(waiting.map(|bytes| Sample { at: now, probe, id, value: bytes.as_f64() }));
+    }
+
+    /// Samples taken, in order of time.
+    pub(crate) fn take(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.0)
     }
 }
 

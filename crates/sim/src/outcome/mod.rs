@@ -44,6 +44,8 @@ pub enum SampleId {
     Flow(FlowId),
     /// A port's.
     Port(PortId),
+    /// That of a host that is a proxy.
+    Host(HostId),
 }
 
 /// One sample.

@@ -79,6 +79,12 @@ impl Endpoint {
         Some(counters)
     }
 
+    /// The payload that waits at its proxy to be sent on; `None`: it is none.
+    #[must_use]
+    pub fn proxy_waiting(&self) -> Option<Bytes> {
+        self.proxies.as_ref().map(|proxies| proxies.waiting_bytes())
+    }
+
     /// The queue of its proxy up to `now`; `None`: it is none.
     #[must_use]
     pub fn proxy_queue(&self, now: Time) -> Option<ProxyQueue> {

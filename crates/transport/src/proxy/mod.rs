@@ -375,6 +375,11 @@ impl Proxies {
         self.waiting.clear(now);
     }
 
+    /// Payload that waits.
+    pub(crate) const fn waiting_bytes(&self) -> Bytes {
+        self.waiting.bytes
+    }
+
     /// The queue up to `now`.
     pub(crate) fn queue(&self, now: Time) -> ProxyQueue {
         let mut queue = self.waiting.queue;
