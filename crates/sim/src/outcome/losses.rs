@@ -1,4 +1,4 @@
-//! What was lost of each flow: what was sent, but for what has arrived and what is still under way.
+//! Losses of each flow: what was sent, less what has arrived and what is still under way.
 
 use crate::record;
 use farspan_fabric::Packet;
