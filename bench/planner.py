@@ -124,6 +124,20 @@ def table(sets):
         print(f"| {label} | {len(kept)} | " + " | ".join(f"{medians[name]:.2f}" for name in names) + f" | {ratio:.3f} |")
 
 
+def shares(sets):
+    """What the planner loses to the best choice, by set, and to no proxy at all, by size."""
+    behind = [statistics.mean(group["ms"]["planned"]) / statistics.mean(group["ms"]["oracle"]) - 1 for group in sets]
+    print(f"\nplanned behind oracle, means of sets: in {sum(one > 5e-4 for one in behind)} of {len(sets)} sets, {100 * max(behind):.1f}% at most")
+    every = [group["ms"]["planned"][n] / group["ms"]["none"][n] for group in sets for n in range(len(group["incasts"]))]
+    print(f"planned / none, median: {statistics.median(every):.2f}")
+    for size in MEGABYTES:
+        ratios = [group["ms"]["planned"][n] / group["ms"]["none"][n]
+                  for group in sets for n, one in enumerate(group["incasts"]) if one["bytes"] == size * 10**6]
+        if ratios:
+            slower = 100 * sum(ratio > 1.05 for ratio in ratios) / len(ratios)
+            print(f"{size} MB: {slower:.0f}% more than 5% slower than none, {max(ratios):.2f} times at most")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("binary")
@@ -142,6 +156,7 @@ def main():
         with open(options.json, "w") as file:
             json.dump(sets, file)
     table(sets)
+    shares(sets)
 
 
 main()

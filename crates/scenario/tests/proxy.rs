@@ -92,6 +92,32 @@ fn a_proxy_is_spelled_out_and_reads_back() {
     assert_eq!(World::build(&first).unwrap().spec.proxies[0].host, HostId(6));
 }
 
+/// At 20 MB the receiver's port holds what its first round trip brings, at 100 MB it does not.
+#[test]
+fn a_planner_sends_an_incast_straight_or_through_a_host_that_is_idle() {
+    let hosts = |rule: &str, flow_size: &str, seed| {
+        let set = [
+            "scheme.proxy.kind=naive".to_owned(),
+            format!("scheme.proxy.host={rule}"),
+            format!("workload.flow_size={flow_size}"),
+        ];
+        let request = Request { set: set.to_vec(), seed: Some(seed), ..Request::new("proxy/degree") };
+        let proxies = World::build(&request.resolve().unwrap()).unwrap().spec.proxies;
+        proxies.iter().map(|proxy| proxy.host.0).collect::<Vec<_>>()
+    };
+    for rule in ["planned", "probed"] {
+        assert!(hosts(rule, "5MB", 1).is_empty(), "{rule}: 20 MB");
+        let through = hosts(rule, "25MB", 1);
+        assert!(
+            through.len() == 1 && through[0] < 64 && ![0, 8, 16, 24].contains(&through[0]),
+            "{rule}: {through:?}"
+        );
+        assert_eq!(hosts(rule, "25MB", 1), through, "{rule}");
+    }
+    assert_eq!(hosts("planned", "25MB", 1), hosts("planned", "25MB", 2));
+    assert!((2..9).any(|seed| hosts("probed", "25MB", seed) != hosts("probed", "25MB", 1)), "by the seed");
+}
+
 #[test]
 fn a_detector_takes_parameters_and_says_all_of_them() {
     let few = "scheme.proxy={kind=\"streamlined\", loss={name=\"gap-flow\", window=256, fixed=3}}";

@@ -200,8 +200,17 @@ impl Sender {
     /// closed and no probe is due.
     #[inline]
     pub(crate) fn next_send(&self) -> Option<Time> {
-        let may_send = self.window_is_open() || (self.wants.may_exceed() && self.exceeds());
-        ((self.has_data() && may_send) || self.owes_mark()).then_some(self.pacer.next())
+        if self.has_data() && self.window_is_open() {
+            return Some(self.pacer.next());
+        }
+        if self.wants.may_exceed() { self.next_beside_window() } else { None }
+    }
+
+    /// When a packet may leave that no window holds back: a probe, or a mark.
+    #[inline(never)]
+    fn next_beside_window(&self) -> Option<Time> {
+        let is_due = if self.has_data() { self.exceeds() } else { self.owes_mark() };
+        is_due.then_some(self.pacer.next())
     }
 
     #[inline]
@@ -259,7 +268,7 @@ impl Sender {
 
     #[inline(never)]
     fn transmit_slowly(&mut self, now: Time, to: impl Take) -> Time {
-        if self.owes_mark() {
+        if self.wants.blocks_or_asks() && !self.has_data() {
             return self.transmit_mark(now, to);
         }
         self.transmit_one::<true>(now, to)

@@ -174,14 +174,9 @@ impl Sender {
         self.extend(limit);
     }
 
-    /// Whether a mark is to leave: nothing else is, and a lane has none after its last packet.
-    #[inline]
-    pub(super) fn owes_mark(&self) -> bool {
-        self.wants.blocks_or_asks() && !self.has_data() && self.owes_mark_of_lane()
-    }
-
+    /// Whether a lane has no mark after its last packet; it leaves when there is nothing else to send.
     #[cold]
-    fn owes_mark_of_lane(&self) -> bool {
+    pub(super) fn owes_mark(&self) -> bool {
         let numbers = self.cold.as_ref().and_then(|cold| cold.proxied.as_ref()?.numbers.as_ref());
         numbers.is_some_and(Numbers::owes_mark)
     }
