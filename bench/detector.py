@@ -4,7 +4,7 @@ usage: detector.py BINARY [--seeds N] [--jobs N] > docs/src/schemes/curves/detec
 
 One host sends 82 MB to another site, through a streamlined proxy, at line rate (100 Gb/s), sprayed over the eight spines of its site. The uplinks
 of its leaf lose packets at random; half of them are slow, so that packets overtake each other. Counts are sums over the seeds; `delivery_ms`
-is a mean.
+is a mean, `errors` are the missed and false losses of each seed.
 """
 import argparse
 import concurrent.futures
@@ -41,7 +41,7 @@ rate = "100Gbps"
 """
 RATES = (100, 50, 25, 15, 10)
 LOSSES = (0.0001, 0.001, 0.01, 0.1)
-WINDOWS = (64, 256, 1024, 4096)
+WINDOWS = (64, 256, 1024, 4096, 8192)
 # Bytes of state of a flow: what each takes beside the window or the paths. Tests of the detectors hold them.
 STATE = {"per_path": 24, "per_flow": 288, "threshold_3": 56}
 PATHS = 64
@@ -65,11 +65,12 @@ def row(options, path, kind, rate, loss):
     name, window, detection, state = kind
     runs = [run(options, path, detection, rate, loss, seed) for seed in range(1, options.seeds + 1)]
     total = lambda key: sum(one["proxy"][key] for one in runs)
-    found = total("gap_packets") - total("false_packets")
+    missed = [one["proxy"]["lost_packets"] - one["proxy"]["gap_packets"] + one["proxy"]["false_packets"] for one in runs]
+    errors = " ".join(str(without + one["proxy"]["false_packets"]) for without, one in zip(missed, runs))
     delivery = sum(one["delivery"]["tags"]["burst"]["max_us"] for one in runs) / len(runs) / 1e3
     sent = total("packets") + total("lost_packets")
-    return (name, rate, loss, window, state, sent, total("lost_packets"), total("tail_packets"), total("lost_packets") - found,
-            total("false_packets"), f"{delivery:.2f}")
+    return (name, rate, loss, window, state, sent, total("lost_packets"), total("tail_packets"), sum(missed),
+            total("false_packets"), f"{delivery:.2f}", errors)
 
 
 def main():
@@ -78,7 +79,7 @@ def main():
     p.add_argument("--seeds", type=int, default=10)
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     options = p.parse_args()
-    print("kind,rate_gbps,loss_rate,window,bytes,packets,losses,tail,missed,false,delivery_ms")
+    print("kind,rate_gbps,loss_rate,window,bytes,packets,losses,tail,missed,false,delivery_ms,errors")
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as file, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         file.write(SCENARIO)
         file.flush()

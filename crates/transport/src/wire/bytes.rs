@@ -21,8 +21,8 @@
 //! | 30 | 4 | how long to wait for the block, ns | | 12 | 4 | first packet of the bit map |
 //! | | | | | 16 | 4 | missing packets, the first one the lowest bit |
 //!
-//! A numbered data packet is kind 8: a data packet with three bytes more. Without payload, and with the number of packets as that of its
-//! segment, it is a mark at the end of a burst.
+//! A numbered data packet is kind 8: a data packet with three bytes more. Without payload, and with the number of packets for
+//! that of its segment, it is a mark at the end of a burst.
 //!
 //! | offset | bytes | numbered data |
 //! |---|---|---|
