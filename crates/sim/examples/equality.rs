@@ -5,7 +5,7 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
-#[path = "../tests/common/random.rs"]
+#[path = "../tests/common/random/mod.rs"]
 mod random;
 #[path = "../tests/common/worlds.rs"]
 mod worlds;

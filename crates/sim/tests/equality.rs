@@ -5,7 +5,7 @@
 //! a longer range as well.
 
 mod common;
-#[path = "common/random.rs"]
+#[path = "common/random/mod.rs"]
 mod random;
 #[path = "common/worlds.rs"]
 mod worlds;

@@ -2,7 +2,7 @@
 
 mod common;
 #[allow(dead_code, reason = "each test binary uses its part")]
-#[path = "common/random.rs"]
+#[path = "common/random/mod.rs"]
 mod random;
 
 use common::*;

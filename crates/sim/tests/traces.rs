@@ -2,7 +2,7 @@
 
 mod common;
 #[allow(dead_code, reason = "shared with other tests")]
-#[path = "common/random.rs"]
+#[path = "common/random/mod.rs"]
 mod random;
 
 use farspan_sim::{EngineKind, Outcome, Spec, Trace};

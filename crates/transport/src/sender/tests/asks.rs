@@ -1,0 +1,117 @@
+//! Receivers that hold ACKs: which packets ask for one.
+
+use super::*;
+
+/// A sender whose receiver holds 16 KiB, four packets.
+fn holding(setup: Setup) -> Bench {
+    Bench::new(Setup { acks: "coalesced", ..setup })
+}
+
+impl Bench {
+    /// Sends all that may leave now; gives the numbers of the packets that ask for an ACK.
+    fn send_asking(&mut self, now: Time) -> Vec<u32> {
+        let mut asking = Vec::new();
+        while self.sender.next_send().is_some_and(|at| at <= now) {
+            let header = self.sender.send(now).0.header;
+            asking.extend(header.ask.then_some(header.seq));
+        }
+        asking
+    }
+
+    /// An ACK of `seq`, which left at the start, with a map.
+    fn ack_mapped(&mut self, now: Time, seq: u32, cumulative: u32, map: u64) {
+        let echo = Echo { sent_at: Time::ZERO, entropy: 0 };
+        self.dispatch_ack(
+            now,
+            seq,
+            cumulative,
+            Fate::Arrived { echo, ecn_ce: false, block_complete: false, map },
+        );
+    }
+}
+
+#[test]
+fn an_ack_with_a_map_acknowledges_what_it_names_and_was_sent_once() {
+    let mut bench = holding(Setup { cwnd: mss(10), ..Setup::default() });
+    bench.send(us(0));
+    // Packets 4 and 7 by the map; beyond packet 9 nothing was sent.
+    let map = 1 << 1 | 1 << 4 | 1 << 7 | 1 << 63;
+    bench.ack_mapped(us(20), 7, 2, map);
+    let ack = bench.last_ack();
+    assert_eq!((ack.bytes_acked, ack.acked_packets, ack.in_flight), (mss(4), 4, mss(6)));
+    let acked = (0..11).filter(|&seq| bench.sender.packet_state(seq) == PacketState::Acked);
+    assert_eq!(acked.collect::<Vec<_>>(), [0, 1, 4, 7]);
+    bench.ack_mapped(us(21), 7, 2, map);
+    let ack = bench.last_ack();
+    assert_eq!((ack.bytes_acked, ack.acked_packets, ack.in_flight), (Bytes::ZERO, 1, mss(6)));
+    assert_eq!(
+        bench.log.lock().unwrap().entropies_acked.len(),
+        2,
+        "the path selector hears of the echoed packet"
+    );
+}
+
+#[test]
+fn an_ack_stands_for_one_packet_where_each_has_its_own() {
+    let mut bench = Bench::new(Setup { cwnd: mss(10), ..Setup::default() });
+    bench.send(us(0));
+    bench.ack_up_to(us(20), 4, us(0), 5);
+    assert_eq!((bench.last_ack().bytes_acked, bench.last_ack().acked_packets), (mss(5), 1));
+}
+
+#[test]
+fn the_first_packet_asks_and_then_only_what_closes_a_small_window() {
+    let asking = |packets| holding(Setup { cwnd: mss(packets), ..Setup::default() }).send_asking(us(0));
+    assert_eq!(asking(1), [0]);
+    assert_eq!(asking(3), [0, 2]);
+    assert_eq!(asking(15), [0, 14]);
+    assert_eq!(asking(16), [0], "four times 16 KiB");
+    let asked = Bench::new(Setup::default()).send_asking(us(0));
+    assert!(asked.is_empty(), "where every packet has its ACK none asks");
+}
+
+#[test]
+fn the_last_packet_a_retransmission_and_a_probe_ask() {
+    let setup = Setup { size: mss(8), cwnd: mss(20), rto: Rto::Fixed(RTO), ..Setup::default() };
+    let mut bench = holding(setup);
+    assert_eq!(bench.send_asking(us(0)), [0, 7]);
+    bench.sender.on_timeout(us(200));
+    assert_eq!(bench.send_asking(us(200)), (0..8).collect::<Vec<_>>());
+    let mut bench = holding(Setup { cwnd: mss(20), ..setup });
+    bench.sender.wants = bench.sender.wants.probe_if(true);
+    bench.send_asking(us(0));
+    bench.sender.probe(us(50));
+    assert_eq!(bench.send_asking(us(50)), [7]);
+}
+
+#[test]
+fn a_window_that_closes_over_little_that_has_not_asked_lets_one_packet_go_to_ask() {
+    let mut bench = holding(Setup { cwnd: mss(16), ..Setup::default() });
+    bench.send(us(0));
+    // What leaves, if anything may, once packets below `acked` are acknowledged and the window is cut.
+    let mut cut = |acked: u32, cwnd: Bytes| {
+        bench.ack_mapped(us(20), acked - 1, acked, 0);
+        bench.sender.cwnd = cwnd;
+        let header = bench.sender.next_send().map(|_| bench.sender.send(us(20)).0.header)?;
+        bench.sender.cwnd = cwnd;
+        assert_eq!(bench.sender.next_send(), None, "one is enough");
+        Some((header.seq, header.ask))
+    };
+    assert_eq!(cut(12, mss(1)), None, "four packets are acknowledged without being asked");
+    assert_eq!(cut(13, Bytes::ZERO), None, "a window of nothing stays closed");
+    assert_eq!(cut(13, mss(1)), Some((16, false)), "now they are four again");
+    assert_eq!(cut(15, mss(1)), Some((17, true)));
+    assert_eq!(cut(17, mss(1)), None, "one has asked");
+}
+
+#[test]
+fn a_packet_asks_when_the_pacer_would_take_longer_for_the_next_ones_than_the_time_out_leaves() {
+    // 16 KiB take 33 us at 4 Gb/s and 66 us at 2 Gb/s; the time-out leaves 86 us after a round trip.
+    let asks = |gbps| {
+        let pacing_rate = Some(Rate::from_gbps(gbps));
+        let mut bench = holding(Setup { cwnd: mss(50), pacing_rate, ..Setup::default() });
+        (0..5).flat_map(|n| bench.send_asking(us(n * 20))).collect::<Vec<_>>()
+    };
+    assert_eq!(asks(4), [0]);
+    assert_eq!(asks(2), [0, 1, 2, 3, 4]);
+}
