@@ -1,9 +1,12 @@
 """The plot and the tables of what loss detectors miss and make up, from what bench/detector.py printed."""
 import csv
 import math
+import statistics
 
 NAMES = {"per_path": "numbers per path", "per_flow": "numbers per flow, adaptive", "threshold_3": "numbers per flow, threshold of three"}
 COLOURS = {"per_path": "#2da44e", "per_flow": "#1f6feb", "threshold_3": "#cf222e"}
+# Student's t of a two-sided 95% interval, by the number of seeds.
+T_95 = {5: 2.776, 10: 2.262, 20: 2.093}
 # What a plot shows as nothing, and its largest value, in errors per 10,000 packets.
 LEAST, MOST = 1e-2, 1e4
 TOP, BOTTOM, WIDTH = 40, 210, 225
@@ -84,11 +87,23 @@ def by_reordering(rows):
     return table(heads, lines.values())
 
 
+def paired(of, over):
+    """The ratio of the errors of two rows, seed by seed, with its 95% interval (Student's, of logarithms; none counts as a half)."""
+    pairs = zip(*([int(one) + 0.5 for one in row["errors"].split()] for row in (of, over)))
+    logs = [math.log(a / b) for a, b in pairs]
+    half = T_95[len(logs)] * statistics.stdev(logs) / math.sqrt(len(logs))
+    low, middle, high = (math.exp(statistics.mean(logs) + shift) for shift in (-half, 0, half))
+    return f"{middle:.2g} [{low:.2g}, {high:.2g}]"
+
+
 def by_window(rows):
-    """Each window, with slow uplinks at 15 Gb/s."""
-    heads = ["window", *(f"{name}: {what}" for name in ("adaptive", "threshold") for what in ("bytes", "missed + false", "delivery, ms"))]
-    lines = {}
-    for row in chosen(rows, rate_gbps=15, loss_rate=0.01):
-        if row["kind"] != "per_path":
-            lines.setdefault(row["window"], [row["window"]]).extend([row["bytes"], *cells(row)])
-    return table(heads, lines.values())
+    """Each window, with slow uplinks at 15 Gb/s; its errors over those of the smallest threshold with at least as many bytes."""
+    heads = ["window", *(f"{name}: {what}" for name in ("adaptive", "threshold") for what in ("bytes", "missed + false", "delivery, ms")),
+             "adaptive / threshold with as many bytes or more"]
+    of = lambda kind: [row for row in chosen(rows, rate_gbps=15, loss_rate=0.01) if row["kind"] == kind]
+    lines = []
+    for adaptive, threshold in zip(of("per_flow"), of("threshold_3")):
+        larger = [row for row in of("threshold_3") if int(row["bytes"]) >= int(adaptive["bytes"])]
+        ratio = paired(adaptive, larger[0]) if larger else "-"
+        lines.append([adaptive["window"], *(cell for row in (adaptive, threshold) for cell in (row["bytes"], *cells(row))), ratio])
+    return table(heads, lines)

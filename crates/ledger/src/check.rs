@@ -339,20 +339,15 @@ fn claim(
 
 fn rule(text: &ClaimText, over: Option<Setup>, printed: Option<f64>) -> Checked<Rule> {
     let name = &text.id;
-    let ratio = text.rule != RuleText::Band;
-    if ratio != over.is_some() {
-        return match ratio {
-            true => wrong(
-                name,
-                "this rule is of a ratio, and there is no `over`",
-                "name the arm under the fraction bar, or `over_case`",
-            ),
-            false => {
-                wrong(name, "a band is of one arm, and there is an `over`", "remove it, or take another rule")
-            }
-        };
+    let is_band = text.rule == RuleText::Band;
+    if !is_band && over.is_none() {
+        return wrong(
+            name,
+            "this rule is of a ratio, and there is no `over`",
+            "name the arm under the fraction bar, or `over_case`",
+        );
     }
-    if ratio && (text.low.is_some() || text.high.is_some()) {
+    if !is_band && (text.low.is_some() || text.high.is_some()) {
         return wrong(name, "`low` and `high` are for the rule \"band\"", "remove them");
     }
     match text.rule {

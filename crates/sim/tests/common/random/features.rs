@@ -1,4 +1,4 @@
-//! What happened in a random world.
+//! The features that a run of a random world has seen.
 
 use super::*;
 
