@@ -8,10 +8,12 @@ release:
 demo: release
 	$${CARGO_TARGET_DIR:-target}/release/farspan demo
 
-# Unit, property and golden tests, then the sans-IO crates without the standard library.
+# Unit, property and golden tests, then the sans-IO crates without the standard library. Tests take the system's allocator
+# (no jemalloc, the only default feature that a program needs), and leave no incremental state.
+test: export CARGO_INCREMENTAL ?= 0
 test:
-	cargo test --workspace --locked
-	cargo build --locked --no-default-features -p farspan-units -p farspan-transport -p farspan-fabric
+	cargo test --workspace --no-default-features --locked
+	cargo check --locked --no-default-features -p farspan-units -p farspan-transport -p farspan-fabric
 
 # The Python package: the wheel, its tests with doctests and the docs' examples, types, style, notebooks. What the wheel
 # shares with the program is not built again.
@@ -29,13 +31,13 @@ python: release
 	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
 # What tools/lint.py refuses.
-LINTS ?= sizes words jargon comments unfilled homonyms
+LINTS ?= sizes words jargon comments unfilled homonyms undeclared
 lint:
 	python3 tools/lint_tests.py
 	python3 tools/lint.py $(LINTS)
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo clippy --workspace --all-targets --no-default-features --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --no-default-features --locked
 
 # The pages and figures of the book that are made from the program and from a few small runs.
 docs: release

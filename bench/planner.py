@@ -119,6 +119,8 @@ def table(sets):
     classes += [("degree >= 16, >= 40 MB", lambda one: one["degree"] >= 16 and one["bytes"] >= 4 * 10**7), ("all", lambda one: True)]
     for label, keep in classes:
         kept = [times for one, times in rows if keep(one)]
+        if not kept:
+            continue
         medians = {name: statistics.median(times[name] for times in kept) for name in names}
         ratio = statistics.median(times["planned"] / times["oracle"] for times in kept)
         print(f"| {label} | {len(kept)} | " + " | ".join(f"{medians[name]:.2f}" for name in names) + f" | {ratio:.3f} |")

@@ -1,6 +1,6 @@
 """Lints that clippy and rustfmt have no rule for. Prints FILE:LINE for each finding; ends with 1 if there is one.
 
-usage: lint.py [sizes] [words] [jargon] [comments] [unfilled] [homonyms]     all six where none is named
+usage: lint.py [LINT ...]     all where none is named
 
 sizes      a file of more than 500 lines before its tests, a function of more than 80 lines (Rust and Python, without
            tests and docstrings)
@@ -9,6 +9,7 @@ jargon     a word that tools/words.toml refuses in the pages and in the comments
 comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
+undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
 """
 import ast
 import collections
@@ -134,12 +135,30 @@ def homonyms(sources):
             yield path, line, f"{name}: one of {len(places)} types of this name in {crate}"
 
 
+# Where the compiler begins to read.
+ROOT_FILE = re.compile(r"/src/(lib|main|bin/[^/]+)\.rs$|^((?!/src/).)*/(build|(tests|examples|benches)/([^/]+|[^/]+/main))\.rs$")
+
+
+def undeclared(sources):
+    code = {path: source for path, source in sources.items() if path.endswith(".rs")}
+    for path in code:
+        pure = pathlib.PurePath(path)
+        module = pure.parent if pure.name == "mod.rs" else pure.with_suffix("")
+        folder = str(module.parent)
+        above = [f"{folder}.rs", f"{folder}/mod.rs", *(root for root in code if ROOT_FILE.search(root) and str(pathlib.PurePath(root).parent) == folder)]
+        declared = rf"\bmod {module.name};"
+        by_path = f'/{"/".join(pure.parts[-2:])}"]'
+        is_known = any(re.search(declared, code.get(parent, "")) for parent in above) or any(by_path in source for source in code.values())
+        if path.startswith(("crates/", "examples/")) and not ROOT_FILE.search(path) and not is_known:
+            yield path, 1, f"no module declares it: write `mod {module.name};` in the file above"
+
+
 def of_each(lint):
     """A lint of one file, for all files."""
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms}
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms, "undeclared": undeclared}
 
 
 def main(*names):

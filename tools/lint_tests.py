@@ -106,6 +106,21 @@ class Homonyms(unittest.TestCase):
             self.assertEqual(len(self.found(**sources)), 2)
 
 
+class Undeclared(unittest.TestCase):
+    def found(self, **sources):
+        files = {f"crates/a/{path.replace('__', '/')}.rs": source for path, source in sources.items()}
+        return [path.removeprefix("crates/a/") for path, *_ in lint.undeclared(files)]
+
+    def test_a_file_that_no_module_declares_is_found(self):
+        for orphan in ("src__b", "src__b__mod", "src__c__b", "tests__all__b", "tests__all__b__mod", "src__c__tests__b"):
+            sources = {"src__lib": "mod c;", "src__c": "// mod\n", "tests__all__main": "fn main() {}", orphan: "fn run() {}"}
+            self.assertEqual(self.found(**sources), [orphan.replace("__", "/") + ".rs"])
+
+    def test_roots_and_declared_files_pass(self):
+        self.assertEqual(self.found(src__lib="pub mod b;", src__b__mod="mod c;", src__b__c="mod d;", src__b__c__d="", build="", tests__t=""), [])
+        self.assertEqual(self.found(tests__all__main='#[path = "../common/x.rs"]\nmod x;', tests__common__x="mod y;", tests__common__x__y=""), [])
+
+
 class Source(unittest.TestCase):
     def test_lifetimes_are_no_characters_and_comments_may_hold_quotes(self):
         code = rust_source.blanked("fn a<'a>(x: &'a str) -> &'a str { x } // it's\nfn b() {}")

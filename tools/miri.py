@@ -22,7 +22,7 @@ SETTINGS = {
     "RUSTFLAGS": "-Ctarget-feature=+ssse3,+avx2,+gfni" if platform.machine() == "x86_64" else "",
 }
 
-WHOLE_RUNS = ["-p", "farspan-sim", "--test", "small"]
+WHOLE_RUNS = ["-p", "farspan-sim", "--test", "all", "small::"]
 
 
 def modules():

@@ -1,6 +1,6 @@
 //! The allocator of farspan's binaries. What a run touches lies scattered over tens of megabytes, and with pages of 4 KiB
-//! each visit may cost a walk through the page table: on Linux, jemalloc asks for huge pages for all that it maps. Elsewhere
-//! it is the system's.
+//! each visit may cost a walk through the page table: on Linux, jemalloc asks for huge pages for all that it maps. Elsewhere,
+//! and without the feature `jemalloc`, it is the system's.
 //!
 //! Where there is no more memory, the process says so and ends with 1: an abort, which is what Rust's own libraries do then,
 //! looks like a bug. (The kernel may end it before that, where it promises more than it has.)
@@ -10,7 +10,7 @@
 //! ```
 //! use farspan_memory as _;
 //!
-//! // From here on jemalloc serves this allocation, as all others.
+//! // From here on this allocator serves this allocation, as all others.
 //! assert_eq!(vec![1, 2, 3].len(), 3);
 //! ```
 #![allow(
@@ -21,7 +21,7 @@
 use std::alloc::{GlobalAlloc, Layout};
 use std::io::Write as _;
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "jemalloc"))]
 mod linux {
     /// jemalloc's options, a C string: huge pages where the system gives them to who asks (`opt.thp`).
     // SAFETY: jemalloc reads a pointer to a C string under this name, and nothing else has the name.
@@ -29,9 +29,9 @@ mod linux {
     pub static OPTIONS: &[u8; 11] = b"thp:always\0";
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "jemalloc"))]
 static INNER: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", feature = "jemalloc")))]
 static INNER: std::alloc::System = std::alloc::System;
 
 /// An allocator that ends the process when it has no more.

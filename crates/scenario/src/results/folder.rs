@@ -303,10 +303,18 @@ impl Claim<'_> {
         })
     }
 
+    /// Whether all runs of a command that has each in a folder below its own are there: a report beside them is theirs.
+    fn stand_below(&self) -> bool {
+        let stands = |folder: &&Path| kind(document(folder).as_ref()) == DocumentKind::Run;
+        !self.runs.is_empty() && !self.runs.contains_key(self.root) && self.runs.keys().all(stands)
+    }
+
     /// Refuses a file that would be overwritten.
     fn foreign(&self, folder: &Path, run: Option<PlannedRun<'_>>) -> Result<(), FolderError> {
         let is_root = folder == self.root;
+        let is_own_report = |name: &&str| *name == REPORT && is_root && self.stand_below();
         let page = [DOCUMENT, REPORT].into_iter().filter(|_| is_root || run.is_some());
+        let page = page.filter(|name| !is_own_report(name));
         let rest = TABLES.into_iter().chain([SCENARIO]).filter(|_| run.is_some());
         let found = page.chain(rest).find(|name| {
             let own = || run.map(|run| run.resolved.to_toml()) == text_of(&folder.join(name));

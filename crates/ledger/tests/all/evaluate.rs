@@ -1,0 +1,236 @@
+//! Claims and rows from documents.
+
+use farspan_ledger::{Figure, Ledger, Outcome, Record, Run, Size, Verdict, pages, svg};
+use serde_json::{Value, json};
+
+const TEXT: &str = r#"
+title = "A figure"
+place = "Section 1"
+scenario = "uno/incast-mixed"
+size = { smoke = { seeds = "1..10" }, small = { seeds = "1..10" }, full = { seeds = "1..10" } }
+arm = [{ name = "uno" }, { name = "gemini" }]
+[[measure]]
+name = "mean"
+path = "fct.all.mean_us"
+unit = "ms"
+[[measure]]
+name = "p99"
+path = "fct.all.p99_us"
+[[measure]]
+name = "again"
+path = "recovery.retransmitted"
+per = "recovery.with_loss"
+over_seeds = "sum"
+unit = "%"
+[[measure]]
+name = "worst"
+path = "fct.all.mean_us"
+over_seeds = "p99"
+[printed.default]
+uno = { mean = 1, p99 = 1 }
+gemini = { mean = 2, p99 = 2 }
+[[claim]]
+id = "mean"
+text = "mean of {of}"
+measure = "mean"
+of = ["gemini"]
+over = "uno"
+rule = "factor"
+[[claim]]
+id = "p99"
+text = "p99"
+measure = "p99"
+of = ["gemini"]
+over = "uno"
+rule = "factor"
+[[claim]]
+id = "again"
+text = "again"
+measure = "again"
+of = ["uno"]
+rule = "band"
+low = 40
+high = 60
+[[claim]]
+id = "worst"
+text = "worst"
+measure = "worst"
+of = ["gemini"]
+over = "uno"
+rule = "order"
+[[plot]]
+title = "Mean <ms>"
+measure = "mean"
+"#;
+
+fn figure() -> Figure {
+    Figure::parse("x/fig1", TEXT, "Because.").unwrap()
+}
+
+fn document(mean: impl Into<Value>, p99: impl Into<Value>, count: u64, again: u64) -> Value {
+    let fct = json!({"count": count, "unfinished": 0, "mean_us": mean.into(), "p99_us": p99.into()});
+    json!({"fct": {"all": fct}, "recovery": {"retransmitted": again, "with_loss": 2}})
+}
+
+/// The record of documents by scheme and seed; those of `None` failed.
+fn record(size: Size, of: impl Fn(&str, u64) -> Option<Value>) -> Record {
+    let figure = figure();
+    let plan = figure.plan(size);
+    let documents: Vec<(Run, Value)> = plan
+        .into_iter()
+        .filter_map(|run| Some((run.clone(), of(&figure.arms[run.arm].name, run.seed)?)))
+        .collect();
+    figure.evaluate(size, &documents.iter().map(|(run, document)| (run, document)).collect::<Vec<_>>())
+}
+
+fn claim<'a>(record: &'a Record, name: &str) -> &'a Outcome {
+    record.claims.iter().find(|claim| claim.id == format!("x-fig1-{name}")).unwrap()
+}
+
+fn doubled(scheme: &str, seed: u64) -> Option<Value> {
+    let factor = if scheme == "gemini" { 2.0 } else { 1.0 };
+    Some(document(factor * 1000.0 * seed as f64, factor, 1000, seed % 2 * 2))
+}
+
+#[test]
+fn ratios_are_paired_by_seed_and_absolutes_in_their_unit() {
+    let record = record(Size::Small, doubled);
+    let mean = claim(&record, "mean");
+    assert_eq!((mean.measured, mean.ci_low, mean.ci_high, mean.seeds), (Some(2.0), Some(2.0), Some(2.0), 10));
+    assert_eq!((mean.verdict, mean.text.as_str()), (Verdict::Holds, "mean of gemini"));
+    let again = claim(&record, "again");
+    assert_eq!(again.measured, Some(50.0));
+    // Wilson's interval of 10 of 20.
+    assert!(
+        (again.ci_low.unwrap() - 29.93).abs() < 0.01 && (again.ci_high.unwrap() - 70.07).abs() < 0.01,
+        "{again:?}"
+    );
+    assert_eq!(again.verdict, Verdict::Inconclusive);
+    let cell = record.rows[1].values["mean"];
+    assert_eq!((cell.median, cell.min, cell.max, cell.seeds), (Some(11.0), Some(2.0), Some(20.0), 10));
+    assert_eq!(record.rows[0].values["worst"].median, Some(10_000.0));
+    assert_eq!(
+        (claim(&record, "worst").measured, claim(&record, "worst").verdict),
+        (Some(2.0), Verdict::Holds)
+    );
+}
+
+#[test]
+fn none_among_few_is_not_none_for_certain() {
+    let none = |scheme: &str, seed: u64| {
+        let mut document = doubled(scheme, seed)?;
+        document["recovery"]["retransmitted"] = 0.into();
+        Some(document)
+    };
+    let record = record(Size::Small, none);
+    let again = claim(&record, "again");
+    assert_eq!((again.measured, again.ci_low), (Some(0.0), Some(0.0)));
+    assert!((again.ci_high.unwrap() - 16.11).abs() < 0.01, "{again:?}");
+}
+
+#[test]
+fn what_never_ends_counts_as_infinite() {
+    let never = |scheme: &str, seed: u64| match scheme {
+        "gemini" => Some(document(Value::Null, Value::Null, 1000, 0)),
+        _ => doubled(scheme, seed),
+    };
+    let record = record(Size::Small, never);
+    let mean = claim(&record, "mean");
+    assert_eq!((mean.measured, mean.ci_low, mean.verdict), (None, None, Verdict::Direction));
+    assert!(mean.note.contains("infinite"), "{}", mean.note);
+    assert_eq!(record.rows[1].values["mean"].median, None);
+    assert_eq!(claim(&record, "worst").verdict, Verdict::Holds);
+}
+
+#[test]
+fn a_p99_needs_a_thousand_flows_and_a_verdict_six_seeds() {
+    let few = |enough: u64| {
+        move |scheme: &str, seed: u64| {
+            let mut document = doubled(scheme, seed)?;
+            document["fct"]["all"]["count"] = (if seed <= enough { 1000 } else { 999 }).into();
+            Some(document)
+        }
+    };
+    let (five, six) = (record(Size::Small, few(5)), record(Size::Small, few(6)));
+    assert_eq!((claim(&five, "p99").seeds, claim(&five, "p99").verdict), (5, Verdict::NotRun));
+    assert!(claim(&five, "p99").note.contains("5 of 10 seeds"), "{}", claim(&five, "p99").note);
+    assert_eq!((claim(&six, "p99").seeds, claim(&six, "p99").verdict), (6, Verdict::Holds));
+    assert_eq!(claim(&five, "mean").verdict, Verdict::Holds);
+}
+
+#[test]
+fn a_failed_run_is_no_value_and_not_an_infinite_one() {
+    let record =
+        record(Size::Small, |scheme, seed| doubled(scheme, seed).filter(|_| scheme == "uno" || seed > 3));
+    let mean = claim(&record, "mean");
+    assert_eq!((mean.seeds, mean.measured, mean.verdict), (7, Some(2.0), Verdict::Holds));
+    assert_eq!((record.rows[0].runs, record.rows[1].runs), (10, 7));
+}
+
+#[test]
+fn smoke_size_has_no_verdicts() {
+    let record = record(Size::Smoke, doubled);
+    assert!(record.claims.iter().all(|claim| claim.verdict == Verdict::NotRun));
+}
+
+#[test]
+fn a_claim_that_the_ledger_holds_and_a_run_does_not_is_a_regression() {
+    let before = record(Size::Small, doubled);
+    let mut ledger = Ledger::default();
+    ledger.accept(before.clone(), &["x/fig1"]);
+    assert!(ledger.regressions(&before).is_empty());
+    let equal = |_: &str, seed: u64| doubled("uno", seed);
+    let now = record(Size::Small, equal);
+    let lost = ledger.regressions(&now);
+    assert_eq!(
+        lost.iter().map(|lost| lost.id.as_str()).collect::<Vec<_>>(),
+        ["x-fig1-mean", "x-fig1-p99", "x-fig1-worst"]
+    );
+    assert_eq!(ledger.regressions(&record(Size::Full, equal)).len(), 3, "what another size says counts, too");
+    let mut smoke = Ledger::default();
+    smoke.accept(record(Size::Smoke, doubled), &["x/fig1"]);
+    assert!(smoke.regressions(&record(Size::Smoke, equal)).is_empty());
+}
+
+#[test]
+fn the_ledger_s_text_reads_back_and_has_a_claim_a_line() {
+    let mut ledger = Ledger::default();
+    ledger.accept(record(Size::Small, doubled), &["x/fig1"]);
+    let text = ledger.to_json();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+    assert_eq!(text.lines().filter(|line| line.contains("\"verdict\"")).count(), 4);
+    ledger.accept(record(Size::Full, doubled), &["x/fig1"]);
+    assert_eq!(ledger.figures.len(), 1);
+    assert_eq!(ledger.figures[0].size, Size::Full);
+}
+
+#[test]
+fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
+    let ledger = Ledger { figures: vec![record(Size::Small, doubled)] };
+    let readme = "Before\n<!-- made: ledger -->\nstale\n<!-- end -->\nAfter\n";
+    let contents = "- [The ledger](ledger.md)\n  - [Old](figures/old.md)\n- [Speed](speed.md)\n";
+    let made = pages(&[figure()], &ledger, readme, contents);
+    let of = |path: &str| made.iter().find(|(name, _)| name == path).unwrap().1.clone();
+    let page = of("docs/src/figures/x-fig1.md");
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    assert!(place("x-fig1.svg") < place("| scheme |") && place("| scheme |") < place("## Verdicts"));
+    assert!(place("## Verdicts") < place("Because."));
+    assert!(page.contains("11 (2 to 20); paper 2"), "{page}");
+    let readme = of("README.md");
+    assert!(readme.starts_with("Before") && readme.ends_with("After\n") && !readme.contains("stale"));
+    assert!(readme.contains("Of 4 claims in 1 figures, 3 hold"), "{readme}");
+    let contents = of("docs/src/SUMMARY.md");
+    assert_eq!(
+        contents,
+        "- [The ledger](ledger.md)\n  - [A figure](figures/x-fig1.md)\n- [Speed](speed.md)\n"
+    );
+}
+
+#[test]
+fn a_plot_has_what_was_measured_and_what_is_printed() {
+    let picture = svg(&figure(), &record(Size::Small, doubled)).unwrap();
+    assert!(picture.contains("Mean &lt;ms&gt;") && picture.contains("prefers-color-scheme"));
+    let marks = |class: &str| picture.matches(&format!("<path class=\"{class}\"")).count();
+    assert_eq!((marks("paper"), marks("range")), (2 + 1, 2), "two bars, and the legend's mark");
+    assert_eq!(picture.matches("<rect x=").count(), 2 + 2);
+}

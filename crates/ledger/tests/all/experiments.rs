@@ -1,0 +1,118 @@
+//! The experiments that come with the program.
+
+use farspan_ledger::{Figure, Interval, Ledger, Rule, SEEDS_FOR_A_VERDICT, Size, Verdict, figures};
+use farspan_scenario::{EngineKind, World};
+use std::collections::{BTreeMap, BTreeSet};
+
+#[test]
+fn every_run_of_every_size_is_a_scenario() {
+    let mut known = BTreeSet::new();
+    for figure in figures().unwrap() {
+        for size in Size::ALL {
+            let plan = figure.plan(size);
+            assert!(!plan.is_empty(), "{}", figure.name);
+            for run in plan {
+                let one = farspan_scenario::Request { seed: Some(1), ..run.request.clone() };
+                if known.insert(format!("{one:?}")) {
+                    one.resolve().unwrap_or_else(|error| panic!("{} {}: {error}", figure.name, size.name()));
+                }
+            }
+        }
+    }
+}
+
+/// In a run of every case: what only some arms have, such as a proxy, in one of theirs.
+#[test]
+fn every_measure_stands_in_the_documents_of_its_figure() {
+    for figure in figures().unwrap() {
+        let paths =
+            || figure.measures.iter().flat_map(|measure| std::iter::once(&measure.path).chain(&measure.per));
+        let mut missing = BTreeMap::new();
+        for run in figure.plan(Size::Smoke) {
+            let missing: &mut BTreeSet<_> = missing.entry(run.case).or_insert_with(|| paths().collect());
+            if missing.is_empty() {
+                continue;
+            }
+            let resolved = run.request.resolve().unwrap();
+            let world = World::build(&resolved).unwrap();
+            let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+            let mut document = serde_json::to_value(&results.summary).unwrap();
+            let folder = std::env::temp_dir().join(format!("farspan-ledger-{}", std::process::id()));
+            results.save(&folder).unwrap();
+            figure.complete(&mut document, &folder).unwrap();
+            std::fs::remove_dir_all(&folder).unwrap();
+            missing.retain(|path| document.pointer(path).is_none());
+        }
+        let missing: BTreeSet<_> = missing.into_values().flatten().collect();
+        assert!(missing.is_empty(), "{}: {missing:?}", figure.name);
+    }
+}
+
+/// Null reads as infinite: a measure that never has a value would be judged all the same.
+#[test]
+fn every_measure_of_the_ledger_has_a_number_somewhere() {
+    let figures = figures().unwrap();
+    for record in Ledger::committed().figures.iter().filter(|record| !record.rows.is_empty()) {
+        let figure = figures.iter().find(|figure| figure.name == record.figure).unwrap();
+        for measure in &figure.measures {
+            let cells = record.rows.iter().filter_map(|row| row.values.get(&measure.name));
+            assert!(
+                cells.filter_map(|cell| cell.median).next().is_some(),
+                "{}: {}",
+                figure.name,
+                measure.name
+            );
+        }
+    }
+}
+
+#[test]
+fn ids_are_the_figure_s_name_and_each_once() {
+    let figures = figures().unwrap();
+    let mut ids = BTreeSet::new();
+    for claim in figures.iter().flat_map(|figure| figure.claims.iter().map(move |claim| (figure, claim))) {
+        assert!(claim.1.id.starts_with(&claim.0.slug()), "{}", claim.1.id);
+        assert!(!claim.1.id.contains(['{', ' ']) && !claim.1.text.contains('{'), "{}", claim.1.id);
+        assert!(ids.insert(claim.1.id.clone()), "{}", claim.1.id);
+    }
+    assert!(ids.contains("uno-fig10-p99-intra-vs-gemini-40"));
+}
+
+/// Verdicts are computed: whoever types one in, or changes a claim and not the ledger, fails here.
+#[test]
+fn the_committed_verdicts_follow_from_the_committed_numbers() {
+    let figures = figures().unwrap();
+    for record in Ledger::committed().figures {
+        let figure = figures.iter().find(|figure| figure.name == record.figure).unwrap();
+        let ids: Vec<_> = figure.claims.iter().map(|claim| &claim.id).collect();
+        assert_eq!(record.claims.iter().map(|claim| &claim.id).collect::<Vec<_>>(), ids);
+        for (outcome, claim) in record.claims.iter().zip(&figure.claims) {
+            assert_eq!((&outcome.text, outcome.paper_text), (&claim.text, claim.paper_text), "{}", claim.id);
+            assert_eq!(outcome.verdict, again(figure, record.size, claim, outcome), "{}", claim.id);
+        }
+    }
+}
+
+fn again(
+    figure: &Figure,
+    size: Size,
+    claim: &farspan_ledger::Claim,
+    outcome: &farspan_ledger::Outcome,
+) -> Verdict {
+    let enough = outcome.seeds as usize >= SEEDS_FOR_A_VERDICT;
+    let runs = |setup: farspan_ledger::Setup| figure.runs(size).cases.contains(&setup.case);
+    if size == Size::Smoke || !std::iter::once(claim.of).chain(claim.over).all(runs) || !enough {
+        return Verdict::NotRun;
+    }
+    let [point, low, high] =
+        [outcome.measured, outcome.ci_low, outcome.ci_high].map(|x| x.unwrap_or(f64::INFINITY));
+    claim.rule.verdict(Interval { point, low, high })
+}
+
+#[test]
+fn a_factor_s_band_is_of_what_the_plot_says() {
+    let figures = figures().unwrap();
+    let claim = figures.iter().flat_map(|figure| &figure.claims);
+    let claim = claim.clone().find(|claim| claim.id == "uno-fig10-p99-intra-vs-gemini-40").unwrap();
+    assert_eq!((claim.paper_text, claim.rule), (Some(5.3), Rule::Factor(527.0 / 154.0)));
+}

@@ -1,0 +1,22 @@
+//! Whole runs of the simulator: one binary, a module a subject.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/random/mod.rs"]
+mod random;
+#[path = "../common/worlds.rs"]
+mod worlds;
+
+mod analytic;
+mod backbone;
+mod equality;
+mod exact;
+mod faults;
+mod memory;
+mod policies;
+mod rack;
+mod shared;
+mod small;
+mod traces;
+mod triggers;
+mod trimming;

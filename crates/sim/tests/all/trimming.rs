@@ -1,0 +1,150 @@
+//! Networks whose ports trim: nothing is lost in them, nobody waits for a time-out, and every engine agrees.
+
+use crate::common::*;
+use farspan_fabric::{Marker, Overflow, Trim, Victim};
+use farspan_sim::{ByTier, Outcome, Spec};
+use farspan_units::{Bytes, Duration, Purpose, Random, Rate, Time};
+use proptest::prelude::*;
+
+const BUFFER: Bytes = Bytes::new(60_000);
+
+/// Ports that trim, and mark above 40,000 B.
+fn trimming(victim: Victim, headers: Bytes) -> ByTier {
+    let mut ports = ports(BUFFER, &[Marker::Step(Bytes::new(40_000))]);
+    for config in &mut ports.0 {
+        config.overflow = Overflow::Trim(Trim { header: HEADER, victim, headers, at_last_hop: false });
+    }
+    ports
+}
+
+/// Twelve hosts of two sites send to one at once, each with a window of a bandwidth-delay product.
+fn incast(control_name: &str, balance: &str, ports: ByTier) -> Spec {
+    let network = two_sites(4, Duration::from_us(60));
+    let senders = [0, 1, 2, 3, 8, 9, 12, 16, 17, 21, 25, 31];
+    let flows = senders.map(|src| flow(src, 6, Bytes::new(500_000), Time::ZERO)).to_vec();
+    let mut spec = spec(network, ports, &scheme(control(control_name), balance), flows);
+    (spec.jitter, spec.port_jitter) = (Duration::from_ps(332_800), Duration::from_ps(332_800));
+    spec
+}
+
+/// Checks the counters of a run that came to its end.
+fn check_books(outcome: &Outcome) {
+    let totals = outcome.totals;
+    assert!(totals.conserved() && totals.in_network.packets == 0, "{totals:?}");
+    let sum = |of: fn(&farspan_sim::FlowOutcome) -> u64| outcome.flows.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|f| f.receiver.trimmed_packets), totals.trimmed_delivered.packets);
+    assert_eq!(sum(|f| f.dropped_packets), totals.dropped.packets, "only data packets are dropped");
+    assert_eq!(
+        sum(|f| f.sender.nacks),
+        totals.trimmed_delivered.packets,
+        "a NACK for each, and none is lost"
+    );
+    assert_eq!(outcome.ports.iter().map(|port| port.trimmed_packets).sum::<u64>(), totals.trimmed);
+    for flow in &outcome.flows {
+        let known = flow.receiver.arrived_packets + flow.receiver.trimmed_packets + flow.dropped_packets;
+        assert_eq!(flow.sender.sent_packets, known, "{flow:?}");
+        assert_eq!(flow.sender.sent_bytes - flow.sender.retransmitted_bytes, flow.size);
+        assert!(flow.finish.is_some() && flow.delivered <= flow.finish, "{flow:?}");
+    }
+}
+
+#[test]
+fn an_incast_over_ports_that_trim_drops_nothing_and_nobody_times_out() {
+    for victim in [Victim::Arriving, Victim::Coin] {
+        for (control, balance) in
+            [("unocc", "unolb"), ("gemini", "ecmp"), ("dctcp", "rps"), ("fixed_window", "ecmp")]
+        {
+            let outcome = run(&incast(control, balance, trimming(victim, Bytes::MAX)));
+            check_books(&outcome);
+            let totals = outcome.totals;
+            assert!(totals.trimmed > 100, "{control}: {}", totals.trimmed);
+            assert_eq!((totals.dropped.packets, totals.trimmed_delivered.packets), (0, totals.trimmed));
+            assert_eq!(totals.trimmed_delivered.bytes, HEADER * totals.trimmed);
+            for flow in &outcome.flows {
+                assert_eq!(flow.sender.timeouts, 0, "{control}: {flow:?}");
+                assert_eq!(flow.receiver.arrived_packets, flow.size.segments(MSS), "each segment once");
+                assert_eq!(flow.sender.sent_packets, flow.receiver.arrived_packets + flow.sender.nacks);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_trimming_the_same_incast_drops_and_waits_for_time_outs() {
+    let dropping = run(&incast("fixed_window", "ecmp", ports(BUFFER, &[])));
+    let trimming = run(&incast("fixed_window", "ecmp", trimming(Victim::Coin, Bytes::MAX)));
+    let timeouts = |outcome: &Outcome| outcome.flows.iter().map(|flow| flow.sender.timeouts).sum::<u64>();
+    assert!(dropping.totals.dropped.packets > 100 && timeouts(&dropping) > 100);
+    assert_eq!((dropping.totals.trimmed, timeouts(&trimming)), (0, 0));
+    assert!(trimming.end < dropping.end, "{} against {}", trimming.end, dropping.end);
+}
+
+#[test]
+fn headers_beyond_their_limit_are_dropped_and_time_outs_make_up_for_them() {
+    let outcome = run(&incast("fixed_window", "ecmp", trimming(Victim::Coin, HEADER)));
+    check_books(&outcome);
+    assert!(outcome.totals.dropped.packets > 0 && outcome.totals.trimmed > 0, "{:?}", outcome.totals);
+    assert!(outcome.flows.iter().any(|flow| flow.sender.timeouts > 0));
+}
+
+#[test]
+fn what_is_under_way_at_the_end_is_counted_trimmed_or_not() {
+    let mut spec = incast("fixed_window", "rps", trimming(Victim::Coin, Bytes::MAX));
+    let mut trimmed_under_way = false;
+    for us in [10, 20, 40, 80, 160] {
+        spec.stop.time = Time::ZERO + Duration::from_us(us);
+        let totals = run(&spec).totals;
+        assert!(totals.conserved() && totals.in_network.packets > 0, "{totals:?}");
+        trimmed_under_way |= totals.trimmed > totals.trimmed_delivered.packets;
+    }
+    assert!(trimmed_under_way, "some header was on its way at one of these times");
+}
+
+#[test]
+fn a_port_that_trims_but_is_never_full_changes_nothing() {
+    let flows =
+        vec![flow(0, 1, Bytes::new(300_000), Time::ZERO), flow(2, 1, Bytes::new(300_000), Time::ZERO)];
+    let network = || star(3, Rate::from_gbps(100), Duration::from_us(1));
+    let large = |mut ports: ByTier| {
+        ports.0.iter_mut().for_each(|config| config.buffer = Bytes::new(1 << 30));
+        ports
+    };
+    let scheme = scheme(control("dctcp"), "ecmp");
+    let mark = Marker::Step(Bytes::new(40_000));
+    let dropping = run(&spec(network(), large(ports(BUFFER, &[mark])), &scheme, flows.clone()));
+    let trimming = run(&spec(network(), large(trimming(Victim::Coin, Bytes::MAX)), &scheme, flows));
+    assert_eq!(dropping, trimming);
+}
+
+/// Random traffic over two small sites with small buffers.
+fn busy(seed: u64, control_name: &str, balance: &str, ports: ByTier) -> Spec {
+    let mut random = Random::new(seed, Purpose::Test, 7);
+    let flows = (0..40)
+        .map(|_| {
+            let (src, dst) = (random.below(32) as u32, random.below(4) as u32 * 7);
+            let dst = if src == dst { (dst + 1) % 32 } else { dst };
+            flow(src, dst, Bytes::new(1 + random.below(300_000)), Time::from_ps(random.below(50_000_000)))
+        })
+        .collect();
+    let scheme = scheme(control(control_name), balance);
+    let mut spec = spec(two_sites(4, Duration::from_us(30)), ports, &scheme, flows);
+    (spec.jitter, spec.port_jitter) =
+        (Duration::from_ps(332_800), Duration::from_ps(random.below(2) * 332_800));
+    spec.seed = seed;
+    spec
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_engine_trims_alike(
+        seed in any::<u64>(),
+        control_name in prop_oneof![Just("unocc"), Just("gemini"), Just("dctcp"), Just("fixed_window")],
+        balance in prop_oneof![Just("ecmp"), Just("rps"), Just("unolb")],
+        victim in prop_oneof![Just(Victim::Arriving), Just(Victim::Coin)],
+        headers in prop_oneof![Just(Bytes::MAX), Just(Bytes::new(640)), Just(Bytes::ZERO)],
+    ) {
+        check_books(&run(&busy(seed, control_name, balance, trimming(victim, headers))));
+    }
+}

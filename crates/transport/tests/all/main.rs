@@ -1,0 +1,5 @@
+//! Whole endpoints against each other: one binary, a module a subject.
+#![allow(clippy::unwrap_used, reason = "only tests here")]
+
+mod pair;
+mod proxy;
