@@ -3,7 +3,7 @@
 use crate::args::delay;
 use crate::{Failure, output};
 use clap::{Args, Subcommand};
-use farspan_scenario::hpcc::FctNames;
+use farspan_formats::hpcc::FctNames;
 use farspan_scenario::unknown_name;
 use farspan_units::Duration;
 use std::path::PathBuf;

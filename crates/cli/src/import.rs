@@ -2,10 +2,7 @@
 
 use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
 use crate::{Failure, output};
-use farspan_scenario::hpcc;
-use farspan_scenario::import::cm;
-use farspan_scenario::list;
-use farspan_scenario::topology::htsim;
+use farspan_formats::{cm, hpcc, htsim, list};
 use std::path::{Path, PathBuf};
 
 /// Whose constants an imported scenario takes, where they differ by scenario.

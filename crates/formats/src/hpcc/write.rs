@@ -3,8 +3,8 @@
 use super::config::{Config, Marks};
 use super::topology::{HpccNetwork, HpccNode};
 use super::{ImportedRun, TRAFFIC_START};
-use crate::topology::{Base, Defaults, Link, Node, TopologyDocument, TopologyFile};
-use crate::value::{Names, NodeType};
+use farspan_scenario::topology::{Base, Defaults, Link, Node, TopologyDocument, TopologyFile};
+use farspan_scenario::value::{Names, NodeType};
 use farspan_units::{Bytes, Duration};
 use std::fmt::Write as _;
 
@@ -95,7 +95,7 @@ pub(super) fn topology(network: &HpccNetwork) -> TopologyFile {
 pub(super) fn check(file: &TopologyFile) -> Result<(), String> {
     let Defaults { rate, delay, .. } = file.defaults;
     let base = Base {
-        rate: rate.unwrap_or(crate::limits::SLOWEST),
+        rate: rate.unwrap_or(farspan_scenario::limits::SLOWEST),
         delay: delay.unwrap_or_default(),
         switch_delay: Duration::ZERO,
     };

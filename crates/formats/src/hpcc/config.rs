@@ -4,7 +4,7 @@ use super::control::control;
 use super::quantity::{micros, rate, seconds, share};
 use super::topology::HpccNetwork;
 use super::{HpccFlaw, Odd, flaw, lines, shown, whole};
-use crate::names;
+use farspan_scenario::names;
 use farspan_units::{Bytes, Duration, Rate};
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::quantity::seconds;
 use super::topology::HpccNetwork;
 use super::{HpccFlaw, Odd, TRAFFIC_START, flaw, left_out, lines, shown, whole};
-use crate::limits::LONGEST_RUN;
+use farspan_scenario::limits::LONGEST_RUN;
 use farspan_units::Duration;
 use farspan_workload::list::Row;
 

@@ -3,8 +3,8 @@
 use super::TwoSites;
 use super::parse::Tree;
 use super::shape::Shape;
-use crate::topology::{Defaults, Link, Node, Site, TopologyFile};
-use crate::value::{Buffers, Names, NodeType, Wiring};
+use farspan_scenario::topology::{Defaults, Link, Node, Site, TopologyFile};
+use farspan_scenario::value::{Buffers, Names, NodeType, Wiring};
 use farspan_units::{Bytes, Duration, Rate};
 
 /// A range of names: every `step`-th of `count` from `first` on.

@@ -1,7 +1,7 @@
 //! Tests of htsim's topologies.
 
 use super::*;
-use crate::topology::{Base, TopologyDocument};
+use farspan_scenario::topology::{Base, TopologyDocument};
 use farspan_fabric::Network;
 use farspan_fabric::topology::{DualFatTree, FatTree, LeafSpine};
 use farspan_units::{Duration, Rate};

@@ -2,8 +2,7 @@
 
 use super::parse::{Connection, Kind, Parsed};
 use super::{CmError, Problem};
-use crate::trigger::{Stuck, stuck};
-use crate::{Rule, Trigger};
+use farspan_workload::{Rule, Stuck, Trigger, stuck};
 use farspan_units::Duration;
 use std::collections::BTreeMap;
 

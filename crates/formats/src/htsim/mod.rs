@@ -12,7 +12,7 @@ mod shape;
 mod tests;
 mod wire;
 
-use super::TopologyFile;
+use farspan_scenario::topology::TopologyFile;
 use farspan_units::Duration;
 use farspan_workload::input::{LONGEST_TOPOLOGY, read_file};
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use super::number::{self, Start};
 use super::{CmError, Problem, TimeUnit};
-use crate::text;
+use farspan_workload::text;
 use std::collections::BTreeMap;
 
 /// Keywords of the header.

@@ -1,6 +1,6 @@
 //! From the text to what it says.
 
-use crate::names;
+use farspan_scenario::names;
 use std::collections::BTreeMap;
 
 /// A line (from 1; none: the whole file), what is wrong, what to do.

@@ -1,8 +1,8 @@
 //! Tests of the input that is read and of the input that is an error.
 
 use super::*;
-use crate::list::{parse_csv, to_csv};
-use crate::{Rule, Sites};
+use farspan_workload::list::{parse_csv, to_csv};
+use farspan_workload::{Rule, Sites};
 use proptest::prelude::*;
 
 /// A barrier of two, from 16 hosts.

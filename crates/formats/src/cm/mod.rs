@@ -15,8 +15,8 @@ mod wait;
 
 pub use error::{CmError, Problem};
 
-use crate::list::{Row, describe};
-use crate::text::{self, TextProblem};
+use farspan_workload::list::{Row, describe};
+use farspan_workload::text::{self, TextProblem};
 use std::path::Path;
 
 /// The unit of `start`: it depends on the program that a file was made for.

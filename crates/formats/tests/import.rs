@@ -1,8 +1,9 @@
 //! From a file of another tool to a run.
 #![allow(clippy::unwrap_used, reason = "a test says by failing")]
 
-use farspan_scenario::import::cm::{TimeUnit, parse};
-use farspan_scenario::{EngineKind, Request, Results, World, list};
+use farspan_formats::cm::{TimeUnit, parse};
+use farspan_formats::list;
+use farspan_scenario::{EngineKind, Request, Results, World};
 use std::path::PathBuf;
 
 /// Two flows into host 5, and when both have ended one out of it.

@@ -1,6 +1,6 @@
 //! Why a file is no connection matrix.
 
-use crate::text;
+use farspan_workload::text;
 use std::fmt;
 
 /// An error in a connection matrix, with its place.

@@ -16,7 +16,7 @@ mod write;
 
 pub use fct::{FctError, FctNames};
 
-use crate::topology::TopologyFile;
+use farspan_scenario::topology::TopologyFile;
 use config::Config;
 use farspan_units::Duration;
 use farspan_workload::input::{LONGEST_LIST, LONGEST_SCENARIO, LONGEST_TOPOLOGY, read_file};

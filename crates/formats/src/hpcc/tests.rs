@@ -1,8 +1,8 @@
 //! Tests of HPCC's files.
 
 use super::*;
-use crate::topology::{Base, Defaults, TopologyDocument};
-use crate::{Request, World};
+use farspan_scenario::topology::{Base, Defaults, TopologyDocument};
+use farspan_scenario::{Request, Resolved, World};
 use farspan_fabric::Network;
 use farspan_units::PortId;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ fn network(imported: &ImportedRun) -> Network {
 }
 
 /// A folder of its own with the three files, and the scenario resolved there.
-fn resolved(imported: &ImportedRun) -> crate::Resolved {
+fn resolved(imported: &ImportedRun) -> Resolved {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder: PathBuf = std::env::temp_dir().join(format!("farspan-hpcc-{}-{number}", std::process::id()));

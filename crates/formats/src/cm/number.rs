@@ -1,7 +1,7 @@
 //! Starts: exact decimals to whole nanoseconds.
 
 use super::TimeUnit;
-use crate::import::decimal::{Scaled, scaled};
+use crate::decimal::{Scaled, scaled};
 
 /// A start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
