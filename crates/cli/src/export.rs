@@ -66,7 +66,7 @@ fn fct(args: &HpccFctArgs) -> Result<(), Failure> {
     let text = names.write(&flows).map_err(|error| Failure::BadInput(error.to_string()))?;
     match &args.output {
         None => output::text(&text),
-        Some(file) => farspan_scenario::write(file, &text)?,
+        Some(file) => farspan_world::write(file, &text)?,
     }
     Ok(())
 }

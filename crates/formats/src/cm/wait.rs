@@ -2,8 +2,8 @@
 
 use super::parse::{Connection, Kind, Parsed};
 use super::{CmError, Problem};
-use farspan_workload::{Rule, Stuck, Trigger, stuck};
 use farspan_units::Duration;
+use farspan_workload::{Rule, Stuck, Trigger, stuck};
 use std::collections::BTreeMap;
 
 /// One of a trigger's lists of flows.

@@ -16,8 +16,8 @@ mod write;
 
 pub use fct::{FctError, FctNames};
 
-use farspan_scenario::topology::TopologyFile;
 use config::Config;
+use farspan_scenario::topology::TopologyFile;
 use farspan_units::Duration;
 use farspan_workload::input::{LONGEST_LIST, LONGEST_SCENARIO, LONGEST_TOPOLOGY, read_file};
 use farspan_workload::list::Row;

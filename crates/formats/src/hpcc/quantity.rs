@@ -1,9 +1,9 @@
 //! Rates and times as ns-3 writes them.
 
 use super::{HpccFlaw, flaw, shown};
+use crate::decimal::scaled;
 use farspan_scenario::limits::{FASTEST, LONGEST_DELAY, SLOWEST};
 use farspan_units::{Duration, Rate};
-use crate::decimal::scaled;
 
 /// A number, and the unit behind it.
 fn split_unit(text: &str) -> (&str, &str) {

@@ -1,10 +1,11 @@
 //! Tests of HPCC's files.
 
 use super::*;
-use farspan_scenario::topology::{Base, Defaults, TopologyDocument};
-use farspan_scenario::{Request, Resolved, World};
 use farspan_fabric::Network;
+use farspan_scenario::topology::{Base, Defaults, TopologyDocument};
+use farspan_scenario::{Request, Resolved};
 use farspan_units::PortId;
+use farspan_world::World;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,9 +1,9 @@
 //! Tests of htsim's topologies.
 
 use super::*;
-use farspan_scenario::topology::{Base, TopologyDocument};
 use farspan_fabric::Network;
 use farspan_fabric::topology::{DualFatTree, FatTree, LeafSpine};
+use farspan_scenario::topology::{Base, TopologyDocument};
 use farspan_units::{Duration, Rate};
 
 /// As `fat_tree_128_8os` has it: 8 pods of 16 hosts, 4:1 at the ToRs, 2:1 at the aggregation switches.

@@ -7,9 +7,10 @@ mod toml_text;
 
 use crate::error_message::flaw;
 use farspan_formats::{cm as matrix, htsim};
-use farspan_scenario::{Request, World};
+use farspan_scenario::Request;
 use farspan_sweep::Sweep;
 use farspan_units::{Purpose, Random};
+use farspan_world::World;
 use std::fs;
 use std::io;
 use std::path::Path;

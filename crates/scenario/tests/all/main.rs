@@ -1,0 +1,4 @@
+//! Scenarios from text to what is resolved: one binary, a module a subject.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+mod control;
