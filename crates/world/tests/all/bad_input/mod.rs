@@ -9,16 +9,16 @@ use std::fs;
 use std::path::PathBuf;
 
 /// A folder of the test's own, removed at the end.
-struct Folder(PathBuf);
+pub struct Folder(PathBuf);
 
 impl Folder {
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("farspan-bad-{name}-{}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn write(&self, name: &str, text: &str) -> String {
+    pub fn write(&self, name: &str, text: &str) -> String {
         let path = self.0.join(name);
         fs::write(&path, text).unwrap();
         path.display().to_string()
@@ -32,7 +32,7 @@ impl Drop for Folder {
 }
 
 /// The message for a scenario that must not build.
-fn message(request: &Request) -> String {
+pub fn message(request: &Request) -> String {
     let built = request.resolve().and_then(|resolved| World::build(&resolved));
     built.map_or_else(|error| error.to_string(), |_| panic!("{request:?} was accepted"))
 }
