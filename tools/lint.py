@@ -8,6 +8,8 @@ words      a name that tools/words.toml refuses
 jargon     a word that tools/words.toml refuses in the pages and in the comments of the source
 comments   a doc comment that begins with "The same" or "What": it must stand alone on the page that is made of it
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
+arrows     a crate that depends on another one of the workspace that tools/arrows.toml does not allow it; an arrow that is allowed
+           there and not in its manifest
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
 undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
 """
@@ -25,6 +27,7 @@ import rust_source
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 500, 80
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
+ARROWS = tomllib.loads((ROOT / "tools/arrows.toml").read_text())
 NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
 
 
@@ -118,6 +121,46 @@ def unfilled(path, source):
             yield n, line.strip()
 
 
+def own(manifest, kind):
+    """The crates of the workspace that a manifest names under `kind`, of any target."""
+    tables = [manifest, *manifest.get("target", {}).values()]
+    names = {name for table in tables for name in table.get(kind, {})}
+    return {name.removeprefix("farspan-") for name in names if name.startswith("farspan-")}
+
+
+def reached(arrows, crate):
+    """The crates that one depends on, through others too."""
+    found, next_ones = set(), [crate]
+    while next_ones:
+        new = arrows.get(next_ones.pop(), set()) - found
+        found |= new
+        next_ones += new
+    return found
+
+
+def arrows(sources, allowed=ARROWS):
+    manifests = {path: found[1] for path in sources if (found := re.fullmatch(r"crates/([^/]+)/Cargo\.toml", path))}
+    normal = {}
+    for path, crate in manifests.items():
+        manifest = tomllib.loads(sources[path])
+        lines = sources[path].splitlines()
+        normal[crate] = own(manifest, "dependencies")
+        if crate not in allowed["dependencies"]:
+            yield path, 1, f"{crate} has no line in tools/arrows.toml"
+            continue
+        for kind in ("dependencies", "dev-dependencies"):
+            there, listed = own(manifest, kind), set(allowed[kind].get(crate, ()))
+            below = set(allowed["dependencies"][crate]) if kind == "dev-dependencies" else set()
+            for other in sorted(there - listed - below):
+                line = next(n for n, text in enumerate(lines, 1) if text.startswith(f"farspan-{other}"))
+                yield path, line, f"{crate} may not depend on {other} ([{kind}] of tools/arrows.toml)"
+            for other in sorted(listed - there):
+                yield path, 1, f"{crate} does not depend on {other}: remove it from [{kind}] of tools/arrows.toml"
+    for path, crate in manifests.items():
+        for other in sorted(reached(normal, crate) & set(allowed["never"].get(crate, ()))):
+            yield path, 1, f"{crate} sees {other}, through others"
+
+
 def homonyms(sources):
     tests = [module for path, source in sources.items() for module in rust_source.test_modules(path, source)]
     definitions = collections.defaultdict(list)
@@ -158,13 +201,13 @@ def of_each(lint):
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms, "undeclared": undeclared}
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"arrows": arrows, "homonyms": homonyms, "undeclared": undeclared}
 
 
 def main(*names):
     if unknown := set(names) - set(LINTS):
         sys.exit(f"no lint is called {', '.join(sorted(unknown))}; there are {', '.join(LINTS)}")
-    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True)
+    listed = subprocess.run(["git", "ls-files", "*.rs", "*.py", "*.md", "*Cargo.toml"], cwd=ROOT, check=True, capture_output=True, text=True)
     paths = sorted(path for path in listed.stdout.split() if (ROOT / path).is_file())
     sources = {path: (ROOT / path).read_text() for path in paths}
     count = 0

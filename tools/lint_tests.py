@@ -77,6 +77,47 @@ class Unfilled(unittest.TestCase):
         self.assertEqual(found(lint.unfilled, "docs/src/a.md", "a TABLE of two\n| @@ | x |\n"), [])
 
 
+class Arrows(unittest.TestCase):
+    ALLOWED = {
+        "dependencies": {"a": [], "b": ["a"], "c": ["b"]},
+        "dev-dependencies": {"a": ["c"]},
+        "never": {"c": ["d"]},
+    }
+
+    def found(self, **manifests):
+        """Findings in manifests, which are given by crate."""
+        tables = {f"crates/{crate}/Cargo.toml": text for crate, text in manifests.items()}
+        return [(path.split("/")[1], line, what) for path, line, what in lint.arrows(tables, self.ALLOWED)]
+
+    def test_an_arrow_that_is_not_allowed_is_found_of_any_kind_and_target(self):
+        for table in ("[dependencies]", "[target.'cfg(unix)'.dependencies]"):
+            for other in ("farspan-c.workspace = true", 'farspan-c = { path = "../c", optional = true }'):
+                found = self.found(b=f"{table}\nfarspan-a.workspace = true\n{other}\n")
+                self.assertEqual(found, [("b", 3, "b may not depend on c ([dependencies] of tools/arrows.toml)")])
+        found = self.found(c="[dependencies]\nfarspan-b = '1'\n[dev-dependencies]\nfarspan-a = '1'\n")
+        self.assertEqual(found, [("c", 4, "c may not depend on a ([dev-dependencies] of tools/arrows.toml)")])
+
+    def test_what_is_allowed_and_what_others_make_pass(self):
+        self.assertEqual(self.found(a="[dependencies]\nserde = '1'\n[dev-dependencies]\nfarspan-c = '1'\n"), [])
+        self.assertEqual(self.found(c="[dependencies]\nfarspan-b = '1'\n[dev-dependencies]\nfarspan-b = '1'\n"), [])
+        self.assertEqual(list(lint.arrows({"examples/x/Cargo.toml": "[dependencies]\nfarspan-a = '1'\n"}, self.ALLOWED)), [])
+
+    def test_an_arrow_that_is_allowed_in_vain_and_a_crate_without_a_line_are_found(self):
+        self.assertEqual([what.split(":")[0] for *_, what in self.found(b="")], ["b does not depend on a"])
+        self.assertEqual(self.found(d=""), [("d", 1, "d has no line in tools/arrows.toml")])
+
+    def test_what_a_crate_must_not_see_is_found_through_others(self):
+        found = self.found(c="[dependencies]\nfarspan-b = '1'\n", b="[dependencies]\nfarspan-a = '1'\nfarspan-d = '1'\n")
+        self.assertIn(("c", 1, "c sees d, through others"), found)
+
+    def test_the_table_has_no_circle(self):
+        table = {crate: set(others) for crate, others in lint.ARROWS["dependencies"].items()}
+        for crate in table:
+            self.assertNotIn(crate, lint.reached(table, crate))
+        for crate, others in lint.ARROWS["never"].items():
+            self.assertFalse(lint.reached(table, crate) & set(others), crate)
+
+
 class Homonyms(unittest.TestCase):
     def found(self, **sources):
         """The definitions refused in files, by their names under `crates/a/`; `__` is a slash."""

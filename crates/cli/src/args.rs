@@ -3,14 +3,14 @@
 use crate::bench::BenchCongestionArgs;
 use crate::export::ExportArgs;
 use crate::reproduce::ReproduceArgs;
-use crate::runner::engine;
 use crate::shell::{CompletionsArgs, ManArgs};
 use crate::sweep::SweepArgs;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use farspan_scenario::SeedsError;
-use farspan_scenario::import::cm::TimeUnit;
-use farspan_scenario::{EngineKind, Request, unknown_name};
+use farspan_formats::cm::TimeUnit;
+use farspan_scenario::{Request, SeedsError, unknown_name};
 use farspan_units::Duration;
+use farspan_world::EngineKind;
+use farspan_world::runner::engine;
 use std::path::PathBuf;
 
 /// Simulates traffic inside and across datacenters.

@@ -9,9 +9,10 @@ pub use congestion::{BenchCongestionArgs, congestion};
 
 use crate::args::BenchSimArgs;
 use crate::format::{Table, bytes, number, time, with_prefix};
-use crate::runner::threaded;
 use crate::{Failure, output};
-use farspan_scenario::{EngineKind, Request, World, unknown_name};
+use farspan_scenario::{Request, unknown_name};
+use farspan_world::runner::threaded;
+use farspan_world::{EngineKind, World};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::process::{Command, Stdio};

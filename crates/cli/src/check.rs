@@ -1,10 +1,10 @@
 //! `farspan check`.
 
 use crate::args::CheckArgs;
-use crate::cost::Cost;
 use crate::format::percent;
-use crate::{Failure, output};
-use farspan_scenario::{PathFacts, Resolved, World};
+use crate::{Failure, cost, output};
+use farspan_scenario::Resolved;
+use farspan_world::{Cost, PathFacts, World};
 
 /// Prints the resolved scenario, and as comments below it what it means and costs: the whole is a scenario again.
 pub fn check(args: &CheckArgs) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ fn lines(resolved: &Resolved, world: &World) -> Vec<String> {
     let offered: Vec<_> = tiers.map(|(name, load)| format!("{name} {}", percent(load))).collect();
     lines.push(format!("offered load: {}", offered.join(", ")));
     lines.push(format!("transient: {}", load.transient()));
-    lines.extend(Cost::of(resolved, world).lines());
+    lines.extend(cost::lines(&Cost::of(resolved, world)));
     lines.extend(world.warnings.iter().map(|warning| format!("warning: {warning}")));
     lines
 }

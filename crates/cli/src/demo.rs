@@ -3,11 +3,12 @@
 use crate::args::{DemoArgs, Seeds};
 use crate::compare::{BEST, best, median, notes};
 use crate::format::Table;
-use crate::jobs::{Job, run_all};
-use crate::progress::{catch_interrupts, interrupted};
-use crate::{Failure, output, runner};
+use crate::progress::{catch_interrupts, interrupted, run_all};
+use crate::{Failure, output};
 use farspan_report::{Arm, Comparison, Group, comparisons, groups, html, load, write};
-use farspan_scenario::{EngineKind, Request};
+use farspan_scenario::Request;
+use farspan_world::EngineKind;
+use farspan_world::runner::{self, Job};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use crate::args::delay;
 use crate::{Failure, output};
 use clap::{Args, Subcommand};
-use farspan_scenario::hpcc::FctNames;
+use farspan_formats::hpcc::FctNames;
 use farspan_scenario::unknown_name;
 use farspan_units::Duration;
 use std::path::PathBuf;
@@ -66,7 +66,7 @@ fn fct(args: &HpccFctArgs) -> Result<(), Failure> {
     let text = names.write(&flows).map_err(|error| Failure::BadInput(error.to_string()))?;
     match &args.output {
         None => output::text(&text),
-        Some(file) => farspan_scenario::write(file, &text)?,
+        Some(file) => farspan_world::write(file, &text)?,
     }
     Ok(())
 }

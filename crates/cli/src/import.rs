@@ -2,10 +2,7 @@
 
 use crate::args::{CmArgs, HpccArgs, ImportArgs, ImportFormat, TopoArgs, unknown_format};
 use crate::{Failure, output};
-use farspan_scenario::hpcc;
-use farspan_scenario::import::cm;
-use farspan_scenario::list;
-use farspan_scenario::topology::htsim;
+use farspan_formats::{cm, hpcc, htsim, list};
 use std::path::{Path, PathBuf};
 
 /// Whose constants an imported scenario takes, where they differ by scenario.
@@ -38,7 +35,7 @@ fn topology(args: &TopoArgs) -> Result<(), Failure> {
         output::text(&text);
         return Ok(());
     };
-    farspan_scenario::write(out, &text)?;
+    farspan_world::write(out, &text)?;
     output::text(&format!(
         "wrote {}: {} hosts, {} switches; next: a scenario with kind = \"from_file\" and this file under [topology]; {CONSTANTS}\n",
         out.display(),
@@ -113,12 +110,12 @@ impl ScenarioFiles {
         let text = imported.scenario(&Self::name(&self.topology), &Self::name(&self.flows));
         let all = [&self.topology, &self.flows, &self.scenario];
         let new: Vec<_> = all.into_iter().filter(|file| !file.exists()).collect();
-        let written = farspan_scenario::write(&self.topology, &imported.topology.to_toml())
+        let written = farspan_world::write(&self.topology, &imported.topology.to_toml())
             .map_err(Failure::from)
             .and_then(|()| {
                 list::save(&self.flows, &imported.rows).map_err(|error| Failure::Failed(error.to_string()))
             })
-            .and_then(|()| Ok(farspan_scenario::write(&self.scenario, &text)?));
+            .and_then(|()| Ok(farspan_world::write(&self.scenario, &text)?));
         if written.is_err() {
             // One that cannot be removed either is a valid file of its own.
             new.into_iter().for_each(|file| drop(std::fs::remove_file(file)));

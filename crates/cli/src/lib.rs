@@ -1,25 +1,14 @@
 //! The `farspan` command: arguments in, results out. What it does stands in the libraries. It is a library itself so that
 //! the Python package brings the same command.
 //!
-//! [`runner`] does many runs side by side:
-//!
 //! ```
-//! use farspan_cli::runner::{Job, Watch, run_all};
-//! use farspan_scenario::{EngineKind, Progress, Request};
+//! use std::ffi::OsString;
+//! use std::path::Path;
 //!
-//! struct Quiet;
-//! impl Watch for Quiet {
-//!     fn update(&self, _run: usize, _progress: &Progress) -> bool {
-//!         true
-//!     }
-//! }
-//!
-//! let set = vec!["workload.flow_size=64KiB".to_owned()];
-//! let resolved = Request { set, ..Request::new("uno/incast-intra") }.resolve()?;
-//! let jobs = Job::new(resolved, None).with_seeds(1..=2);
-//! let finished = run_all(&jobs, EngineKind::Windowed, &Quiet, |results| results.summary.flows.finished)?;
-//! assert_eq!(finished.len(), 2);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! let (words, code) = ([OsString::from("farspan")], Path::new("farspan"));
+//! let itself = farspan_cli::Itself { words: &words, code };
+//! let exit_code = farspan_cli::main_with_args(["farspan", "list", "schemes"].map(OsString::from), &itself);
+//! assert_eq!(exit_code, 0);
 //! ```
 #![forbid(unsafe_code)]
 // These macros panic where nothing can be written: `output` does not.
@@ -27,25 +16,22 @@
 
 mod args;
 mod bench;
-pub mod bug;
 mod check;
-mod clock;
 mod compare;
 mod cost;
 mod demo;
 mod export;
 mod format;
 mod import;
-mod jobs;
 mod list;
 mod new;
 mod output;
 mod program;
 mod progress;
+pub mod reference;
 mod report;
 mod reproduce;
 mod run;
-pub mod runner;
 mod schema;
 mod shell;
 mod sweep;
@@ -55,8 +41,9 @@ pub use program::Program;
 
 use args::{BenchPart, Cli, Command};
 use clap::Parser;
-use farspan_scenario::{FolderError, ScenarioError};
-pub use list::items;
+use farspan_scenario::ScenarioError;
+use farspan_world::runner::RunError;
+use farspan_world::{FolderError, SaveError, bug};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -93,12 +80,12 @@ impl From<ScenarioError> for Failure {
     }
 }
 
-impl From<runner::RunError> for Failure {
-    fn from(error: runner::RunError) -> Self {
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
         match error {
-            runner::RunError::Scenario(error) => error.into(),
-            runner::RunError::Folder(error) => error.into(),
-            runner::RunError::Save(error) => error.into(),
+            RunError::Scenario(error) => error.into(),
+            RunError::Folder(error) => error.into(),
+            RunError::Save(error) => error.into(),
         }
     }
 }
@@ -109,8 +96,8 @@ impl From<FolderError> for Failure {
     }
 }
 
-impl From<farspan_scenario::SaveError> for Failure {
-    fn from(error: farspan_scenario::SaveError) -> Self {
+impl From<SaveError> for Failure {
+    fn from(error: SaveError) -> Self {
         Self::Failed(error.to_string())
     }
 }

@@ -3,24 +3,7 @@
 use crate::args::ListArgs;
 use crate::format::Table;
 use crate::{Failure, output};
-use farspan_scenario::catalog::{Item, catalog};
-
-/// Everything of a kind, as `farspan list` has it.
-///
-/// # Errors
-/// If there is no such kind: the message names the nearest.
-pub fn items(kind: &str) -> Result<Vec<Item>, String> {
-    if kind != "figures" {
-        return catalog(kind);
-    }
-    let item = |figure: farspan_ledger::Figure| Item {
-        name: figure.name,
-        summary: figure.title,
-        source: figure.place,
-        available: true,
-    };
-    Ok(farspan_ledger::figures().map_err(|error| error.to_string())?.into_iter().map(item).collect())
-}
+use farspan_ledger::items;
 
 /// Lists everything of a kind.
 pub fn list(args: &ListArgs) -> Result<(), Failure> {

@@ -1,11 +1,12 @@
 //! Progress on standard error, and Ctrl-C.
 
-use crate::clock::now;
 use crate::format::{seconds, with_prefix};
-use crate::output;
-use crate::runner::Watch;
-use farspan_scenario::Progress;
+use crate::{Failure, output};
+use farspan_metrics::Summary;
 use farspan_sweep as sweep;
+use farspan_world::clock::now;
+use farspan_world::runner::{self, Job, Watch};
+use farspan_world::{EngineKind, Progress};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +40,13 @@ pub fn end_with_stdin() {
         let _ = std::io::copy(&mut std::io::stdin(), &mut std::io::sink());
         std::process::exit(130);
     });
+}
+
+/// Runs the jobs with progress on standard error, and gives their documents in order. After Ctrl-C those under way end early,
+/// marked partial, and the others are left out.
+pub fn run_all(jobs: &[Job], engine: EngineKind, quiet: bool) -> Result<Vec<Summary>, Failure> {
+    let display = Display::new(jobs.len(), quiet);
+    Ok(runner::run_all(jobs, engine, &display, |results| results.summary)?)
 }
 
 /// How often a line is printed where there is no terminal.

@@ -1,6 +1,5 @@
 //! `farspan reproduce`.
 
-use crate::clock::now;
 use crate::format::Table;
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use crate::{Failure, Itself, output};
@@ -8,8 +7,10 @@ use clap::Args;
 use farspan_ledger::{
     Figure, FigureError, Ledger, Record, Run, SelectionError, Size, Verdict, figures, pages, select,
 };
-use farspan_scenario::{unknown_name, write};
+use farspan_scenario::unknown_name;
 use farspan_sweep::{Finished, Options, Point, Program, Store, execute};
+use farspan_world::clock::now;
+use farspan_world::write;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -2,13 +2,12 @@
 
 use crate::args::{RunArgs, Seeds};
 use crate::format::{INFINITE, NONE, Table, bytes, number, or_infinite, percent, seconds, time, with_prefix};
-use crate::jobs::{Job, run_all};
-use crate::progress::{catch_interrupts, end_with_stdin, interrupted};
-use crate::runner::{seeds_document, threaded, unfinished};
-use crate::{Failure, cost, output, report, runner};
+use crate::progress::{catch_interrupts, end_with_stdin, interrupted, run_all};
+use crate::{Failure, cost, output, report};
 use farspan_metrics::{Collective, Fct, Pfc, ProxySummary, Summary, measures};
 use farspan_report::interval_note;
-use farspan_scenario::write;
+use farspan_world::runner::{self, Job, seeds_document, threaded, unfinished};
+use farspan_world::write;
 use serde_json::{Value, json};
 
 /// Runs a scenario, for one seed or several.

@@ -1,8 +1,8 @@
 //! `farspan schema`.
 
 use crate::args::SchemaArgs;
-use crate::{Failure, output};
-use farspan_scenario::{reference, unknown_name};
+use crate::{Failure, output, reference};
+use farspan_scenario::unknown_name;
 
 /// Prints every key, or the constants of a component.
 pub fn schema(args: &SchemaArgs) -> Result<(), Failure> {

@@ -4,7 +4,8 @@ use crate::args::Cli;
 use crate::{Failure, output};
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
-use farspan_scenario::{SaveError, unknown_name, write};
+use farspan_scenario::unknown_name;
+use farspan_world::{SaveError, write};
 use std::path::PathBuf;
 
 /// Arguments of `completions`.

@@ -1,14 +1,15 @@
 //! `farspan sweep`.
 
-use crate::clock::now;
 use crate::progress::{SweepDisplay, catch_interrupts, interrupted};
 use crate::{Failure, Itself, output};
 use clap::Args;
-use farspan_scenario::{unknown_name, write};
+use farspan_scenario::unknown_name;
 use farspan_sweep::{
     DataSetError, Options, Program, ProgramError, Row, Status, Store, StoreError, Sweep, SweepError, execute,
     rows, write_data_set,
 };
+use farspan_world::clock::now;
+use farspan_world::write;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,9 @@
 //! Files of people and of other tools: whatever they hold, they are read or refused with a place and a cure.
 
 use crate::error_message::flaw;
-use farspan_scenario::topology::{TopologyDocument, htsim};
-use farspan_scenario::{Request, ScenarioError, hpcc, import::cm as matrix};
+use farspan_formats::{cm as matrix, hpcc, htsim};
+use farspan_scenario::topology::TopologyDocument;
+use farspan_scenario::{Request, ScenarioError};
 use farspan_sweep::Sweep;
 use farspan_workload::{Sites, SizeDistribution};
 use std::sync::atomic::{AtomicU64, Ordering};

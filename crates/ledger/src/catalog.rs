@@ -2,6 +2,7 @@
 
 use crate::error::FigureError;
 use crate::figure::Figure;
+use farspan_scenario::catalog::{Item, catalog};
 use farspan_scenario::unknown_name;
 
 /// The files of an experiment.
@@ -50,6 +51,23 @@ pub fn select(name: &str) -> Result<Vec<Figure>, SelectionError> {
         return Err(SelectionError::Unknown(unknown_name("figure", name, &known, &[])));
     }
     Ok(all)
+}
+
+/// Everything of a kind, as `farspan list` has it: what scenarios can name, and the figures.
+///
+/// # Errors
+/// If there is no such kind: the message names the nearest.
+pub fn items(kind: &str) -> Result<Vec<Item>, String> {
+    if kind != "figures" {
+        return catalog(kind);
+    }
+    let item = |figure: Figure| Item {
+        name: figure.name,
+        summary: figure.title,
+        source: figure.place,
+        available: true,
+    };
+    Ok(figures().map_err(|error| error.to_string())?.into_iter().map(item).collect())
 }
 
 /// A key by which fig9 comes before fig10.

@@ -28,7 +28,7 @@ mod record;
 mod text;
 mod verdict;
 
-pub use catalog::{SelectionError, figures, select};
+pub use catalog::{SelectionError, figures, items, select};
 pub use computed::{Event, FlowsMeasure, Level, Moment, Period, SeriesMeasure, Subject};
 pub use error::FigureError;
 pub use figure::{

@@ -1,9 +1,9 @@
 //! Errors as the Python package's exceptions: their classes are Python's, so that they can be pickled.
 
-use farspan_cli::bug;
-use farspan_cli::runner::RunError;
 use farspan_report::ReportError;
 use farspan_scenario::{Place, ScenarioError};
+use farspan_world::bug;
+use farspan_world::runner::RunError;
 use pyo3::exceptions::{PyFileNotFoundError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -5,7 +5,8 @@ use crate::run::Ask;
 use crate::table::Table;
 use farspan_metrics::Quantile;
 use farspan_report::ReportError;
-use farspan_scenario::{PathFacts, ScenarioError, World};
+use farspan_scenario::ScenarioError;
+use farspan_world::{PathFacts, World};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use std::path::PathBuf;
 /// Everything of a kind, as JSON: `farspan list KIND --json`.
 #[pyfunction]
 pub fn catalog(py: Python<'_>, kind: &str) -> PyResult<String> {
-    let items = farspan_cli::items(kind)
+    let items = farspan_ledger::items(kind)
         .map_err(|problem| error::wrong_argument(py, &format!("kind={kind:?}"), &problem))?;
     Ok(json!(items).to_string())
 }

@@ -3,11 +3,12 @@
 use crate::control::{self, Raised};
 use crate::error;
 use crate::table::Table;
-use farspan_cli::runner::{self, Job, RunError, Watch};
 use farspan_metrics::Summary;
-use farspan_scenario::{EngineKind, Progress, Request, Results, write};
+use farspan_scenario::{Request, ScenarioError};
 use farspan_transport::Class;
 use farspan_transport::congestion::Custom;
+use farspan_world::runner::{self, Job, RunError, Watch};
+use farspan_world::{EngineKind, Progress, Results, write};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use serde_json::{Value, json};
@@ -242,7 +243,7 @@ fn plan(
     how: &How,
     controls: Vec<(Class, Custom)>,
     engine: EngineKind,
-) -> Result<(Vec<Job>, EngineKind), farspan_scenario::ScenarioError> {
+) -> Result<(Vec<Job>, EngineKind), ScenarioError> {
     let How { seeds, out, trace, pcap, .. } = how;
     let resolved = ask.request().resolve()?;
     let job = Job { trace: trace.clone(), pcap: pcap.clone(), controls, ..Job::new(resolved, out.clone()) };

@@ -1,11 +1,12 @@
 //! Sweeps: run here, or point by point by whoever has a cluster.
 
 use crate::error;
-use farspan_scenario::{ScenarioError, write};
+use farspan_scenario::ScenarioError;
 use farspan_sweep::{
     Finished, Options, Point, Program, Progress, Row, Store, StoreError, Sweep as Expanded, SweepError,
     Watch, arguments, execute, longest_first, rows, write_data_set,
 };
+use farspan_world::write;
 use pyo3::prelude::*;
 use serde_json::json;
 use std::cell::{Cell, RefCell};

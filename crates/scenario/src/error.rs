@@ -183,7 +183,8 @@ pub enum Problem {
 
 impl Problem {
     /// A rule that does not hold.
-    pub(crate) fn rule(problem: impl Into<String>, cure: impl Into<String>) -> Self {
+    #[must_use]
+    pub fn rule(problem: impl Into<String>, cure: impl Into<String>) -> Self {
         Self::Rule { problem: problem.into(), cure: cure.into() }
     }
 
@@ -227,7 +228,7 @@ impl Problem {
 
 /// A value that a scenario cannot have, before it is known where it was written.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct ValueError {
+pub struct ValueError {
     /// The key, as a dotted path.
     pub path: String,
     /// The problem.
@@ -236,26 +237,31 @@ pub(crate) struct ValueError {
 
 impl ValueError {
     /// An error at `path`.
+    #[must_use]
     pub fn new(path: impl Into<String>, problem: impl Into<Problem>) -> Self {
         Self { path: path.into(), problem: Box::new(problem.into()) }
     }
 
     /// A rule that does not hold at `path`.
+    #[must_use]
     pub fn rule(path: impl Into<String>, problem: impl Into<String>, cure: impl Into<String>) -> Self {
         Self::new(path, Problem::rule(problem, cure))
     }
 
     /// Nothing stands at `path`, where an `example` could.
+    #[must_use]
     pub fn missing(path: impl Into<String>, example: impl Into<String>) -> Self {
         Self::new(path, Problem::Missing { example: example.into() })
     }
 
     /// An error for a name at `path` that is not one of the names of a `what`.
+    #[must_use]
     pub fn unknown(path: &str, what: &'static str, name: &str, available: &[&str], planned: &[&str]) -> Self {
         Self::new(path, Problem::UnknownName(names::unknown(what, name, available, planned)))
     }
 
     /// The error with its place.
+    #[must_use]
     pub fn at(self, place: Place) -> ScenarioError {
         ScenarioError { place, path: self.path, problem: self.problem }
     }

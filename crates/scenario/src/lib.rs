@@ -1,17 +1,16 @@
-//! Typed scenarios: TOML in, a built world, a run, results out.
+//! The language of scenarios: TOML in, a scenario out in which every key that applies has a value.
 //!
-//! Stages of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (every key
-//! that applies has a value; the constants come from `data/profiles.toml`) -> [`World`] (what the simulator runs) ->
-//! results. Every error names the place, what was expected, and the cure.
+//! Stages of a scenario: [`Request`] (a file or a built-in name, and what arguments change) -> [`Resolved`] (the constants
+//! come from `data/profiles.toml`). Every error names the place, what was expected, and the cure. What is made of a resolved
+//! scenario, and run, stands in `farspan-world`.
 //!
 //! ```
-//! use farspan_scenario::{EngineKind, Problem, Request, World, run};
+//! use farspan_scenario::{Problem, Request};
 //!
 //! let set = |text: &str| Request { set: vec![text.to_owned()], ..Request::new("uno/incast-intra") };
 //! let resolved = set("workload.flow_size=64KiB").resolve()?;
-//! let world = World::build(&resolved)?;
-//! let results = run(&resolved, &world, EngineKind::Windowed, &mut |_progress| true);
-//! assert_eq!(results.summary.flows.finished, results.summary.flows.started);
+//! assert_eq!((resolved.scheme(), resolved.scenario().topology.k), ("uno", Some(8)));
+//! assert!(resolved.to_toml().contains("flow_size = \"64KiB\""));
 //!
 //! let error = set("topology.kk=4").resolve().unwrap_err();
 //! assert!(matches!(*error.problem, Problem::UnknownKey { .. }));
@@ -19,42 +18,33 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod build;
 pub mod catalog;
 mod error;
-mod estimate;
-pub mod hpcc;
-mod limits;
-mod memory;
+pub mod limits;
 pub mod model;
-mod names;
-pub mod reference;
+pub mod names;
 mod request;
 mod resolve;
-mod results;
-mod table;
+pub mod table;
 mod text;
 pub mod topology;
 pub mod value;
 
-pub use build::{CollectivePlan, PathFacts, SitePair, World, scheme_name};
 pub use catalog::builtin::{
     BUILT_IN, BUILT_IN_TOPOLOGIES, BuiltIn, BuiltInTopology, STARTER, TOPOLOGY_STARTER,
 };
-pub use catalog::control::{NamedControl, RegisterError, check_control_name, register};
+pub use catalog::control::{NamedControl, RegisterError, check_control_name, congestion, register};
+pub use catalog::profile::DATA as PROFILES;
 pub use catalog::scheme::{SchemeEntry, SchemeError, available_schemes, built_in_schemes};
-pub use error::{Place, Problem, ScenarioError};
-pub use estimate::Estimate;
-pub use farspan_sim::{EngineKind, Progress};
+pub use error::{Place, Problem, ScenarioError, ValueError};
 pub use farspan_workload::input::{LONGEST_SCENARIO, read_file};
-pub use farspan_workload::{import, list};
 pub use names::UnknownName;
 pub use request::Request;
-pub use resolve::{Resolved, file_digest};
-pub use results::{FolderError, PlannedRun, ResultFolder, Results, SaveError, Traces, run, write};
+pub use resolve::{Fitting, Resolved, file_digest};
 pub use text::document::Document;
-pub use text::schema::schema;
+pub use text::schema::{flatten as flatten_schema, schema};
 pub use text::seeds::{SeedsError, seeds};
+pub use text::typed::component;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]

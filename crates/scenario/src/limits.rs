@@ -6,19 +6,22 @@ use crate::value::{Jitter, TriggerDelay};
 use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
 
-/// Delays: nothing on earth takes longer.
-pub(crate) const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
+/// The longest delay: nothing on earth takes longer.
+pub const LONGEST_DELAY: Duration = Duration::from_ms(10_000);
 /// Jitter stands for how inexact hosts and switches are, not for paths.
 const LARGEST_JITTER: Duration = Duration::from_ms(1);
-/// Send times travel in packets as 48 bits of picoseconds: 281 s.
-pub(crate) const LONGEST_RUN: Duration = Duration::from_ms(281_000);
+/// The longest run. Send times travel in packets as 48 bits of picoseconds: 281 s.
+pub const LONGEST_RUN: Duration = Duration::from_ms(281_000);
 /// Between two samples: no link of a datacenter sends a packet in less.
 const SHORTEST_INTERVAL: Duration = Duration::from_ns(1);
-pub(crate) const SLOWEST: Rate = Rate::from_bps(1_000_000);
-pub(crate) const FASTEST: Rate = Rate::from_gbps(100_000);
-pub(crate) const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
-/// Packets carry their size in 16 bits.
-pub(crate) const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
+/// The slowest rate of a link.
+pub const SLOWEST: Rate = Rate::from_bps(1_000_000);
+/// The fastest rate of a link.
+pub const FASTEST: Rate = Rate::from_gbps(100_000);
+/// The largest buffer of a port.
+pub const LARGEST_BUFFER: Bytes = Bytes::new(64 << 30);
+/// The largest packet, headers included: packets carry their size in 16 bits.
+pub const LARGEST_PACKET: Bytes = Bytes::new(u16::MAX as u64);
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_LINKS: u32 = 4096;
 const MOST_PODS: u32 = 1024;

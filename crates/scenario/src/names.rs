@@ -25,7 +25,8 @@ fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
 }
 
 /// `did you mean "x"? `, or nothing if no known name is near.
-pub(crate) fn hint<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn hint<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, known).map_or_else(String::new, |name| format!("did you mean {name:?}? "))
 }
 
@@ -70,7 +71,8 @@ impl UnknownName {
 /// The error that `name` is not one of the names of a `what`.
 ///
 /// `planned` are names that exist in the interface but not in this release.
-pub(crate) fn unknown(what: &str, name: &str, available: &[&str], planned: &[&str]) -> UnknownName {
+#[must_use]
+pub fn unknown(what: &str, name: &str, available: &[&str], planned: &[&str]) -> UnknownName {
     let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     UnknownName {
         what: what.to_owned(),
@@ -106,7 +108,8 @@ pub(crate) fn ranges<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 /// The cure for a name or a pattern of ports that fits none of `ports`.
-pub(crate) fn port_cure(text: &str, ports: &[String]) -> String {
+#[must_use]
+pub fn port_cure(text: &str, ports: &[String]) -> String {
     let near = hint(text, ports.iter().map(String::as_str));
     let ends = |port: &'_ String| port.split_once("->").map_or(0, |(from, _)| from.len());
     let nodes = ranges(ports.iter().map(|port| &port[..ends(port)]));
@@ -114,7 +117,8 @@ pub(crate) fn port_cure(text: &str, ports: &[String]) -> String {
 }
 
 /// Whether the whole of a name fits a pattern: `*` stands for anything, `?` for one character.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+#[must_use]
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut at, mut read) = (0, 0);
     // The last star, and where in the name what follows it was tried last.

@@ -1,7 +1,8 @@
 //! Tables: the paths of their keys, and one laid over another.
 
 /// The dotted path of `key` in the table at `parent`.
-pub(crate) fn join(parent: &str, key: &str) -> String {
+#[must_use]
+pub fn join(parent: &str, key: &str) -> String {
     if parent.is_empty() { key.to_owned() } else { format!("{parent}.{key}") }
 }
 

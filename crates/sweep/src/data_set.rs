@@ -5,7 +5,7 @@ use crate::execute::Finished;
 use crate::point::Point;
 use crate::store::Store;
 use farspan_metrics::{DynamicColumn, DynamicValues, TableError, save_columns};
-use farspan_scenario::{SaveError, write};
+use farspan_world::{SaveError, write};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

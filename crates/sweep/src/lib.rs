@@ -2,6 +2,20 @@
 //!
 //! Stages of a sweep: [`Sweep`] (a file, expanded into [`Point`]s, each resolved) -> [`execute`] (what the [`Store`] does
 //! not hold is run, each point in a process of its own) -> [`write_data_set`] (`runs.parquet`, a row a run).
+//!
+//! ```
+//! use farspan_sweep::Sweep;
+//!
+//! let text = "scenario = 'uno/incast-inter'\nscheme = ['uno', 'gemini']\nseeds = '1..3'\n\
+//!     [grid]\n'topology.wan.rtt' = ['1ms', '2ms']\n";
+//! let sweep = Sweep::parse("sweep.toml", text, None)?;
+//! assert_eq!(sweep.points.len(), 2 * 2 * 3);
+//! assert_eq!(sweep.points[0].resolved.scheme(), "uno");
+//!
+//! let error = Sweep::parse("sweep.toml", "scenario = 'uno/incast-outer'\n", None).unwrap_err();
+//! assert!(error.to_string().contains("did you mean \"uno/incast-inter\"?"));
+//! # Ok::<(), farspan_scenario::ScenarioError>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod data_set;

@@ -21,7 +21,6 @@
 
 mod collective;
 mod flow;
-pub mod import;
 mod incasts;
 pub mod input;
 pub mod list;
@@ -30,7 +29,7 @@ mod pattern;
 mod poisson;
 mod sites;
 pub mod sizes;
-mod text;
+pub mod text;
 mod trigger;
 
 pub use collective::{Algorithm, Collective, CollectiveError, Move, Operation};
@@ -44,4 +43,4 @@ pub use poisson::{
 };
 pub use sites::{Capacity, Sites, SitesError, WanLinks};
 pub use sizes::{SizeDistribution, SizesError};
-pub use trigger::{Rule, Trigger};
+pub use trigger::{Rule, Stuck, Trigger, stuck};

@@ -1,19 +1,22 @@
-//! Lines of a small text table: comments and blank lines left out, fields trimmed.
+//! Text files that people write: how they are read, lines of small tables, and the nearest name to a wrong one.
 
 use crate::input::{LONGEST_LIST, read_file};
 use std::path::Path;
 
 /// Why the text of a table cannot be had.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum TextProblem {
+pub enum TextProblem {
     /// The file cannot be read; what the system says.
     Unreadable(String),
     /// The line, from 1, with the first byte that is not UTF-8.
     NotUtf8(u64),
 }
 
-/// Reads a file as UTF-8, without a byte-order mark.
-pub(crate) fn read(path: &Path) -> Result<String, TextProblem> {
+/// Reads a file of at most [`LONGEST_LIST`] bytes as UTF-8, without a byte-order mark.
+///
+/// # Errors
+/// If it cannot be read, or is not UTF-8.
+pub fn read(path: &Path) -> Result<String, TextProblem> {
     let bytes = read_file(path, LONGEST_LIST).map_err(|e| TextProblem::Unreadable(e.to_string()))?;
     let text = String::from_utf8(bytes).map_err(|e| {
         let valid = &e.as_bytes()[..e.utf8_error().valid_up_to()];
@@ -48,13 +51,15 @@ pub(crate) fn shown(piece: &str) -> String {
 }
 
 /// The known name nearest to `name`, if it is near at all.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let near = |k: &&'a str| strsim::jaro_winkler(&name.to_lowercase(), k);
     known.iter().copied().max_by(|a, b| near(a).total_cmp(&near(b))).filter(|k| near(k) > 0.7)
 }
 
 /// `; did you mean "x"?`, or nothing.
-pub(crate) fn hint(near: Option<&str>) -> String {
+#[must_use]
+pub fn hint(near: Option<&str>) -> String {
     near.map(|n| format!("; did you mean {n:?}?")).unwrap_or_default()
 }
 

@@ -66,18 +66,26 @@ impl Trigger {
 
 /// Why a flow can never start.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Stuck {
+pub enum Stuck {
     /// Each of these flows waits for the next one, and the last for the first.
     Cycle(Vec<u32>),
-    /// The flow comes as number `place` (from 1) of its trigger, which waits for fewer ends than that.
-    Starved { flow: u32, place: usize, needed: usize },
+    /// The flow comes later in its trigger than ends are waited for.
+    Starved {
+        /// The flow.
+        flow: u32,
+        /// Its place among the flows of the trigger, from 1.
+        place: usize,
+        /// How many ends the trigger waits for.
+        needed: usize,
+    },
 }
 
 /// A flow among `flows` that can never start, even if every flow that starts ends.
 ///
 /// Which flows start does not depend on the order in which others end: a trigger counts ends, whoever brings them. So one
-/// walk in any order decides.
-pub(crate) fn stuck(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
+/// walk in any order decides. Triggers name flows by numbers below `flows`.
+#[must_use]
+pub fn stuck(flows: usize, triggers: &[Trigger]) -> Option<Stuck> {
     starved(triggers).or_else(|| cycle(flows, triggers))
 }
 

@@ -4,10 +4,11 @@
 use super::{load, rounds};
 use crate::args::BenchCodingArgs;
 use crate::format::{Table, bytes};
-use crate::{Failure, clock, output};
+use crate::{Failure, output};
 use farspan_scenario::unknown_name;
 use farspan_transport::coding::{Code, gf256::Kernel};
 use farspan_units::{Purpose, Random};
+use farspan_world::clock::now;
 use serde::Serialize;
 use std::hint::black_box;
 use std::time::Duration;
@@ -215,11 +216,11 @@ impl<'a> Lossy<'a> {
 fn rate<B>(benchmark: &CodingBenchmark, blocks: &mut [B], mut work: impl FnMut(&mut B)) -> f64 {
     blocks.iter_mut().for_each(&mut work);
     let passes = (BATCH / blocks.len()).max(1);
-    let began = clock::now();
+    let began = now();
     let mut rates = Vec::new();
     while began.elapsed() < TIME {
         for batch in blocks.chunks_mut(BATCH) {
-            let batch_began = clock::now();
+            let batch_began = now();
             (0..passes).for_each(|_| batch.iter_mut().for_each(&mut work));
             let bytes = passes * batch.len() * benchmark.code.data() * SHARD;
             rates.push(bytes as f64 / batch_began.elapsed().as_secs_f64());

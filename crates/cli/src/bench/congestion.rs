@@ -5,7 +5,7 @@
 
 use super::{load, rounds};
 use crate::format::{Table, bytes, number};
-use crate::{Failure, clock, output};
+use crate::{Failure, output};
 use clap::Args;
 use farspan_scenario::unknown_name;
 use farspan_transport::congestion::{
@@ -13,6 +13,7 @@ use farspan_transport::congestion::{
 };
 use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, TelemetryKind, Time};
+use farspan_world::clock::now;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::hint::black_box;
@@ -345,10 +346,10 @@ fn instructions(counted: &CountedAcks, itself: &[OsString]) -> Result<Option<u64
 fn ns_per_ack(benchmark: &CongestionBenchmark, repeat: u32) -> f64 {
     let sequence = AckSequence::new(benchmark, Arrival::Steady);
     let acks = sequence.acks();
-    let (began, mut times) = (clock::now(), Vec::new());
+    let (began, mut times) = (now(), Vec::new());
     while began.elapsed() < TIME * repeat || times.is_empty() {
         let mut control = benchmark.control().0;
-        let pass = clock::now();
+        let pass = now();
         feed(&acks, &mut control);
         times.push(pass.elapsed().as_secs_f64() * 1e9 / LONG as f64);
     }

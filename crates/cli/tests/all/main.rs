@@ -9,4 +9,5 @@ mod import;
 mod invalid;
 mod io;
 mod new_control;
+mod reference;
 mod sweep;

@@ -6,10 +6,11 @@ mod rows;
 mod toml_text;
 
 use crate::error_message::flaw;
-use farspan_scenario::topology::htsim;
-use farspan_scenario::{Request, World, import::cm as matrix};
+use farspan_formats::{cm as matrix, htsim};
+use farspan_scenario::Request;
 use farspan_sweep::Sweep;
 use farspan_units::{Purpose, Random};
+use farspan_world::World;
 use std::fs;
 use std::io;
 use std::path::Path;

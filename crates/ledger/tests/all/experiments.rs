@@ -1,7 +1,7 @@
 //! The experiments that come with the program.
 
 use farspan_ledger::{Figure, Interval, Ledger, Rule, SEEDS_FOR_A_VERDICT, Size, Verdict, figures};
-use farspan_scenario::{EngineKind, World};
+use farspan_world::{EngineKind, World};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
@@ -35,7 +35,7 @@ fn every_measure_stands_in_the_documents_of_its_figure() {
             }
             let resolved = run.request.resolve().unwrap();
             let world = World::build(&resolved).unwrap();
-            let results = farspan_scenario::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
+            let results = farspan_world::run(&resolved, &world, EngineKind::Windowed, &mut |_| true);
             let mut document = serde_json::to_value(&results.summary).unwrap();
             let folder = std::env::temp_dir().join(format!("farspan-ledger-{}", std::process::id()));
             results.save(&folder).unwrap();

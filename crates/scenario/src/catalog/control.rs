@@ -5,7 +5,7 @@ use super::scheme;
 use crate::error::{Problem, ValueError};
 use crate::text::typed;
 use crate::value::Part;
-use farspan_transport::congestion::{self, Custom, Factory};
+use farspan_transport::congestion::{self, CongestionConfig, Custom, Factory};
 use farspan_transport::{ConfigError, Entry, balance, coding};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, de::DeserializeOwned};
@@ -198,11 +198,6 @@ impl Registered {
         Ok(Part([name].into_iter().chain((self.spell_out)(path, table)?).collect()))
     }
 
-    /// The control with the parameters in the table at `path`.
-    pub fn custom(&self, path: &str, table: &Table) -> Result<Custom, ValueError> {
-        (self.custom)(path, table)
-    }
-
     /// The schema of its table.
     pub fn schema(&self, generator: &mut SchemaGenerator) -> Schema {
         let mut schema = (self.schema)(generator);
@@ -212,6 +207,17 @@ impl Registered {
         properties.as_object_mut().expect("properties are an object").insert("name".to_owned(), name);
         object.insert("required".to_owned(), serde_json::json!(["name"]));
         schema
+    }
+}
+
+/// The congestion control that a part at `path` of a resolved scenario describes: built in, or of another crate.
+///
+/// # Errors
+/// If a parameter does not fit.
+pub fn congestion(path: &str, part: &Part) -> Result<CongestionConfig, ValueError> {
+    match part.name().and_then(named) {
+        Some(control) => (control.custom)(path, &part.0).map(CongestionConfig::Custom),
+        None => typed::component(path, &part.0),
     }
 }
 

@@ -60,7 +60,7 @@ pub fn catalog(kind: &str) -> Result<Vec<Item>, String> {
         "topologies" => Ok(topologies()),
         "workloads" => Ok(workloads()),
         "scenarios" => Ok(BUILT_IN.iter().map(|s| item(s.name, &s.description(), "")).collect()),
-        // Of the ledger: the command adds them.
+        // The ledger adds them.
         "figures" => Ok(Vec::new()),
         _ => Err(names::unknown("kind of list", kind, KINDS, &[]).to_string()),
     }

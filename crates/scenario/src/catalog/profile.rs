@@ -4,8 +4,8 @@ use crate::table::overlay;
 use crate::value::Profile;
 use std::sync::OnceLock;
 
-/// The data file's text.
-pub(crate) const DATA: &str = include_str!("../../data/profiles.toml");
+/// The constants of schemes and scenarios by profile: the text of the data file, where a comment behind each says its source.
+pub const DATA: &str = include_str!("../../data/profiles.toml");
 
 /// Constants by profile, component and scenario.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use toml::Value;
 
 /// A built-in scenario whose constants would fit.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Fitting {
+pub struct Fitting {
     /// Its name.
     pub name: &'static str,
     /// The keys of the scheme to which it gives other values.
@@ -20,7 +20,8 @@ pub(crate) struct Fitting {
 
 impl Resolved {
     /// The published scenario nearest to this one, if this one takes the constants of none and the scheme's differ there.
-    pub(crate) fn fitting(&self) -> Option<Fitting> {
+    #[must_use]
+    pub fn fitting(&self) -> Option<Fitting> {
         let (profile, own) = (self.profile(), self.scenario.constants.as_deref().unwrap_or(self.name()));
         if profile != Profile::Artifact || BuiltIn::named(own).is_some() {
             return None;

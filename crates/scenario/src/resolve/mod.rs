@@ -21,7 +21,7 @@ use farspan_units::{Bytes, Duration};
 use std::sync::Arc;
 
 pub use files::digest as file_digest;
-pub(crate) use fitting::Fitting;
+pub use fitting::Fitting;
 
 /// A scenario in which every key that applies has a value.
 #[derive(Clone, Debug)]
@@ -92,17 +92,20 @@ impl Resolved {
     }
 
     /// Keys that gave way to changes of the scenario, in words.
-    pub(crate) fn dropped(&self) -> &[String] {
+    #[must_use]
+    pub fn dropped(&self) -> &[String] {
         self.source.dropped()
     }
 
     /// Files of which a digest is written, and which nothing reads since the scenario was changed.
-    pub(crate) fn unread(&self) -> Vec<String> {
+    #[must_use]
+    pub fn unread(&self) -> Vec<String> {
         self.source.keys("files").into_iter().filter(|file| !self.scenario.files.contains_key(file)).collect()
     }
 
     /// The built-in scenario whose name or constants this one has, in the same profile.
-    pub(crate) fn published(&self) -> Option<Scenario> {
+    #[must_use]
+    pub fn published(&self) -> Option<Scenario> {
         let special = self.scenario.constants.as_deref().unwrap_or(self.name());
         let built_in = BuiltIn::named(special)?;
         let profile = Some(self.profile().name().to_owned());
@@ -111,13 +114,15 @@ impl Resolved {
     }
 
     /// The error for a value that turns out wrong while the world is built.
-    pub(crate) fn error(&self, error: ValueError) -> ScenarioError {
+    #[must_use]
+    pub fn error(&self, error: ValueError) -> ScenarioError {
         let place = self.source.place(&error.path);
         error.at(place)
     }
 
-    /// A file named at `path`.
-    pub(crate) fn file(&self, path: &str, file: &str) -> std::path::PathBuf {
+    /// Where the `file` lies that is named at `path`: beside the text that names it.
+    #[must_use]
+    pub fn file(&self, path: &str, file: &str) -> std::path::PathBuf {
         self.source.file(path, file)
     }
 }

@@ -144,7 +144,7 @@ impl Keys {
 }
 
 /// Follows references and alternatives of a schema down to the nodes that say something themselves.
-pub(crate) fn flatten<'a>(root: &'a Value, node: &'a Value, nodes: &mut Vec<&'a Value>) {
+pub fn flatten<'a>(root: &'a Value, node: &'a Value, nodes: &mut Vec<&'a Value>) {
     if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
         flatten(root, &root["$defs"][name], nodes);
     }

@@ -59,8 +59,11 @@ fn plain(expected: &str) -> String {
     words.to_owned()
 }
 
-/// A component from its table at `path`; an error names the parameter that does not fit.
-pub(crate) fn component<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
+/// A component (a control, a path selector, a coding, an ACK policy) from its table at `path`.
+///
+/// # Errors
+/// The first parameter that does not fit.
+pub fn component<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
     let read = |table: &Table| Value::Table(table.clone()).try_into::<T>();
     read(table).map_err(|whole| {
         let alone = |(key, single): (String, Table)| read(&single).err().map(|error| (key, error));

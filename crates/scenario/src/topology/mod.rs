@@ -1,10 +1,9 @@
-//! Topology files: networks of any shape as TOML, and other tools' files as such.
+//! Topology files: networks of any shape as TOML.
 //!
 //! Stages of a file: text -> [`TopologyFile`] (keys as written) -> a graph of nodes and links, which checks itself ->
 //! a network. Every error names file, line, column, key, what is wrong, and the cure.
 
 mod graph;
-pub mod htsim;
 mod model;
 mod range;
 

@@ -11,7 +11,6 @@ use std::str::FromStr;
 
 /// The first window of every flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum FirstWindow {
     /// The bandwidth-delay product of the flow's own path.
     Bdp,

@@ -1,7 +1,7 @@
 //! Values of a scenario that are more than a number or a quantity: words, and words or quantities.
 //!
 //! Each is written as TOML text, read by [`FromStr`] and written back by [`Display`](fmt::Display), so that a resolved
-//! scenario reads like a hand-written one.
+//! scenario reads like a hand-written one. Where they act, a match names all of them: a new word compiles nowhere before it acts.
 
 #[macro_use]
 mod text;
@@ -35,7 +35,6 @@ macro_rules! word_or_quantity {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
             /// A value.

@@ -94,7 +94,10 @@ const USER_SPACE: [(f64, u64); 3] = [(0.0, 0), (0.99, 359_170), (1.0, 362_798)];
 
 impl ProxyDelay {
     /// As the transport has it.
-    pub(crate) fn get(&self) -> Result<Delay, farspan_transport::proxy::DelayError> {
+    ///
+    /// # Errors
+    /// If the points are no distribution.
+    pub fn get(&self) -> Result<Delay, farspan_transport::proxy::DelayError> {
         let of = |points: &[(f64, u64)]| points.iter().map(|&(p, ns)| (p, Duration::from_ns(ns))).collect();
         match self {
             Self::Constant(delay) => Ok(Delay::Constant(*delay)),

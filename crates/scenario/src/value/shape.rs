@@ -9,7 +9,6 @@ use std::fmt;
 
 /// The ports that a probe samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum PortChoice {
     /// The last links to the receivers with most traffic, and the links between the sites.
     Bottlenecks,
@@ -21,7 +20,6 @@ pub enum PortChoice {
 
 /// The flows that a probe samples.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum FlowChoice {
     /// Every flow.
     All,
@@ -290,7 +288,6 @@ impl JsonSchema for Buffers {
 
 /// A flow-size distribution: one for all, or one for each class.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum Sizes {
     /// One distribution for both classes.
     Both(String),

@@ -17,7 +17,6 @@ macro_rules! words {
     ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-        #[non_exhaustive]
         pub enum $name {
             $($(#[$variant_doc])* $variant,)*
         }

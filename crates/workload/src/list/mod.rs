@@ -17,7 +17,7 @@ use crate::{Flow, Part, Sites};
 use farspan_units::{Bytes, HostId, Time};
 use std::path::Path;
 
-pub(crate) use waits::describe;
+pub use waits::describe;
 pub use write::{WriteError, save, to_csv};
 
 /// The columns that a list must have, then those it may have.

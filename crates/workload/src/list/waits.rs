@@ -113,8 +113,9 @@ pub(super) fn cycle(rows: &[u32]) -> String {
     text + " wait for each other in a cycle"
 }
 
-/// Writes into rows what a trigger makes them wait for; `name` is that of its barrier or queue.
-pub(crate) fn describe(rows: &mut [Row], trigger: &Trigger, name: &str) {
+/// Writes into rows what a trigger makes them wait for; `name` is that of its barrier or queue. The trigger names flows by
+/// their row.
+pub fn describe(rows: &mut [Row], trigger: &Trigger, name: &str) {
     let wide = |flows: &[u32]| flows.iter().map(|flow| u64::from(*flow)).collect::<Vec<_>>();
     // Rows that all wait for one end need no barrier, and a row that alone waits for all ends needs no group.
     let alone = trigger.needed() == 1 || trigger.rule == Rule::All;

@@ -1,0 +1,161 @@
+//! The reference of all keys, and the constants of schemes, as Markdown.
+//!
+//! Both are made of what the command itself reads: the schema, the profiles' data file, and the checks of ranges, which are
+//! asked by giving them values that are surely too large.
+
+mod constants;
+mod kind;
+mod range;
+
+pub use constants::{components, constants};
+
+use farspan_scenario::table::join;
+use farspan_scenario::{flatten_schema as flatten, schema};
+use kind::{default, kind, meaning};
+use serde_json::{Map, Value};
+use std::fmt::Write;
+
+const INTRODUCTION: &str = "\
+# Scenario reference
+
+Every key of a scenario, written by `farspan schema --markdown` from what the command itself reads; `farspan schema` prints the
+same as JSON Schema, for editors. No key is required but those of a part of the workload or a fault that have no default; a key that
+its `kind` does not use is refused. `farspan check FILE` prints a scenario with every default filled in.
+
+| type | how it is written | units |
+|---|---|---|
+| time | text, `\"14us\"` | `ps`, `ns`, `us`, `ms`, `s`; counted in ps |
+| size | text, `\"1MiB\"` | `B`; `KiB`, `MiB`, `GiB` are powers of two; `KB`, `MB`, `GB` powers of ten |
+| rate | text, `\"100Gbps\"` | `bps`, `Kbps`, `Mbps`, `Gbps`, `Tbps`: powers of ten of a bit per second |
+| integer, number | `8`, `0.25` | none: counts and fractions |
+| text | `\"border0->border1#0\"` | |
+| yes or no | `true`, `false` | |
+| list of ... | `[0, 10, 20]` | of its items |
+
+\"Of the profile\" means that the value depends on `scheme.profile` and on the scenario's name, \"of the scheme\" that it depends on
+`scheme.name`: the constants stand on the pages of the [schemes](schemes/uno.md).
+";
+
+/// The page of all keys.
+#[must_use]
+pub fn reference() -> String {
+    let page = Page { root: schema(), text: INTRODUCTION.to_owned() };
+    page.scenario()
+}
+
+struct Page {
+    root: Value,
+    text: String,
+}
+
+impl Page {
+    fn scenario(mut self) -> String {
+        let root = self.root.clone();
+        self.section("", &root, "The scenario itself");
+        for part in ["congestion", "balance", "coding"] {
+            self.components(part);
+        }
+        self.text
+    }
+
+    /// A table of keys at `path`, and after it those of the tables below.
+    fn section(&mut self, path: &str, node: &Value, title: &str) {
+        let about =
+            node["description"].as_str().filter(|_| !path.is_empty()).map(kind::line).unwrap_or_default();
+        writeln!(self.text, "\n## {title}\n").expect("a string takes any text");
+        if !about.is_empty() {
+            writeln!(self.text, "{about}\n").expect("a string takes any text");
+        }
+        let empty = Map::new();
+        let keys = node["properties"].as_object().unwrap_or(&empty);
+        let mut below = Vec::new();
+        let mut rows = String::new();
+        let is_first = |key: &str| matches!(key, "kind" | "name");
+        let first = keys.iter().filter(|(key, _)| is_first(key));
+        for (key, child) in first.chain(keys.iter().filter(|(key, _)| !is_first(key))) {
+            let here = join(path, key);
+            match self.table_of(child) {
+                Some((inner, list)) => below.push((here, inner, list)),
+                None => rows.push_str(&self.row(&here, key, child)),
+            }
+        }
+        if !rows.is_empty() {
+            self.text.push_str("| key | type | default | allowed | meaning |\n|---|---|---|---|---|\n");
+            self.text.push_str(&rows);
+        }
+        for (here, inner, list) in below {
+            let title = if list { format!("`[[{here}]]`") } else { format!("`[{here}]`") };
+            self.section(&here, &inner, &title);
+        }
+    }
+
+    /// The table of keys that a key holds, and whether it holds a list of them; `None` if it is a value.
+    fn table_of(&self, node: &Value) -> Option<(Value, bool)> {
+        let mut nodes = Vec::new();
+        flatten(&self.root, node, &mut nodes);
+        if let Some(items) = nodes.iter().find_map(|node| node.get("items")) {
+            let (inner, _) = self.table_of(items)?;
+            return Some((inner, true));
+        }
+        // Components, and values that may be words or tables, have their own section or say it in their meaning.
+        if nodes.iter().any(|node| matches!(node["type"].as_str(), Some("string" | "number" | "integer"))) {
+            return None;
+        }
+        nodes.into_iter().find(|node| node["properties"].is_object()).map(|node| (node.clone(), false))
+    }
+
+    fn row(&self, path: &str, key: &str, node: &Value) -> String {
+        let mut nodes = Vec::new();
+        flatten(&self.root, node, &mut nodes);
+        let kind = kind(&self.root, node, &nodes);
+        let allowed = kind.words.clone().or_else(|| range::of(path, &kind)).unwrap_or_default();
+        let about = node["description"].as_str().map(kind::line).unwrap_or_default();
+        format!("| `{key}` | {} | {} | {allowed} | {} |\n", kind.name, default(&about), meaning(&about))
+    }
+
+    /// The parameters of every component of a kind.
+    fn components(&mut self, part: &str) {
+        let class = &self.root["$defs"]["SchemeClass"]["properties"][part];
+        let mut nodes = Vec::new();
+        flatten(&self.root, class, &mut nodes);
+        let tables: Vec<Value> = nodes
+            .iter()
+            .filter(|node| node.pointer("/properties/name/const").is_some())
+            .map(|&node| node.clone())
+            .collect();
+        for table in tables {
+            let name = table.pointer("/properties/name/const").and_then(Value::as_str).unwrap_or_default();
+            let about = table["description"].as_str().map(kind::line).unwrap_or_default();
+            let mut rows = String::new();
+            self.parameters(&format!("scheme.inter.{part}"), name, "", &table, &mut rows);
+            writeln!(self.text, "\n## `{part} = {{ name = \"{name}\" }}`\n\n{about}")
+                .expect("a string takes any text");
+            if rows.is_empty() {
+                self.text.push_str("\nNo parameters.\n");
+            } else {
+                self.text.push_str("\n| parameter | type | allowed | meaning |\n|---|---|---|---|\n");
+                self.text.push_str(&rows);
+            }
+        }
+    }
+
+    /// The parameters of a component, those of its tables with dotted names.
+    fn parameters(&self, part: &str, component: &str, prefix: &str, table: &Value, rows: &mut String) {
+        for (key, node) in
+            table["properties"].as_object().into_iter().flatten().filter(|(key, _)| *key != "name")
+        {
+            let dotted = join(prefix, key);
+            let mut nodes = Vec::new();
+            flatten(&self.root, node, &mut nodes);
+            if let Some((inner, _)) = self.table_of(node) {
+                self.parameters(part, component, &dotted, &inner, rows);
+                continue;
+            }
+            let kind = kind(&self.root, node, &nodes);
+            let allowed = kind.words.clone().or_else(|| range::of_component(part, component, &dotted, &kind));
+            let about = node["description"].as_str().map(kind::line).unwrap_or_default();
+            writeln!(rows, "| `{dotted}` | {} | {} | {about} |", kind.name, allowed.unwrap_or_default())
+                .expect("a string takes any text");
+        }
+    }
+}

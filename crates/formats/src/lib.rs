@@ -1,0 +1,26 @@
+//! Files of other tools, as farspan's: htsim's connection matrices and topologies, and the topologies, flows and settings of
+//! HPCC's simulator and of SimAI's fork of it.
+//!
+//! A connection matrix becomes a flow list, a topology a topology file, a run a scenario around both. What a tool's own loader
+//! would take wrongly or silently is refused; every error names file and line, what is wrong, and the cure.
+//!
+//! ```
+//! use farspan_formats::cm::{TimeUnit, parse};
+//! use farspan_formats::list::to_csv;
+//!
+//! let text = "Nodes 16\nConnections 1\n0->5 id 1 start 0 size 2000000\n";
+//! let matrix = parse("one.cm", text, TimeUnit::Us, None)?;
+//! assert_eq!(to_csv(&matrix.rows), "src,dst,size_bytes,start_ns,tag,after\n0,5,2000000,0,,\n");
+//!
+//! let error = parse("one.cm", &text.replace("->5", "->16"), TimeUnit::Us, None).unwrap_err();
+//! assert_eq!((error.file.as_str(), error.line), ("one.cm", Some(3)));
+//! # Ok::<(), farspan_formats::cm::CmError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod cm;
+mod decimal;
+pub mod hpcc;
+pub mod htsim;
+
+pub use farspan_workload::list;

@@ -1,0 +1,174 @@
+//! Built-in scenarios under every scheme and profile: what is resolved.
+
+use farspan_scenario::value::Profile;
+use farspan_scenario::{BUILT_IN, Request, available_schemes, schema};
+
+fn request(scenario: &str, scheme: &str, profile: &str) -> Request {
+    Request { scheme: Some(scheme.to_owned()), profile: Some(profile.to_owned()), ..Request::new(scenario) }
+}
+
+fn with(scenario: &str, set: &[&str]) -> Request {
+    Request { set: set.iter().map(|s| (*s).to_owned()).collect(), ..Request::new(scenario) }
+}
+
+#[test]
+fn every_scenario_resolves_under_every_scheme_and_profile_and_back() {
+    let folder = std::env::temp_dir().join(format!("farspan-resolved-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut schemes = available_schemes();
+    // Of another test, whose control this process may know by now.
+    schemes.retain(|scheme| scheme != "constant");
+    schemes.extend(["unocc+rps", "dctcp+unolb+mds(4,1)/uno", "gemini/uno-noec"].map(str::to_owned));
+    for scenario in BUILT_IN {
+        for scheme in &schemes {
+            for profile in Profile::NAMES {
+                let resolved = request(scenario.name, scheme, profile).resolve().unwrap();
+                let file = folder.join("scenario.toml");
+                std::fs::write(&file, resolved.to_toml()).unwrap();
+                let again = Request::new(&file.display().to_string()).resolve().unwrap();
+                assert_eq!(again.scenario(), resolved.scenario(), "{} {scheme} {profile}", scenario.name);
+                assert_eq!(again.to_toml(), resolved.to_toml());
+            }
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_resolved_scenario_spells_out_its_faults_and_gives_the_same_ones() {
+    for (name, words) in [
+        ("uno/border-failure", &["at = \"0ns\"", "both_directions = false", "withdraw_routes = false"][..]),
+        ("uno/random-loss", &["block = 10", "per = \"queue\"", "packets = \"data\""]),
+    ] {
+        let resolved = Request::new(name).resolve().unwrap();
+        let text = resolved.to_toml();
+        words.iter().for_each(|word| assert!(text.contains(word), "{name}: no {word} in\n{text}"));
+        let file = std::env::temp_dir().join(format!("farspan-fault-{}.toml", std::process::id()));
+        std::fs::write(&file, &text).unwrap();
+        let again = Request::new(&file.display().to_string()).resolve().unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(again.scenario(), resolved.scenario());
+    }
+}
+
+#[test]
+fn the_profiles_constants_reach_ports_and_schemes() {
+    let toml = |scheme, profile| request("uno/incast-mixed", scheme, profile).resolve().unwrap().to_toml();
+    let paper = toml("uno-noec", "paper");
+    for line in
+        ["marking = \"red+phantom\"", "drain = 0.9\n", "rtt = \"1.792ms\"", "buffer = \"1MiB\"", "gain = 0.5"]
+    {
+        assert!(paper.contains(line), "{line} is not in\n{paper}");
+    }
+    let artifact = toml("uno-noec", "artifact");
+    for line in [
+        "marking = \"phantom\"",
+        "drain = 0.9523",
+        "rtt = \"1.79204128ms\"",
+        "buffer = \"1MB\"",
+        "gain = 0.65",
+    ] {
+        assert!(artifact.contains(line), "{line} is not in\n{artifact}");
+    }
+    assert!(toml("gemini", "artifact").contains("delay_threshold = \"100us\""));
+    assert!(toml("gemini", "paper").contains("tiers = [\"host_down\", \"fabric\", \"border\"]"));
+    let websearch = request("uno/websearch", "uno-noec", "artifact").resolve().unwrap().to_toml();
+    assert!(
+        websearch.contains("drain = 0.909") && websearch.contains("start_granularity = \"1us\""),
+        "{websearch}"
+    );
+}
+
+#[test]
+fn a_largest_probability_of_marks_goes_with_its_thresholds() {
+    let largest = |scenario: &str, profile: &str, set: &[&str]| {
+        let set = set.iter().map(|text| (*text).to_owned()).collect();
+        let resolved = Request { set, ..request(scenario, "dcqcn", profile) }.resolve().unwrap().to_toml();
+        let line = resolved.lines().find(|line| line.starts_with("max_probability")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("there is one in\n{resolved}"))
+    };
+    let bytes = ["scheme.ports.red.min_bytes=10KB", "scheme.ports.red.max_bytes=20KB"];
+    let own = "scheme.ports.red.max_probability=0.3";
+    for (profile, of_profile) in [("paper", "max_probability = 0.01"), ("artifact", "max_probability = 0.2")]
+    {
+        assert_eq!(largest("oscar/equilibrium", profile, &[]), of_profile);
+        assert_eq!(largest("oscar/equilibrium", profile, &[own]), "max_probability = 0.3");
+        assert_eq!(largest("oscar/equilibrium", profile, &bytes), "max_probability = 1.0");
+        // Its thresholds are fractions of the buffer.
+        assert_eq!(largest("reps/degraded", profile, &[]), "max_probability = 1.0");
+    }
+}
+
+#[test]
+fn the_rivals_of_the_published_incasts_are_not_those_of_its_websearch() {
+    let toml = |scenario, profile| request(scenario, "mprdma-bbr", profile).resolve().unwrap().to_toml();
+    let lines = |text: &str, wanted: &[&str], missing: &[&str]| {
+        wanted.iter().for_each(|line| assert!(text.contains(line), "{line} is not in\n{text}"));
+        missing.iter().for_each(|line| assert!(!text.contains(line), "{line} is in\n{text}"));
+    };
+    let paper = ["cut = 0.5", "rtprop = \"measured\"", "rtprop_window = \"10s\"", "marking = \"red\""];
+    lines(&toml("uno/websearch", "paper"), &paper, &["3rtt", "cap = \"bdp\""]);
+    let code =
+        ["rtprop = \"given\"", "on_timeout = \"collapse\"", "min_bandwidth = \"3Gbps\"", "cap = \"bdp\""];
+    let websearch = toml("uno/websearch", "artifact");
+    lines(&websearch, &code, &["3rtt", "\"wan\""]);
+    lines(&websearch, &["cut = 0.5", "pacing = \"base_rtt\""], &[]);
+    let incast = toml("uno/incast-mixed", "artifact");
+    lines(&incast, &code, &[]);
+    lines(&incast, &["cut = 0.15", "pacing = \"off\"", "rto = \"3rtt\"", "\"wan\""], &[]);
+    let plb = |profile| request("uno/websearch", "uno-plb", profile).resolve().unwrap().to_toml();
+    lines(&plb("paper"), &["congested = 0.5", "busy_rounds = 12", "idle_rounds = 3", "pause = \"60s\""], &[]);
+    lines(&plb("artifact"), &["congested = 0.25", "busy_rounds = 2", "round = \"base_rtt\""], &[]);
+}
+
+#[test]
+fn the_paper_profile_is_what_the_controls_take_by_default() {
+    for name in ["unocc", "dctcp", "dctcp-per-ack", "mprdma", "bbr"] {
+        let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
+        let part = resolved.scenario().scheme.intra.congestion.clone().unwrap();
+        let written: farspan_transport::congestion::CongestionConfig =
+            toml::Value::Table(part.0).try_into().unwrap();
+        assert_eq!(written, farspan_transport::congestion::CongestionConfig::by_name(name).unwrap());
+    }
+}
+
+#[test]
+fn the_ports_that_are_measured_differ_in_all_that_costs() {
+    let toml = |scenario| Request::new(scenario).resolve().unwrap().to_toml();
+    for (full, plain) in
+        [("bench/fat-tree", "bench/fat-tree-fifo"), ("bench/two-sites", "bench/two-sites-fifo")]
+    {
+        let (full, plain) = (toml(full), toml(plain));
+        assert!(full.contains("ack_priority = true") && full.contains("marking = \"red+phantom\""), "{full}");
+        assert!(plain.contains("ack_priority = false") && plain.contains("marking = \"red\""), "{plain}");
+        assert!(!plain.contains("phantom") && plain.contains("pacing = \"off\""), "{plain}");
+    }
+}
+
+#[test]
+fn one_path_selector_can_serve_all_schemes() {
+    let resolved = with("uno/incast-mixed", &["transport.balance=rps"]).resolve().unwrap();
+    let scheme = &resolved.scenario().scheme;
+    assert_eq!(scheme.inter.balance.as_ref().unwrap().name(), Some("rps"));
+    assert_eq!(scheme.intra.balance.as_ref().unwrap().name(), Some("rps"));
+}
+
+#[test]
+fn every_key_of_the_schema_has_a_meaning() {
+    fn visit(path: &str, node: &serde_json::Value) {
+        for (key, child) in node["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{key}");
+            let says = child.get("description").is_some() || child.get("const").is_some();
+            assert!(
+                says || path.contains("congestion") || path.contains("balance"),
+                "{path} has no description"
+            );
+            visit(&path, child);
+        }
+    }
+    let schema = schema();
+    visit("", &schema);
+    for (name, definition) in schema["$defs"].as_object().unwrap() {
+        visit(name, definition);
+    }
+}

@@ -1,0 +1,176 @@
+//! Controls of other crates, known to scenarios by name.
+
+use farspan_scenario::catalog::catalog;
+use farspan_scenario::{
+    NamedControl, RegisterError, Request, built_in_schemes, check_control_name, register, schema,
+};
+use farspan_transport::ConfigError;
+use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Start};
+use farspan_units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A window of some packets.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Constant {
+    /// Full packets in flight.
+    packets: u64,
+    /// Nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<f64>,
+}
+
+impl Default for Constant {
+    fn default() -> Self {
+        Self { packets: 10, note: None }
+    }
+}
+
+impl NamedControl for Constant {
+    const SUMMARY: &'static str = "A window of some packets";
+    const SOURCE: &'static str = "this test";
+    const CONSTANTS: &'static str =
+        "ports.marking = \"step\"\nrecovery.name = \"rack\"\ncongestion.packets = 20";
+
+    fn check(&self) -> Result<(), ConfigError> {
+        ConfigError::unless_in(1.0..=1e6, "constant", "packets", self.packets as f64)
+    }
+}
+
+impl Factory for Constant {
+    fn name(&self) -> &'static str {
+        "constant"
+    }
+
+    fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
+        Box::new(Window(start.path.mss * self.packets))
+    }
+}
+
+struct Window(Bytes);
+
+impl Congestion for Window {
+    fn decision(&self) -> Decision {
+        Decision::window(self.0)
+    }
+
+    fn on_ack(&mut self, _ack: &Ack) -> Decision {
+        self.decision()
+    }
+}
+
+/// A control that differs from [`Constant`] in its name, and has no right constants.
+macro_rules! called {
+    ($control:ident, $name:literal, $constants:literal) => {
+        #[derive(Default, Serialize, Deserialize, JsonSchema)]
+        struct $control {}
+
+        impl NamedControl for $control {
+            const SUMMARY: &'static str = "";
+            const CONSTANTS: &'static str = $constants;
+        }
+
+        impl Factory for $control {
+            fn name(&self) -> &'static str {
+                $name
+            }
+
+            fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
+                Box::new(Window(start.initial_cwnd))
+            }
+        }
+    };
+}
+
+called!(Impostor, "constant", "");
+called!(BuiltIn, "dctcp", "");
+called!(Illegible, "illegible", "ports.marking = step");
+
+fn request(scheme: &str, set: &[&str]) -> Request {
+    register::<Constant>().unwrap();
+    let set = [&["workload.flow_size=64KiB"], set].concat().into_iter().map(str::to_owned).collect();
+    Request { scheme: Some(scheme.to_owned()), set, ..Request::new("uno/incast-mixed") }
+}
+
+fn error(request: &Request) -> String {
+    request.resolve().unwrap_err().to_string()
+}
+
+#[test]
+fn a_name_is_had_once_and_is_none_of_farspans_own() {
+    register::<Constant>().unwrap();
+    assert_eq!(register::<Constant>(), Ok(()), "it is there already");
+    assert_eq!(register::<Impostor>(), Err(RegisterError::Twice { name: "constant".to_owned() }));
+    assert_eq!(register::<BuiltIn>(), Err(RegisterError::Taken { name: "dctcp".to_owned() }));
+    assert!(matches!(register::<Illegible>(), Err(RegisterError::Constants { .. })));
+    for taken in ["uno", "unolb", "ecmp", "mds", "none", "swift", "ports", "world", "scenario"] {
+        assert_eq!(check_control_name(taken), Err(RegisterError::Taken { name: taken.to_owned() }));
+    }
+    for wrong in ["", "2x", "Mine", "a+b", "a/b", "a b", "-a", "ä"] {
+        assert_eq!(check_control_name(wrong), Err(RegisterError::Name { name: wrong.to_owned() }));
+    }
+    assert_eq!(check_control_name("my-control_2"), Ok(()));
+}
+
+#[test]
+fn schemes_combine_it_like_a_built_in_one() {
+    for (scheme, parts) in [
+        ("constant", ["constant", "ecmp", "constant", "none"]),
+        ("constant+rps+mds(4,1)", ["constant", "rps", "constant", "mds"]),
+        ("constant+unolb/uno", ["constant", "unolb", "unocc", "mds"]),
+    ] {
+        let resolved = request(scheme, &[]).resolve().unwrap();
+        let scheme = &resolved.scenario().scheme;
+        let [control, balance] = [&scheme.intra.congestion, &scheme.intra.balance];
+        let [inter, coding] = [&scheme.inter.congestion, &scheme.inter.coding];
+        let names = [control, balance, inter, coding].map(|part| part.as_ref().unwrap().name().unwrap());
+        assert_eq!(names, parts);
+    }
+    assert!(error(&request("constnt", &[])).contains("did you mean \"constant\"?"));
+    assert!(error(&request("uno+constant", &[])).contains("is a whole scheme"));
+}
+
+#[test]
+fn its_constants_and_a_scenarios_parameters_stand_in_the_resolved_scenario() {
+    let resolved = request("constant", &["scheme.inter.congestion.packets=40"]).resolve().unwrap();
+    let scheme = &resolved.scenario().scheme;
+    let packets = |class: &farspan_scenario::model::SchemeClass| {
+        class.congestion.as_ref().unwrap().0["packets"].as_integer().unwrap()
+    };
+    assert_eq!((packets(&scheme.intra), packets(&scheme.inter)), (20, 40));
+    assert_eq!(scheme.intra.recovery.as_ref().unwrap().name(), Some("rack"));
+    let text = resolved.to_toml();
+    assert!(text.contains("marking = \"step\""), "{text}");
+    let folder = std::env::temp_dir().join(format!("farspan-scenario-control-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("scenario.toml");
+    std::fs::write(&file, &text).unwrap();
+    let again = Request::new(file.to_str().unwrap()).resolve().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(again.to_toml(), text);
+}
+
+#[test]
+fn wrong_parameters_are_told_as_those_of_built_in_controls() {
+    let error = |set: &str| error(&request("constant", &[set]));
+    let unknown = error("scheme.intra.congestion={ name = 'constant', packtes = 4 }");
+    assert!(unknown.contains("scheme.intra.congestion.packtes: unknown key"), "{unknown}");
+    assert!(unknown.contains("did you mean \"packets\"?") && unknown.contains("note"), "{unknown}");
+    let range = error("scheme.intra.congestion.packets=0");
+    assert!(range.contains("scheme.intra.congestion.packets: packets = 0 is out of range"), "{range}");
+    let kind = error("scheme.intra.congestion.packets='many'");
+    assert!(kind.contains("packets: ") && kind.contains("does not fit here"), "{kind}");
+    let name = error("scheme.intra.congestion=constat");
+    assert!(name.contains("did you mean \"constant\"?"), "{name}");
+}
+
+#[test]
+fn lists_and_the_schema_know_it() {
+    register::<Constant>().unwrap();
+    let listed = catalog("congestion").unwrap().into_iter().find(|item| item.name == "constant").unwrap();
+    assert_eq!((listed.summary.as_str(), listed.source.as_str()), ("A window of some packets", "this test"));
+    assert!(built_in_schemes().iter().any(|scheme| scheme.name == "constant" && scheme.available));
+    let text = schema().to_string();
+    assert!(text.contains("Full packets in flight.") && text.contains("\"const\":\"constant\""));
+}

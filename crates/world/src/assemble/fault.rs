@@ -1,0 +1,150 @@
+//! Faults: names and patterns to links.
+
+use super::given;
+use super::ports::tier_name;
+use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
+use farspan_fabric::{Fault, Link, Network, NodeKind};
+use farspan_scenario::ValueError;
+use farspan_scenario::model::{LinkFault, Scenario};
+use farspan_scenario::names;
+use farspan_scenario::value::{self, LossPackets, LossPer};
+use farspan_units::{NodeId, PortId, Purpose, Random, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All faults of a scenario; `seed` draws the links of those that say which share of them.
+pub(super) fn faults(scenario: &Scenario, network: &Network, seed: u64) -> Result<Vec<Fault>, ValueError> {
+    let of_links = |(_, fault): &(usize, &LinkFault)| fault.kind != Some(value::FaultKind::ProxyDown);
+    if !scenario.fault.iter().enumerate().any(|fault| of_links(&fault)) {
+        return Ok(Vec::new());
+    }
+    let names: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
+    let fault = |(n, fault): (usize, &LinkFault)| {
+        Ok(Fault {
+            kind: kind(fault),
+            links: links(n, fault, network, &names, seed)?,
+            at: Time::ZERO + given(fault.at),
+            until: fault.until.map_or(Time::MAX, |until| Time::ZERO + until),
+            withdraw_after: fault.withdraw_delay.filter(|_| given(fault.withdraw_routes)),
+        })
+    };
+    scenario.fault.iter().enumerate().filter(of_links).map(fault).collect()
+}
+
+/// The word of a scenario for a kind of fault.
+pub(crate) const fn fault_name(kind: &FaultKind) -> &'static str {
+    match kind {
+        FaultKind::LinkDown => value::FaultKind::LinkDown.name(),
+        FaultKind::BlackHole => value::FaultKind::BlackHole.name(),
+        FaultKind::Rate(_) => value::FaultKind::Rate.name(),
+        FaultKind::Loss(Loss { process: LossProcess::Independent(_), .. }) => value::FaultKind::Loss.name(),
+        _ => value::FaultKind::BlockLoss.name(),
+    }
+}
+
+fn kind(fault: &LinkFault) -> FaultKind {
+    let loss = |process| {
+        let packets = match given(fault.packets) {
+            LossPackets::Data => Affected::Data,
+            LossPackets::All => Affected::All,
+        };
+        FaultKind::Loss(Loss { process, packets })
+    };
+    match given(fault.kind) {
+        value::FaultKind::LinkDown => FaultKind::LinkDown,
+        value::FaultKind::BlackHole => FaultKind::BlackHole,
+        value::FaultKind::ProxyDown => unreachable!("the fault of a proxy is none of a link"),
+        value::FaultKind::Rate => FaultKind::Rate(given(fault.rate)),
+        value::FaultKind::Loss => loss(LossProcess::Independent(given(fault.probability))),
+        value::FaultKind::BlockLoss => loss(LossProcess::Blocks {
+            block: given(fault.block),
+            losses: given(fault.probabilities.clone()),
+            per: match given(fault.per) {
+                LossPer::Queue => Numbering::Queue,
+                LossPer::Flow => Numbering::Flow,
+            },
+        }),
+    }
+}
+
+/// The links of fault `number`: those that it names, or its share of them, and those back if it says so.
+fn links(
+    number: usize,
+    fault: &LinkFault,
+    network: &Network,
+    names: &[String],
+    seed: u64,
+) -> Result<Vec<PortId>, ValueError> {
+    let named = match &fault.links {
+        Some(place) => of_place(&format!("fault[{number}].links"), place, network)?,
+        None => of_pattern(&format!("fault[{number}].link"), given(fault.link.as_deref()), names)?,
+    };
+    let ends = network.links.iter().map(|link| (link.from, link.to, link.index));
+    let by_ends: BTreeMap<_, _> = ends.zip(0..).collect();
+    let back = |port: &PortId| {
+        let link = &network.links[port.index()];
+        by_ends.get(&(link.to, link.from, link.index)).copied().map(PortId)
+    };
+    let both = given(fault.both_directions);
+    let mut chosen = named.clone();
+    if let Some(share) = fault.share {
+        // One of each pair stands for both.
+        let is_first =
+            |port: &PortId| !both || back(port).is_none_or(|back| *port < back || !named.contains(&back));
+        let mut drawn: Vec<_> = named.iter().copied().filter(is_first).collect();
+        let count = (drawn.len() as f64 * share).round() as usize;
+        if count == 0 {
+            let problem = format!("{share} of {} links is none", drawn.len());
+            let cure = format!("give at least {:.3}", 1.0 / drawn.len() as f64);
+            return Err(ValueError::rule(format!("fault[{number}].share"), problem, cure));
+        }
+        Random::new(seed, Purpose::Fault, number as u64).shuffle(&mut drawn);
+        chosen = drawn.into_iter().take(count).collect();
+    }
+    if both {
+        let back: Vec<_> = chosen.iter().filter_map(back).collect();
+        chosen.extend(back);
+    }
+    Ok(chosen.into_iter().collect())
+}
+
+fn of_pattern(path: &str, pattern: &str, names: &[String]) -> Result<BTreeSet<PortId>, ValueError> {
+    let named = |(_, name): &(u32, &String)| names::matches(pattern, name);
+    let ports: BTreeSet<_> = (0..).zip(names).filter(named).map(|(port, _)| PortId(port)).collect();
+    if ports.is_empty() {
+        let problem = format!("no link is named {pattern:?}");
+        return Err(ValueError::rule(path, problem, names::port_cure(pattern, names)));
+    }
+    Ok(ports)
+}
+
+/// The links of a tier, or of `TIER:FROM-TO` those from one kind of node to another.
+fn of_place(path: &str, place: &str, network: &Network) -> Result<BTreeSet<PortId>, ValueError> {
+    let said = |link: &Link| {
+        let kind = |node: NodeId| kind_name(network.nodes[node.index()].kind);
+        (tier_name(link.tier), format!("{}-{}", kind(link.from), kind(link.to)))
+    };
+    let (tier, ends) = place.split_once(':').map_or((place, None), |(tier, ends)| (tier, Some(ends)));
+    let is_there = |(_, link): &(u32, &Link)| {
+        let (of_tier, of_ends) = said(link);
+        of_tier == tier && ends.is_none_or(|ends| ends == of_ends)
+    };
+    let ports: BTreeSet<_> =
+        (0..).zip(&network.links).filter(is_there).map(|(port, _)| PortId(port)).collect();
+    if ports.is_empty() {
+        let there: BTreeSet<_> =
+            network.links.iter().map(said).map(|(tier, ends)| format!("{tier}:{ends}")).collect();
+        let cure = format!("give a tier, or one of {}", there.into_iter().collect::<Vec<_>>().join(", "));
+        return Err(ValueError::rule(path, format!("no link lies at {place:?}"), cure));
+    }
+    Ok(ports)
+}
+
+const fn kind_name(kind: NodeKind) -> &'static str {
+    match kind {
+        NodeKind::Host => "host",
+        NodeKind::Tor => "tor",
+        NodeKind::Agg => "agg",
+        NodeKind::Core => "core",
+        NodeKind::Border => "border",
+    }
+}

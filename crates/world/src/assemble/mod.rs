@@ -1,0 +1,446 @@
+//! From a resolved scenario to the world that the simulator runs.
+
+mod collectives;
+pub(crate) mod fault;
+mod network;
+pub(crate) mod ports;
+mod proxy;
+pub(crate) mod select;
+mod traffic;
+mod warnings;
+
+pub use collectives::CollectivePlan;
+
+use farspan_fabric::switch::Routing;
+use farspan_fabric::{Network, Routes};
+use farspan_scenario::limits::LARGEST_PACKET;
+use farspan_scenario::model::{Scenario, SchemeClass};
+use farspan_scenario::value::{FirstWindow, Jitter, Part, RoutingRule, RtoRule, TriggerDelay};
+use farspan_scenario::{Resolved, ScenarioError, ValueError, component, congestion};
+use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop, Trace, Trigger};
+use farspan_transport::coding::Layout;
+use farspan_transport::congestion::{self, CongestionConfig};
+use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
+use farspan_transport::{Class, FlowProfile, Scheme};
+use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
+use farspan_workload::{Expected, OfferedLoad, Sites, Workload};
+use serde::de::DeserializeOwned;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// With a warm-up, how often the run checks whether every measured flow has ended.
+const LOOK_FOR_THE_END: Duration = Duration::from_us(100);
+
+/// A world, ready to run, and what the results need beside it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct World {
+    /// The input of the simulator.
+    pub spec: Spec,
+    /// The flows with their tags.
+    pub workload: Workload,
+    /// The collectives among its parts.
+    pub collectives: Vec<CollectivePlan>,
+    /// The load that the flows offer to each tier.
+    pub offered_load: OfferedLoad,
+    /// The farthest pair inside a site; `None` if every site has one host.
+    pub intra: Option<PathFacts>,
+    /// Of [`World::pairs`], the farthest; `None` with a single site.
+    pub inter: Option<PathFacts>,
+    /// The farthest pair of hosts of every two sites.
+    pub pairs: Vec<SitePair>,
+    /// The names of the sites, by number.
+    pub site_names: Vec<String>,
+    /// Warnings about the scenario.
+    pub warnings: Vec<String>,
+    /// The controls that replace the scheme's, inside a site and between sites.
+    replaced: [Option<congestion::Custom>; 2],
+}
+
+/// The farthest hosts of two sites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct SitePair {
+    /// The one site, from 0.
+    pub from: usize,
+    /// The other site, after it.
+    pub to: usize,
+    /// The path between them.
+    pub path: PathFacts,
+}
+
+/// The totals of a path in an empty network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct PathFacts {
+    /// Links from sender to receiver.
+    pub hops: usize,
+    /// A full packet out, its ACK back.
+    pub base_rtt: Duration,
+    /// Rate of the sender's NIC x base RTT.
+    pub bdp: Bytes,
+}
+
+impl World {
+    /// Builds the world of a scenario.
+    ///
+    /// # Errors
+    /// If a value is out of range where only the whole shows it: the topology, a host, a file, a size distribution.
+    pub fn build(resolved: &Resolved) -> Result<Self, ScenarioError> {
+        Self::try_build(resolved).map_err(|error| resolved.error(error))
+    }
+
+    /// Expected flows and bytes of random arrivals, and the links of the longest path: for estimates without a world.
+    pub(crate) fn expected(resolved: &Resolved) -> Result<(Expected, usize), ScenarioError> {
+        let expected = || {
+            let scenario = resolved.scenario();
+            let sizes = PacketSizes::of(scenario);
+            let network = network::build(&scenario.topology, sizes)?;
+            let routes = Routes::new(&network, resolved.seed());
+            let sites = sites(&network);
+            let capacity = network::capacity(&scenario.topology, &network, &routes, &sites, sizes);
+            let paths = Paths { network: &network, routes: &routes, sizes };
+            let between = paths.between(&sites).into_iter().map(|pair| pair.path);
+            let links = between.chain(paths.inside(&sites)).map(|path| path.hops).max();
+            Ok((traffic::expected(resolved, &sites, &capacity)?, links.unwrap_or_default()))
+        };
+        expected().map_err(|error| resolved.error(error))
+    }
+
+    fn try_build(resolved: &Resolved) -> Result<Self, ValueError> {
+        let scenario = resolved.scenario();
+        let sizes = PacketSizes::of(scenario);
+        let network = network::build(&scenario.topology, sizes)?;
+        let routes = Routes::new(&network, resolved.seed());
+        let sites = sites(&network);
+        let capacity = network::capacity(&scenario.topology, &network, &routes, &sites, sizes);
+        let workload = traffic::flows(resolved, &sites, &capacity)?;
+        let collectives = collectives::plans(scenario, (&network, &routes), &sites, &capacity);
+        let paths = Paths { network: &network, routes: &routes, sizes };
+        let (intra, pairs) = (paths.inside(&sites), paths.between(&sites));
+        let inter = pairs.iter().map(|pair| pair.path).max_by_key(|path| path.base_rtt);
+        let inter_scheme = scheme("scheme.inter", scenario, &scenario.scheme.inter)?;
+        let proxies =
+            proxy::proxies(scenario, (&network, &routes), &workload, &inter_scheme, resolved.seed())?;
+        let probes = select::probes(scenario, &network, &workload, proxies.len())?;
+        let spec = Spec {
+            proxy_failures: proxy::failures(scenario, &proxies)?,
+            proxies,
+            ports: ports::by_tier(scenario, intra, inter)?,
+            own_ports: ports::own(scenario, &network, intra, inter)?,
+            pool: ports::pool(scenario),
+            routing: match given(scenario.scheme.ports.routing) {
+                RoutingRule::Ecmp => Routing::Ecmp,
+                RoutingRule::Adaptive => Routing::Adaptive,
+            },
+            flows: workload.flows.iter().map(spec_flow).collect(),
+            faults: fault::faults(scenario, &network, resolved.seed())?,
+            triggers: triggers(scenario, &network, &workload),
+            intra: Arc::new(scheme("scheme.intra", scenario, &scenario.scheme.intra)?),
+            inter: Arc::new(inter_scheme),
+            own_balance: own_balance(scenario, &workload)?,
+            mss: sizes.payload,
+            header: sizes.header,
+            initial_window: initial_window(scenario),
+            jitter: jitter(scenario.host.jitter, &network, sizes),
+            port_jitter: jitter(scenario.topology.jitter, &network, sizes),
+            seed: resolved.seed(),
+            probes,
+            trace: Trace::default(),
+            stop: stop(scenario),
+            network,
+        };
+        ports::check_pool(&spec)?;
+        let scheme = |flow: &farspan_workload::Flow| {
+            let inter = sites.site_of(flow.src) != sites.site_of(flow.dst);
+            spec.scheme(if inter { Class::Inter } else { Class::Intra })
+        };
+        traffic::too_large(&workload, scenario, |flow| scheme(flow).coding.shape())?;
+        let offered = |flow: &farspan_workload::Flow| offered(scheme(flow), flow.size, sizes.payload);
+        let offered_load = farspan_workload::offered_load(&workload.flows, &sites, &capacity, offered);
+        let world = Self {
+            site_names: network::site_names(&scenario.topology, &spec.network),
+            spec,
+            workload,
+            collectives,
+            offered_load,
+            intra,
+            inter,
+            pairs,
+            warnings: Vec::new(),
+            replaced: [None, None],
+        };
+        Ok(Self { warnings: warnings::of(resolved, &world, &routes), ..world })
+    }
+
+    /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has
+    /// it: path selection, recovery, coding, and what its own control asks of the ports.
+    pub fn set_control(&mut self, class: Class, control: congestion::Custom) {
+        let (scheme, replaced) = match class {
+            Class::Intra => (&mut self.spec.intra, &mut self.replaced[0]),
+            Class::Inter => (&mut self.spec.inter, &mut self.replaced[1]),
+        };
+        *replaced = Some(control.clone());
+        let (scheme, congestion) = (Arc::make_mut(scheme), CongestionConfig::Custom(control));
+        scheme.profile = FlowProfile::new(scheme.profile.acks.clone(), &congestion);
+        scheme.congestion = congestion;
+    }
+
+    /// The scheme's name in results: `named`, or for classes whose control was replaced, that control's.
+    pub(crate) fn scheme_name(&self, named: &str) -> String {
+        scheme_name(named, self.replaced.each_ref().map(Option::as_ref))
+    }
+}
+
+/// The name in results of a scheme whose controls inside a site and between sites are replaced by these, if any.
+#[must_use]
+pub fn scheme_name(named: &str, replaced: [Option<&congestion::Custom>; 2]) -> String {
+    let [intra, inter] = replaced.map(|control| control.map_or(named, |control| control.name()));
+    if intra == inter { intra.to_owned() } else { format!("{intra}/{inter}") }
+}
+
+/// Sizes of a full packet.
+#[derive(Clone, Copy)]
+struct PacketSizes {
+    payload: Bytes,
+    header: Bytes,
+}
+
+impl PacketSizes {
+    fn of(scenario: &Scenario) -> Self {
+        let transport = &scenario.transport;
+        Self { payload: given(transport.payload), header: given(transport.header) }
+    }
+
+    fn mtu(self) -> Bytes {
+        self.payload + self.header
+    }
+}
+
+/// A value that every resolved scenario has.
+fn given<T>(value: Option<T>) -> T {
+    value.expect("a resolved scenario has every key that applies")
+}
+
+fn sites(network: &Network) -> Sites {
+    let site = |host: u32| network.site(HostId(host));
+    let mut ranges = Vec::new();
+    let mut first = 0;
+    for host in 1..=network.hosts {
+        if host == network.hosts || site(host) != site(first) {
+            ranges.push(first..host);
+            first = host;
+        }
+    }
+    Sites::new(ranges).expect("hosts are numbered through the sites")
+}
+
+/// Paths of an empty network.
+struct Paths<'a> {
+    network: &'a Network,
+    routes: &'a Routes,
+    sizes: PacketSizes,
+}
+
+impl Paths<'_> {
+    fn path(&self, from: u32, to: u32) -> PathFacts {
+        let path = self.routes.path(self.network, HostId(from), HostId(to));
+        let sizes = [self.sizes.mtu(), self.sizes.header];
+        let base_rtt = sizes.map(|size| path.one_way(self.network, size)).into_iter().sum();
+        let rate = self.network.links[path.links[0].index()].rate;
+        PathFacts { hops: path.links.len(), base_rtt, bdp: rate.bytes_in(base_rtt) }
+    }
+
+    /// The farthest pair inside a site, of its first host's farthest and that one's farthest.
+    fn inside(&self, sites: &Sites) -> Option<PathFacts> {
+        let of_site = |site| {
+            let farthest = |from: u32| {
+                let others = sites.range(site).filter(move |to| *to != from);
+                others.map(move |to| (self.path(from, to), to)).max_by_key(|(path, _)| path.base_rtt)
+            };
+            let (_, end) = farthest(sites.range(site).start)?;
+            farthest(end).map(|(path, _)| path)
+        };
+        (0..sites.count()).filter_map(of_site).max_by_key(|path| path.base_rtt)
+    }
+
+    fn between(&self, sites: &Sites) -> Vec<SitePair> {
+        let pairs = (0..sites.count()).flat_map(|to| (0..to).map(move |from| (from, to)));
+        pairs
+            .map(|(from, to)| SitePair { from, to, path: self.farthest(sites.range(from), sites.range(to)) })
+            .collect()
+    }
+
+    /// The farthest pair of two sites, of the first site's first host's farthest and that one's farthest.
+    fn farthest(&self, from: Range<u32>, to: Range<u32>) -> PathFacts {
+        let of_first = |to: &u32| self.path(from.start, *to).base_rtt;
+        let end = to.max_by_key(of_first).expect("a site has hosts");
+        let paths = from.map(|from| self.path(from, end));
+        paths.rev().max_by_key(|path| path.base_rtt).expect("a site has hosts")
+    }
+}
+
+fn spec_flow(flow: &farspan_workload::Flow) -> Flow {
+    Flow { src: flow.src, dst: flow.dst, size: flow.size, start: flow.start, measured: flow.measured }
+}
+
+fn triggers(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<Trigger> {
+    let shortest = shortest_link(network);
+    let trigger = |trigger: &farspan_workload::Trigger| {
+        let ids = |flows: &[u32]| flows.iter().copied().map(FlowId).collect();
+        Trigger {
+            rule: match trigger.rule {
+                farspan_workload::Rule::All => Rule::All,
+                farspan_workload::Rule::Next => Rule::Next,
+            },
+            started: ids(&trigger.started),
+            finished: ids(&trigger.finished),
+            delivered: ids(&trigger.delivered),
+            targets: ids(&trigger.targets),
+            pause: trigger.pause,
+            delay: match scenario.workload[trigger.part as usize].trigger_delay {
+                Some(TriggerDelay::Value(delay)) => delay,
+                Some(TriggerDelay::Lookahead) | None => shortest,
+            },
+        }
+    };
+    workload.triggers.iter().map(trigger).collect()
+}
+
+fn shortest_link(network: &Network) -> Duration {
+    network.links.iter().map(|link| link.delay).min().unwrap_or_default()
+}
+
+fn of_part<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, ValueError> {
+    component(path, &given(part).0)
+}
+
+fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
+    let control_path = format!("{path}.congestion");
+    let congestion = congestion(&control_path, given(class.congestion.as_ref()))?;
+    let (sizes, signals) = (PacketSizes::of(scenario), congestion.signal_bytes().data);
+    if sizes.mtu() + signals > LARGEST_PACKET {
+        let problem =
+            format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());
+        return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
+    }
+    Ok(Scheme {
+        profile: FlowProfile::new(of_part("transport.ack", scenario.transport.ack.as_ref())?, &congestion),
+        congestion,
+        balance: of_part(&format!("{path}.balance"), class.balance.as_ref())?,
+        recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
+        coding: of_part(&format!("{path}.coding"), class.coding.as_ref())?,
+        window_check: given(class.window_check),
+    })
+}
+
+/// The path selectors of parts of the workload that have their own.
+fn own_balance(scenario: &Scenario, workload: &Workload) -> Result<Vec<OwnBalance>, ValueError> {
+    let own = |(part, written): (u32, &farspan_scenario::model::Workload)| {
+        let path = format!("workload[{part}].balance");
+        let balance = component(&path, &written.balance.as_ref()?.0);
+        let flows = (0..).map(FlowId).zip(&workload.flows).filter(|(_, flow)| flow.part == part);
+        let flows = flows.map(|(id, _)| id).collect();
+        Some(balance.map(|balance| OwnBalance { balance, flows }))
+    };
+    (0..).zip(&scenario.workload).filter_map(own).collect()
+}
+
+/// Payload and parity of a message.
+fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
+    let layout = scheme.coding.shape().and_then(|shape| Layout::of_message(size, payload, shape));
+    size + layout.map_or(Bytes::ZERO, |layout| layout.parity())
+}
+
+/// The class's own time-out, or the scenario's.
+fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<RecoveryConfig, ValueError> {
+    let read = |key: &str, error: String| {
+        ValueError::rule(
+            format!("{path}.{key}"),
+            error,
+            "write it as under [transport], such as \"path\" or \"10ms\"",
+        )
+    };
+    let own = |key: &str| match part.and_then(|part| part.0.get(key)) {
+        None => Ok(None),
+        Some(toml::Value::String(text)) => Ok(Some(text.as_str())),
+        Some(other) => Err(read(key, format!("{other} is not text"))),
+    };
+    let rule = match own("rto")? {
+        Some(text) => text.parse().map_err(|error| read("rto", error))?,
+        None => given(scenario.transport.rto),
+    };
+    if matches!(rule, RtoRule::Value(time) if time.is_zero()) {
+        return Err(read("rto", "a time-out of zero".to_owned()));
+    }
+    let time = |key: &str, of_all| match own(key)? {
+        Some(text) => {
+            text.parse().map_err(|error: farspan_units::ParseQuantityError| read(key, error.to_string()))
+        }
+        None => Ok(given(of_all)),
+    };
+    let variance_floor = time("rto_variance_floor", scenario.transport.rto_variance_floor)?;
+    let min = time("rto_min", scenario.transport.rto_min)?;
+    let rto = match rule {
+        RtoRule::Path => Rto::Path,
+        RtoRule::Rfc6298 => Rto::Rfc6298 { variance_floor, min },
+        RtoRule::ThreeRtts => Rto::BaseRtts(3),
+        RtoRule::Value(time) => Rto::Fixed(time),
+    };
+    let name = part.and_then(Part::name).unwrap_or(recovery::NAMES[0]);
+    let policy = RecoveryPolicy::by_name(name)
+        .ok_or_else(|| ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))?;
+    let backoff = match part.and_then(|part| part.0.get("backoff")) {
+        // RFC 6298, rule 5.5, speaks of one time-out for a flow.
+        None => policy != RecoveryPolicy::PerPacketRto,
+        Some(toml::Value::Boolean(backoff)) => *backoff,
+        Some(other) => {
+            let problem = format!("{other} is not true or false");
+            return Err(ValueError::rule(
+                format!("{path}.backoff"),
+                problem,
+                "write backoff = true or false",
+            ));
+        }
+    };
+    Ok(RecoveryConfig { rto, backoff, policy })
+}
+
+fn initial_window(scenario: &Scenario) -> InitialWindow {
+    match given(scenario.transport.start) {
+        FirstWindow::Bdp => InitialWindow::Bdp,
+        FirstWindow::BdpOver(flows) => InitialWindow::BdpOver(flows),
+        FirstWindow::Iw10 => InitialWindow::Iw10,
+        FirstWindow::Value(bytes) => InitialWindow::Bytes(bytes),
+    }
+}
+
+fn jitter(jitter: Option<Jitter>, network: &Network, sizes: PacketSizes) -> Duration {
+    match given(jitter) {
+        Jitter::OnePacket => network::usual_nic(network).transmission(sizes.mtu()),
+        Jitter::Value(jitter) => jitter,
+    }
+}
+
+fn stop(scenario: &Scenario) -> Stop {
+    let warmup = given(scenario.measure.warmup);
+    Stop {
+        time: Time::ZERO + given(scenario.stop.time),
+        when_measured_end: (!warmup.is_zero()).then_some(LOOK_FOR_THE_END),
+    }
+}
+
+impl World {
+    /// How many threads a run under `engine` takes.
+    #[must_use]
+    pub fn threads(&self, engine: EngineKind) -> u16 {
+        farspan_sim::threads(&self.spec, engine)
+    }
+
+    /// Intra or inter.
+    #[must_use]
+    pub fn class(&self, flow: &farspan_workload::Flow) -> Class {
+        let site = |host| self.spec.network.site(host);
+        if site(flow.src) == site(flow.dst) { Class::Intra } else { Class::Inter }
+    }
+}

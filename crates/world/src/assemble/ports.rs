@@ -1,0 +1,242 @@
+//! Ports: what a scheme asks of them, tier by tier.
+
+use super::{PathFacts, given};
+use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
+use farspan_fabric::switch::shared::pool::PoolConfig;
+use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
+use farspan_scenario::ValueError;
+use farspan_scenario::model::{self, Ports, Scenario};
+use farspan_scenario::value::{
+    self, Headroom, MarkAt, PfcLinks, PhantomSize, PoolSize, PortTier, StepAt, TopologyKind, TrimVictim,
+};
+use farspan_sim::{ByTier, Spec};
+use farspan_units::{Bytes, NodeId, PortId, Rate, TelemetryKind};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The settings of each tier's ports. A host's NIC pulls from its flows: it never drops nor marks.
+pub(super) fn by_tier(
+    scenario: &Scenario,
+    intra: Option<PathFacts>,
+    inter: Option<PathFacts>,
+) -> Result<ByTier, ValueError> {
+    let port = |tier: Tier| {
+        let (buffer, rate) = usual(scenario, tier);
+        config(scenario, tier, buffer, rate, (intra, inter))
+    };
+    let [up, down, fabric, border, wan] = Tier::ALL;
+    Ok(ByTier([port(up)?, port(down)?, port(fabric)?, port(border)?, port(wan)?]))
+}
+
+/// The settings of ports whose buffer or rate differ from those of their tier: only a topology file has some.
+pub(super) fn own(
+    scenario: &Scenario,
+    network: &Network,
+    intra: Option<PathFacts>,
+    inter: Option<PathFacts>,
+) -> Result<BTreeMap<PortId, Arc<PortConfig>>, ValueError> {
+    let mut own = BTreeMap::new();
+    if given(scenario.topology.kind) != TopologyKind::FromFile {
+        return Ok(own);
+    }
+    let mut known: BTreeMap<(Tier, Bytes, Rate), Arc<PortConfig>> = BTreeMap::new();
+    for (port, link) in (0..).zip(&network.links) {
+        let (buffer, rate) = usual(scenario, link.tier);
+        let counts = link.tier != Tier::HostUp || given(scenario.transport.rto_nic);
+        let mine = (link.buffer.filter(|_| counts).unwrap_or(buffer), link.rate);
+        if mine == (buffer, rate) {
+            continue;
+        }
+        let kind = (link.tier, mine.0, mine.1);
+        let config = match known.get(&kind) {
+            Some(config) => Arc::clone(config),
+            None => Arc::new(config(scenario, link.tier, mine.0, mine.1, (intra, inter))?),
+        };
+        known.insert(kind, Arc::clone(&config));
+        own.insert(PortId(port), config);
+    }
+    Ok(own)
+}
+
+/// The buffer and the rate of a tier's ports.
+fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
+    let topology = &scenario.topology;
+    let buffer = given(topology.buffer);
+    let wan = topology.wan.as_ref();
+    let link_rate = given(topology.link_rate);
+    let uplink_rate = topology.uplink_rate.or(topology.fabric_rate);
+    match tier {
+        // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
+        Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
+        Tier::HostUp => (Bytes::MAX, link_rate),
+        Tier::Wan => {
+            let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
+            (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
+        }
+        Tier::Fabric => (buffer, uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
+        Tier::Border => {
+            let buffer = topology.core_border_buffer.unwrap_or(buffer);
+            (buffer, uplink_rate.unwrap_or(link_rate))
+        }
+        Tier::HostDown => (buffer, link_rate),
+    }
+}
+
+fn config(
+    scenario: &Scenario,
+    tier: Tier,
+    buffer: Bytes,
+    rate: Rate,
+    (intra, inter): (Option<PathFacts>, Option<PathFacts>),
+) -> Result<PortConfig, ValueError> {
+    let control_priority = given(scenario.transport.ack_priority);
+    let overflow = overflow(scenario, tier, buffer)?;
+    let telemetry = match given(scenario.scheme.ports.telemetry) {
+        value::Telemetry::None => TelemetryKind::None,
+        value::Telemetry::Mpd => TelemetryKind::Mpd,
+        value::Telemetry::Int => TelemetryKind::Int,
+    };
+    // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
+    let pool = pool_size(scenario).filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
+    let limit = pool.unwrap_or(buffer);
+    let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(limit) };
+    let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
+    let ports = &scenario.scheme.ports;
+    let red = ports.wan_red.as_ref().filter(|_| tier == Tier::Wan).or(ports.red.as_ref());
+    if marks { marked(plain, buffer, ports, red, rate, (intra, inter)) } else { Ok(plain) }
+}
+
+fn pool_size(scenario: &Scenario) -> Option<Bytes> {
+    scenario.scheme.ports.pool.as_ref().and_then(|pool| pool.size).and_then(PoolSize::get)
+}
+
+/// The buffer that the ports of each switch share, if they do.
+pub(super) fn pool(scenario: &Scenario) -> Option<PoolConfig> {
+    let (ports, size) = (&scenario.scheme.ports, pool_size(scenario)?);
+    let (pool, pfc) = (given(ports.pool.as_ref()), given(ports.pfc.as_ref()));
+    let links = match given(pfc.links) {
+        PfcLinks::None => None,
+        PfcLinks::Site => Some(LosslessLinks::InsideSites),
+        PfcLinks::All => Some(LosslessLinks::All),
+    };
+    let pause = links.map(|links| PauseConfig {
+        links,
+        resume_offset: given(pfc.resume_offset),
+        headroom: match given(pfc.headroom) {
+            Headroom::Auto => None,
+            Headroom::Value(bytes) => Some(bytes),
+        },
+    });
+    Some(PoolConfig { size, alpha: given(pool.alpha), reserve: given(pool.reserve), pause })
+}
+
+/// Checks that every switch's pool is large enough for its links.
+pub(super) fn check_pool(spec: &Spec) -> Result<(), ValueError> {
+    let (Some(pool), network) = (&spec.pool, &spec.network) else { return Ok(()) };
+    let reverse = network.reverse_links();
+    for switch in (network.hosts..network.nodes.len() as u32).map(NodeId) {
+        if let Err(error) = pool.shared(&farspan_sim::ingress(spec, switch, &reverse)) {
+            let problem = format!("at {}, {}", network.nodes[switch.index()].name, error.problem);
+            return Err(ValueError::rule("scheme.ports.pool.size", problem, error.cure));
+        }
+    }
+    Ok(())
+}
+
+/// How many buffers' worth of headers a port that trims keeps (htsim's composite queue).
+const HEADER_BUFFERS: u64 = 2;
+
+fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, ValueError> {
+    let (ports, transport) = (&scenario.scheme.ports, &scenario.transport);
+    if given(ports.overflow) == value::Overflow::Drop {
+        return Ok(Overflow::Drop);
+    }
+    if !given(transport.ack_priority) {
+        return Err(ValueError::rule(
+            "scheme.ports.overflow",
+            "trimmed packets travel in the priority queue, which transport.ack_priority = false turns off",
+            "write transport.ack_priority = true, or overflow = \"drop\"",
+        ));
+    }
+    let victim = match given(ports.trim_victim) {
+        TrimVictim::Arriving => Victim::Arriving,
+        TrimVictim::Coin => Victim::Coin,
+    };
+    let default = Bytes::new(buffer.get().saturating_mul(HEADER_BUFFERS));
+    let headers = ports.header_buffer.unwrap_or(default);
+    Ok(Overflow::Trim(Trim {
+        header: given(transport.header),
+        victim,
+        headers,
+        at_last_hop: tier == Tier::HostDown,
+    }))
+}
+
+/// The name of a tier.
+pub(crate) fn tier_name(tier: Tier) -> &'static str {
+    name(tier).map_or("host_up", PortTier::name)
+}
+
+const fn name(tier: Tier) -> Option<PortTier> {
+    match tier {
+        Tier::HostUp => None,
+        Tier::HostDown => Some(PortTier::HostDown),
+        Tier::Fabric => Some(PortTier::Fabric),
+        Tier::Border => Some(PortTier::Border),
+        Tier::Wan => Some(PortTier::Wan),
+    }
+}
+
+/// `buffer`: what RED's thresholds are fractions of; `red`: those of this tier.
+fn marked(
+    plain: PortConfig,
+    buffer: Bytes,
+    ports: &Ports,
+    red: Option<&model::Red>,
+    rate: Rate,
+    (intra, inter): (Option<PathFacts>, Option<PathFacts>),
+) -> Result<PortConfig, ValueError> {
+    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| {
+        Red::new(size.mul_f64(given(min)), size.mul_f64(given(max)))
+    };
+    let mut port = plain;
+    port.marking_point = match given(ports.at) {
+        MarkAt::Enqueue => MarkingPoint::Enqueue,
+        MarkAt::Dequeue => MarkingPoint::Dequeue,
+    };
+    if let Some(red) = red {
+        let thresholds = match (red.min_bytes, red.max_bytes) {
+            (Some(min), Some(max)) => Red::new(min, max),
+            _ => fractions(buffer, red.min, red.max),
+        };
+        let max_probability = given(red.max_probability);
+        port.markers.push(Marker::Queue(Red { max_probability, ..thresholds }));
+    }
+    if let Some(step) = ports.step {
+        let at = match step {
+            StepAt::BdpOver7 => {
+                rate.bytes_in(intra.or(inter).map(|path| path.base_rtt).unwrap_or_default()) / 7
+            }
+            StepAt::Value(bytes) => bytes,
+        };
+        port.markers.push(Marker::Step(at));
+    }
+    if let Some(phantom) = &ports.phantom {
+        let size = match given(phantom.size) {
+            PhantomSize::InterBdp => inter.or(intra).map(|path| path.bdp).unwrap_or_default(),
+            PhantomSize::IntraBdp => intra.or(inter).map(|path| path.bdp).unwrap_or_default(),
+            PhantomSize::Value(bytes) => bytes,
+        };
+        if size.is_zero() {
+            return Err(ValueError::rule(
+                "scheme.ports.phantom.size",
+                "a phantom queue of no bytes",
+                "give a size",
+            ));
+        }
+        let (drain, count_dropped) = (given(phantom.drain), given(phantom.count_dropped));
+        port.phantom = Some(Phantom { size, drain, count_dropped });
+        port.markers.push(Marker::Phantom(fractions(size, phantom.min, phantom.max)));
+    }
+    Ok(port)
+}

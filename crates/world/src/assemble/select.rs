@@ -1,0 +1,288 @@
+//! Which flows and which ports: by id, name, tag, class and pattern.
+
+use super::network::usual_nic;
+use super::{World, given};
+use crate::memory;
+use farspan_fabric::{Network, Tier};
+use farspan_metrics::Probe;
+use farspan_scenario::model::Scenario;
+use farspan_scenario::names::{self, matches};
+use farspan_scenario::value::{FlowChoice, PortChoice};
+use farspan_scenario::{Place, Problem, ScenarioError, ValueError};
+use farspan_sim::{ProbeKind, Probes, Series, Trace};
+use farspan_units::{Bytes, FlowId, HostId, PortId};
+use farspan_workload::{Flow, Workload};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How many receivers count as bottlenecks, at most.
+const BOTTLENECK_RECEIVERS: usize = 4;
+
+/// All that can be sampled.
+const PROBES: [ProbeKind; 7] = [
+    ProbeKind::Rate,
+    ProbeKind::Cwnd,
+    ProbeKind::Rtt,
+    ProbeKind::Queue,
+    ProbeKind::PhantomQueue,
+    ProbeKind::Utilization,
+    ProbeKind::ProxyQueue,
+];
+
+/// The probe that tables name for a simulated sample.
+pub(crate) const fn probe(kind: ProbeKind) -> Probe {
+    match kind {
+        ProbeKind::Rate => Probe::Rate,
+        ProbeKind::Cwnd => Probe::Cwnd,
+        ProbeKind::Rtt => Probe::Rtt,
+        ProbeKind::Queue => Probe::Queue,
+        ProbeKind::PhantomQueue => Probe::PhantomQueue,
+        ProbeKind::Utilization => Probe::Utilization,
+        ProbeKind::ProxyQueue => Probe::ProxyQueue,
+    }
+}
+
+impl World {
+    /// Traces the flows that any of the selectors `flows` selects (`flow=17,20..29`, `tag=incast*`, `class=inter`), and the
+    /// ports that `ports` names or matches: arguments `--trace` and `--pcap`.
+    ///
+    /// # Errors
+    /// If one of them selects nothing.
+    pub fn trace(&mut self, flows: &[String], ports: &[String]) -> Result<(), ScenarioError> {
+        let (network, workload) = (&self.spec.network, &self.workload);
+        let at = |option: &str, word: &str| Place::Argument(format!("{option} {word}"));
+        let (mut traced, mut captured) = (BTreeSet::new(), BTreeSet::new());
+        for word in flows {
+            let found = self::flows("", std::slice::from_ref(word), network, workload);
+            traced.extend(found.map_err(|error| error.at(at("--trace", word)))?);
+        }
+        for word in ports {
+            let found = self::ports("", std::slice::from_ref(word), network);
+            captured.extend(found.map_err(|error| error.at(at("--pcap", word)))?);
+        }
+        self.spec.trace =
+            Trace { flows: traced.into_iter().collect(), ports: captured.into_iter().collect() };
+        Ok(())
+    }
+}
+
+/// The flows and ports that the probes of a scenario sample, beside so many proxies.
+pub(super) fn probes(
+    scenario: &Scenario,
+    network: &Network,
+    workload: &Workload,
+    proxies: usize,
+) -> Result<Probes, ValueError> {
+    let probes = &scenario.probes;
+    let rate_interval = given(probes.rate_interval).get();
+    let queue_interval = given(probes.queue_interval).get();
+    let ports = |key, choice: &Option<PortChoice>| match choice {
+        None | Some(PortChoice::Bottlenecks) => Ok(bottlenecks(network, workload)),
+        Some(PortChoice::All) => Ok((0..network.links.len() as u32).map(PortId).collect()),
+        Some(PortChoice::Named(wanted)) => self::ports(key, wanted, network),
+    };
+    let links = ports("probes.links", &probes.links)?;
+    if !links.is_empty() && queue_interval.is_none() {
+        let cure = "give probes.queue_interval, such as \"100us\", or leave the links out";
+        return Err(ValueError::rule(
+            "probes.links",
+            "links are sampled at probes.queue_interval, which is off",
+            cure,
+        ));
+    }
+    let queue_ports = ports("probes.ports", &probes.ports)?;
+    let flows = sampled_flows(scenario, network, workload)?;
+    let rate_flows = if rate_interval.is_some() { flows } else { Vec::new() };
+    let length = shortest_run(scenario, network, workload);
+    for (key, interval, sampled) in [
+        ("probes.rate_interval", rate_interval, rate_flows.len().min(1)),
+        ("probes.queue_interval", queue_interval, queue_ports.len().max(links.len()) + proxies),
+    ] {
+        let Some(interval) = interval else { continue };
+        let samples = sampled as f64 * (length / interval.as_ps() as f64);
+        let cure = "sample less often, or fewer ports";
+        memory::fits(key, (samples, "samples", memory::OF_SAMPLE), cure)?;
+    }
+    Ok(Probes {
+        rate_interval,
+        rate_flows,
+        queue_interval,
+        queue_ports,
+        links,
+        series: series(probes.series.as_deref().unwrap_or_default())?,
+    })
+}
+
+/// How long a run lasts at least, in ps: until the measured flow that could end last has left its NIC, or until `stop.time`.
+fn shortest_run(scenario: &Scenario, network: &Network, workload: &Workload) -> f64 {
+    const PS: f64 = 1e12;
+    let rate = usual_nic(network).as_bps().max(1) as f64;
+    let end = |flow: &Flow| flow.start.as_ps() as f64 + flow.size.as_f64() * 8.0 * PS / rate;
+    let last = workload.flows.iter().filter(|flow| flow.measured).map(end).fold(0.0, f64::max);
+    last.min(given(scenario.stop.time).as_ps() as f64)
+}
+
+/// The flows whose rates, windows and RTTs are sampled.
+fn sampled_flows(
+    scenario: &Scenario,
+    network: &Network,
+    workload: &Workload,
+) -> Result<Vec<FlowId>, ValueError> {
+    let group = scenario.measure.fairness_group.as_deref();
+    let tag = match group {
+        None => None,
+        Some(group) => Some(workload.tags.iter().position(|tag| tag == group).ok_or_else(|| {
+            let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
+            ValueError::unknown("measure.fairness_group", "tag", group, &tags, &[])
+        })? as u32),
+    };
+    let all = (0..).map(FlowId).zip(&workload.flows);
+    match &scenario.probes.flows {
+        None => Ok(all.filter(|(_, flow)| tag.is_none_or(|tag| flow.tag == tag)).map(|(id, _)| id).collect()),
+        Some(FlowChoice::All) => Ok(all.map(|(id, _)| id).collect()),
+        Some(FlowChoice::Selected(words)) => flows("probes.flows", words, network, workload),
+    }
+}
+
+/// The series that the patterns choose.
+fn series(patterns: &[String]) -> Result<Series, ValueError> {
+    let mut chosen = Series::NONE;
+    for pattern in patterns {
+        let mut found = PROBES.into_iter().filter(|kind| matches(pattern, probe(*kind).name())).peekable();
+        if found.peek().is_none() {
+            let known: Vec<_> = PROBES.into_iter().map(|kind| probe(kind).name()).collect();
+            return Err(ValueError::unknown("probes.series", "series", pattern, &known, &[]));
+        }
+        chosen = found.fold(chosen, Series::with);
+    }
+    Ok(chosen)
+}
+
+/// The ports with these names, or that these patterns match, in order of their ids.
+///
+/// # Errors
+/// If one of them names no port; the error stands at `key`.
+pub(crate) fn ports(key: &str, wanted: &[String], network: &Network) -> Result<Vec<PortId>, ValueError> {
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let all: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
+    let mut chosen = BTreeSet::new();
+    for pattern in wanted {
+        let matching = (0..).map(PortId).zip(&all).filter(|(_, name)| matches(pattern, name));
+        let matching: Vec<_> = matching.map(|(port, _)| port).collect();
+        if matching.is_empty() {
+            let problem = format!("there is no port {pattern:?}");
+            return Err(ValueError::rule(key, problem, names::port_cure(pattern, &all)));
+        }
+        chosen.extend(matching);
+    }
+    Ok(chosen.into_iter().collect())
+}
+
+/// The flows that any of these selects, in order of their ids: `flow=17,20..29` (both ends included), `tag=incast*`,
+/// `class=inter`.
+///
+/// # Errors
+/// If one of them selects no flow; the error stands at `key`.
+pub(crate) fn flows(
+    key: &str,
+    selectors: &[String],
+    network: &Network,
+    workload: &Workload,
+) -> Result<Vec<FlowId>, ValueError> {
+    let mut chosen = BTreeSet::new();
+    for selector in selectors {
+        let selected = selected(selector, network, workload);
+        let selected = selected.map_err(|problem| ValueError::new(key, problem))?;
+        if selected.is_empty() {
+            let cure = format!("leave it out, or select some of {}", there(network, workload));
+            return Err(ValueError::rule(key, format!("{selector:?} selects none of the flows"), cure));
+        }
+        chosen.extend(selected);
+    }
+    Ok(chosen.into_iter().map(FlowId).collect())
+}
+
+/// The flows there are, as selectors: all ids, classes and tags.
+fn there(network: &Network, workload: &Workload) -> String {
+    let ids = format!("flow=0..{}", workload.flows.len().saturating_sub(1));
+    let classes = [(false, "class=intra"), (true, "class=inter")];
+    let has = |inter| workload.flows.iter().any(|flow| is_inter(network, flow) == inter);
+    let classes = classes.into_iter().filter(|(inter, _)| has(*inter)).map(|(_, class)| class.to_owned());
+    let tags: BTreeSet<_> = workload.flows.iter().map(|flow| flow.tag).collect();
+    let tags = tags.into_iter().map(|tag| format!("tag={}", workload.tags[tag as usize]));
+    std::iter::once(ids).chain(classes).chain(tags).collect::<Vec<_>>().join(", ")
+}
+
+fn is_inter(network: &Network, flow: &farspan_workload::Flow) -> bool {
+    network.site(flow.src) != network.site(flow.dst)
+}
+
+/// The ids of the flows that one selector selects.
+fn selected(selector: &str, network: &Network, workload: &Workload) -> Result<Vec<u32>, Problem> {
+    let flows = || (0..).zip(&workload.flows);
+    let (what, value) = selector.split_once('=').unwrap_or(("", selector));
+    match (what, value) {
+        ("flow", _) => {
+            let ranges: Vec<_> =
+                value.split(',').map(|word| ids(word, workload.flows.len())).collect::<Result<_, _>>()?;
+            Ok(ranges.into_iter().flatten().collect())
+        }
+        ("tag", _) => {
+            let tags: Vec<_> = workload.tags.iter().map(String::as_str).collect();
+            if !tags.iter().any(|tag| matches(value, tag)) {
+                return Err(Problem::UnknownName(names::unknown("tag", value, &tags, &[])));
+            }
+            let matching = flows().filter(|(_, flow)| matches(value, tags[flow.tag as usize]));
+            Ok(matching.map(|(id, _)| id).collect())
+        }
+        ("class", "intra" | "inter") => {
+            let of_class = flows().filter(|(_, flow)| is_inter(network, flow) == (value == "inter"));
+            Ok(of_class.map(|(id, _)| id).collect())
+        }
+        ("class", _) => Err(Problem::UnknownName(names::unknown("class", value, &["intra", "inter"], &[]))),
+        _ => {
+            let cure =
+                "write flow=17,18 or flow=10..19, tag=NAME (* stands for any text), or class=intra|inter";
+            Err(Problem::rule(format!("{selector:?} selects no flows"), cure))
+        }
+    }
+}
+
+/// The flow ids of `17` or of `20..29`, of `count` flows.
+fn ids(word: &str, count: usize) -> Result<std::ops::RangeInclusive<u32>, Problem> {
+    let number = |text: &str| {
+        text.trim().parse::<u32>().map_err(|_| {
+            let cure = "write flow=17, flow=17,18 or flow=10..19 (both ends included)";
+            Problem::rule(format!("{text:?} is not a flow id"), cure)
+        })
+    };
+    let (first, last) = word.split_once("..").unwrap_or((word, word));
+    let (first, last) = (number(first)?, number(last)?);
+    if first > last {
+        let problem = format!("no flow id lies between {first} and {last}");
+        return Err(Problem::rule(problem, "write the smaller one first"));
+    }
+    if last as usize >= count {
+        let nearest = count.saturating_sub(1);
+        let cure = format!("the nearest is {nearest}; give numbers from 0 to {nearest}");
+        return Err(Problem::rule(format!("there is no flow {last}"), cure));
+    }
+    Ok(first..=last)
+}
+
+/// The last links to the receivers with most traffic (those with at least half of the largest share), and the links
+/// between the sites.
+fn bottlenecks(network: &Network, workload: &Workload) -> Vec<PortId> {
+    let mut received: BTreeMap<HostId, Bytes> = BTreeMap::new();
+    for flow in &workload.flows {
+        *received.entry(flow.dst).or_default() += flow.size;
+    }
+    let most = received.values().copied().max().unwrap_or_default();
+    let mut receivers: Vec<_> = received.into_iter().filter(|(_, bytes)| *bytes * 2 >= most).collect();
+    receivers.sort_by_key(|(host, bytes)| (std::cmp::Reverse(*bytes), *host));
+    receivers.truncate(BOTTLENECK_RECEIVERS);
+    let is_last = |to: u32| receivers.iter().any(|(host, _)| host.0 == to);
+    let chosen = |link: &farspan_fabric::Link| link.tier == Tier::Wan || is_last(link.to.0);
+    (0..).zip(&network.links).filter(|(_, link)| chosen(link)).map(|(port, _)| PortId(port)).collect()
+}

@@ -1,0 +1,204 @@
+//! Warnings about a world before it runs. A built-in scenario as it was published brings few: its page has what is odd.
+
+use super::{World, given, initial_window, shortest_link};
+use farspan_fabric::{Overflow, Routes, Tier};
+use farspan_scenario::model::Scenario;
+use farspan_scenario::{Fitting, Resolved};
+use farspan_sim::{Flow, InitialWindow};
+use farspan_transport::Class;
+use farspan_transport::congestion::Ecn;
+use farspan_units::{Bytes, PortId, TelemetryKind};
+use std::cell::LazyCell;
+
+/// The warnings about a world with these routes.
+pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<String> {
+    let mut warnings = resolved.dropped().to_vec();
+    warnings.extend(resolved.unread().iter().map(|file| {
+        format!(
+            "files: nothing reads {file} since topology or workload were changed: its digest is not compared"
+        )
+    }));
+    warnings.extend(constants(resolved));
+    warnings.extend(rates(resolved, world));
+    warnings.extend(delays(world));
+    // Few scenarios would be warned about: only for these is the published one resolved.
+    let published = LazyCell::new(|| resolved.published());
+    let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
+        published.as_ref().is_some_and(|published| same(published, resolved.scenario()))
+    };
+    let overload = overload(world);
+    warnings.extend(
+        overload.filter(|_| !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload))),
+    );
+    for class in [Class::Intra, Class::Inter] {
+        let Some(flow) = world.spec.flows.iter().position(|flow| class_of(world, flow) == class) else {
+            continue;
+        };
+        let path = Crossed::of(world, routes, flow);
+        let window = window(resolved, world, class, &path);
+        warnings
+            .extend(window.filter(|_| {
+                !is_published(|a, b| (&a.topology, &a.transport) == (&b.topology, &b.transport))
+            }));
+        warnings.extend(marks(resolved, world, class, &path));
+        warnings.extend(telemetry(world, class, &path));
+    }
+    warnings
+}
+
+fn class_of(world: &World, flow: &Flow) -> Class {
+    let site = |host| world.spec.network.site(host);
+    if site(flow.src) == site(flow.dst) { Class::Intra } else { Class::Inter }
+}
+
+/// Constants that the published code had for each scenario, and this one says of none that it is like it.
+fn constants(resolved: &Resolved) -> Option<String> {
+    let Fitting { name, keys } = resolved.fitting()?;
+    Some(format!(
+        "the constants of profile \"artifact\" differ by scenario, and {:?} is none of those that were published: {} {} not as in \
+         {name}. Add base = {name:?} at the head of the file to begin with that scenario, or constants = {name:?} for its \
+         constants alone",
+        resolved.name(),
+        keys.join(", "),
+        if keys.len() == 1 { "is" } else { "are" },
+    ))
+}
+
+fn rates(resolved: &Resolved, world: &World) -> Option<String> {
+    let facts = [world.intra, world.inter];
+    let largest = facts.into_iter().flatten().map(|fact| fact.base_rtt).max().unwrap_or_default();
+    let interval =
+        given(resolved.scenario().probes.rate_interval).get().filter(|interval| *interval < largest)?;
+    Some(format!(
+        "probes.rate_interval = {interval} is shorter than the largest base RTT ({largest}): rates will jump"
+    ))
+}
+
+/// Delays that leave the engine no lookahead.
+fn delays(world: &World) -> Vec<String> {
+    let shortest = shortest_link(&world.spec.network);
+    let triggers = || world.spec.triggers.iter();
+    let delay = triggers().map(|trigger| trigger.delay).min();
+    let pause = triggers().map(|trigger| trigger.pause).filter(|pause| !pause.is_zero()).min();
+    let keys = [("workload.trigger_delay", delay), ("workload.compute_time", pause)];
+    let short = keys.into_iter().filter_map(|(key, time)| Some((key, time.filter(|time| *time < shortest)?)));
+    short
+        .map(|(key, time)| {
+            format!("{key} = {time} is shorter than every link ({shortest}): the run will be slow")
+        })
+        .collect()
+}
+
+/// Links that are offered more than they carry.
+fn overload(world: &World) -> Option<String> {
+    let load = &world.offered_load;
+    let wan =
+        load.wan.iter().map(|wan| (format!("the links from site {} to {}", wan.from, wan.to), wan.load));
+    let tiers = [("the hosts' links".to_owned(), load.host), ("the fabric".to_owned(), load.fabric)];
+    let over = tiers
+        .into_iter()
+        .chain(wan)
+        .filter_map(|(tier, load)| Some((tier, load.filter(|load| *load >= 1.0)?)));
+    let said: Vec<_> = over.map(|(tier, load)| format!("{tier} {:.0}%", load * 100.0)).collect();
+    (!said.is_empty()).then(|| {
+        format!(
+            "the workload offers more than there is: {}. Queues and completion times grow for as long as flows arrive; \
+             lower workload.load for a steady state",
+            said.join(", ")
+        )
+    })
+}
+
+/// The ports that a class's first flow crosses.
+struct Crossed {
+    bdp: Bytes,
+    /// The smallest buffer of a switch.
+    buffer: Bytes,
+    /// Whether a port marks.
+    marks: bool,
+    /// The richest telemetry that a port writes.
+    telemetry: TelemetryKind,
+    /// Whether all trim what they have no room for: nothing is lost, then.
+    trims: bool,
+}
+
+impl Crossed {
+    fn of(world: &World, routes: &Routes, flow: usize) -> Self {
+        let spec = &world.spec;
+        let Flow { src, dst, .. } = spec.flows[flow];
+        let links = routes.path(&spec.network, src, dst).links;
+        let class = class_of(world, &spec.flows[flow]);
+        let facts = if class == Class::Intra { world.intra } else { world.inter };
+        let switched = |port: &&PortId| spec.network.links[port.index()].tier != Tier::HostUp;
+        let ports: Vec<_> = links.iter().filter(switched).map(|port| spec.port(*port)).collect();
+        Self {
+            bdp: facts.map_or(Bytes::ZERO, |facts| facts.bdp),
+            buffer: ports.iter().map(|port| port.buffer).min().unwrap_or(Bytes::MAX),
+            marks: ports.iter().any(|port| !port.markers.is_empty()),
+            telemetry: ports.iter().map(|port| port.telemetry).max().unwrap_or_default(),
+            trims: ports.iter().all(|port| matches!(port.overflow, Overflow::Trim(_))),
+        }
+    }
+}
+
+/// First windows that no port on the path could hold.
+fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
+    let (window, lower) = match initial_window(resolved.scenario()) {
+        InitialWindow::Bdp => (crossed.bdp, "\"iw10\" or a size is less"),
+        InitialWindow::BdpOver(flows) => (crossed.bdp / u64::from(flows.get()), "a smaller share would fit"),
+        InitialWindow::Iw10 => (world.spec.mss * 10, "a size can be less"),
+        InitialWindow::Bytes(bytes) => (bytes, "a smaller one would fit"),
+    };
+    (window > crossed.buffer && !crossed.trims).then(|| {
+        format!(
+            "transport.start: the first window of {} flows is up to {} B, and the smallest buffer on their path holds {} B: \
+             flows that start together lose packets ({lower})",
+            name(class),
+            window.get(),
+            crossed.buffer.get()
+        )
+    })
+}
+
+/// A control that waits for marks which nobody sets.
+fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
+    let control = &world.spec.scheme(class).congestion;
+    (control.ecn() == Ecn::Required && !crossed.marks).then(|| {
+        format!(
+            "{} needs marks, and no port on the path of {} flows sets any: it learns of queues when they overflow \
+             (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
+            control.name(),
+            name(class),
+            resolved.scenario().scheme.ports.marking.map_or_else(String::new, |marking| marking.to_string())
+        )
+    })
+}
+
+/// A control that waits for telemetry which nobody writes.
+fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
+    let control = &world.spec.scheme(class).congestion;
+    let wanted = match control.telemetry() {
+        TelemetryKind::None => "none",
+        TelemetryKind::Mpd => "mpd",
+        TelemetryKind::Int => "int",
+    };
+    (control.telemetry() > crossed.telemetry).then(|| {
+        let (written, effect) = match crossed.telemetry {
+            TelemetryKind::None => ("any", "their windows never move"),
+            _ => ("all of it", "their windows follow one port at a time"),
+        };
+        format!(
+            "{} needs telemetry, and no port on the path of {} flows writes {written}: {effect} \
+             (scheme.ports.telemetry = {wanted:?} makes ports write it)",
+            control.name(),
+            name(class)
+        )
+    })
+}
+
+const fn name(class: Class) -> &'static str {
+    match class {
+        Class::Intra => "intra",
+        Class::Inter => "inter",
+    }
+}

@@ -1,0 +1,54 @@
+//! From a resolved scenario to a run and its results.
+//!
+//! Stages: `Resolved` -> [`World`] (what the simulator runs) -> [`run`] -> [`Results`] (a document and tables, which
+//! [`Results::save`] writes). [`Estimate`] and [`Cost`] say before what a run takes.
+//!
+//! ```
+//! use farspan_scenario::Request;
+//! use farspan_world::{EngineKind, World, run};
+//!
+//! let set = vec!["workload.flow_size=64KiB".to_owned()];
+//! let resolved = Request { set, ..Request::new("uno/incast-intra") }.resolve()?;
+//! let world = World::build(&resolved)?;
+//! let results = run(&resolved, &world, EngineKind::Windowed, &mut |_progress| true);
+//! assert_eq!(results.summary.flows.finished, results.summary.flows.started);
+//! # Ok::<(), farspan_scenario::ScenarioError>(())
+//! ```
+//!
+//! [`runner`] does many runs side by side, each into a folder of its own:
+//!
+//! ```
+//! use farspan_scenario::Request;
+//! use farspan_world::runner::{Job, Watch, run_all};
+//! use farspan_world::{EngineKind, Progress};
+//!
+//! struct Quiet;
+//! impl Watch for Quiet {
+//!     fn update(&self, _run: usize, _progress: &Progress) -> bool {
+//!         true
+//!     }
+//! }
+//!
+//! let set = vec!["workload.flow_size=64KiB".to_owned()];
+//! let resolved = Request { set, ..Request::new("uno/incast-intra") }.resolve()?;
+//! let jobs = Job::new(resolved, None).with_seeds(1..=2);
+//! let finished = run_all(&jobs, EngineKind::Windowed, &Quiet, |results| results.summary.flows.finished)?;
+//! assert_eq!(finished.len(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod assemble;
+pub mod bug;
+pub mod clock;
+mod cost;
+mod estimate;
+mod memory;
+mod results;
+pub mod runner;
+
+pub use assemble::{CollectivePlan, PathFacts, SitePair, World, scheme_name};
+pub use cost::Cost;
+pub use estimate::Estimate;
+pub use farspan_sim::{EngineKind, Progress};
+pub use results::{FolderError, PlannedRun, ResultFolder, Results, SaveError, Traces, run, write};

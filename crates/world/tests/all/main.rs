@@ -1,0 +1,24 @@
+//! Scenarios that are built and run: one binary, a module a subject.
+#![allow(clippy::unwrap_used, reason = "a test says by failing")]
+
+#[path = "../../../sim/tests/common/mod.rs"]
+mod common;
+
+mod backbone;
+mod bad_input;
+mod base;
+mod built_in;
+mod collectives;
+mod control;
+mod equality;
+mod incasts;
+mod ndp;
+mod oscar;
+mod oscar_burst;
+mod oscar_marks;
+mod oscar_rivals;
+mod pfc;
+mod proxy;
+mod reps;
+mod topology;
+mod warnings;

@@ -1,0 +1,153 @@
+//! Warnings about a scenario before it runs.
+
+use farspan_scenario::Request;
+use farspan_world::World;
+
+fn warnings(scenario: &str, set: &[&str]) -> Vec<String> {
+    let set = set.iter().map(|set| (*set).to_owned()).collect();
+    World::build(&Request { set, ..Request::new(scenario) }.resolve().unwrap()).unwrap().warnings
+}
+
+/// Whether exactly the warnings with these words are there, among those about a subject.
+fn about(warnings: &[String], subject: &str) -> Vec<String> {
+    warnings.iter().filter(|warning| warning.contains(subject)).cloned().collect()
+}
+
+#[test]
+fn a_class_that_is_offered_more_than_its_links_carry() {
+    let subject = "offers more than there is";
+    let over = warnings("uno/steady", &["workload.load=3", "workload.flows=100"]);
+    let said = about(&over, subject);
+    assert_eq!(said.len(), 1, "{over:?}");
+    assert!(said[0].contains("lower workload.load"), "{said:?}");
+    let fine = warnings("uno/steady", &["workload.load=0.4", "workload.flows=100"]);
+    assert_eq!(about(&fine, subject), Vec::<String>::new());
+}
+
+#[test]
+fn a_first_window_that_no_buffer_holds() {
+    let subject = "first window";
+    let of = |set: &[&str]| about(&warnings("uno/incast-mixed", set), subject);
+    let said = of(&["topology.core_border_links=4"]);
+    assert!(said.len() == 1 && said[0].contains("of inter flows is up to 22"), "{said:?}");
+    assert!(said[0].contains("holds 1048576 B"), "{said:?}");
+    assert_eq!(of(&["transport.start=iw10"]), Vec::<String>::new());
+    assert_eq!(of(&["topology.buffer=64MiB"]), Vec::<String>::new());
+    assert_eq!(of(&["transport.start=4MiB"]).len(), 2, "both classes");
+    assert_eq!(of(&["workload.flow_size=1MiB"]), Vec::<String>::new(), "the paper's own windows and buffers");
+    let text = Request::new("uno/incast-mixed").resolve().unwrap().to_toml();
+    let again = Request { text: Some(text), ..Request::new("again") }.resolve().unwrap();
+    assert_eq!(about(&World::build(&again).unwrap().warnings, subject), Vec::<String>::new(), "written out");
+}
+
+#[test]
+fn a_control_that_waits_for_marks_that_nobody_sets() {
+    let subject = "needs marks";
+    let of = |scheme: &str, marking: &str| {
+        let set = [format!("scheme.name={scheme}"), format!("scheme.ports.marking={marking}")];
+        about(&warnings("uno/incast-mixed", &[&set[0], &set[1]]), subject)
+    };
+    let said = of("dctcp", "none");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said[0].starts_with("dctcp needs marks, and no port on the path of intra flows sets any"),
+        "{said:?}"
+    );
+    assert_eq!(of("dctcp", "step"), Vec::<String>::new());
+    assert_eq!(of("bbr", "none"), Vec::<String>::new());
+    for scheme in ["uno", "gemini", "mprdma-bbr", "dctcp"] {
+        let set = format!("scheme.name={scheme}");
+        assert_eq!(about(&warnings("uno/incast-mixed", &[&set]), subject), Vec::<String>::new(), "{scheme}");
+    }
+}
+
+#[test]
+fn a_control_that_waits_for_telemetry_that_nobody_writes() {
+    let of = |scheme: &str, telemetry: &str| {
+        let set = [format!("scheme.name={scheme}"), format!("scheme.ports.telemetry={telemetry}")];
+        about(&warnings("uno/incast-mixed", &[&set[0], &set[1]]), "needs telemetry")
+    };
+    let said = of("hpcc", "none");
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(
+        said[0].starts_with("hpcc needs telemetry, and no port on the path of intra flows writes any"),
+        "{said:?}"
+    );
+    let said = of("hpcc", "mpd");
+    assert!(said[0].contains("writes all of it") && said[0].contains("telemetry = \"int\""), "{said:?}");
+    assert!(of("poseidon", "none")[0].contains("telemetry = \"mpd\""));
+    for (scheme, telemetry) in
+        [("hpcc-star", "int"), ("poseidon", "mpd"), ("poseidon", "int"), ("oscar", "none")]
+    {
+        assert_eq!(of(scheme, telemetry), Vec::<String>::new(), "{scheme}, {telemetry}");
+    }
+    assert_eq!(about(&warnings("uno/incast-mixed", &["scheme.name=hpcc"]), "needs"), Vec::<String>::new());
+}
+
+#[test]
+fn what_gives_way_to_an_argument_is_named() {
+    let subject = "takes the place of";
+    let said = about(&warnings("uno/permutation", &["topology.kind=leaf_spine"]), subject);
+    assert!(
+        said.len() == 1 && said[0].contains("--set topology.kind=leaf_spine takes the place of topology."),
+        "{said:?}"
+    );
+    let spines = ["topology.kind=leaf_spine", "topology.spines=4"];
+    assert_eq!(about(&warnings("uno/permutation", &spines), subject).len(), 1);
+    assert_eq!(about(&warnings("uno/permutation", &["topology.k=4"]), subject), Vec::<String>::new());
+}
+
+#[test]
+fn of_two_arguments_that_exclude_each_other_none_wins() {
+    let refused = |scenario: &str, set: [&str; 2]| {
+        let set = set.iter().map(|set| (*set).to_owned()).collect();
+        let resolved = Request { set, ..Request::new(scenario) }.resolve();
+        resolved.expect_err("they exclude each other").to_string()
+    };
+    let error = refused("topology/leaf-spine", ["topology.spines=4", "topology.oversubscription=4"]);
+    assert!(error.contains("leave out topology.spines, or the oversubscription"), "{error}");
+    let error = refused("uno/permutation", ["topology.k=4", "topology.kind=leaf_spine"]);
+    assert!(error.starts_with("--set topology.k=4: topology.k: leaf_spine has no \"k\""), "{error}");
+    let error = refused("uno/steady", ["workload.flows=10", "workload.duration=1ms"]);
+    assert!(error.contains("either flows or duration"), "{error}");
+}
+
+#[test]
+fn a_scenario_of_its_own_name_under_the_profile_whose_constants_hang_on_it() {
+    let of = |head: &str, scheme: &str, profile: &str, kind: &str| {
+        let text = format!(
+            "{head}\n[topology]\nkind = 'star'\n[scheme]\nprofile = '{profile}'\nname = '{scheme}'\n[[workload]]\n{kind}"
+        );
+        let resolved = Request { text: Some(text), ..Request::new("mine.toml") }.resolve().unwrap();
+        about(&World::build(&resolved).unwrap().warnings, "differ by scenario")
+    };
+    let permutation = "kind = 'permutation'\nflow_size = '1MiB'";
+    let said = of("", "uno", "artifact", permutation);
+    assert_eq!(said.len(), 1, "{said:?}");
+    let [keys, cure] = ["scheme.inter.coding", "base = \"uno/permutation\""];
+    assert!(said[0].contains("\"mine\"") && said[0].contains(keys) && said[0].contains(cure), "{said:?}");
+    assert!(said[0].contains("scheme.intra.congestion, "), "by component: {said:?}");
+    let incast = "kind = 'incast'\nreceiver = 1\nsenders = [0]\nflow_size = '1MiB'";
+    let said = of("name = 'imported'", "mprdma-bbr", "artifact", incast);
+    assert!(said.len() == 1 && said[0].contains("constants = \"uno/incast-mixed\""), "{said:?}");
+    // Where nothing would differ, or it says whose constants it takes, there is nothing to say.
+    for (head, scheme, profile) in [
+        ("", "uno", "paper"),
+        ("", "fixed_window", "artifact"),
+        ("constants = 'uno/permutation'", "uno", "artifact"),
+        ("constants = 'uno/websearch'", "uno", "artifact"),
+        ("name = 'uno/permutation'", "uno", "artifact"),
+    ] {
+        assert_eq!(of(head, scheme, profile, permutation), Vec::<String>::new(), "{head} {scheme} {profile}");
+    }
+    let based = Request {
+        text: Some("base = 'uno/permutation'\nscheme.profile = 'artifact'\n".to_owned()),
+        ..Request::new("x.toml")
+    };
+    let world = World::build(&based.resolve().unwrap()).unwrap();
+    assert_eq!(about(&world.warnings, "differ by scenario"), Vec::<String>::new());
+    for built_in in ["topology/leaf-spine", "uno/incast-mixed"] {
+        let said = about(&warnings(built_in, &["scheme.profile=artifact"]), "differ by scenario");
+        assert_eq!(said, Vec::<String>::new(), "{built_in}");
+    }
+}
