@@ -10,6 +10,7 @@ comments   a doc comment that begins with "The same" or "What": it must stand al
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
 undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
+imports    an import that runs up inside a crate, outside its tests: ARCHITECTURE.md has the order of its modules
 """
 import ast
 import collections
@@ -20,12 +21,15 @@ import subprocess
 import sys
 import tomllib
 
+import rust_modules
 import rust_source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 500, 80
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
 NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
+# A line of its own, and indented below it the modules, each after those that it may import.
+ORDER = re.compile(r"^order of (\S+):\n((?:[ ]+\S.*\n)+)", re.M)
 
 
 def is_test(path):
@@ -118,13 +122,17 @@ def unfilled(path, source):
             yield n, line.strip()
 
 
-def homonyms(sources):
+def tested_only(sources):
+    """Whether a file is compiled for tests alone."""
     tests = [module for path, source in sources.items() for module in rust_source.test_modules(path, source)]
-    definitions = collections.defaultdict(list)
+    return lambda path: is_test(path) or any(f"{path.removesuffix('.rs')}/".startswith(f"{module}/") for module in tests)
+
+
+def homonyms(sources):
+    is_for_tests, definitions = tested_only(sources), collections.defaultdict(list)
     for path, source in sources.items():
         crate, in_crate, _ = path.partition("/src/")
-        own_tests = is_test(path) or any(f"{path.removesuffix('.rs')}/".startswith(f"{module}/") for module in tests)
-        if not in_crate or own_tests or not path.endswith(".rs"):
+        if not in_crate or is_for_tests(path) or not path.endswith(".rs"):
             continue
         before = rust_source.before_tests(source)
         for name, line in rust_source.types(rust_source.blanked(source)):
@@ -153,12 +161,42 @@ def undeclared(sources):
             yield path, 1, f"no module declares it: write `mod {module.name};` in the file above"
 
 
+def unit(order, module):
+    """The listed module that a module belongs to: itself, or the nearest above it."""
+    above = (module[:n] for n in range(len(module), 0, -1))
+    return next((name for name in above if name in order), None)
+
+
+def imports(sources):
+    for found in ORDER.finditer(sources.get("ARCHITECTURE.md", "")):
+        order = [tuple(name.split("/")) for name in found[2].split()]
+        yield from imports_of(found[1], order, sources)
+
+
+def imports_of(root, order, sources):
+    files = {path.removeprefix(f"{root}/"): source for path, source in sources.items() if path.startswith(f"{root}/")}
+    crate, is_for_tests = rust_modules.Crate(files), tested_only(files)
+    for missing in (name for name in order if name not in crate.modules):
+        yield "ARCHITECTURE.md", 1, f"{'::'.join(missing)}: no module of {root}"
+    for path, source in files.items():
+        module = rust_modules.of_path(path)
+        if not module or is_for_tests(path):
+            continue
+        if (here := unit(order, module)) is None:
+            yield f"{root}/{path}", 1, f"{'::'.join(module)}: not in the order of {root}"
+            continue
+        homes = crate.imports(module, rust_source.before_tests(source))
+        for line, there in dict.fromkeys((line, unit(order, home)) for line, home in homes):
+            if there and order.index(there) > order.index(here):
+                yield f"{root}/{path}", line, f"{'::'.join(there)} stands above {'::'.join(here)}"
+
+
 def of_each(lint):
     """A lint of one file, for all files."""
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms, "undeclared": undeclared}
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms, "undeclared": undeclared, "imports": imports}
 
 
 def main(*names):

@@ -6,7 +6,7 @@ use crate::coding::Payload;
 use crate::coding::{self, CodingConfig};
 use crate::congestion::{Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Factory, Start, testing};
 use crate::flow::message::Transmit;
-use crate::flow::profile::CnpConfig;
+use crate::notifier::CnpConfig;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
 use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};

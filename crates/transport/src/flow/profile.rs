@@ -2,10 +2,11 @@
 
 use crate::ack::AckConfig;
 use crate::congestion::CongestionConfig;
+use crate::notifier::CnpConfig;
+use crate::pulls::PullConfig;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use farspan_units::Duration;
 
 /// The receiver's part of a scheme: what both ends of a flow agree on.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -38,21 +39,6 @@ impl FlowProfile {
         let signals = AckSignals { bytes, arrival: congestion.wants_arrival() };
         Self { acks, pulls: congestion.pulls(), cnps: congestion.cnps(), signals }
     }
-}
-
-/// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PullConfig {
-    /// The part of its line rate that the receiver asks for, in (0, 1].
-    pub rate: f64,
-}
-
-/// When a receiver notifies a sender of marks: at a marked packet of its flow, unless it has done so within the last interval
-/// (DCQCN, SIGCOMM 2015, section 3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CnpConfig {
-    /// The shortest time between two CNPs of a flow.
-    pub interval: Duration,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile

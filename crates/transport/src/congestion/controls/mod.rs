@@ -1,0 +1,324 @@
+//! The controls, one file each, and their registry.
+
+pub mod bbr;
+pub mod dcqcn;
+pub mod dctcp;
+pub mod dctcp_per_ack;
+pub mod fixed_window;
+pub mod gemini;
+pub mod hpcc;
+pub mod mprdma;
+pub mod ndp;
+pub mod nscc;
+pub mod oscar;
+pub mod poseidon;
+pub mod powertcp;
+pub mod scripted;
+pub mod smartt;
+pub mod swift;
+pub mod theta_powertcp;
+pub mod timely;
+pub mod unocc;
+
+use crate::congestion::contract::{
+    Ack, Cnp, Congestion, Custom, Decision, Ecn, Floor, Loss, Nack, Pull, Sent, SignalBytes, Start, Timeout,
+};
+use crate::notifier::CnpConfig;
+use crate::path::Path;
+use crate::pulls::PullConfig;
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+use farspan_units::{Bytes, TelemetryKind, Time};
+
+/// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
+macro_rules! controls {
+    ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal,
+       $ecn:ident;)*) => {
+        crate::registry::config_registry! {
+            CongestionConfig, "congestion control" or Custom; $($variant, $module::$config, $name, $summary, $source;)*
+        }
+
+        impl CongestionConfig {
+            /// Whether the control needs marks.
+            #[must_use]
+            pub fn ecn(&self) -> Ecn {
+                match self {
+                    $(Self::$variant(_) => Ecn::$ecn,)*
+                    Self::Custom(custom) => custom.ecn(),
+                }
+            }
+
+            /// The pulls that the receiver is to send, of a control that runs on credit.
+            #[must_use]
+            pub fn pulls(&self) -> Option<PullConfig> {
+                match self {
+                    Self::Ndp(config) => Some(config.pulls()),
+                    Self::Custom(custom) => custom.pulls(),
+                    _ => None,
+                }
+            }
+
+            /// The CNPs that the receiver is to send.
+            #[must_use]
+            pub fn cnps(&self) -> Option<CnpConfig> {
+                match self {
+                    Self::Dcqcn(config) => Some(config.cnps()),
+                    Self::Custom(custom) => custom.cnps(),
+                    _ => None,
+                }
+            }
+
+            /// The [telemetry](Ack::telemetry) that the control needs: with less it does not move, or amiss.
+            #[must_use]
+            pub const fn telemetry(&self) -> TelemetryKind {
+                match self {
+                    Self::Hpcc(_) | Self::Powertcp(_) => TelemetryKind::Int,
+                    Self::Poseidon(_) => TelemetryKind::Mpd,
+                    _ => TelemetryKind::None,
+                }
+            }
+
+            /// Whether the control needs the [time of arrival](Ack::received_at) of packets.
+            #[must_use]
+            pub fn wants_arrival(&self) -> bool {
+                matches!(self, Self::Oscar(config) if config.signal == oscar::Signal::OneWay)
+            }
+
+            /// Bytes that the control's signals take on the wire, beside the header of every packet.
+            #[must_use]
+            pub fn signal_bytes(&self) -> SignalBytes {
+                match self {
+                    Self::Hpcc(config) => SignalBytes { data: config.header, ack: config.header },
+                    Self::Poseidon(config) => SignalBytes { data: config.header, ack: config.header },
+                    Self::Oscar(config) => SignalBytes { data: config.header, ack: config.ack_header },
+                    Self::Powertcp(config) => SignalBytes { data: config.header, ack: config.header },
+                    _ => SignalBytes::default(),
+                }
+            }
+
+            /// Computes the parameters that the flows of `path` share.
+            #[must_use]
+            pub fn params(&self, path: &Path) -> CongestionParams {
+                match self {
+                    $(Self::$variant(config) => CongestionParams::$variant(Arc::new($module::$params::new(config, path))),)*
+                    Self::Custom(custom) => CongestionParams::Custom(custom.clone()),
+                }
+            }
+
+            /// The control for one flow that shares nothing.
+            #[must_use]
+            pub fn build(&self, start: &Start<'_>) -> Control {
+                self.params(start.path).build(start)
+            }
+        }
+
+        /// A control's parameters and what a path makes of them: made once for all flows that share both.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum CongestionParams {
+            $(
+                #[doc = concat!($summary, ".")]
+                $variant(Arc<$module::$params>),
+            )*
+            /// A control from outside this crate.
+            Custom(Custom),
+        }
+
+        impl CongestionParams {
+            /// The control for one flow.
+            #[must_use]
+            pub fn build(&self, start: &Start<'_>) -> Control {
+                match self {
+                    $(Self::$variant(params) => Control::$variant(Box::new($module::$variant::new(params, start))),)*
+                    Self::Custom(custom) => Control::Custom(Box::new(custom.control(start))),
+                }
+            }
+
+            /// Bytes that all flows of the path share: one copy, whatever their number.
+            #[must_use]
+            pub const fn shared_bytes(&self) -> Bytes {
+                match self {
+                    $(Self::$variant(_) => Bytes::new(size_of::<$module::$params>() as u64),)*
+                    Self::Custom(_) => Bytes::new(size_of::<Custom>() as u64),
+                }
+            }
+        }
+
+        /// The control of one flow: a built-in one costs one predictable branch an event, another a virtual call. Each
+        /// variant is one pointer, so that a sender takes no more than its own control needs.
+        pub enum Control {
+            $(
+                #[doc = concat!($summary, ".")]
+                $variant(Box<$module::$variant>),
+            )*
+            /// A control from outside this crate.
+            Custom(Box<Box<dyn Congestion + Send>>),
+        }
+
+        impl fmt::Debug for Control {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Self::$variant(control) => control.fmt(f),)*
+                    Self::Custom(control) => f.debug_tuple("Custom").field(&control.decision()).finish(),
+                }
+            }
+        }
+
+        impl Control {
+            /// Bytes of the flow's own state, without what a control of another crate allocates for itself.
+            #[must_use]
+            pub fn state_bytes(&self) -> Bytes {
+                Bytes::new(match self {
+                    $(Self::$variant(control) => size_of_val(&**control),)*
+                    Self::Custom(control) => size_of_val(&**control) + size_of_val(&***control),
+                } as u64)
+            }
+
+            /// [`Congestion::on_ack`] of what `ack` makes; `decide` takes the answer. Each control has both made for
+            /// itself: where it is built in, none of it goes through memory.
+            #[inline(always)]
+            pub(crate) fn dispatch_ack<'a>(&mut self, ack: impl Fn() -> Ack<'a>, mut decide: impl FnMut(Decision)) {
+                match self {
+                    $(Self::$variant(control) => decide(control.on_ack(&ack())),)*
+                    Self::Custom(control) => decide(control.on_ack(&ack())),
+                }
+            }
+        }
+
+        impl Congestion for Control {
+            fn decision(&self) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.decision(),)*
+                    Self::Custom(control) => control.decision(),
+                }
+            }
+
+            fn floor(&self) -> Floor {
+                match self {
+                    $(Self::$variant(control) => control.floor(),)*
+                    Self::Custom(control) => control.floor(),
+                }
+            }
+
+            fn state(&self) -> Option<&'static str> {
+                match self {
+                    $(Self::$variant(control) => control.state(),)*
+                    Self::Custom(control) => control.state(),
+                }
+            }
+
+            fn wants_send_record(&self) -> bool {
+                match self {
+                    $(Self::$variant(control) => control.wants_send_record(),)*
+                    Self::Custom(control) => control.wants_send_record(),
+                }
+            }
+
+            fn wants_sent(&self) -> bool {
+                match self {
+                    $(Self::$variant(control) => control.wants_sent(),)*
+                    Self::Custom(control) => control.wants_sent(),
+                }
+            }
+
+            fn on_sent(&mut self, sent: &Sent) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_sent(sent),)*
+                    Self::Custom(control) => control.on_sent(sent),
+                }
+            }
+
+            fn on_ack(&mut self, ack: &Ack) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_ack(ack),)*
+                    Self::Custom(control) => control.on_ack(ack),
+                }
+            }
+
+            fn on_nack(&mut self, nack: &Nack) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_nack(nack),)*
+                    Self::Custom(control) => control.on_nack(nack),
+                }
+            }
+
+            fn on_pull(&mut self, pull: &Pull) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_pull(pull),)*
+                    Self::Custom(control) => control.on_pull(pull),
+                }
+            }
+
+            fn on_cnp(&mut self, cnp: &Cnp) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_cnp(cnp),)*
+                    Self::Custom(control) => control.on_cnp(cnp),
+                }
+            }
+
+            fn on_loss(&mut self, loss: &Loss) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_loss(loss),)*
+                    Self::Custom(control) => control.on_loss(loss),
+                }
+            }
+
+            fn on_timeout(&mut self, timeout: &Timeout) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_timeout(timeout),)*
+                    Self::Custom(control) => control.on_timeout(timeout),
+                }
+            }
+
+            fn on_timer(&mut self, now: Time) -> Decision {
+                match self {
+                    $(Self::$variant(control) => control.on_timer(now),)*
+                    Self::Custom(control) => control.on_timer(now),
+                }
+            }
+        }
+    };
+}
+
+// The registry: variant, configuration and parameters, name, summary, source, whether it needs marks.
+controls! {
+    FixedWindow, fixed_window::{FixedWindowConfig, FixedWindowParams}, "fixed_window",
+        "A window that never moves", "the null control", Ignored;
+    Unocc, unocc::{UnoccConfig, UnoccParams}, "unocc",
+        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1", Required;
+    Gemini, gemini::{GeminiConfig, GeminiParams}, "gemini",
+        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III", Required;
+    Dctcp, dctcp::{DctcpConfig, DctcpParams}, "dctcp",
+        "Cuts in proportion to the share of marked bytes", "RFC 8257", Required;
+    Mprdma, mprdma::{MprdmaConfig, MprdmaParams}, "mprdma",
+        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1", Required;
+    Bbr, bbr::{BbrConfig, BbrParams}, "bbr",
+        "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
+        "draft-cardwell-iccrg-bbr-congestion-control-00", Ignored;
+    Smartt, smartt::{SmarttConfig, SmarttParams}, "smartt",
+        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1", Required;
+    Nscc, nscc::{NsccConfig, NsccParams}, "nscc",
+        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim", Required;
+    Ndp, ndp::{NdpConfig, NdpParams}, "ndp",
+        "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
+    Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
+        "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
+    Poseidon, poseidon::{PoseidonConfig, PoseidonParams}, "poseidon",
+        "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)", Ignored;
+    Dcqcn, dcqcn::{DcqcnConfig, DcqcnParams}, "dcqcn",
+        "A rate that notifications of marks cut, and a timer and a byte counter raise", "DCQCN (SIGCOMM 2015), section 3", Required;
+    Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
+        "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
+    Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
+        "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3", Ignored;
+    Powertcp, powertcp::{PowertcpConfig, PowertcpParams}, "powertcp",
+        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1", Ignored;
+    ThetaPowertcp, theta_powertcp::{ThetaPowertcpConfig, ThetaPowertcpParams}, "theta-powertcp",
+        "Divides the window by the round trip and its slope", "PowerTCP (NSDI 2022), algorithm 2", Ignored;
+    Swift, swift::{SwiftConfig, SwiftParams}, "swift",
+        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)", Ignored;
+    Timely, timely::{TimelyConfig, TimelyParams}, "timely",
+        "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1", Ignored;
+    DctcpPerAck, dctcp_per_ack::{DctcpPerAckConfig, DctcpPerAckParams}, "dctcp-per-ack",
+        "A third of a packet less for each marked ACK, one more a window without", "Incast proxy (HotNets 2025)", Required;
+}
