@@ -10,6 +10,7 @@ comments   a doc comment that begins with "The same" or "What": it must stand al
 unfilled   a line of a page where a table should have been put: "TABLE", or a name between @@
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
 undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
+wildcards  an arm for all other variants, `matches!` or `if let` over controls or kinds of telemetry, outside tests (Rust)
 imports    an import that runs up inside a crate, outside its tests: ARCHITECTURE.md has the order of its modules
 """
 import ast
@@ -28,6 +29,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 500, 80
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
 NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
+# A pattern that anything matches: names and places for anything.
+ANYTHING = re.compile(r"[\s(&,)|]*(?:(?:_|ref\b|mut\b|[a-z]\w*)[\s(&,)|]*)+")
 # A line of its own, and indented below it the modules, each after those that it may import.
 ORDER = re.compile(r"^order of (\S+):\n((?:[ ]+\S.*\n)+)", re.M)
 
@@ -122,6 +125,32 @@ def unfilled(path, source):
             yield n, line.strip()
 
 
+def wildcards(sources):
+    registry = sources.get("crates/transport/src/congestion/controls/mod.rs", "")
+    controls = re.findall(r"^    (\w+), \w+::\{", registry, re.M)
+    names = [rf"(?:{'|'.join(WORDS['wildcards']['enums'])})::[A-Z]\w*[a-z]", *(rf"Self::{name}" for name in controls)]
+    named, is_for_tests = rf"\b(?:{'|'.join(names)})\b", tested_only(sources)
+    for path, source in sources.items():
+        if path.endswith(".rs") and not is_for_tests(path):
+            code = "".join(rust_source.blanked(source).splitlines(keepends=True)[: rust_source.before_tests(source)])
+            yield from ((path, *found) for found in wildcards_of(code, named))
+
+
+def wildcards_of(code, named):
+    for found in re.finditer(r"\bmatches!\s*\(|\blet\s[^=;]*=", code):
+        end = rust_source.outside(code, found.end(), len(code), ")") if found[0].startswith("m") else found.end()
+        if re.search(named, code[found.start() : end]):
+            yield rust_source.line_of(code, found.start()), "one variant, and a wildcard for all others: match them all"
+    for found in re.finditer(r"\bmatch\b", code):
+        if not (span := rust_source.body(code, found.end())):
+            continue
+        arms = list(rust_source.arms(code, span[0]))
+        if any(re.search(named, pattern) for _, pattern in arms):
+            for index, pattern in arms:
+                if ANYTHING.fullmatch(re.split(r"\bif\b", pattern)[0]):
+                    yield rust_source.line_of(code, index), f"`{pattern}`: a wildcard; name the others"
+
+
 def tested_only(sources):
     """Whether a file is compiled for tests alone."""
     tests = [module for path, source in sources.items() for module in rust_source.test_modules(path, source)]
@@ -196,7 +225,7 @@ def of_each(lint):
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms, "undeclared": undeclared, "imports": imports}
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"homonyms": homonyms, "undeclared": undeclared, "wildcards": wildcards, "imports": imports}
 
 
 def main(*names):

@@ -121,6 +121,35 @@ class Undeclared(unittest.TestCase):
         self.assertEqual(self.found(tests__all__main='#[path = "../common/x.rs"]\nmod x;', tests__common__x="mod y;", tests__common__x__y=""), [])
 
 
+class Wildcards(unittest.TestCase):
+    def found(self, source, path="crates/a/src/b.rs"):
+        registry = "controls! {\n    Fast, fast::{FastConfig, FastParams}, \"fast\",\n        \"Runs\", \"a paper\";\n}\n"
+        files = {"crates/transport/src/congestion/controls/mod.rs": registry, path: source}
+        return [line for _, line, _ in lint.wildcards(files)]
+
+    def test_an_arm_for_all_others_is_found_whatever_it_is_called(self):
+        for enum in ("CongestionConfig::Fast(_)", "Self::Fast(config)", "TelemetryKind::Int", "(value::Telemetry::None, 1)"):
+            for other in ("_", "other", "(_, _)", "_ if x > 1", "a | b"):
+                source = f"fn f() {{\n    match x {{\n        {enum} => {{ g(1, 2) }}\n        {other} => (3, 4),\n    }}\n}}"
+                self.assertEqual(self.found(source), [4], source)
+
+    def test_one_variant_alone_is_found(self):
+        for test in ("matches!(x.kind, TelemetryKind::Mpd | TelemetryKind::Int)", "if let Self::Fast(fast) = x {}", "if let Some(Control::Fast(_)) = x {}"):
+            self.assertEqual(self.found(f"fn f() {{\n    {test}\n}}"), [2], test)
+        self.assertEqual(self.found("fn f() {\n    let CongestionConfig::Fast(fast) = x else { return };\n}"), [2])
+
+    def test_all_variants_by_name_and_other_enums_pass(self):
+        full = "match kind {\n    TelemetryKind::None => match n { 0 => 1, _ => 2 },\n    TelemetryKind::Mpd | TelemetryKind::Int => 3,\n}"
+        self.assertEqual(self.found(f"fn f() {{ {full} }}"), [])
+        self.assertEqual(self.found("fn f() { match x { Kind::Fast => 1, _ => Telemetry::MOST_HOPS } }"), [])
+        self.assertEqual(self.found("fn f() { if let Some(x) = y { TelemetryKind::Int } else { TelemetryKind::Mpd } }"), [])
+
+    def test_tests_pass(self):
+        source = "match x { Control::Fast(_) => 1, _ => 2 }"
+        self.assertEqual(self.found(f"#[cfg(test)]\nmod tests {{\n    fn f() {{ {source} }}\n}}"), [])
+        self.assertEqual(self.found(f"fn f() {{ {source} }}", path="crates/a/tests/b.rs"), [])
+
+
 class Imports(unittest.TestCase):
     def found(self, order="low mid high", **sources):
         """The findings in modules of a crate whose modules have an order; `__` is a slash."""

@@ -8,12 +8,13 @@
 //! | `testing/` | what holds for all of them: conformance, window curves, closed forms |
 //!
 //! A control only decides: it is notified of events and returns a [`Decision`]. It never sees the
-//! sender's tables, the clock or another flow. Where a control finds its inputs:
+//! sender's tables, the clock or another flow. Its [`Needs`] name all that it reads beside ACKs and losses. Where a control
+//! finds its inputs:
 //!
 //! | need | place |
 //! |---|---|
 //! | RTT of each ACK (Swift, TIMELY, theta-PowerTCP, Vegas) | [`Ack::rtt`] |
-//! | delivery-rate samples, app-limited flags (BBR) | [`Congestion::wants_send_record`], then [`Ack::at_send`] |
+//! | delivery-rate samples, app-limited flags (BBR) | [`Ack::at_send`] |
 //! | send time, in-flight at send (OSCAR) | [`Ack::sent_at`], [`Ack::at_send`] |
 //! | queues and rates of ports (HPCC, PowerTCP, Poseidon) | [`Ack::hops`] |
 //! | one-way delay (OSCAR) | [`Ack::received_at`] |
@@ -25,7 +26,7 @@
 //! | credit from the receiver (NDP, EQDS) | [`Decision::allowance`], [`Congestion::on_pull`] |
 //!
 //! A new kind of signal is one more event of [`Congestion`] (or a field of an event) whose default leaves the decision
-//! alone.
+//! alone, and a field of [`Needs`].
 //!
 //! Adding a control: write its file in `controls/`, then one line in the registry at the end of `controls/mod.rs`, which
 //! enrols it in the conformance, fuzz and window-curve tests. A control in a crate of its own has a [`Factory`] instead, and the same tests
@@ -38,7 +39,7 @@ mod parts;
 pub mod testing;
 
 pub use contract::{
-    Ack, Cnp, Congestion, Custom, Decision, Ecn, Factory, Floor, Loss, Nack, Pull, SendRecord, Sent,
+    Ack, Cnp, Congestion, Custom, Decision, Ecn, Factory, Floor, Loss, Nack, Needs, Pull, SendRecord, Sent,
     SignalBytes, Start, Timeout,
 };
 pub use controls::*;

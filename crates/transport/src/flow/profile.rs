@@ -1,7 +1,7 @@
 //! Flow profiles: both ends of a flow know its profile before the first packet.
 
 use crate::ack::AckConfig;
-use crate::congestion::CongestionConfig;
+use crate::congestion::{CongestionConfig, Needs};
 use crate::notifier::CnpConfig;
 use crate::pulls::PullConfig;
 use alloc::sync::Arc;
@@ -13,10 +13,10 @@ use alloc::vec::Vec;
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
     pub acks: AckConfig,
-    /// The pulls that it sends, those of [`CongestionConfig::pulls`]; `None`: it sends none, and
+    /// The pulls that it sends, those of [`Needs::pulls`]; `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
-    /// The CNPs that it sends, those of [`CongestionConfig::cnps`]; `None`: it sends none.
+    /// The CNPs that it sends, those of [`Needs::cnps`]; `None`: it sends none.
     pub cnps: Option<CnpConfig>,
     /// The signals for the control that its ACKs bring.
     pub signals: AckSignals,
@@ -25,9 +25,9 @@ pub struct FlowProfile {
 /// The signals for a control that ACKs bring, beside which packets have arrived and with which marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AckSignals {
-    /// Bytes by which they make an ACK longer than a header, those of [`CongestionConfig::signal_bytes`].
+    /// Bytes by which they make an ACK longer than a header, those of [`Needs::signal_bytes`].
     pub bytes: u16,
-    /// Whether the time of arrival is among them: [`CongestionConfig::wants_arrival`].
+    /// Whether the time of arrival is among them: [`Needs::arrival`].
     pub arrival: bool,
 }
 
@@ -35,9 +35,9 @@ impl FlowProfile {
     /// The profile of flows of this control, whose receivers acknowledge packets so.
     #[must_use]
     pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
-        let bytes = congestion.signal_bytes().ack.get() as u16;
-        let signals = AckSignals { bytes, arrival: congestion.wants_arrival() };
-        Self { acks, pulls: congestion.pulls(), cnps: congestion.cnps(), signals }
+        let Needs { pulls, cnps, arrival, signal_bytes, .. } = congestion.needs();
+        let signals = AckSignals { bytes: signal_bytes.ack.get() as u16, arrival };
+        Self { acks, pulls, cnps, signals }
     }
 }
 

@@ -1,8 +1,6 @@
 //! Controls from outside this crate.
 
-use super::{Congestion, Ecn, Start};
-use crate::notifier::CnpConfig;
-use crate::pulls::PullConfig;
+use super::{Congestion, Needs, Start};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -12,20 +10,8 @@ pub trait Factory: Send + Sync {
     /// The control's name in results.
     fn name(&self) -> &'static str;
 
-    /// Whether the control needs marks. A user is warned of one that does where no port sets any.
-    fn ecn(&self) -> Ecn {
-        Ecn::Ignored
-    }
-
-    /// The pulls that the receiver is to send, of a control that runs on credit.
-    fn pulls(&self) -> Option<PullConfig> {
-        None
-    }
-
-    /// The CNPs that the receiver is to send, of a control that waits for them.
-    fn cnps(&self) -> Option<CnpConfig> {
-        None
-    }
+    /// All that the control needs. A user is warned where ports do not give it.
+    fn needs(&self) -> Needs;
 
     /// The control of one flow. The same start must give a control that decides the same.
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send>;
@@ -47,20 +33,10 @@ impl Custom {
         self.0.name()
     }
 
-    /// Whether the control needs marks.
+    /// All that the control needs.
     #[must_use]
-    pub fn ecn(&self) -> Ecn {
-        self.0.ecn()
-    }
-
-    /// The pulls that the receiver is to send.
-    pub(crate) fn pulls(&self) -> Option<PullConfig> {
-        self.0.pulls()
-    }
-
-    /// The CNPs that the receiver is to send.
-    pub(crate) fn cnps(&self) -> Option<CnpConfig> {
-        self.0.cnps()
+    pub fn needs(&self) -> Needs {
+        self.0.needs()
     }
 
     /// The control of one flow.

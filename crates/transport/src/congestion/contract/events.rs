@@ -69,7 +69,7 @@ pub struct Ack<'a> {
     pub in_flight: Bytes,
     /// Payload delivered so far, this ACK included.
     pub delivered: Bytes,
-    /// The sender's state when the packet left, if the control [asked for it](super::Congestion::wants_send_record).
+    /// The sender's state when the packet left, if the control [asked for it](super::Needs::send_record).
     pub at_send: Option<SendRecord>,
     /// Words of ports and receiver on the acknowledged transmission; `None` where nobody says any, and over sockets.
     pub telemetry: Option<&'a Telemetry>,
@@ -85,7 +85,7 @@ impl<'a> Ack<'a> {
     }
 
     /// When the acknowledged transmission arrived, by the receiver's clock, if the control
-    /// [asked for it](super::CongestionConfig::wants_arrival).
+    /// [asked for it](super::Needs::arrival).
     #[must_use]
     #[inline]
     pub fn received_at(&self) -> Option<Time> {

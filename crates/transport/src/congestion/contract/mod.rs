@@ -1,4 +1,4 @@
-//! The contract of controls: the trait, the events that they are notified of, their decisions.
+//! The contract of controls: the trait, the events that they are notified of, their decisions, their needs.
 
 mod custom;
 mod events;
@@ -6,7 +6,7 @@ mod needs;
 
 pub use custom::{Custom, Factory};
 pub use events::{Ack, Cnp, Loss, Nack, Pull, SendRecord, Sent, Start, Timeout};
-pub use needs::{Ecn, SignalBytes};
+pub use needs::{Ecn, Needs, SignalBytes};
 
 use farspan_units::{Bytes, Rate, Time};
 
@@ -75,7 +75,8 @@ impl Floor {
 ///
 /// Every method that can change the decision returns it; [`Congestion::decision`] gives the current one without an
 /// event. Contract, checked by the conformance tests: `cwnd` is never below the [floor](Congestion::floor) that the
-/// control states; time never moves backwards between calls; a control allocates nothing after it was built.
+/// control states; it reads nothing that its [`Needs`] do not name; time never moves backwards between calls; a control
+/// allocates nothing after it was built.
 pub trait Congestion {
     /// The current decision.
     fn decision(&self) -> Decision;
@@ -90,17 +91,7 @@ pub trait Congestion {
         None
     }
 
-    /// Whether [`Ack::at_send`] must be filled; costs memory per packet in flight.
-    fn wants_send_record(&self) -> bool {
-        false
-    }
-
-    /// Whether [`Congestion::on_sent`] is to be called; a control that keeps the default of that method answers no.
-    fn wants_sent(&self) -> bool {
-        true
-    }
-
-    /// A packet left.
+    /// A packet left; if it [asks](Needs::sent).
     fn on_sent(&mut self, _sent: &Sent) -> Decision {
         self.decision()
     }
@@ -113,12 +104,12 @@ pub trait Congestion {
         self.decision()
     }
 
-    /// A pull arrived.
+    /// A pull arrived; if it [asks](Needs::pulls).
     fn on_pull(&mut self, _pull: &Pull) -> Decision {
         self.decision()
     }
 
-    /// A CNP arrived: a sign of congestion, and never a reason to send more.
+    /// A CNP arrived, if it [asks](Needs::cnps): a sign of congestion, and never a reason to send more.
     fn on_cnp(&mut self, _cnp: &Cnp) -> Decision {
         self.decision()
     }

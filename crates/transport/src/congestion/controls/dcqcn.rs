@@ -5,12 +5,12 @@
 //!
 //! Left out: any reaction to losses, for the paper's network has none.
 
-use crate::congestion::contract::{Ack, Cnp, Congestion, Decision, Sent, Start};
+use crate::congestion::contract::{Ack, Cnp, Congestion, Decision, Ecn, Needs, Sent, SignalBytes, Start};
 use crate::notifier::CnpConfig;
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Rate, Time};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// The smallest rate, as a part of the line rate (published code of OSCAR).
 const LEAST: f64 = 0.001;
@@ -90,10 +90,19 @@ impl DcqcnConfig {
         within("hyper", self.hyper)
     }
 
-    /// The CNPs that the receiver sends.
+    /// All that it needs.
     #[must_use]
-    pub const fn cnps(&self) -> CnpConfig {
-        CnpConfig { interval: self.cnp_interval }
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: true,
+            send_record: false,
+            pulls: None,
+            cnps: Some(CnpConfig { interval: self.cnp_interval }),
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 

@@ -5,14 +5,14 @@
 //! average depends on the first window (see [`DctcpConfig::alpha_start`]); in a scenario that starts with a whole
 //! bandwidth-delay product the RFC's value would halve every flow at its first mark.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks};
 use crate::congestion::parts::window::{Bounds, Window, tcp_losses};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::Time;
+use farspan_units::{TelemetryKind, Time};
 
 /// Parameters of DCTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,6 +47,21 @@ impl DctcpConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::unless_in(1e-6..=1.0, "dctcp", "gain", self.gain)?;
         ConfigError::unless_in(0.0..=1.0, "dctcp", "alpha_start", self.alpha_start.unwrap_or(0.0))
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -129,10 +144,6 @@ impl Congestion for Dctcp {
             next_timer: None,
             allowance: None,
         }
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     #[inline(always)]

@@ -7,12 +7,14 @@
 //! (RFC 8257), since each mark counts by itself here; slow start, since the first window is one bandwidth-delay product;
 //! pacing and RFC 7661's check that the window is used, of which the paper says nothing.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Loss, Nack, Start, Timeout};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+};
 use crate::congestion::parts::window::{Bounds, to_f64};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// The window after a time-out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +58,21 @@ impl DctcpPerAckConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::unless_in(1e-6..=1.0, "dctcp-per-ack", "decrease", self.decrease)?;
         ConfigError::unless_in(0.0..=1000.0, "dctcp-per-ack", "increase", self.increase)
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -116,10 +133,6 @@ impl Congestion for DctcpPerAck {
     fn decision(&self) -> Decision {
         // A signed integer costs less to convert to, and holds every window.
         Decision::window(Bytes::new(self.cwnd as i64 as u64))
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     #[inline(always)]

@@ -3,10 +3,10 @@
 //! It ignores marks, losses and NACKs. For calibration: a lone flow whose window is its bandwidth-delay product runs at
 //! line rate over an empty network.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
-use farspan_units::{Bytes, Rate};
+use farspan_units::{Bytes, Rate, TelemetryKind};
 
 /// Parameters of the fixed window.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -33,6 +33,21 @@ impl FixedWindowConfig {
         ConfigError::if_zero(cwnd.is_zero(), name, "cwnd", &cwnd, "lets nothing leave", "a size")?;
         let rate = self.pacing_rate.unwrap_or(Rate::from_bps(1));
         ConfigError::if_zero(rate.is_zero(), name, "pacing_rate", &rate, "lets nothing leave", "a rate")
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -67,10 +82,6 @@ impl FixedWindow {
 impl Congestion for FixedWindow {
     fn decision(&self) -> Decision {
         self.decision
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, _ack: &Ack) -> Decision {

@@ -7,13 +7,13 @@
 //! Left out: the identifier of the path in the header, by which a sender would notice another path of the same length; any
 //! reaction to losses, for the paper's network has none.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Rate, Time};
+use farspan_units::{Bytes, Rate, TelemetryKind, Time};
 
 /// The smallest window and rate, as a part of the bandwidth-delay product and of the line rate (published code of OSCAR).
 const LEAST: f64 = 0.001;
@@ -80,6 +80,21 @@ impl HpccConfig {
         within(0.0..=1000.0, "max_stage", f64::from(self.max_stage))?;
         within(0.0..=1.0, "additive", self.additive)?;
         within(0.0..=256.0, "header", self.header.as_f64())
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: matches!(self.reference, Reference::Send),
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::Int,
+            arrival: false,
+            signal_bytes: SignalBytes { data: self.header, ack: self.header },
+        }
     }
 }
 
@@ -201,20 +216,15 @@ impl Congestion for Hpcc {
         Some(if self.stage == 0 { "multiplying" } else { "adding" })
     }
 
-    fn wants_send_record(&self) -> bool {
-        self.params.config.reference == Reference::Send
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
-    }
-
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {
         if self.measure(ack) {
             // Algorithm 1, NewAck: W^c moves once a round trip.
             let ends_round = self.round.ended_by(ack);
-            let at_send = ack.at_send.map(|record| record.cwnd.as_f64());
-            self.update(at_send.unwrap_or(self.reference), ends_round);
+            let reference = match self.params.config.reference {
+                Reference::RoundTrip => self.reference,
+                Reference::Send => ack.at_send.map_or(self.reference, |record| record.cwnd.as_f64()),
+            };
+            self.update(reference, ends_round);
         } else if self.round.began() == Time::ZERO {
             self.round.begin(ack.now);
         }
@@ -384,7 +394,7 @@ pub(crate) mod tests {
         let reference = Reference::Send;
         let config = HpccConfig { smoothing: false, additive: 0.0, reference, ..HpccConfig::default() };
         let mut bench = Bench::new(&config);
-        assert!(bench.control.wants_send_record());
+        assert!(config.needs().send_record);
         bench.ack(RTT, 1.0, 0.9);
         for _ in 0..10 {
             let record = crate::congestion::SendRecord { cwnd: Bytes::new(BDP as u64), ..Default::default() };

@@ -21,79 +21,28 @@ pub mod timely;
 pub mod unocc;
 
 use crate::congestion::contract::{
-    Ack, Cnp, Congestion, Custom, Decision, Ecn, Floor, Loss, Nack, Pull, Sent, SignalBytes, Start, Timeout,
+    Ack, Cnp, Congestion, Custom, Decision, Floor, Loss, Nack, Needs, Pull, Sent, Start, Timeout,
 };
-use crate::notifier::CnpConfig;
 use crate::path::Path;
-use crate::pulls::PullConfig;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
-use farspan_units::{Bytes, TelemetryKind, Time};
+use farspan_units::{Bytes, Time};
 
 /// Generates [`Control`] and, by the macro of all registries, [`CongestionConfig`] and the lists.
 macro_rules! controls {
-    ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal,
-       $ecn:ident;)*) => {
+    ($($variant:ident, $module:ident::{$config:ident, $params:ident}, $name:literal, $summary:literal, $source:literal;)*) => {
         crate::registry::config_registry! {
             CongestionConfig, "congestion control" or Custom; $($variant, $module::$config, $name, $summary, $source;)*
         }
 
         impl CongestionConfig {
-            /// Whether the control needs marks.
+            /// All that the control needs.
             #[must_use]
-            pub fn ecn(&self) -> Ecn {
+            pub fn needs(&self) -> Needs {
                 match self {
-                    $(Self::$variant(_) => Ecn::$ecn,)*
-                    Self::Custom(custom) => custom.ecn(),
-                }
-            }
-
-            /// The pulls that the receiver is to send, of a control that runs on credit.
-            #[must_use]
-            pub fn pulls(&self) -> Option<PullConfig> {
-                match self {
-                    Self::Ndp(config) => Some(config.pulls()),
-                    Self::Custom(custom) => custom.pulls(),
-                    _ => None,
-                }
-            }
-
-            /// The CNPs that the receiver is to send.
-            #[must_use]
-            pub fn cnps(&self) -> Option<CnpConfig> {
-                match self {
-                    Self::Dcqcn(config) => Some(config.cnps()),
-                    Self::Custom(custom) => custom.cnps(),
-                    _ => None,
-                }
-            }
-
-            /// The [telemetry](Ack::telemetry) that the control needs: with less it does not move, or amiss.
-            #[must_use]
-            pub const fn telemetry(&self) -> TelemetryKind {
-                match self {
-                    Self::Hpcc(_) | Self::Powertcp(_) => TelemetryKind::Int,
-                    Self::Poseidon(_) => TelemetryKind::Mpd,
-                    _ => TelemetryKind::None,
-                }
-            }
-
-            /// Whether the control needs the [time of arrival](Ack::received_at) of packets.
-            #[must_use]
-            pub fn wants_arrival(&self) -> bool {
-                matches!(self, Self::Oscar(config) if config.signal == oscar::Signal::OneWay)
-            }
-
-            /// Bytes that the control's signals take on the wire, beside the header of every packet.
-            #[must_use]
-            pub fn signal_bytes(&self) -> SignalBytes {
-                match self {
-                    Self::Hpcc(config) => SignalBytes { data: config.header, ack: config.header },
-                    Self::Poseidon(config) => SignalBytes { data: config.header, ack: config.header },
-                    Self::Oscar(config) => SignalBytes { data: config.header, ack: config.ack_header },
-                    Self::Powertcp(config) => SignalBytes { data: config.header, ack: config.header },
-                    _ => SignalBytes::default(),
+                    $(Self::$variant(config) => config.needs(),)*
+                    Self::Custom(custom) => custom.needs(),
                 }
             }
 
@@ -207,20 +156,6 @@ macro_rules! controls {
                 }
             }
 
-            fn wants_send_record(&self) -> bool {
-                match self {
-                    $(Self::$variant(control) => control.wants_send_record(),)*
-                    Self::Custom(control) => control.wants_send_record(),
-                }
-            }
-
-            fn wants_sent(&self) -> bool {
-                match self {
-                    $(Self::$variant(control) => control.wants_sent(),)*
-                    Self::Custom(control) => control.wants_sent(),
-                }
-            }
-
             fn on_sent(&mut self, sent: &Sent) -> Decision {
                 match self {
                     $(Self::$variant(control) => control.on_sent(sent),)*
@@ -280,45 +215,45 @@ macro_rules! controls {
     };
 }
 
-// The registry: variant, configuration and parameters, name, summary, source, whether it needs marks.
+// The registry: variant, configuration and parameters, name, summary, source.
 controls! {
     FixedWindow, fixed_window::{FixedWindowConfig, FixedWindowParams}, "fixed_window",
-        "A window that never moves", "the null control", Ignored;
+        "A window that never moves", "the null control";
     Unocc, unocc::{UnoccConfig, UnoccParams}, "unocc",
-        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1", Required;
+        "Additive increase, decrease per epoch of a datacenter round trip, Quick Adapt", "Uno, section 4.1";
     Gemini, gemini::{GeminiConfig, GeminiParams}, "gemini",
-        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III", Required;
+        "Marks for datacenter queues, delay for wide-area queues, gains by round trip", "Gemini, section III";
     Dctcp, dctcp::{DctcpConfig, DctcpParams}, "dctcp",
-        "Cuts in proportion to the share of marked bytes", "RFC 8257", Required;
+        "Cuts in proportion to the share of marked bytes", "RFC 8257";
     Mprdma, mprdma::{MprdmaConfig, MprdmaParams}, "mprdma",
-        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1", Required;
+        "Half a packet less for each marked ACK, one more a window without", "MP-RDMA, section 3.1";
     Bbr, bbr::{BbrConfig, BbrParams}, "bbr",
         "Paces at the measured bottleneck rate, holds twice its product with the smallest round trip (v1)",
-        "draft-cardwell-iccrg-bbr-congestion-control-00", Ignored;
+        "draft-cardwell-iccrg-bbr-congestion-control-00";
     Smartt, smartt::{SmarttConfig, SmarttParams}, "smartt",
-        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1", Required;
+        "Four steps by mark and round trip, Quick Adapt, waits before it decreases", "SMaRTT-REPS; REPS, section 3.0.1";
     Nscc, nscc::{NsccConfig, NsccParams}, "nscc",
-        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim", Required;
+        "Four steps by mark and queueing delay, scaled with the network", "Ultra Ethernet's sender control; uet-htsim";
     Ndp, ndp::{NdpConfig, NdpParams}, "ndp",
-        "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2", Ignored;
+        "A first window at line rate, then a packet for each pull of the receiver", "NDP (SIGCOMM 2017), section 3.2";
     Hpcc, hpcc::{HpccConfig, HpccParams}, "hpcc",
-        "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3", Ignored;
+        "Keeps the busiest port of the path below its rate, by telemetry", "HPCC (SIGCOMM 2019), section 3";
     Poseidon, poseidon::{PoseidonConfig, PoseidonParams}, "poseidon",
-        "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)", Ignored;
+        "Takes the largest queueing delay of the path to a target that is longer for a slower flow", "Poseidon (NSDI 2023)";
     Dcqcn, dcqcn::{DcqcnConfig, DcqcnParams}, "dcqcn",
-        "A rate that notifications of marks cut, and a timer and a byte counter raise", "DCQCN (SIGCOMM 2015), section 3", Required;
+        "A rate that notifications of marks cut, and a timer and a byte counter raise", "DCQCN (SIGCOMM 2015), section 3";
     Oscar, oscar::{OscarConfig, OscarParams}, "oscar",
-        "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4", Ignored;
+        "One step to the target by delay and its gradient, over batches of ACKs", "OSCAR (NSDI 2026), section 4";
     Scripted, scripted::{ScriptedConfig, ScriptedParams}, "scripted",
-        "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3", Ignored;
+        "Moves when a script says so", "the oracle of OSCAR (NSDI 2026), figure 3";
     Powertcp, powertcp::{PowertcpConfig, PowertcpParams}, "powertcp",
-        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1", Ignored;
+        "Divides the window by the queue and arrival rate of the busiest port, by telemetry", "PowerTCP (NSDI 2022), algorithm 1";
     ThetaPowertcp, theta_powertcp::{ThetaPowertcpConfig, ThetaPowertcpParams}, "theta-powertcp",
-        "Divides the window by the round trip and its slope", "PowerTCP (NSDI 2022), algorithm 2", Ignored;
+        "Divides the window by the round trip and its slope", "PowerTCP (NSDI 2022), algorithm 2";
     Swift, swift::{SwiftConfig, SwiftParams}, "swift",
-        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)", Ignored;
+        "Additive increase below a target delay that is longer for small windows, a cut by the excess above", "Swift (SIGCOMM 2020)";
     Timely, timely::{TimelyConfig, TimelyParams}, "timely",
-        "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1", Ignored;
+        "A rate moved by the slope of the round trip, between two thresholds", "TIMELY (SIGCOMM 2015), algorithm 1";
     DctcpPerAck, dctcp_per_ack::{DctcpPerAckConfig, DctcpPerAckParams}, "dctcp-per-ack",
-        "A third of a packet less for each marked ACK, one more a window without", "Incast proxy (HotNets 2025)", Required;
+        "A third of a packet less for each marked ACK, one more a window without", "Incast proxy (HotNets 2025)";
 }

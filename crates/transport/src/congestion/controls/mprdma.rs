@@ -7,13 +7,13 @@
 //! control, and its recovery (Uno's evaluation runs the loop over time-outs for each packet, which do not move the
 //! window).
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Nack, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Nack, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::window::{Bounds, Cap};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::Bytes;
+use farspan_units::{Bytes, TelemetryKind};
 
 /// Parameters of MP-RDMA's control loop.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,6 +49,21 @@ impl MprdmaConfig {
     /// The first parameter out of range.
     pub fn check(&self) -> Result<(), ConfigError> {
         ConfigError::unless_in(1e-6..=1.0, "mprdma", "cut", self.cut)
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -106,10 +121,6 @@ impl Congestion for Mprdma {
             next_timer: None,
             allowance: None,
         }
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {

@@ -5,11 +5,13 @@
 //! that reaches it, whole or trimmed, at the rate of its link. What is in flight decides nothing, so that an ACK or a NACK
 //! opens no window. A packet that is lost whole earns no pull: its time-out gives its credit back.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Floor, Loss, Nack, Pull, Sent, Start, Timeout};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, Floor, Loss, Nack, Needs, Pull, Sent, SignalBytes, Start, Timeout,
+};
 use crate::path::Path;
 use crate::pulls::PullConfig;
 use crate::registry::ConfigError;
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// Parameters of NDP.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,10 +43,19 @@ impl NdpConfig {
         ConfigError::if_zero(wait.is_zero(), "ndp", "pull_timeout", &wait, "waits for no pull", "a duration")
     }
 
-    /// The pulls that the receiver sends.
+    /// All that it needs.
     #[must_use]
-    pub const fn pulls(&self) -> PullConfig {
-        PullConfig { rate: self.pull_rate }
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: true,
+            send_record: false,
+            pulls: Some(PullConfig { rate: self.pull_rate }),
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 

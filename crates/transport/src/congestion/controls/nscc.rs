@@ -4,12 +4,14 @@
 //! of 100 Gb/s and 12 us, times the ratio of bandwidth-delay products. Increases are saved up and taken every eight packets
 //! or each round trip. Left out: the receiver's credit, and RTS packets.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Loss, Nack, Start, Timeout};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+};
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// The network for which the gains are given: 100 Gb/s x 12 us, in bytes.
 const REFERENCE_BDP: f64 = 150_000.0;
@@ -96,6 +98,21 @@ impl NsccConfig {
         within(1e-6..=0.999_999, "largest_cut", self.largest_cut)?;
         within(1e-6..=1.0, "delay_gain", self.delay_gain)?;
         within(0.0..=16.0, "quick_adapt_gate", f64::from(self.quick_adapt_gate))
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -347,10 +364,6 @@ impl Congestion for Nscc {
             () if self.is_fast => "fast_increase",
             () => "steady",
         })
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {

@@ -6,11 +6,11 @@
 //!
 //! Left out: what the paper keeps of Swift, its reaction to losses and the delay at the hosts.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, HopTelemetry, Rate, Time};
+use farspan_units::{Bytes, Duration, HopTelemetry, Rate, TelemetryKind, Time};
 
 /// `min_rate`, as a part of the line rate, which is `max_rate` (published code of OSCAR).
 const LEAST: f64 = 0.001;
@@ -83,6 +83,21 @@ impl PoseidonConfig {
         within(0.0..=1.0, "min_md", self.min_md)?;
         within(1.0..=1000.0, "max_md", self.max_md)?;
         within(0.0..=256.0, "header", self.header.as_f64())
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::Mpd,
+            arrival: false,
+            signal_bytes: SignalBytes { data: self.header, ack: self.header },
+        }
     }
 }
 
@@ -193,10 +208,6 @@ impl Congestion for Poseidon {
         let rate = || Rate::from_bps(((self.window * wire * 8.0 / base_rtt) as u64).max(1));
         let cwnd = Bytes::new(self.window as u64).max(*mss);
         Decision { pacing_rate: is_rate.then(rate), ..Decision::window(cwnd) }
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

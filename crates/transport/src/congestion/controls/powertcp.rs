@@ -4,13 +4,13 @@
 //!
 //! Left out: any reaction to losses, of which the algorithm says nothing.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::congestion::parts::power::{PowerParams, PowerWindow};
 use crate::congestion::parts::telemetry::{PortStep, Stamps};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Time};
+use farspan_units::{Bytes, TelemetryKind, Time};
 
 /// Parameters of PowerTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -70,6 +70,21 @@ impl PowertcpConfig {
         within(0.1..=10.0, "eta", self.eta)?;
         within(0.0..=1.0, "arrival_floor", self.arrival_floor)?;
         within(0.0..=256.0, "header", self.header.as_f64())
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::Int,
+            arrival: false,
+            signal_bytes: SignalBytes { data: self.header, ack: self.header },
+        }
     }
 }
 
@@ -141,10 +156,6 @@ impl Powertcp {
 impl Congestion for Powertcp {
     fn decision(&self) -> Decision {
         self.window.decision(&self.params.power)
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

@@ -3,14 +3,14 @@
 //! The oracle of OSCAR (NSDI 2026, figure 3): window and rate move to their targets when the script says so, so that delay,
 //! its gradient and the queue show what signals are worth, without a control that follows them.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Sent, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, Sent, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use farspan_units::{Bytes, Duration, Rate, Time};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// Parameters of the script.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -47,6 +47,21 @@ impl ScriptedConfig {
         meaningful(at.len() == share.len(), "share", &all, "does not fit `at`", "as many shares as times")?;
         let range = 0.001..=1.0;
         share.iter().try_for_each(|share| ConfigError::unless_in(range.clone(), "scripted", "share", *share))
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: !self.at.is_empty(),
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 

@@ -5,12 +5,14 @@
 //! cases: marked or not, below the target round trip or not. Where the report leaves a constant open, the artifact of
 //! the later REPS paper has it. Left out: its ablations (decrease by marks alone, by round trips alone).
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Loss, Nack, Start, Timeout};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+};
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// The largest window, in bandwidth-delay products, unless the first is larger (published artifact: both are the same).
 const LARGEST_WINDOW: f64 = 1.5;
@@ -88,6 +90,21 @@ impl SmarttConfig {
         within(1e-6..=10.0, "fast_gain", self.fast_gain)?;
         within(1e-6..=1.0, "wait_gain", self.wait_gain)?;
         within(0.0..=0.999_999, "wait_threshold", self.wait_threshold)
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -283,10 +300,6 @@ impl Congestion for Smartt {
             () if to_f64(self.unqueued) > self.fast_after => "fast_increase",
             () => "steady",
         })
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {

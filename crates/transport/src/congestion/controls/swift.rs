@@ -6,13 +6,15 @@
 //!
 //! Left out: the window of the end hosts, whose delays are not part of round trips here.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Loss, Nack, Start, Timeout};
+use crate::congestion::contract::{
+    Ack, Congestion, Decision, Ecn, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+};
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Rate, Time};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind, Time};
 
 /// The unit of windows in the parameters of Swift.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +114,21 @@ impl SwiftConfig {
         within(0.0..=1.0, "max_mdf", self.max_mdf)?;
         within(1e-6..=1.0, "min_cwnd", self.min_cwnd)?;
         within(1.0..=1000.0, "reset_after", f64::from(self.reset_after))
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -250,10 +267,6 @@ impl Congestion for Swift {
         // Algorithm 1, last lines: a packet each RTT / cwnd.
         let rate = self.cwnd * self.params.bits_per_byte / ps(self.rtt).max(1.0);
         Decision { pacing_rate: Some(Rate::from_bps((rate as u64).max(1))), ..Decision::window(mss) }
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

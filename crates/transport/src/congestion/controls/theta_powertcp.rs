@@ -4,12 +4,12 @@
 //!
 //! Left out: any reaction to losses, of which the algorithm says nothing.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::congestion::parts::power::{PowerParams, PowerWindow};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Duration, Time};
+use farspan_units::{Duration, TelemetryKind, Time};
 
 /// Parameters of theta-PowerTCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,6 +46,21 @@ impl ThetaPowertcpConfig {
         within(0.01..=1.0, "gamma", self.gamma)?;
         within(0.0..=1.0, "beta", self.beta)?;
         within(0.0..=1.0, "arrival_floor", self.arrival_floor)
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -103,10 +118,6 @@ impl ThetaPowertcp {
 impl Congestion for ThetaPowertcp {
     fn decision(&self) -> Decision {
         self.window.decision(&self.params.power)
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

@@ -5,13 +5,13 @@
 //!
 //! Left out: any reaction to losses, for the paper's network has none.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::congestion::parts::signals::DataWindow;
 use crate::congestion::parts::window::to_f64;
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Rate};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The smallest rate, as a part of the line rate (published code of OSCAR).
 const LEAST: f64 = 0.001;
@@ -122,6 +122,21 @@ impl TimelyConfig {
         let Completion::Segment(segment) = self.completion else { return Ok(()) };
         let (effect, give) = ("has no end", "a size or \"round_trip\"");
         ConfigError::if_zero(segment.is_zero(), "timely", "completion", &segment, effect, give)
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }
 
@@ -240,10 +255,6 @@ impl Congestion for Timely {
     fn decision(&self) -> Decision {
         let rate = Rate::from_bps(((self.share * self.params.line_rate) as u64).max(1));
         Decision { pacing_rate: Some(rate), ..Decision::window(self.cwnd) }
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

@@ -1,5 +1,6 @@
 //! Conformance: the contract of controls, under random events of a flow.
 
+use super::trial::{Asked, FlowEvent, TrialSender};
 use super::{path, wan_path};
 use crate::congestion::*;
 use crate::path::Path;
@@ -7,93 +8,12 @@ use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Purpose, Random, Rate, Telemetry, Time};
+use farspan_units::{Bytes, Duration, Purpose, Random, Rate};
 
 /// Sequences of events that a control must stand.
 const SEQUENCES: u64 = 128;
 /// The longest of them.
 const LONGEST: u64 = 500;
-
-/// An event of a flow. `nth` picks one of the packets in flight, the oldest first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum FlowEvent {
-    /// Up to so many packets leave, as far as the window goes.
-    Send(u64),
-    /// The ACK of a packet in flight.
-    Ack {
-        /// The packet.
-        nth: usize,
-        /// Whether it came marked.
-        marked: bool,
-    },
-    /// A second ACK for some packet.
-    DuplicateAck {
-        /// Whether it came marked.
-        marked: bool,
-    },
-    /// A NACK for a packet in flight.
-    Nack {
-        /// The packet.
-        nth: usize,
-        /// Whether a port trimmed it.
-        trimmed: bool,
-    },
-    /// A packet in flight is found lost.
-    Loss {
-        /// The packet.
-        nth: usize,
-    },
-    /// A packet in flight times out.
-    Timeout {
-        /// The packet.
-        nth: usize,
-    },
-    /// The receiver pulls so many packets more; the pull may come after a later one.
-    Pull {
-        /// How many.
-        packets: u32,
-        /// Whether it repeats the count before instead.
-        old: bool,
-    },
-    /// A CNP.
-    Cnp,
-    /// The control's timer.
-    Timer,
-    /// Nothing, for so many picoseconds.
-    Wait(u64),
-}
-
-impl FlowEvent {
-    /// The event of the oldest packet in flight.
-    const fn of_the_oldest(self) -> Self {
-        match self {
-            Self::Ack { marked, .. } => Self::Ack { nth: 0, marked },
-            Self::Nack { trimmed, .. } => Self::Nack { nth: 0, trimmed },
-            Self::Loss { .. } => Self::Loss { nth: 0 },
-            Self::Timeout { .. } => Self::Timeout { nth: 0 },
-            other => other,
-        }
-    }
-
-    /// A random one; sends, ACKs and short waits are frequent.
-    fn draw(random: &mut Random) -> Self {
-        let marked = random.below(2) == 1;
-        let mut nth = |below| random.below(below) as usize;
-        match nth(32) {
-            0..8 => Self::Send(1 + random.below(49)),
-            8..16 => Self::Ack { nth: nth(5), marked },
-            16 => Self::DuplicateAck { marked },
-            17 => Self::Nack { nth: nth(100), trimmed: marked },
-            18 => Self::Loss { nth: nth(100) },
-            19 => Self::Timeout { nth: nth(100) },
-            20 => Self::Timer,
-            21 => Self::Pull { packets: 1 + nth(3) as u32, old: marked },
-            22 => Self::Cnp,
-            23..31 => Self::Wait(random.below(30_000_000)),
-            _ => Self::Wait(random.below(100_000_000_000)),
-        }
-    }
-}
 
 /// A breach of the contract, with a sequence of events that leads to it, shortened event by event.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -112,8 +32,9 @@ pub struct Violation {
 }
 
 /// Checks a control against the contract of [`Congestion`], under random sequences of events on three paths: windows and
-/// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends allowance, the decision returned is the current one, the first window is the
-/// scenario's, and the same events give the same decisions.
+/// rates are sound, neither a NACK nor a CNP widens the window or the allowance, a CNP raises no rate, a packet spends
+/// allowance, the decision returned is the current one, the first window is the scenario's, the same events give the same
+/// decisions, and so they do with signals that its [`Needs`] do not name.
 ///
 /// # Errors
 /// The first breach found.
@@ -128,7 +49,7 @@ fn within(
 ) -> Result<(), Violation> {
     for initial_cwnd in [Bytes::new(40_960), path().bdp] {
         let trial = Trial { path: path(), initial_cwnd };
-        let decision = TrialSender::new(config, &trial).control.decision();
+        let decision = trial.sender(config, &[]).control.decision();
         let first = match decision {
             Decision { cwnd, allowance: Some(allowance), .. } => cwnd.min(allowance),
             // Without a window, it is what leaves in a base round trip, to the byte.
@@ -166,16 +87,22 @@ impl Trial {
         Self { path, initial_cwnd }
     }
 
-    /// Lets the events happen to two flows alike; the error is the position of one after which something does not hold,
-    /// and what.
+    /// The flow's sender; its control gets the signals that it asks for, and `more`.
+    fn sender(&self, config: &CongestionConfig, more: &[Asked]) -> TrialSender {
+        TrialSender::new(config, &self.path, self.initial_cwnd, more)
+    }
+
+    /// Lets the events happen to two flows alike, and to one that gets every signal; the error is the position of one after
+    /// which something does not hold, and what.
     fn run(
         &self,
         config: &CongestionConfig,
         events: &[FlowEvent],
         cap: Option<Bytes>,
     ) -> Result<(), (usize, String)> {
-        let mut sender = TrialSender::new(config, self);
-        let mut twin = TrialSender::new(config, self);
+        let mut sender = self.sender(config, &[]);
+        let mut twin = self.sender(config, &[]);
+        let mut laden = self.sender(config, &Asked::ALL);
         for (i, &event) in events.iter().enumerate() {
             let before = sender.control.decision();
             let returned = sender.step(event).map_err(|problem| (i, problem))?;
@@ -183,6 +110,11 @@ impl Trial {
             let fail = |problem: &str| Err((i, problem.to_string()));
             if returned != again || sender.control.decision() != twin.control.decision() {
                 return fail("the same events gave two decisions");
+            }
+            laden.step(event).map_err(|problem| (i, problem))?;
+            if laden.control.decision() != sender.control.decision() {
+                let read = self.reads(config, &events[..=i]);
+                return fail(&format!("it reads what its needs do not name: {}", read.join(", ")));
             }
             if returned.is_some_and(|returned| returned != sender.control.decision()) {
                 return fail("the event returned another decision than the current one");
@@ -203,6 +135,19 @@ impl Trial {
             sender.sound(cap).map_err(|problem| (i, problem))?;
         }
         Ok(())
+    }
+
+    /// The signals that move the decision after these events, each alone, by the fields that do not ask for them.
+    fn reads(&self, config: &CongestionConfig, events: &[FlowEvent]) -> Vec<&'static str> {
+        let after = |more: &[Asked]| {
+            let mut sender = self.sender(config, more);
+            // Only the last event led to a breach.
+            events.iter().for_each(|event| drop(sender.step(*event)));
+            sender.control.decision()
+        };
+        let asked = after(&[]);
+        let is_read = |signal: &Asked| after(&[*signal]) != asked;
+        Asked::ALL.into_iter().filter(is_read).map(Asked::field).collect()
     }
 
     /// The violation that these events lead to, without those that it does not need.
@@ -242,174 +187,6 @@ impl Trial {
     }
 }
 
-/// A packet in flight.
-#[derive(Clone, Copy)]
-struct Packet {
-    sent_at: Time,
-    record: SendRecord,
-}
-
-/// A sender that believes its control.
-struct TrialSender {
-    control: Control,
-    path: Path,
-    now: Time,
-    flight: Vec<Packet>,
-    delivered: Bytes,
-    pulled: u32,
-    /// The ports of its path.
-    hops: [HopTelemetry; 2],
-}
-
-impl TrialSender {
-    fn new(config: &CongestionConfig, &Trial { path, initial_cwnd }: &Trial) -> Self {
-        let start = Start { path: &path, size: Bytes::MAX, initial_cwnd, seed: 1, flow: FlowId(3) };
-        let control = config.build(&start);
-        Self {
-            control,
-            path,
-            now: Time::ZERO,
-            flight: Vec::new(),
-            delivered: Bytes::ZERO,
-            pulled: 0,
-            hops: [HopTelemetry::default(); 2],
-        }
-    }
-
-    /// Time passes; a timer that the control asked for comes up.
-    fn pass(&mut self, until: Time) {
-        self.now = self.now.max(until);
-        if self.control.decision().next_timer.is_some_and(|at| at < self.now) {
-            self.control.on_timer(self.now);
-        }
-    }
-
-    fn in_flight(&self) -> Bytes {
-        self.path.mss * self.flight.len() as u64
-    }
-
-    /// Sends up to so many packets, as far as the window goes; gives the last decision.
-    fn send(&mut self, packets: u64) -> Result<Decision, String> {
-        for _ in 0..packets {
-            if self.in_flight() >= self.control.decision().open_window() {
-                break;
-            }
-            let record = SendRecord {
-                in_flight: self.in_flight() + self.path.mss,
-                cwnd: self.control.decision().open_window(),
-                delivered: self.delivered,
-                ..SendRecord::default()
-            };
-            self.flight.push(Packet { sent_at: self.now, record });
-            let in_flight = self.in_flight();
-            let sent = Sent { now: self.now, bytes: self.path.mss, in_flight, retransmission: false };
-            let before = self.control.decision();
-            let decision = self.control.on_sent(&sent);
-            // A sender does not notify it of an event that it does not ask for.
-            if !self.control.wants_sent() && decision != before {
-                return Err("on_sent changed the decision, and wants_sent says no".to_string());
-            }
-            let spent = |allowance: Bytes| allowance.saturating_sub(self.path.mss);
-            if decision.allowance > before.allowance.map(spent) {
-                return Err("a packet left and spent no allowance".to_string());
-            }
-            self.pass(self.now + self.path.packet_time());
-        }
-        Ok(self.control.decision())
-    }
-
-    fn ack(&mut self, packet: Packet, bytes_acked: Bytes, ecn_ce: bool) -> Decision {
-        // No round trip is shorter than the base.
-        self.pass(packet.sent_at + self.path.base_rtt);
-        self.delivered += bytes_acked;
-        self.stamp();
-        let mut telemetry: Telemetry = self.hops.into_iter().collect();
-        telemetry.received_at = Some(packet.sent_at + self.path.base_rtt / 2);
-        self.control.on_ack(&Ack {
-            now: self.now,
-            bytes_acked,
-            acked_packets: 1,
-            ecn_ce,
-            rtt: self.now - packet.sent_at,
-            sent_at: packet.sent_at,
-            in_flight: self.in_flight(),
-            delivered: self.delivered,
-            at_send: self.control.wants_send_record().then_some(packet.record),
-            telemetry: Some(&telemetry),
-        })
-    }
-
-    /// The ports go on since the last ACK: a fast one, without a queue, and one that carries this flow and half as much
-    /// besides, with several times in its queue what is in flight.
-    fn stamp(&mut self) {
-        let Path { line_rate, .. } = self.path;
-        let elapsed = self.now - self.hops[0].at;
-        let sent = [line_rate.bytes_in(elapsed), line_rate.bytes_in(elapsed) / 2];
-        let queued = [Bytes::ZERO, self.in_flight() * (self.delivered.get() % 7)];
-        for (i, rate) in [line_rate.mul_f64(4.0), line_rate].into_iter().enumerate() {
-            let sent = self.hops[i].sent + sent[i];
-            self.hops[i] = HopTelemetry { at: self.now, sent, queued: queued[i], rate };
-        }
-    }
-
-    /// Makes an event happen, if it can; gives the decision that the control returned.
-    fn step(&mut self, event: FlowEvent) -> Result<Option<Decision>, String> {
-        let (now, bytes) = (self.now, self.path.mss);
-        let mut taken = |nth: usize| (nth < self.flight.len()).then(|| self.flight.remove(nth));
-        let packet = match event {
-            FlowEvent::Ack { nth, .. }
-            | FlowEvent::Nack { nth, .. }
-            | FlowEvent::Loss { nth }
-            | FlowEvent::Timeout { nth } => taken(nth),
-            _ => Some(Packet { sent_at: now, record: SendRecord::default() }),
-        };
-        let Some(packet) = packet else { return Ok(None) };
-        let (sent_at, in_flight) = (packet.sent_at, self.in_flight());
-        Ok(Some(match event {
-            FlowEvent::Send(packets) => self.send(packets)?,
-            FlowEvent::Ack { marked, .. } => self.ack(packet, bytes, marked),
-            FlowEvent::DuplicateAck { marked } => self.ack(packet, Bytes::ZERO, marked),
-            FlowEvent::Nack { trimmed, .. } => {
-                self.control.on_nack(&Nack { now, bytes, sent_at, in_flight, trimmed })
-            }
-            FlowEvent::Loss { .. } => self.control.on_loss(&Loss { now, bytes, sent_at, in_flight }),
-            FlowEvent::Timeout { .. } => {
-                let rto = self.path.base_rtt + self.path.max_queueing;
-                self.control.on_timeout(&Timeout { now, bytes, sent_at, in_flight, rto })
-            }
-            FlowEvent::Timer => self.control.on_timer(now),
-            FlowEvent::Pull { packets, old } => {
-                self.pulled += if old { 0 } else { packets };
-                self.control.on_pull(&Pull { now, count: self.pulled, in_flight })
-            }
-            FlowEvent::Cnp => self.control.on_cnp(&Cnp { now, in_flight }),
-            FlowEvent::Wait(ps) => {
-                self.pass(now + Duration::from_ps(ps));
-                return Ok(None);
-            }
-        }))
-    }
-
-    /// Whether the current decision is one that a sender can obey.
-    fn sound(&self, cap: Option<Bytes>) -> Result<(), String> {
-        let decision = self.control.decision();
-        let floor = self.control.floor().bytes(self.path.mss);
-        if decision.cwnd < floor {
-            return Err(format!("a window of {}, below the floor of {floor}", decision.cwnd));
-        }
-        if let Some(cap) = cap.filter(|cap| decision.cwnd > *cap) {
-            return Err(format!("a window of {}, above the documented {cap}", decision.cwnd));
-        }
-        if decision.pacing_rate.is_some_and(|rate| rate.is_zero() || rate == Rate::from_bps(u64::MAX)) {
-            return Err("a pacing rate of zero, or without bound".to_string());
-        }
-        if decision.next_timer.is_some_and(|at| at < self.now) {
-            return Err("a timer in the past".to_string());
-        }
-        Ok(())
-    }
-}
-
 /// A slow path, whose bandwidth-delay product is less than a packet.
 fn slow_path() -> Path {
     let line_rate = Rate::from_bps(1_000_000);
@@ -420,6 +197,7 @@ fn slow_path() -> Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farspan_units::{TelemetryKind, Time};
 
     /// Every control with its defaults, and those with a second published parameterisation with that.
     fn configs() -> impl Iterator<Item = CongestionConfig> {
@@ -473,13 +251,13 @@ mod tests {
     /// and, of marked packets, a CNP each 50 us.
     fn windows(config: &CongestionConfig, marked: bool) -> Vec<(Bytes, Rate)> {
         let path = path();
-        let mut sender = TrialSender::new(config, &Trial { path, initial_cwnd: path.bdp });
+        let mut sender = TrialSender::new(config, &path, path.bdp, &[]);
         let mut step = |event| sender.step(event).unwrap();
         let mut windows = Vec::new();
         for us in 0..2000 {
             step(FlowEvent::Send(50));
             step(FlowEvent::Wait(1_000_000));
-            if marked && us % 50 == 0 && config.cnps().is_some() {
+            if marked && us % 50 == 0 {
                 step(FlowEvent::Cnp);
             }
             let both = |decision: Decision| {
@@ -491,17 +269,12 @@ mod tests {
     }
 
     #[test]
-    fn a_control_that_needs_marks_obeys_them_and_others_do_not_look_at_them() {
-        for config in configs() {
+    fn a_control_that_needs_marks_obeys_them() {
+        for config in configs().filter(|config| config.needs().ecn == Ecn::Required) {
             let [marked, plain] = [true, false].map(|marked| windows(&config, marked));
             assert!(!plain.is_empty(), "{}", config.name());
-            match config.ecn() {
-                Ecn::Ignored => assert_eq!(marked, plain, "{}", config.name()),
-                Ecn::Required => {
-                    let (marked, plain) = (marked.last(), plain.last());
-                    assert!(marked < plain, "{}: {marked:?}, and {plain:?} without marks", config.name());
-                }
-            }
+            let (marked, plain) = (marked.last(), plain.last());
+            assert!(marked < plain, "{}: {marked:?}, and {plain:?} without marks", config.name());
         }
     }
 
@@ -523,13 +296,9 @@ mod tests {
                 self.0.cwnd = self.0.cwnd * 2;
                 self.0
             }
-            fn wants_send_record(&self) -> bool {
-                true
-            }
         }
         let decision = Decision::window(Bytes::new(4096));
         let mut control = Control::Custom(Box::new(Box::new(Doubling(decision))));
-        assert!(control.wants_send_record());
         assert_eq!(control.floor(), Floor::OnePacket, "unless it says otherwise");
         assert_eq!(
             control.on_ack(&testing::AckStream::new(&testing::start()).next(false)).cwnd,
@@ -551,13 +320,26 @@ mod tests {
         TwoFaced,
         /// A packet too much to start with.
         Early,
-        /// A packet more for what it does not want to be told.
-        Deaf,
+        /// A packet more for a signal that it does not ask for.
+        Reads(Asked),
     }
 
     impl Factory for Wrong {
         fn name(&self) -> &'static str {
             "wrong"
+        }
+
+        fn needs(&self) -> Needs {
+            Needs {
+                ecn: Ecn::Ignored,
+                sent: false,
+                send_record: false,
+                pulls: None,
+                cnps: None,
+                telemetry: TelemetryKind::None,
+                arrival: false,
+                signal_bytes: SignalBytes::NONE,
+            }
         }
 
         fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
@@ -569,24 +351,44 @@ mod tests {
 
     struct WrongFlow(Wrong, Decision);
 
+    impl WrongFlow {
+        /// A signal is there.
+        fn sees(&mut self, signal: Asked) -> Decision {
+            if matches!(self.0, Wrong::Reads(read) if read == signal) {
+                self.1.cwnd += Bytes::new(1);
+            }
+            self.1
+        }
+    }
+
     impl Congestion for WrongFlow {
         fn decision(&self) -> Decision {
             self.1
         }
 
-        fn wants_sent(&self) -> bool {
-            !matches!(self.0, Wrong::Deaf)
+        fn on_sent(&mut self, _sent: &Sent) -> Decision {
+            self.sees(Asked::Sent)
         }
 
-        fn on_sent(&mut self, sent: &Sent) -> Decision {
-            if matches!(self.0, Wrong::Deaf) {
-                self.1.cwnd += sent.bytes;
-            }
-            self.1
+        fn on_pull(&mut self, _pull: &Pull) -> Decision {
+            self.sees(Asked::Pulls)
+        }
+
+        fn on_cnp(&mut self, _cnp: &Cnp) -> Decision {
+            self.sees(Asked::Cnps)
         }
 
         fn on_ack(&mut self, ack: &Ack) -> Decision {
             self.1.cwnd += ack.bytes_acked;
+            let there = [
+                (Asked::Ecn, ack.ecn_ce),
+                (Asked::SendRecord, ack.at_send.is_some()),
+                (Asked::Telemetry, !ack.hops().is_empty()),
+                (Asked::Arrival, ack.received_at().is_some()),
+            ];
+            for (signal, _) in there.into_iter().filter(|(_, is_there)| *is_there) {
+                self.sees(signal);
+            }
             match self.0 {
                 Wrong::TwoFaced => Decision { pacing_rate: Some(Rate::from_gbps(1)), ..self.1 },
                 _ => self.1,
@@ -623,12 +425,53 @@ mod tests {
             (Wrong::Stuck, "a pacing rate of zero", 4),
             (Wrong::TwoFaced, "another decision than the current one", 1),
             (Wrong::Early, "it starts with a window of", 0),
-            (Wrong::Deaf, "wants_sent says no", 1),
         ] {
             let violation = conforms(&CongestionConfig::Custom(Custom::new(wrong))).unwrap_err();
             let said = violation.to_string();
             assert!(said.contains(problem), "{said}");
             assert!(violation.events.len() <= most, "{said}");
+        }
+    }
+    #[test]
+    fn a_control_that_reads_what_it_does_not_ask_for_is_found_whatever_it_is() {
+        for signal in Asked::ALL {
+            let wrong = CongestionConfig::Custom(Custom::new(Wrong::Reads(signal)));
+            let violation = conforms(&wrong).unwrap_err();
+            let said = format!("it reads what its needs do not name: {}", signal.field());
+            assert_eq!(violation.problem, said);
+            assert!(violation.events.len() <= 2, "{violation}");
+        }
+    }
+
+    /// Whether a signal that the control asks for moves it, in one of many sequences of events.
+    fn moves(config: &CongestionConfig, signal: Asked) -> bool {
+        (0..SEQUENCES).any(|sequence| {
+            let mut random = Random::new(2, Purpose::Test, sequence);
+            let trial = Trial::draw(&mut random);
+            let [mut with, mut without] = [0; 2].map(|_| trial.sender(config, &[]));
+            without.signals.retain(|given| *given != signal);
+            (0..LONGEST).any(|_| {
+                let event = FlowEvent::draw(&mut random);
+                let both = [&mut with, &mut without].map(|sender| {
+                    sender.step(event).unwrap();
+                    sender.control.decision()
+                });
+                both[0] != both[1]
+            })
+        })
+    }
+
+    #[test]
+    fn a_control_asks_for_nothing_that_does_not_move_it() {
+        let one_way = oscar::OscarConfig { signal: oscar::Signal::OneWay, ..oscar::OscarConfig::default() };
+        for config in configs().chain([CongestionConfig::Oscar(one_way)]) {
+            let needs = config.needs();
+            // Packets that leave may move it in states that random events do not lead to; marks may come as CNPs.
+            let is_tried =
+                |signal: &Asked| signal.is_named_by(&needs) && !matches!(signal, Asked::Sent | Asked::Ecn);
+            for signal in Asked::ALL.into_iter().filter(is_tried) {
+                assert!(moves(&config, signal), "{}: {}", config.name(), signal.field());
+            }
         }
     }
 }

@@ -101,8 +101,8 @@ pub struct Flow {
     records: BTreeMap<Time, SendRecord>,
     /// Telemetry of packets whose ACKs are under way, by send time, for controls that ask.
     stamps: BTreeMap<Time, HopTelemetry>,
-    /// Whether the control asks for telemetry.
-    wants_telemetry: bool,
+    /// All that the control asks for.
+    needs: Needs,
     /// When payload was last delivered.
     delivered_at: Time,
     /// When the packet acknowledged last was sent.
@@ -156,12 +156,13 @@ impl Dumbbell {
         for (i, (config, path, initial_cwnd)) in flows.iter().enumerate() {
             let (initial_cwnd, flow) = (*initial_cwnd, FlowId(i as u32));
             let start = Start { path, size: Bytes::MAX, initial_cwnd, seed: 1, flow };
+            let needs = config.needs();
             model.flows.push(Flow {
                 control: config.build(&start),
                 path: *path,
                 in_flight: Bytes::ZERO,
                 pulled: 0,
-                notifier: config.cnps().map(Notifier::new),
+                notifier: needs.cnps.map(Notifier::new),
                 timer_at: Time::MAX,
                 delivered: Bytes::ZERO,
                 marked: Bytes::ZERO,
@@ -170,7 +171,7 @@ impl Dumbbell {
                 jitter: Random::new(1, Purpose::Jitter, i as u64),
                 records: BTreeMap::new(),
                 stamps: BTreeMap::new(),
-                wants_telemetry: config.telemetry() != TelemetryKind::None,
+                needs,
                 delivered_at: Time::ZERO,
                 first_sent_at: Time::ZERO,
             });
@@ -262,7 +263,9 @@ impl Dumbbell {
                     telemetry: stamp.map(|hop| [hop].into_iter().collect()).as_ref(),
                 });
                 flow.pulled += 1;
-                flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
+                if flow.needs.pulls.is_some() {
+                    flow.control.on_pull(&Pull { now, count: flow.pulled, in_flight });
+                }
                 if flow.notifier.as_mut().is_some_and(|notifier| notifier.on_arrival(now, marked)) {
                     flow.control.on_cnp(&Cnp { now, in_flight });
                 }
@@ -300,14 +303,15 @@ impl Dumbbell {
         }
         flow.in_flight += bytes;
         let in_flight = flow.in_flight;
-        if flow.control.wants_send_record() {
+        if flow.needs.send_record {
             let Flow { delivered, delivered_at, first_sent_at, .. } = *flow;
             let cwnd = flow.control.decision().open_window();
             let app_limited = false;
             let record = SendRecord { in_flight, cwnd, delivered, delivered_at, first_sent_at, app_limited };
             flow.records.insert(now, record);
         }
-        let decision = flow.control.on_sent(&Sent { now, bytes, in_flight, retransmission: false });
+        let sent = Sent { now, bytes, in_flight, retransmission: false };
+        let decision = if flow.needs.sent { flow.control.on_sent(&sent) } else { flow.control.decision() };
         let nic = flow.path.packet_time();
         let gap = decision.pacing_rate.map_or(nic, |rate| rate.transmission(mtu).max(nic));
         flow.next_at = now + gap;
@@ -322,10 +326,11 @@ impl Dumbbell {
             QueueFate::Served { left_at, marked } => {
                 let rest = path.base_rtt.saturating_sub(path.packet_time() * 2);
                 let ack_at = left_at + rest;
-                if self.flows[i].wants_telemetry {
-                    (left_at, ModelEvent::Leave { sent_at, marked, ack_at })
-                } else {
-                    (ack_at, ModelEvent::Ack { sent_at, marked })
+                match self.flows[i].needs.telemetry {
+                    TelemetryKind::None => (ack_at, ModelEvent::Ack { sent_at, marked }),
+                    TelemetryKind::Mpd | TelemetryKind::Int => {
+                        (left_at, ModelEvent::Leave { sent_at, marked, ack_at })
+                    }
                 }
             }
             QueueFate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), ModelEvent::Loss { sent_at }),

@@ -8,9 +8,11 @@ mod dumbbell;
 mod steady;
 #[cfg(all(test, feature = "serde"))]
 mod text;
+mod trial;
 
-pub use conformance::{FlowEvent, Violation, conforms};
+pub use conformance::{Violation, conforms};
 pub use curves::{decisions, window_curve};
+pub use trial::FlowEvent;
 
 use crate::congestion::{Ack, Start};
 use crate::path::{Class, Path};

@@ -1,9 +1,10 @@
 //! The parameters of BBR: version 1 by default, and what Uno's published code changes.
 
+use crate::congestion::contract::{Ecn, Needs, SignalBytes};
 use crate::congestion::parts::window::Cap;
 use crate::registry::ConfigError;
 use core::f64::consts::LN_2;
-use farspan_units::{Duration, Rate};
+use farspan_units::{Duration, Rate, TelemetryKind};
 
 /// Parameters of BBR.
 #[derive(Clone, PartialEq, Debug)]
@@ -123,5 +124,20 @@ impl BbrConfig {
         let window = &self.rtprop_window;
         let effect = "would look for the smallest round trip for ever";
         ConfigError::if_zero(window.is_zero(), "bbr", "rtprop_window", window, effect, "a time")
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: true,
+            send_record: true,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }

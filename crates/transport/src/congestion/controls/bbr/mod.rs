@@ -241,10 +241,6 @@ impl Congestion for Bbr {
         }
     }
 
-    fn wants_send_record(&self) -> bool {
-        true
-    }
-
     /// BBRHandleRestartFromIdle (section 4.3.4.4): new data after a pause leaves at the rate of the path.
     fn on_sent(&mut self, sent: &Sent) -> Decision {
         if self.model.had_no_more && !sent.retransmission && sent.in_flight == sent.bytes {

@@ -10,14 +10,14 @@
 //! In Algorithm 1 as printed the increase stands in the branch of a congested window; the text ("when there is no
 //! congestion indication") and figure 7 place it where it is here.
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::congestion::parts::pace::{Pace, PaceParams, Pacing};
 use crate::congestion::parts::signals::{DataWindow, Marks, Threshold};
 use crate::congestion::parts::window::{Bounds, Cap, LARGEST_CUT, Window, tcp_losses};
 use crate::path::{Class, Path};
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, Duration, Time};
+use farspan_units::{Bytes, Duration, TelemetryKind, Time};
 
 /// Parameters of Gemini.
 #[derive(Clone, PartialEq, Debug)]
@@ -195,6 +195,21 @@ impl GeminiConfig {
         }
         self.k.check("gemini")
     }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
+    }
 }
 
 /// The parameters, and what a path makes of them.
@@ -359,10 +374,6 @@ impl Congestion for Gemini {
             next_timer: None,
             allowance: None,
         }
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {

@@ -9,12 +9,12 @@ mod estimator;
 
 pub use estimator::{BatchStart, Samples};
 
-use crate::congestion::contract::{Ack, Congestion, Decision, Start};
+use crate::congestion::contract::{Ack, Congestion, Decision, Ecn, Needs, SignalBytes, Start};
 use crate::path::Path;
 use crate::registry::ConfigError;
 use alloc::sync::Arc;
 use estimator::{Batches, Estimate, Estimator, Sample};
-use farspan_units::{Bytes, Duration, Rate};
+use farspan_units::{Bytes, Duration, Rate, TelemetryKind};
 
 /// The smallest part of the line rate that a flow takes (published code).
 const LEAST: f64 = 0.001;
@@ -139,6 +139,21 @@ impl OscarConfig {
         within(1.0..=1000.0, "longest_batch", self.longest_batch.unwrap_or(1.0))?;
         within(0.0..=256.0, "header", self.header.as_f64())?;
         within(0.0..=256.0, "ack_header", self.ack_header.as_f64())
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: true,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: matches!(self.signal, Signal::OneWay),
+            signal_bytes: SignalBytes { data: self.header, ack: self.ack_header },
+        }
     }
 }
 
@@ -272,14 +287,6 @@ impl Congestion for Oscar {
     fn decision(&self) -> Decision {
         let rate = Rate::from_bps(((self.share * self.params.line_rate * 8e9) as u64).max(1));
         Decision { pacing_rate: Some(rate), ..Decision::window(self.cwnd) }
-    }
-
-    fn wants_send_record(&self) -> bool {
-        true
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack<'_>) -> Decision {

@@ -1,8 +1,10 @@
 //! The parameters of UnoCC: each choice that the paper leaves, with the paper's reading as the default.
 
+use crate::congestion::contract::{Ecn, Needs, SignalBytes};
 use crate::congestion::parts::pace::Pacing;
 use crate::congestion::parts::signals::{Threshold, ThresholdRule};
 use crate::registry::ConfigError;
+use farspan_units::TelemetryKind;
 
 /// Parameters of UnoCC.
 #[derive(Clone, PartialEq, Debug)]
@@ -314,5 +316,21 @@ impl UnoccConfig {
             ConfigError::unless_in(range, "unocc", parameter, value)?;
         }
         self.k.check("unocc")
+    }
+
+    /// All that it needs.
+    #[must_use]
+    pub const fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: matches!(self.epoch.start, EpochStart::FullWindow)
+                || matches!(self.qa.pause, EpochStart::FullWindow),
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 }

@@ -337,11 +337,6 @@ impl Congestion for Unocc {
         })
     }
 
-    fn wants_sent(&self) -> bool {
-        let UnoccConfig { epoch, qa, .. } = &self.params.config;
-        [epoch.start, qa.pause].contains(&EpochStart::FullWindow)
-    }
-
     fn on_sent(&mut self, sent: &Sent) -> Decision {
         if let Epoch::UntilSent(left) = self.epoch {
             let left = left - sent.bytes.as_f64();
