@@ -31,7 +31,7 @@ python: release
 	for notebook in notebooks/*.py; do echo "$$notebook"; MPLBACKEND=agg $(VENV)/bin/python "$$notebook" >out/notebook.txt || exit 1; done
 
 # What tools/lint.py refuses.
-LINTS ?= sizes words jargon comments unfilled arrows homonyms undeclared
+LINTS ?= sizes words jargon comments unfilled arrows homonyms undeclared wildcards imports
 lint:
 	python3 tools/lint_tests.py
 	python3 tools/lint.py $(LINTS)

@@ -18,7 +18,7 @@ import frontier
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BOOK = ROOT / "docs/src"
-CURVES = ROOT / "crates/transport/src/congestion/snapshots"
+CURVES = ROOT / "crates/transport/src/congestion/testing/snapshots"
 DETECTORS = BOOK / "schemes/curves/detector-frontier.csv"
 LANGUAGES = {".csv": "csv", ".py": "python", ".rs": "rust", ".toml": "toml"}
 # Directives of mdBook, attributes of its code blocks, lines that it hides: a forge shows them as they stand, or not at all.

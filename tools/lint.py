@@ -12,6 +12,8 @@ arrows     a crate that depends on another one of the workspace that tools/arrow
            there and not in its manifest
 homonyms   two types of one name in one crate, outside its tests (Rust; names that a macro puts together are not seen)
 undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
+wildcards  an arm for all other variants, `matches!` or `if let` over controls or kinds of telemetry, outside tests (Rust)
+imports    an import that runs up inside a crate, outside its tests: ARCHITECTURE.md has the order of its modules
 """
 import ast
 import collections
@@ -22,6 +24,7 @@ import subprocess
 import sys
 import tomllib
 
+import rust_modules
 import rust_source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -29,6 +32,10 @@ MOST_LINES_OF_A_FILE, MOST_LINES_OF_A_FUNCTION = 500, 80
 WORDS = tomllib.loads((ROOT / "tools/words.toml").read_text())
 ARROWS = tomllib.loads((ROOT / "tools/arrows.toml").read_text())
 NO_DOCUMENTATION = re.compile(r"\s*//[/!]\s*(The same|What)\b")
+# A pattern that anything matches: names and places for anything.
+ANYTHING = re.compile(r"[\s(&,)|]*(?:(?:_|ref\b|mut\b|[a-z]\w*)[\s(&,)|]*)+")
+# A line of its own, and indented below it the modules, each after those that it may import.
+ORDER = re.compile(r"^order of (\S+):\n((?:[ ]+\S.*\n)+)", re.M)
 
 
 def is_test(path):
@@ -161,13 +168,43 @@ def arrows(sources, allowed=ARROWS):
             yield path, 1, f"{crate} sees {other}, through others"
 
 
-def homonyms(sources):
+def wildcards(sources):
+    registry = sources.get("crates/transport/src/congestion/controls/mod.rs", "")
+    controls = re.findall(r"^    (\w+), \w+::\{", registry, re.M)
+    names = [rf"(?:{'|'.join(WORDS['wildcards']['enums'])})::[A-Z]\w*[a-z]", *(rf"Self::{name}" for name in controls)]
+    named, is_for_tests = rf"\b(?:{'|'.join(names)})\b", tested_only(sources)
+    for path, source in sources.items():
+        if path.endswith(".rs") and not is_for_tests(path):
+            code = "".join(rust_source.blanked(source).splitlines(keepends=True)[: rust_source.before_tests(source)])
+            yield from ((path, *found) for found in wildcards_of(code, named))
+
+
+def wildcards_of(code, named):
+    for found in re.finditer(r"\bmatches!\s*\(|\blet\s[^=;]*=", code):
+        end = rust_source.outside(code, found.end(), len(code), ")") if found[0].startswith("m") else found.end()
+        if re.search(named, code[found.start() : end]):
+            yield rust_source.line_of(code, found.start()), "one variant, and a wildcard for all others: match them all"
+    for found in re.finditer(r"\bmatch\b", code):
+        if not (span := rust_source.body(code, found.end())):
+            continue
+        arms = list(rust_source.arms(code, span[0]))
+        if any(re.search(named, pattern) for _, pattern in arms):
+            for index, pattern in arms:
+                if ANYTHING.fullmatch(re.split(r"\bif\b", pattern)[0]):
+                    yield rust_source.line_of(code, index), f"`{pattern}`: a wildcard; name the others"
+
+
+def tested_only(sources):
+    """Whether a file is compiled for tests alone."""
     tests = [module for path, source in sources.items() for module in rust_source.test_modules(path, source)]
-    definitions = collections.defaultdict(list)
+    return lambda path: is_test(path) or any(f"{path.removesuffix('.rs')}/".startswith(f"{module}/") for module in tests)
+
+
+def homonyms(sources):
+    is_for_tests, definitions = tested_only(sources), collections.defaultdict(list)
     for path, source in sources.items():
         crate, in_crate, _ = path.partition("/src/")
-        own_tests = is_test(path) or any(f"{path.removesuffix('.rs')}/".startswith(f"{module}/") for module in tests)
-        if not in_crate or own_tests or not path.endswith(".rs"):
+        if not in_crate or is_for_tests(path) or not path.endswith(".rs"):
             continue
         before = rust_source.before_tests(source)
         for name, line in rust_source.types(rust_source.blanked(source)):
@@ -196,12 +233,44 @@ def undeclared(sources):
             yield path, 1, f"no module declares it: write `mod {module.name};` in the file above"
 
 
+def unit(order, module):
+    """The listed module that a module belongs to: itself, or the nearest above it."""
+    above = (module[:n] for n in range(len(module), 0, -1))
+    return next((name for name in above if name in order), None)
+
+
+def imports(sources):
+    for found in ORDER.finditer(sources.get("ARCHITECTURE.md", "")):
+        order = [tuple(name.split("/")) for name in found[2].split()]
+        yield from imports_of(found[1], order, sources)
+
+
+def imports_of(root, order, sources):
+    files = {path.removeprefix(f"{root}/"): source for path, source in sources.items() if path.startswith(f"{root}/")}
+    crate, is_for_tests = rust_modules.Crate(files), tested_only(files)
+    for missing in (name for name in order if name not in crate.modules):
+        yield "ARCHITECTURE.md", 1, f"{'::'.join(missing)}: no module of {root}"
+    for path, source in files.items():
+        module = rust_modules.of_path(path)
+        if not module or is_for_tests(path):
+            continue
+        if (here := unit(order, module)) is None:
+            yield f"{root}/{path}", 1, f"{'::'.join(module)}: not in the order of {root}"
+            continue
+        homes = crate.imports(module, rust_source.before_tests(source))
+        for line, there in dict.fromkeys((line, unit(order, home)) for line, home in homes):
+            if there and order.index(there) > order.index(here):
+                yield f"{root}/{path}", line, f"{'::'.join(there)} stands above {'::'.join(here)}"
+
+
 def of_each(lint):
     """A lint of one file, for all files."""
     return lambda sources: ((path, *found) for path, source in sources.items() for found in lint(path, source))
 
 
-LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {"arrows": arrows, "homonyms": homonyms, "undeclared": undeclared}
+LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {
+    lint.__name__: lint for lint in (arrows, homonyms, undeclared, wildcards, imports)
+}
 
 
 def main(*names):

@@ -162,6 +162,76 @@ class Undeclared(unittest.TestCase):
         self.assertEqual(self.found(tests__all__main='#[path = "../common/x.rs"]\nmod x;', tests__common__x="mod y;", tests__common__x__y=""), [])
 
 
+class Wildcards(unittest.TestCase):
+    def found(self, source, path="crates/a/src/b.rs"):
+        registry = "controls! {\n    Fast, fast::{FastConfig, FastParams}, \"fast\",\n        \"Runs\", \"a paper\";\n}\n"
+        files = {"crates/transport/src/congestion/controls/mod.rs": registry, path: source}
+        return [line for _, line, _ in lint.wildcards(files)]
+
+    def test_an_arm_for_all_others_is_found_whatever_it_is_called(self):
+        for enum in ("CongestionConfig::Fast(_)", "Self::Fast(config)", "TelemetryKind::Int", "(value::Telemetry::None, 1)"):
+            for other in ("_", "other", "(_, _)", "_ if x > 1", "a | b"):
+                source = f"fn f() {{\n    match x {{\n        {enum} => {{ g(1, 2) }}\n        {other} => (3, 4),\n    }}\n}}"
+                self.assertEqual(self.found(source), [4], source)
+
+    def test_one_variant_alone_is_found(self):
+        for test in ("matches!(x.kind, TelemetryKind::Mpd | TelemetryKind::Int)", "if let Self::Fast(fast) = x {}", "if let Some(Control::Fast(_)) = x {}"):
+            self.assertEqual(self.found(f"fn f() {{\n    {test}\n}}"), [2], test)
+        self.assertEqual(self.found("fn f() {\n    let CongestionConfig::Fast(fast) = x else { return };\n}"), [2])
+
+    def test_all_variants_by_name_and_other_enums_pass(self):
+        full = "match kind {\n    TelemetryKind::None => match n { 0 => 1, _ => 2 },\n    TelemetryKind::Mpd | TelemetryKind::Int => 3,\n}"
+        self.assertEqual(self.found(f"fn f() {{ {full} }}"), [])
+        self.assertEqual(self.found("fn f() { match x { Kind::Fast => 1, _ => Telemetry::MOST_HOPS } }"), [])
+        self.assertEqual(self.found("fn f() { if let Some(x) = y { TelemetryKind::Int } else { TelemetryKind::Mpd } }"), [])
+
+    def test_tests_pass(self):
+        source = "match x { Control::Fast(_) => 1, _ => 2 }"
+        self.assertEqual(self.found(f"#[cfg(test)]\nmod tests {{\n    fn f() {{ {source} }}\n}}"), [])
+        self.assertEqual(self.found(f"fn f() {{ {source} }}", path="crates/a/tests/b.rs"), [])
+
+
+class Imports(unittest.TestCase):
+    def found(self, order="low mid high", **sources):
+        """The findings in modules of a crate whose modules have an order; `__` is a slash."""
+        files = {f"crates/a/src/{path.replace('__', '/')}.rs": source for path, source in sources.items()}
+        page = f"```\norder of crates/a/src:\n    {order}\n```\n"
+        return [(path.removeprefix("crates/a/src/"), line) for path, line, _ in lint.imports({"ARCHITECTURE.md": page, **files})]
+
+    def test_an_import_that_runs_up_is_found_and_one_that_runs_down_is_not(self):
+        modules = {"low": "pub struct A;", "mid": "pub struct B;", "high": "use crate::low::A;\nuse crate::mid::{B, B as C};"}
+        self.assertEqual(self.found(**modules), [])
+        for source in ("use crate::high::D;", "use crate::{high::{self, D},\n    low};", "fn f() { crate::high::f() }", "use super::high;"):
+            line = source.count("\n") + 1 if "fn" in source else 1
+            self.assertEqual(self.found(**{**modules, "low": source}), [("low.rs", line)], source)
+
+    def test_what_is_exported_again_is_an_import_from_where_it_is_written(self):
+        modules = {"lib": "pub use high::D;\npub use low::A;", "low": "pub struct A;", "mid": "", "high": "mod inner;\npub use inner::D;", "high__inner": "pub struct D;"}
+        self.assertEqual(self.found(**{**modules, "mid": "use crate::D;"}), [("mid.rs", 1)])
+        self.assertEqual(self.found(**{**modules, "mid": "use crate::A;"}), [])
+        globs = {**modules, "high__mod": "mod inner;\npub use inner::*;", "mid": "use crate::high::MadeByAMacro;"}
+        del globs["high"]
+        self.assertEqual(self.found(**globs), [("mid.rs", 1)])
+
+    def test_modules_inside_a_module_have_an_order_of_their_own(self):
+        modules = {"mid__mod": "pub use controls::C;", "mid__contract": "pub struct B;", "mid__controls": "use super::contract::B;\npub struct C;"}
+        order = "mid/contract mid/controls mid"
+        self.assertEqual(self.found(order, **modules), [])
+        modules["mid__contract"] = "use super::controls::C;"
+        self.assertEqual(self.found(order, **modules), [("mid/contract.rs", 1)])
+        modules["mid__contract"] = "use crate::mid::C;"
+        self.assertEqual(self.found(order, **modules), [("mid/contract.rs", 1)])
+
+    def test_tests_comments_and_other_crates_pass(self):
+        low = "// use crate::high::D;\nuse std::high::D;\n#[cfg(test)]\nmod tests {\n    use crate::high::D;\n}\n"
+        self.assertEqual(self.found(low=low, low__tests="use crate::high::D;", mid="", high="pub struct D;"), [])
+        self.assertEqual(self.found(low="#[cfg(test)]\nmod bench;", low__bench="use crate::high::D;", mid="", high=""), [])
+
+    def test_the_order_names_every_module_and_no_other(self):
+        self.assertEqual(self.found(low="", mid="", high="", other=""), [("other.rs", 1)])
+        self.assertEqual(self.found(low="", mid=""), [("ARCHITECTURE.md", 1)])
+
+
 class Source(unittest.TestCase):
     def test_lifetimes_are_no_characters_and_comments_may_hold_quotes(self):
         code = rust_source.blanked("fn a<'a>(x: &'a str) -> &'a str { x } // it's\nfn b() {}")

@@ -86,6 +86,28 @@ def types(code):
             yield name, line
 
 
+def arms(code, start):
+    """(index, pattern) of each arm of the match whose braces begin at `start`."""
+    index, end = start + 1, closing(code, start) - 1
+    while code[index:end].strip():
+        index += len(code[index:end]) - len(code[index:end].lstrip())
+        arrow = outside(code, index, end, "=>")
+        yield index, code[index:arrow].strip()
+        value = arrow + 2 + len(code[arrow + 2 : end]) - len(code[arrow + 2 : end].lstrip())
+        after = closing(code, value) if code[value] == "{" else outside(code, value, end, ",")
+        index = after + 1 if code[after : after + 1] == "," else after
+
+
+def outside(code, start, end, text):
+    """Where a text stands between two places outside of any brackets; the second place if it does not."""
+    depth = 0
+    for index in range(start, end):
+        if depth == 0 and code.startswith(text, index):
+            return index
+        depth += (code[index] in "([{") - (code[index] in ")]}")
+    return end
+
+
 def test_modules(path, source):
     """The modules that a file declares for tests alone, as paths without `.rs`."""
     path = pathlib.PurePath(path)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from farspan._errors import ScenarioError
 from farspan._farspan import Ack, FlowPath, Loss
@@ -32,6 +32,8 @@ class Control(ABC):
     --------
     >>> import farspan as fs
     >>> class Halve(fs.Control):
+    ...     ecn = True
+    ...
     ...     def start(self, path):
     ...         self.mss, self.cwnd, self.cut_at = path.mss, float(path.initial_cwnd), 0
     ...         return self.cwnd, None
@@ -46,6 +48,9 @@ class Control(ABC):
     >>> fs.run("uno/incast-mixed", scheme="dctcp", control=Halve, set=small)
     <farspan.Result uno/incast-mixed scheme Halve seed 1: 8 of 8 flows>
     """
+
+    ecn: ClassVar[bool]
+    """Whether it needs marks: without, ``ack.ecn_ce`` must not move it. Each control says so; there is no default."""
 
     @abstractmethod
     def start(self, path: FlowPath) -> Decision:
@@ -93,4 +98,8 @@ def _checked(control: object) -> type[Control]:
     if missing:
         cure = f"define {' and '.join(missing)}"
         raise ScenarioError(f"{control.__name__} lacks methods", argument="control", cure=cure)
+    if not isinstance(getattr(control, "ecn", None), bool):
+        problem = f"{control.__name__} does not say whether it needs marks"
+        cure = "write `ecn = True` if it looks at `ack.ecn_ce`, else `ecn = False`"
+        raise ScenarioError(problem, argument="control", cure=cure)
     return control

@@ -38,8 +38,8 @@ def window_curve(
 def check(control: type[Control] | str) -> None:
     """Check a control against the contract, under random events.
 
-    Its windows and rates are sound, a NACK never widens the window, the first window is the scenario's, and the same
-    events give the same decisions.
+    Its windows and rates are sound, a NACK never widens the window, the first window is the scenario's, the same events
+    give the same decisions, and marks do not move a control that does not need them.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ SMALL = {"workload.flow_size": "1MiB", "topology.wan.rtt": "200us", "probes.rate
 class Still(fs.Control):
     """A window that stays."""
 
+    ecn = False
     packets = 4
 
     def start(self, path: FlowPath) -> Decision:
@@ -144,9 +145,14 @@ def test_wrong_arguments_are_told_before_anything_runs() -> None:
         def start(self, path: FlowPath) -> Decision:
             return path.mss, None
 
+    class Silent(Half):
+        def on_ack(self, ack: Ack) -> None:
+            return None
+
     for wrong, said in [
         (Still(), "is no class of controls"),
         (Half, "Half lacks methods; define on_ack"),
+        (Silent, "Silent does not say whether it needs marks; write `ecn = True` if"),
         ({"wan": Still}, "['wan'] names no class of flows"),
         ({}, "names no class of flows"),
         ("dctcp", "is no class of controls"),
@@ -169,3 +175,9 @@ def test_the_contract_is_checked_as_for_built_in_controls() -> None:
 
     with pytest.raises(AssertionError, match="a NACK widened the window"):
         fs.testing.check(Eager)
+
+    class Denies(Dctcp):
+        ecn = False
+
+    with pytest.raises(AssertionError, match="it reads what its needs do not name: ecn"):
+        fs.testing.check(Denies)

@@ -54,7 +54,7 @@ impl Default for Program {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use farspan_transport::congestion::{Congestion, Factory, Start};
+    use farspan_transport::congestion::{Congestion, Factory, Needs, Start};
 
     #[derive(Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
     struct Called<const N: usize> {}
@@ -66,6 +66,10 @@ mod tests {
     impl<const N: usize> Factory for Called<N> {
         fn name(&self) -> &'static str {
             ["called", "called", "dctcp"][N]
+        }
+
+        fn needs(&self) -> Needs {
+            unreachable!("no flow runs")
         }
 
         fn control(&self, _start: &Start<'_>) -> Box<dyn Congestion + Send> {

@@ -39,7 +39,7 @@ pub use column::{Column, Record};
 pub use compare::{Better, Measure, Unit, compare, measures};
 pub use dynamic::{DynamicColumn, DynamicValues, save_columns};
 pub use fairness::{Fairness, Member, jain};
-pub use farspan_trace::{Class, FlowOutcome};
+pub use farspan_transport::{Class, FlowOutcome};
 pub use fct::{Completion, Fct, FctTable, SizeBins, SlowdownBin};
 pub use quantile::{Quantile, median, nearest_rank};
 pub use read::{

@@ -1,6 +1,6 @@
 //! Records of flows, ports and probes.
 
-use farspan_trace::FlowOutcome;
+use farspan_transport::FlowOutcome;
 use farspan_units::{Bytes, Duration, FlowId, Time};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -129,7 +129,7 @@ pub struct SeriesRecord {
 #[cfg(test)]
 pub(crate) mod testing {
     use super::*;
-    use farspan_trace::Class;
+    use farspan_transport::Class;
     use farspan_units::HostId;
 
     /// A port of two switches of site 0 that did something of everything.

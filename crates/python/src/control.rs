@@ -1,10 +1,11 @@
 //! Congestion controls that are classes of Python: each event takes the interpreter's lock and calls a method.
 
 use farspan_transport::congestion::{
-    Ack, Congestion, CongestionConfig, Custom, Decision, Factory, Loss, Nack, Start, Timeout, testing,
+    Ack, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, Loss, Nack, Needs, SignalBytes, Start,
+    Timeout, testing,
 };
 use farspan_transport::{Class, Path};
-use farspan_units::{Bytes, Rate};
+use farspan_units::{Bytes, Rate, TelemetryKind};
 use pyo3::exceptions::{PyAssertionError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
@@ -115,19 +116,37 @@ pub struct PyLoss {
 struct PyControl {
     class: Py<PyType>,
     name: &'static str,
+    ecn: Ecn,
     raised: Arc<Raised>,
 }
 
 /// Controls that are objects of `class`; what they raise goes to `raised`.
+///
+/// # Errors
+/// If the class has no `ecn` that is true or false.
 pub fn custom(class: &Bound<'_, PyType>, raised: &Arc<Raised>) -> PyResult<Custom> {
     // Results name it by a text that lives as long as the program.
     let name = Box::leak(class.name()?.to_string().into_boxed_str());
-    Ok(Custom::new(PyControl { class: class.clone().unbind(), name, raised: Arc::clone(raised) }))
+    let ecn = if class.getattr("ecn")?.extract()? { Ecn::Required } else { Ecn::Ignored };
+    Ok(Custom::new(PyControl { class: class.clone().unbind(), name, ecn, raised: Arc::clone(raised) }))
 }
 
 impl Factory for PyControl {
     fn name(&self) -> &'static str {
         self.name
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: self.ecn,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
@@ -214,10 +233,6 @@ impl PyFlow {
 impl Congestion for PyFlow {
     fn decision(&self) -> Decision {
         self.decision
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {

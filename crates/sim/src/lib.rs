@@ -67,7 +67,7 @@ mod spec;
 mod world;
 
 pub use executor::{groups, threads};
-pub use farspan_trace::FlowOutcome;
+pub use farspan_transport::FlowOutcome;
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use plan::pool::ingress;
 pub use spec::{

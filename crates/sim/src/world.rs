@@ -23,7 +23,7 @@ use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_fabric::{
     Gate, NodeFaults, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
 };
-use farspan_trace::FlowOutcome;
+use farspan_transport::FlowOutcome;
 use farspan_transport::proxy::ProxyQueue;
 use farspan_units::random::mix;
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};

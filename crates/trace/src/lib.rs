@@ -1,5 +1,5 @@
 //! Events of a flow and of the packets of a port, as values, and their file formats: qlog for flows, pcapng for
-//! ports. [`FlowOutcome`] is what is left of a flow when a run is over.
+//! ports.
 //!
 //! Every executor of an endpoint can record them.
 //!
@@ -27,11 +27,8 @@
 
 mod event;
 mod frame;
-mod outcome;
 pub mod pcapng;
 pub mod qlog;
 
 pub use event::{End, FlowEvent, Metrics, PacketEvent, Reason, Remark, What};
-pub use farspan_transport::Class;
 pub use frame::UDP_PORT;
-pub use outcome::FlowOutcome;

@@ -88,7 +88,7 @@
 //!
 //! | extension | place |
 //! |---|---|
-//! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in the registry of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
+//! | a control, a path selector, an ACK policy, a recovery policy | a file and a line in its folder of [`congestion`], [`balance`], [`ack`] or [`recovery`] |
 //! | what a receiver does beside acknowledging (pulls, CNPs) | a field of [`FlowProfile`], which both ends know, and a variant of [`wire::Header`]; replies wait in one queue, each with the time from which on it may leave |
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
@@ -110,6 +110,7 @@ mod flow;
 pub mod in_place;
 mod notifier;
 mod pacing;
+mod path;
 pub mod proxy;
 mod pulls;
 mod queue;
@@ -124,10 +125,13 @@ pub mod wire;
 pub use endpoint::{Endpoint, EndpointConfig, Event};
 pub use flow::counters::{ReceiverCounters, SenderCounters};
 pub use flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
-pub use flow::path::{Class, Path};
-pub use flow::profile::{CnpConfig, FlowProfile, Profiles, PullConfig};
+pub use flow::outcome::FlowOutcome;
+pub use flow::profile::{FlowProfile, Profiles};
 pub use flow::route::Route;
 pub use flow::scheme::{Scheme, WindowCheck};
+pub use notifier::CnpConfig;
+pub use path::{Class, Path};
+pub use pulls::PullConfig;
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use recovery::PacketState;
 pub use registry::{ConfigError, Entry, Requirement};

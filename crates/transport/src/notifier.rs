@@ -2,8 +2,15 @@
 //!
 //! The notification point of DCQCN (SIGCOMM 2015, section 3.1).
 
-use crate::flow::profile::CnpConfig;
 use farspan_units::{Duration, Time};
+
+/// When a receiver notifies a sender of marks: at a marked packet of its flow, unless it has done so within the last interval
+/// (DCQCN, SIGCOMM 2015, section 3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CnpConfig {
+    /// The shortest time between two CNPs of a flow.
+    pub interval: Duration,
+}
 
 /// The notifications of one flow.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,16 @@
 //! A receiver owes its sender a pull for each packet that has reached it, whole or trimmed (NDP, SIGCOMM 2017, section 3.2).
 //! Flows take turns, a pull each, and one pacer holds the pulls of the host to the rate of its link.
 
-use crate::flow::profile::PullConfig;
 use crate::queue::Queue;
 use crate::table::Key;
 use farspan_units::{Bytes, Duration, HostId, Rate, Time};
+
+/// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PullConfig {
+    /// The part of its line rate that the receiver asks for, in (0, 1].
+    pub rate: f64,
+}
 
 /// The pulls that one receiver owes.
 #[derive(Clone, Copy, Debug)]

@@ -5,8 +5,10 @@
 
 use farspan_cli::NamedControl;
 use farspan_transport::ConfigError;
-use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Loss, Nack, Start, Timeout};
-use farspan_units::{Bytes, Time};
+use farspan_transport::congestion::{
+    Ack, Congestion, Decision, Ecn, Factory, Loss, Nack, Needs, SignalBytes, Start, Timeout,
+};
+use farspan_units::{Bytes, TelemetryKind, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +49,19 @@ impl Factory for Config {
         "my-control"
     }
 
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Required,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
+    }
+
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
         let mss = start.path.mss.as_f64();
         let cwnd = start.initial_cwnd.as_f64().max(mss);
@@ -78,10 +93,6 @@ impl Flow {
 impl Congestion for Flow {
     fn decision(&self) -> Decision {
         Decision::window(Bytes::new(self.cwnd as u64))
-    }
-
-    fn wants_sent(&self) -> bool {
-        false
     }
 
     fn on_ack(&mut self, ack: &Ack) -> Decision {

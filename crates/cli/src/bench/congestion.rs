@@ -137,7 +137,7 @@ fn path(config: &CongestionConfig) -> Path {
         k_min: Some(line_rate.bytes_in(MARKED_FROM)),
         trims: false,
         mss: Bytes::new(4096),
-        header: Bytes::new(64) + config.signal_bytes().data,
+        header: Bytes::new(64) + config.needs().signal_bytes.data,
     }
 }
 
@@ -217,7 +217,7 @@ fn ack(
         sent_at,
         in_flight,
         delivered,
-        at_send: benchmark.control().0.wants_send_record().then_some(record),
+        at_send: benchmark.config.needs().send_record.then_some(record),
         telemetry: None,
     }
 }
@@ -284,8 +284,8 @@ fn chosen(args: &BenchCongestionArgs) -> Result<Vec<CongestionBenchmark>, Failur
 }
 
 /// Of how many ports an ACK brings the telemetry, for each time that a control is measured.
-const fn ports(config: &CongestionConfig) -> &'static [usize] {
-    match config.telemetry() {
+fn ports(config: &CongestionConfig) -> &'static [usize] {
+    match config.needs().telemetry {
         TelemetryKind::None => &[0],
         TelemetryKind::Mpd => &[1],
         TelemetryKind::Int => &[1, PORTS],
@@ -298,7 +298,7 @@ fn measure(
     itself: &[OsString],
 ) -> Result<CongestionMeasured, Failure> {
     let (control, shared) = benchmark.control();
-    let record = if control.wants_send_record() { size_of::<SendRecord>() } else { 0 };
+    let record = if benchmark.config.needs().send_record { size_of::<SendRecord>() } else { 0 };
     Ok(CongestionMeasured {
         name: benchmark.config.name(),
         hops: (benchmark.hops > 0).then_some(benchmark.hops),

@@ -20,7 +20,8 @@ use toml::{Table, Value};
 ///
 /// ```
 /// use farspan_scenario::{NamedControl, Request, register};
-/// use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Start};
+/// use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
+/// use farspan_units::TelemetryKind;
 ///
 /// /// Windows of a constant size.
 /// #[derive(Clone, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -43,6 +44,18 @@ use toml::{Table, Value};
 /// impl Factory for Constant {
 ///     fn name(&self) -> &'static str {
 ///         "constant"
+///     }
+///     fn needs(&self) -> Needs {
+///         Needs {
+///             ecn: Ecn::Ignored,
+///             sent: false,
+///             send_record: false,
+///             pulls: None,
+///             cnps: None,
+///             telemetry: TelemetryKind::None,
+///             arrival: false,
+///             signal_bytes: SignalBytes::NONE,
+///         }
 ///     }
 ///     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
 ///         Box::new(Window(start.path.mss * self.packets))

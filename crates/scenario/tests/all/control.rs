@@ -5,8 +5,8 @@ use farspan_scenario::{
     NamedControl, RegisterError, Request, built_in_schemes, check_control_name, register, schema,
 };
 use farspan_transport::ConfigError;
-use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Start};
-use farspan_units::Bytes;
+use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
+use farspan_units::{Bytes, TelemetryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,19 @@ impl Factory for Constant {
         "constant"
     }
 
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
+    }
+
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
         Box::new(Window(start.path.mss * self.packets))
     }
@@ -74,6 +87,10 @@ macro_rules! called {
         impl Factory for $control {
             fn name(&self) -> &'static str {
                 $name
+            }
+
+            fn needs(&self) -> Needs {
+                Constant::default().needs()
             }
 
             fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {

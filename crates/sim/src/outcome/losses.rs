@@ -2,7 +2,7 @@
 
 use crate::record;
 use farspan_fabric::Packet;
-use farspan_trace::FlowOutcome;
+use farspan_transport::FlowOutcome;
 
 /// Counts the losses of flows whose other counters are known; `under_way`: all packets in the network.
 pub(crate) fn count<'a>(flows: &mut [FlowOutcome], under_way: impl Iterator<Item = &'a Packet>) {

@@ -4,7 +4,8 @@ pub(crate) mod losses;
 pub(crate) mod rows;
 
 use crate::spec::ProbeKind;
-use farspan_trace::{FlowEvent, FlowOutcome, PacketEvent};
+use farspan_trace::{FlowEvent, PacketEvent};
+use farspan_transport::FlowOutcome;
 use farspan_transport::proxy::ProxyQueue;
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
 

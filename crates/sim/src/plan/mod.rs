@@ -307,7 +307,7 @@ impl Plan {
             k_min: routed.links.iter().filter_map(|port| self.k_min[port.index()]).min(),
             trims: routed.links.iter().any(|port| self.trims[port.index()]),
             mss: self.mss,
-            header: self.header + scheme.congestion.signal_bytes().data,
+            header: self.header + scheme.congestion.needs().signal_bytes.data,
         }
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn shared(spec: &Spec, config: &PoolConfig, switch: NodeId, reverse: 
 /// The links that lead to a switch, in the order of its ports that lead back. `reverse`: the reverse of each link.
 #[must_use]
 pub fn ingress(spec: &Spec, switch: NodeId, reverse: &[PortId]) -> Vec<Ingress> {
-    let signals = [&spec.intra, &spec.inter].map(|scheme| scheme.congestion.signal_bytes().data);
+    let signals = [&spec.intra, &spec.inter].map(|scheme| scheme.congestion.needs().signal_bytes.data);
     let mtu = spec.mss + spec.header + signals[0].max(signals[1]);
     let ingress = |port: u32| {
         let link = reverse[port as usize];

@@ -4,10 +4,12 @@
 //! A failure names the seed: `cargo run -p farspan-sim --example equality -- SEED SEED+1` runs it alone, and
 //! a longer range as well.
 
+use crate::random::{
+    FEATURES, features, lossless_spec, proxied_spec, random_spec, shared_spec, telemetry_spec,
+};
 use crate::{common, worlds};
 use farspan_transport::Scheme;
 use farspan_units::{Duration, TelemetryKind};
-use crate::random::{FEATURES, features, lossless_spec, proxied_spec, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -129,7 +131,7 @@ fn worlds_with_telemetry_and_cnps_come_out_equal_under_every_engine() {
         }
         let silent = farspan_sim::run(&silent, farspan_sim::EngineKind::Windowed, &mut |_| true);
         notified += u32::from(outcome.packet_digest != silent.packet_digest);
-        let reads = |scheme: &Scheme| scheme.congestion.telemetry() != TelemetryKind::None;
+        let reads = |scheme: &Scheme| scheme.congestion.needs().telemetry != TelemetryKind::None;
         let is_read = [&spec.intra, &spec.inter].into_iter().any(|scheme| reads(scheme));
         if is_read {
             moved += u32::from(outcome.packet_digest != without.packet_digest);

@@ -5,11 +5,10 @@ use crate::random;
 use farspan_fabric::Fault;
 use farspan_fabric::fault::FaultKind;
 use farspan_sim::{Flow, Outcome, OwnBalance, Spec};
-use farspan_trace::FlowOutcome;
 use farspan_transport::ack::{AckConfig, every_second};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::recovery::{RecoveryPolicy, Rto};
-use farspan_transport::{FlowProfile, Scheme};
+use farspan_transport::{FlowOutcome, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Rate, Time};
 use std::sync::Arc;
 

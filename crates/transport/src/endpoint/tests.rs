@@ -4,16 +4,19 @@ use super::*;
 use crate::balance::BalanceConfig;
 use crate::coding::Payload;
 use crate::coding::{self, CodingConfig};
-use crate::congestion::{Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Factory, Start, testing};
+use crate::congestion::{
+    Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, Needs, SignalBytes, Start,
+    testing,
+};
 use crate::flow::message::Transmit;
-use crate::flow::profile::CnpConfig;
+use crate::notifier::CnpConfig;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
 use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use farspan_units::Duration;
+use farspan_units::{Duration, TelemetryKind};
 
 const PEER: HostId = HostId(1);
 
@@ -396,8 +399,17 @@ impl Factory for Halving {
     fn name(&self) -> &'static str {
         "halving"
     }
-    fn cnps(&self) -> Option<CnpConfig> {
-        Some(CnpConfig { interval: Duration::from_us(50) })
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: Some(CnpConfig { interval: Duration::from_us(50) }),
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
     fn control(&self, _start: &Start<'_>) -> Box<dyn Congestion + Send> {
         Box::new(Self(self.0))
@@ -420,7 +432,7 @@ impl Congestion for Halving {
 #[test]
 fn a_cnp_reaches_the_control_if_it_comes_from_the_receiver_and_acknowledges_what_it_names() {
     let congestion = CongestionConfig::Custom(Custom::new(Halving(testing::path().mss * 8)));
-    assert_eq!(congestion.cnps(), Some(CnpConfig { interval: Duration::from_us(50) }));
+    assert_eq!(congestion.needs().cnps, Some(CnpConfig { interval: Duration::from_us(50) }));
     let (mut endpoint, mut message) = (endpoint(), message(0, 20, Rto::Path));
     Arc::make_mut(&mut message.route).congestion = congestion.params(&testing::path());
     endpoint.submit(us(0), message);

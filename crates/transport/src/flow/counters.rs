@@ -1,4 +1,4 @@
-//! The counters of the two ends of a flow. Each list stands here once: whatever stores or writes counters takes them as
+//! The counters of the two ends of a flow, and of its proxy. Each list of an end stands here once: whatever stores or writes counters takes them as
 //! a row of numbers, so that a new one needs a line here, its source, and a column where it is to be seen.
 
 use farspan_units::Bytes;
@@ -103,6 +103,28 @@ counters! {
         /// Coded blocks that were decoded to recover a segment that has not arrived.
         blocks_repaired: u64,
     }
+}
+
+/// The counters of one flow at the host that relays it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct RelayCounters {
+    /// Data packets that came whole.
+    pub arrived_packets: u64,
+    /// Data packets that came trimmed.
+    pub trimmed_packets: u64,
+    /// Data packets that were sent on, retransmissions included.
+    pub sent_packets: u64,
+    /// Their payload.
+    pub sent_bytes: Bytes,
+    /// NACKs of its own.
+    pub nacks: u64,
+    /// Of them, those of gaps: transmissions that they name.
+    pub gap_packets: u64,
+    /// Of `gap_packets`, those that the mark at the end of a burst showed.
+    pub tail_packets: u64,
+    /// Of `gap_packets`, those that came after all.
+    pub false_packets: u64,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::Route;
 use crate::balance::Entropy;
 use crate::coding::{Block, Payload};
-use crate::proxy::Via;
+use crate::flow::via::Via;
 use crate::wire::Header;
 use alloc::sync::Arc;
 use farspan_units::{Bytes, FlowId, HostId, Time};

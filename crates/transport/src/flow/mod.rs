@@ -1,9 +1,10 @@
-//! Facts of a flow before it starts and after it has ended: its message, path and scheme, those that flows of one path share,
-//! and the counters of its record.
+//! Facts of a flow before it starts and after it has ended: its message and scheme, those that flows of one path share,
+//! the counters of its record, and its outcome.
 
 pub(crate) mod counters;
 pub(crate) mod message;
-pub(crate) mod path;
+pub(crate) mod outcome;
 pub(crate) mod profile;
 pub(crate) mod route;
 pub(crate) mod scheme;
+pub(crate) mod via;

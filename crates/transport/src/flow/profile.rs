@@ -1,21 +1,22 @@
 //! Flow profiles: both ends of a flow know its profile before the first packet.
 
 use crate::ack::AckConfig;
-use crate::congestion::CongestionConfig;
+use crate::congestion::{CongestionConfig, Needs};
+use crate::notifier::CnpConfig;
+use crate::pulls::PullConfig;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use farspan_units::Duration;
 
 /// The receiver's part of a scheme: what both ends of a flow agree on.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct FlowProfile {
     /// When the receiver acknowledges packets.
     pub acks: AckConfig,
-    /// The pulls that it sends, those of [`CongestionConfig::pulls`]; `None`: it sends none, and
+    /// The pulls that it sends, those of [`Needs::pulls`]; `None`: it sends none, and
     /// a control on credit has what its time-outs give.
     pub pulls: Option<PullConfig>,
-    /// The CNPs that it sends, those of [`CongestionConfig::cnps`]; `None`: it sends none.
+    /// The CNPs that it sends, those of [`Needs::cnps`]; `None`: it sends none.
     pub cnps: Option<CnpConfig>,
     /// The signals for the control that its ACKs bring.
     pub signals: AckSignals,
@@ -24,9 +25,9 @@ pub struct FlowProfile {
 /// The signals for a control that ACKs bring, beside which packets have arrived and with which marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AckSignals {
-    /// Bytes by which they make an ACK longer than a header, those of [`CongestionConfig::signal_bytes`].
+    /// Bytes by which they make an ACK longer than a header, those of [`Needs::signal_bytes`].
     pub bytes: u16,
-    /// Whether the time of arrival is among them: [`CongestionConfig::wants_arrival`].
+    /// Whether the time of arrival is among them: [`Needs::arrival`].
     pub arrival: bool,
 }
 
@@ -34,25 +35,10 @@ impl FlowProfile {
     /// The profile of flows of this control, whose receivers acknowledge packets so.
     #[must_use]
     pub fn new(acks: AckConfig, congestion: &CongestionConfig) -> Self {
-        let bytes = congestion.signal_bytes().ack.get() as u16;
-        let signals = AckSignals { bytes, arrival: congestion.wants_arrival() };
-        Self { acks, pulls: congestion.pulls(), cnps: congestion.cnps(), signals }
+        let Needs { pulls, cnps, arrival, signal_bytes, .. } = congestion.needs();
+        let signals = AckSignals { bytes: signal_bytes.ack.get() as u16, arrival };
+        Self { acks, pulls, cnps, signals }
     }
-}
-
-/// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PullConfig {
-    /// The part of its line rate that the receiver asks for, in (0, 1].
-    pub rate: f64,
-}
-
-/// When a receiver notifies a sender of marks: at a marked packet of its flow, unless it has done so within the last interval
-/// (DCQCN, SIGCOMM 2015, section 3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CnpConfig {
-    /// The shortest time between two CNPs of a flow.
-    pub interval: Duration,
 }
 
 /// The profiles of a network's flows: every endpoint is built with the same list, and a data packet names the profile

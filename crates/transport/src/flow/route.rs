@@ -3,7 +3,7 @@
 use crate::ack::AckPolicy;
 use crate::balance::BalanceConfig;
 use crate::coding::{CodingConfig, Layout, Shape};
-use crate::congestion::CongestionParams;
+use crate::congestion::{CongestionParams, Needs};
 use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 use crate::{Path, Scheme, WindowCheck};
@@ -17,6 +17,8 @@ use farspan_units::{Bytes, Duration};
 pub struct Route {
     pub(crate) path: Path,
     pub(crate) congestion: CongestionParams,
+    /// All that the control needs.
+    pub(crate) needs: Needs,
     pub(crate) balance: BalanceConfig,
     pub(crate) recovery: RecoveryConfig,
     pub(crate) window_check: WindowCheck,
@@ -48,6 +50,7 @@ impl Route {
         };
         Self {
             congestion: congestion.params(&path),
+            needs: congestion.needs(),
             balance: balance.clone(),
             recovery: *recovery,
             window_check: *window_check,

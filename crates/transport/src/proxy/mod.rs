@@ -20,9 +20,10 @@ mod numbers;
 pub mod planner;
 mod streamlined;
 
+pub use crate::flow::counters::RelayCounters;
+pub use crate::flow::via::{Numbering, Via};
 pub use delay::{Delay, DelayError};
 pub(crate) use naive::Naive;
-pub use numbers::Numbering;
 pub(crate) use numbers::Numbers;
 pub(crate) use streamlined::{Lost, Streamlined};
 
@@ -37,27 +38,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use detector::PerFlowConfig;
-use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Telemetry, Time};
-
-/// The proxy of a message, as its sender knows it.
-#[derive(Clone, Debug)]
-pub struct Via {
-    /// The proxy's host.
-    pub proxy: HostId,
-    /// Whether the proxy acknowledges packets itself: the naive one does. The flow then ends when the proxy passes on that
-    /// the receiver has all of it.
-    pub acknowledges: bool,
-    /// The sender may send packets below this one from the start; `u32::MAX`: all.
-    pub limit: u32,
-    /// How transmissions are numbered for the proxy; `None`: they are not.
-    pub numbers: Option<Numbering>,
-    /// The way without the proxy.
-    pub direct: Arc<Route>,
-    /// The first window on it.
-    pub direct_cwnd: Bytes,
-    /// How long the proxy may be silent before the sender goes that way.
-    pub longest_silence: Duration,
-}
+use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Telemetry, Time};
 
 /// A flow that a host relays.
 #[derive(Clone, Debug)]
@@ -109,28 +90,6 @@ pub enum LossDetection {
     },
     /// From later packets and time.
     PerFlow(PerFlowConfig),
-}
-
-/// The counters of one flow at the host that relays it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct RelayCounters {
-    /// Data packets that came whole.
-    pub arrived_packets: u64,
-    /// Data packets that came trimmed.
-    pub trimmed_packets: u64,
-    /// Data packets that were sent on, retransmissions included.
-    pub sent_packets: u64,
-    /// Their payload.
-    pub sent_bytes: Bytes,
-    /// NACKs of its own.
-    pub nacks: u64,
-    /// Of them, those of gaps: transmissions that they name.
-    pub gap_packets: u64,
-    /// Of `gap_packets`, those that the mark at the end of a burst showed.
-    pub tail_packets: u64,
-    /// Of `gap_packets`, those that came after all.
-    pub false_packets: u64,
 }
 
 /// The queue of a proxy.

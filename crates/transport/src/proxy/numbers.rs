@@ -8,6 +8,7 @@
 //! not confirmed leaves again, after twice as long each time.
 
 use crate::balance::Entropy;
+use crate::flow::via::Numbering;
 use crate::wire::Place;
 use alloc::vec::Vec;
 use farspan_units::{Duration, Time};
@@ -18,15 +19,6 @@ const MIN_NUMBERS: usize = 16;
 const MAX_NUMBERS: usize = 1 << 16;
 /// No mark leaves again sooner.
 const LEAST_WAIT: Duration = Duration::from_us(1);
-
-/// The meaning of a lane.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Numbering {
-    /// A path: packets of one entropy. A flow has at most 256.
-    PerPath,
-    /// The flow.
-    PerFlow,
-}
 
 /// The transmissions of one lane, the last ones at `number % len`.
 #[derive(Debug)]

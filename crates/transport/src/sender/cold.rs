@@ -30,19 +30,13 @@ pub(super) struct ColdState {
 }
 
 impl ColdState {
-    /// The state that `route` asks for; `None`: nothing. `wants_send_record`: whether the control asks for send
-    /// records.
-    pub(super) fn new(
-        now: Time,
-        message: &Message,
-        wants_send_record: bool,
-        layout: Option<Layout>,
-    ) -> Option<Box<Self>> {
+    /// The state that `route` asks for; `None`: nothing.
+    pub(super) fn new(now: Time, message: &Message, layout: Option<Layout>) -> Option<Box<Self>> {
         let route = &message.route;
         let config = &route.recovery;
         let recovery = config.policy.build(now);
         let is_adaptive = matches!(config.rto, Rto::Rfc6298 { .. });
-        let records = wants_send_record.then(|| Records::new(now));
+        let records = route.needs.send_record.then(|| Records::new(now));
         let blocks = layout.map(|layout| OutgoingBlocks::new(layout, route.coding.resend()));
         let keeps_something = !matches!(recovery, Recovery::PerPacketRto(_));
         let asks = !route.held.is_zero();

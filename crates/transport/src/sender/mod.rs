@@ -102,8 +102,8 @@ impl Sender {
         let last = *size - mss * u64::from(segments.saturating_sub(1));
         let layout = route.layout(*size);
         let packets = layout.as_ref().map_or(segments, Layout::packets);
-        let wants = Wants::new(&control, &balancer, layout.is_some() || !route.held.is_zero());
-        let cold = ColdState::new(now, message, control.wants_send_record(), layout);
+        let wants = Wants::new(&route.needs, &balancer, layout.is_some() || !route.held.is_zero());
+        let cold = ColdState::new(now, message, layout);
         let numbers = message.via.as_ref().is_some_and(|via| via.numbers.is_some());
         let wants_acks = cold.as_ref().is_some_and(|cold| cold.recovery.wants_acks());
         Self {

@@ -2,7 +2,7 @@
 
 use crate::balance::{Balance, Balancer};
 use crate::coding::{Layout, Payload, Shape};
-use crate::congestion::{Congestion, Control};
+use crate::congestion::Needs;
 use crate::flow::message::Transmit;
 use crate::proxy::Forward;
 use crate::wire::{self, Header};
@@ -140,12 +140,12 @@ impl Wants {
     const SCHEDULED: u8 = 64;
     const PROBE: u8 = 128;
 
-    /// The duties that `control`, `balancer` and, with `blocks_or_asks`, a coded message or a receiver that holds ACKs ask
-    /// for. The control may ask for a
-    /// notification of packets that leave, or for send records; the path selector for feedback on packets.
-    pub(super) fn new(control: &Control, balancer: &Balancer, blocks_or_asks: bool) -> Self {
+    /// The duties that a control's needs, `balancer` and, with `blocks_or_asks`, a coded message or a receiver that holds
+    /// ACKs ask for. The control may ask for a notification of packets that leave, or for send records; the path selector
+    /// for feedback on packets.
+    pub(super) fn new(needs: &Needs, balancer: &Balancer, blocks_or_asks: bool) -> Self {
         let bit = |wanted, bit| if wanted { bit } else { 0 };
-        let sent = bit(control.wants_sent(), Self::SENT) | bit(control.wants_send_record(), Self::RECORDS);
+        let sent = bit(needs.sent, Self::SENT) | bit(needs.send_record, Self::RECORDS);
         Self(
             sent | bit(blocks_or_asks, Self::BLOCKS_OR_ASKS) | bit(balancer.wants_feedback(), Self::FEEDBACK),
         )

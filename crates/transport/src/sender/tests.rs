@@ -48,16 +48,12 @@ type Log = Arc<Mutex<Events>>;
 /// A control that returns scripted decisions, and logs its events.
 struct Scripted {
     decision: Decision,
-    wants_send_record: bool,
     log: Log,
 }
 
 impl Congestion for Scripted {
     fn decision(&self) -> Decision {
         self.decision
-    }
-    fn wants_send_record(&self) -> bool {
-        self.wants_send_record
     }
     fn on_sent(&mut self, sent: &Sent) -> Decision {
         self.log.lock().unwrap().sent.push(*sent);
@@ -129,7 +125,7 @@ struct Setup {
     window_check: WindowCheck,
     policy: RecoveryPolicy,
     rto: Rto,
-    wants_send_record: bool,
+    send_record: bool,
     /// Data and parity of a block.
     coding: Option<(u32, u32)>,
     acks: &'static str,
@@ -145,7 +141,7 @@ impl Default for Setup {
             window_check: WindowCheck::Below,
             policy: RecoveryPolicy::PerPacketRto,
             rto: Rto::Fixed(RTO),
-            wants_send_record: false,
+            send_record: false,
             coding: None,
             acks: "per_packet",
         }
@@ -163,7 +159,7 @@ impl Sender {
 
 impl Bench {
     fn new(setup: Setup) -> Self {
-        let Setup { cwnd, pacing_rate, next_timer, wants_send_record, .. } = setup;
+        let Setup { cwnd, pacing_rate, next_timer, send_record, .. } = setup;
         let scheme = Scheme {
             congestion: CongestionConfig::by_name("fixed_window").unwrap(),
             balance: BalanceConfig::by_name("ecmp").unwrap(),
@@ -174,17 +170,19 @@ impl Bench {
             window_check: setup.window_check,
             profile: FlowProfile { acks: AckConfig::by_name(setup.acks).unwrap(), ..FlowProfile::default() },
         };
+        let mut route = Route::new(testing::path(), &scheme);
+        (route.needs.sent, route.needs.send_record) = (true, send_record);
         let message = Message {
             flow: FlowId(1),
             to: HostId(2),
             size: setup.size,
             initial_cwnd: cwnd,
-            route: Arc::new(Route::new(testing::path(), &scheme)),
+            route: Arc::new(route),
             via: None,
         };
         let log = Log::default();
         let decision = Decision { cwnd, pacing_rate, next_timer, allowance: None };
-        let control = Scripted { decision, wants_send_record, log: Arc::clone(&log) };
+        let control = Scripted { decision, log: Arc::clone(&log) };
         let balancer = Counting { next: 0, log: Arc::clone(&log) };
         let (control, balancer) =
             (Control::Custom(Box::new(Box::new(control))), Balancer::Custom(Box::new(Box::new(balancer))));
@@ -548,7 +546,7 @@ fn the_time_out_of_rfc_6298_follows_the_samples() {
 
 #[test]
 fn a_send_record_comes_back_with_the_ack_of_that_transmission_only() {
-    let wants = Setup { wants_send_record: true, size: mss(6), cwnd: mss(3), ..Setup::default() };
+    let wants = Setup { send_record: true, size: mss(6), cwnd: mss(3), ..Setup::default() };
     let mut bench = Bench::new(wants);
     bench.send(us(5));
     bench.ack(us(25), 1, us(5));
@@ -579,7 +577,7 @@ fn a_send_record_comes_back_with_the_ack_of_that_transmission_only() {
 
 #[test]
 fn send_records_survive_the_growth_of_their_ring() {
-    let wants = Setup { wants_send_record: true, cwnd: mss(100), ..Setup::default() };
+    let wants = Setup { send_record: true, cwnd: mss(100), ..Setup::default() };
     let mut bench = Bench::new(wants);
     for i in 0..100 {
         bench.sender.send(us(i));

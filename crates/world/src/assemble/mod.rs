@@ -318,7 +318,7 @@ fn of_part<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, Va
 fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
     let control_path = format!("{path}.congestion");
     let congestion = congestion(&control_path, given(class.congestion.as_ref()))?;
-    let (sizes, signals) = (PacketSizes::of(scenario), congestion.signal_bytes().data);
+    let (sizes, signals) = (PacketSizes::of(scenario), congestion.needs().signal_bytes.data);
     if sizes.mtu() + signals > LARGEST_PACKET {
         let problem =
             format!("{signals} of its own in packets of {}, and {LARGEST_PACKET} is the most", sizes.mtu());

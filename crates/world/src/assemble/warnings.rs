@@ -163,7 +163,7 @@ fn window(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -
 /// A control that waits for marks which nobody sets.
 fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
-    (control.ecn() == Ecn::Required && !crossed.marks).then(|| {
+    (control.needs().ecn == Ecn::Required && !crossed.marks).then(|| {
         format!(
             "{} needs marks, and no port on the path of {} flows sets any: it learns of queues when they overflow \
              (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
@@ -177,15 +177,18 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
 /// A control that waits for telemetry which nobody writes.
 fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
-    let wanted = match control.telemetry() {
+    let needed = control.needs().telemetry;
+    let wanted = match needed {
         TelemetryKind::None => "none",
         TelemetryKind::Mpd => "mpd",
         TelemetryKind::Int => "int",
     };
-    (control.telemetry() > crossed.telemetry).then(|| {
+    (needed > crossed.telemetry).then(|| {
         let (written, effect) = match crossed.telemetry {
             TelemetryKind::None => ("any", "their windows never move"),
-            _ => ("all of it", "their windows follow one port at a time"),
+            TelemetryKind::Mpd | TelemetryKind::Int => {
+                ("all of it", "their windows follow one port at a time")
+            }
         };
         format!(
             "{} needs telemetry, and no port on the path of {} flows writes {written}: {effect} \

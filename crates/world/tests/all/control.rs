@@ -1,8 +1,8 @@
 //! Runs of a control of another crate, which scenarios know by name.
 
 use farspan_scenario::{NamedControl, Request, register};
-use farspan_transport::congestion::{Ack, Congestion, Decision, Factory, Start};
-use farspan_units::Bytes;
+use farspan_transport::congestion::{Ack, Congestion, Decision, Ecn, Factory, Needs, SignalBytes, Start};
+use farspan_units::{Bytes, TelemetryKind};
 use farspan_world::{EngineKind, Results, World, run};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,19 @@ impl NamedControl for Constant {
 impl Factory for Constant {
     fn name(&self) -> &'static str {
         "constant"
+    }
+
+    fn needs(&self) -> Needs {
+        Needs {
+            ecn: Ecn::Ignored,
+            sent: false,
+            send_record: false,
+            pulls: None,
+            cnps: None,
+            telemetry: TelemetryKind::None,
+            arrival: false,
+            signal_bytes: SignalBytes::NONE,
+        }
     }
 
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {

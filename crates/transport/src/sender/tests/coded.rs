@@ -11,7 +11,7 @@ const CODED: Setup = Setup {
     window_check: WindowCheck::Below,
     policy: RecoveryPolicy::PerPacketRto,
     rto: Rto::Fixed(RTO),
-    wants_send_record: false,
+    send_record: false,
     coding: Some((4, 2)),
     acks: "per_packet",
 };

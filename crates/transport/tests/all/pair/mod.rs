@@ -414,7 +414,7 @@ fn holding_profiles() -> impl Iterator<Item = FlowProfile> {
 
 /// The profiles of all ACK policies, with pulls and CNPs and without.
 fn all_profiles() -> impl Iterator<Item = FlowProfile> {
-    let pulls = CongestionConfig::by_name("ndp").unwrap().pulls();
+    let pulls = CongestionConfig::by_name("ndp").unwrap().needs().pulls;
     let named = ack::NAMES
         .iter()
         .map(|name| FlowProfile { acks: AckConfig::by_name(name).unwrap(), ..FlowProfile::default() });
@@ -446,7 +446,7 @@ fn any_scheme() -> impl Strategy<Value = Arc<Scheme>> {
         .prop_map(|(control, balancer, rto, backoff, policy, window_check, coding, profile)| {
             let congestion = CongestionConfig::by_name(congestion::NAMES[control]).unwrap();
             Arc::new(Scheme {
-                profile: FlowProfile { pulls: congestion.pulls(), ..profile },
+                profile: FlowProfile { pulls: congestion.needs().pulls, ..profile },
                 congestion,
                 balance: BalanceConfig::by_name(balance::NAMES[balancer]).unwrap(),
                 recovery: RecoveryConfig { rto, backoff, policy },

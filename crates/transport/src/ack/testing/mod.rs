@@ -1,0 +1,3 @@
+//! Rules for all ACK policies.
+
+mod conformance;

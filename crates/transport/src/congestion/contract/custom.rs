@@ -1,0 +1,58 @@
+//! Controls from outside this crate.
+
+use super::{Congestion, Needs, Start};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::fmt;
+
+/// Makes the controls of flows. It is asked once for each flow, on the thread that runs the flow's host.
+pub trait Factory: Send + Sync {
+    /// The control's name in results.
+    fn name(&self) -> &'static str;
+
+    /// All that the control needs. A user is warned where ports do not give it.
+    fn needs(&self) -> Needs;
+
+    /// The control of one flow. The same start must give a control that decides the same.
+    fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send>;
+}
+
+/// A control from outside this crate, instead of a built-in one. Two are equal if they are the same factory.
+#[derive(Clone)]
+pub struct Custom(Arc<dyn Factory>);
+
+impl Custom {
+    /// Controls made by `factory`.
+    pub fn new(factory: impl Factory + 'static) -> Self {
+        Self(Arc::new(factory))
+    }
+
+    /// The control's name in results.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    /// All that the control needs.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        self.0.needs()
+    }
+
+    /// The control of one flow.
+    pub(crate) fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
+        self.0.control(start)
+    }
+}
+
+impl PartialEq for Custom {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Custom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Custom").field(&self.name()).finish()
+    }
+}

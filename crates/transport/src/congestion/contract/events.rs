@@ -1,0 +1,157 @@
+//! The start and the events of a flow, as its control is notified of them.
+
+use crate::path::Path;
+use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Telemetry, Time};
+
+/// The inputs from which a control is built.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Start<'a> {
+    /// The path.
+    pub path: &'a Path,
+    /// Payload of the message.
+    pub size: Bytes,
+    /// First window: the same for every scheme of a scenario.
+    pub initial_cwnd: Bytes,
+    /// The flow's own key for [`farspan_units::Random`] draws: (seed, flow).
+    pub seed: u64,
+    /// The flow.
+    pub flow: FlowId,
+}
+
+/// The state of the sender when a packet left; kept only for controls that ask for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SendRecord {
+    /// Payload bytes in flight after the packet was sent.
+    pub in_flight: Bytes,
+    /// The congestion window by which it was sent.
+    pub cwnd: Bytes,
+    /// Payload bytes delivered so far.
+    pub delivered: Bytes,
+    /// When `delivered` last changed.
+    pub delivered_at: Time,
+    /// Send time of the first packet of the current flight (the delivery-rate sample's send interval starts there).
+    pub first_sent_at: Time,
+    /// Whether the sender had nothing more to send.
+    pub app_limited: bool,
+}
+
+/// A packet left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Now.
+    pub now: Time,
+    /// Its payload.
+    pub bytes: Bytes,
+    /// Payload in flight, this packet included.
+    pub in_flight: Bytes,
+    /// Whether the same payload was sent before.
+    pub retransmission: bool,
+}
+
+/// An ACK arrived. It is for one packet, and may acknowledge others with it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Ack<'a> {
+    /// Now.
+    pub now: Time,
+    /// Payload that this ACK acknowledges for the first time; zero for a duplicate.
+    pub bytes_acked: Bytes,
+    /// For how many packets' ACKs it stands: 1, but of a receiver that [holds](crate::ack::AckPolicy::holds) ACKs as many
+    /// as this one acknowledges for the first time, at least 1.
+    pub acked_packets: u32,
+    /// Whether the acknowledged packet arrived with a congestion mark. So did all that it acknowledges for the first time,
+    /// unless an earlier ACK was lost or overtaken.
+    pub ecn_ce: bool,
+    /// Round trip of the acknowledged transmission, from its start on the NIC.
+    pub rtt: Duration,
+    /// When the acknowledged transmission left.
+    pub sent_at: Time,
+    /// Payload in flight after this ACK.
+    pub in_flight: Bytes,
+    /// Payload delivered so far, this ACK included.
+    pub delivered: Bytes,
+    /// The sender's state when the packet left, if the control [asked for it](super::Needs::send_record).
+    pub at_send: Option<SendRecord>,
+    /// Words of ports and receiver on the acknowledged transmission; `None` where nobody says any, and over sockets.
+    pub telemetry: Option<&'a Telemetry>,
+}
+
+impl<'a> Ack<'a> {
+    /// The state of the ports that the acknowledged transmission crossed, the first on its way first; empty where ports
+    /// write none.
+    #[must_use]
+    #[inline]
+    pub fn hops(&self) -> &'a [HopTelemetry] {
+        self.telemetry.map_or(&[], Telemetry::hops)
+    }
+
+    /// When the acknowledged transmission arrived, by the receiver's clock, if the control
+    /// [asked for it](super::Needs::arrival).
+    #[must_use]
+    #[inline]
+    pub fn received_at(&self) -> Option<Time> {
+        self.telemetry?.received_at
+    }
+}
+
+/// A NACK: the packet reached the receiver trimmed, or a coded block lacks packets. It carries no RTT sample.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nack {
+    /// Now.
+    pub now: Time,
+    /// Payload that did not arrive.
+    pub bytes: Bytes,
+    /// When the transmission left.
+    pub sent_at: Time,
+    /// Payload in flight after the loss was taken out.
+    pub in_flight: Bytes,
+    /// Whether a port trimmed the packet (congestion), rather than a block timer running out.
+    pub trimmed: bool,
+}
+
+/// A pull: the receiver wants more packets. Pulls may be lost or overtake each other: the largest count is the one that holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pull {
+    /// Now.
+    pub now: Time,
+    /// How many packets the receiver has pulled of this flow so far, this one included.
+    pub count: u32,
+    /// Payload in flight.
+    pub in_flight: Bytes,
+}
+
+/// A CNP: packets of the flow come marked. The receiver sends one in an interval at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cnp {
+    /// Now.
+    pub now: Time,
+    /// Payload in flight.
+    pub in_flight: Bytes,
+}
+
+/// Packets were found lost from the ACKs of later ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Loss {
+    /// Now.
+    pub now: Time,
+    /// Payload lost.
+    pub bytes: Bytes,
+    /// When the newest of the lost transmissions left.
+    pub sent_at: Time,
+    /// Payload in flight after the loss was taken out.
+    pub in_flight: Bytes,
+}
+
+/// Packets were not acknowledged within the retransmission time-out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Timeout {
+    /// Now.
+    pub now: Time,
+    /// Payload lost.
+    pub bytes: Bytes,
+    /// When the newest of the lost transmissions left.
+    pub sent_at: Time,
+    /// Payload in flight after the loss was taken out.
+    pub in_flight: Bytes,
+    /// The time-out that ran out (before any doubling).
+    pub rto: Duration,
+}

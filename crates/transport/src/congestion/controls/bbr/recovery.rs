@@ -1,0 +1,73 @@
+//! BBR's window after losses and time-outs (section 4.2.3.4): packets are conserved for a round, then the window
+//! comes back.
+
+use super::{Bbr, BbrState, OnTimeout};
+use crate::congestion::contract::Ack;
+use farspan_units::{Bytes, Time};
+
+/// An episode of loss.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LossEpisode {
+    /// When it began.
+    began: Time,
+    /// When so much is delivered, everything that was under way when it began has arrived.
+    ends: Bytes,
+    /// Whether a packet leaves for each that arrives, and no more: until a round trip has passed.
+    pub(super) conserves: bool,
+}
+
+impl Bbr {
+    /// BBRSaveCwnd.
+    pub(super) fn save_cwnd(&mut self) {
+        let is_usual = self.recovery.is_none() && !matches!(self.state, BbrState::ProbeRtt(_));
+        self.prior_cwnd = if is_usual { self.cwnd } else { self.prior_cwnd.max(self.cwnd) };
+    }
+
+    /// BBRRestoreCwnd.
+    pub(super) fn restore_cwnd(&mut self) {
+        self.cwnd = self.params.clamp(self.cwnd.max(self.prior_cwnd));
+    }
+
+    /// Loss found without a time-out: the first of an episode leaves what is in flight and a packet, each later one
+    /// takes what was lost.
+    pub(super) fn on_lost(&mut self, now: Time, bytes: Bytes, in_flight: Bytes) {
+        self.has_lost = true;
+        let cwnd = if self.recovery.is_some() {
+            self.cwnd - bytes.as_f64()
+        } else {
+            self.save_cwnd();
+            self.begin_recovery(now, bytes, in_flight, true);
+            (in_flight.as_f64() + self.params.mss).min(self.cwnd)
+        };
+        self.cwnd = self.params.clamp(cwnd);
+    }
+
+    /// A time-out: one packet.
+    pub(super) fn on_timed_out(&mut self, now: Time, sent_at: Time, bytes: Bytes, in_flight: Bytes) {
+        self.has_lost = true;
+        if self.params.config.on_timeout == OnTimeout::Restore {
+            if sent_at < self.timed_out_at {
+                return;
+            }
+            self.save_cwnd();
+            self.begin_recovery(now, bytes, in_flight, false);
+            self.timed_out_at = now;
+        }
+        self.cwnd = self.params.mss;
+    }
+
+    fn begin_recovery(&mut self, now: Time, lost: Bytes, in_flight: Bytes, conserves: bool) {
+        let ends = self.model.delivered + in_flight + lost;
+        self.recovery = Some(LossEpisode { began: now, ends, conserves });
+    }
+
+    /// At each ACK, before the window is set.
+    pub(super) fn check_recovery(&mut self, ack: &Ack) {
+        let Some(recovery) = &mut self.recovery else { return };
+        recovery.conserves &= ack.sent_at < recovery.began;
+        if ack.delivered >= recovery.ends {
+            self.recovery = None;
+            self.restore_cwnd();
+        }
+    }
+}

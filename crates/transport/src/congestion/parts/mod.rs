@@ -1,0 +1,7 @@
+//! Parts that several controls share.
+
+pub(crate) mod pace;
+pub(crate) mod power;
+pub(crate) mod signals;
+pub(crate) mod telemetry;
+pub(crate) mod window;

@@ -1,0 +1,144 @@
+//! The recovery policies, one file each, and their registry.
+
+mod per_packet_rto;
+mod rack;
+#[cfg(any(test, feature = "testing"))]
+mod single_timer;
+
+pub(crate) use per_packet_rto::PerPacketRto;
+
+use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
+use crate::recovery::rtt::RttEstimate;
+use crate::recovery::sent::{LostPacket, RtoPolicy, SentMap};
+use crate::registry::Entry;
+use farspan_units::Time;
+
+/// Generates [`RecoveryPolicy`], the lists, and the state of a flow's policy.
+macro_rules! policies {
+    ($($(#[$meta:meta])* $variant:ident, $module:ident, $name:literal, $summary:literal, $source:literal;)*) => {
+        /// Which packets are lost, and when.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
+        pub enum RecoveryPolicy {
+            $(
+                #[doc = concat!($summary, " (", $source, ").")]
+                $(#[$meta])*
+                $variant,
+            )*
+        }
+
+        /// The names of all policies, those that only tests use last.
+        pub(crate) const ALL: &[&str] = &[$($(#[$meta])* $name),*];
+
+        /// The name of every policy that a scheme can have, in the order of the registry.
+        pub const NAMES: &[&str] = ALL.split_at(ALL.len() - ONLY_IN_TESTS).0;
+
+        /// Every policy with a line about it, those that only tests use last.
+        pub const ENTRIES: &[Entry] =
+            &[$($(#[$meta])* Entry { name: $name, summary: $summary, source: $source }),*];
+
+        impl RecoveryPolicy {
+            /// The policy with this name.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Self> {
+                match name {
+                    $($(#[$meta])* $name => Some(Self::$variant),)*
+                    _ => None,
+                }
+            }
+
+            /// Its name in text.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(#[$meta])* Self::$variant => $name,)*
+                }
+            }
+
+            /// The policy of one flow, which starts now.
+            pub(crate) fn build(self, now: Time) -> Recovery {
+                match self {
+                    $($(#[$meta])* Self::$variant => Recovery::$variant($module::$variant::new(now)),)*
+                }
+            }
+        }
+
+        /// The recovery policy of one flow.
+        #[derive(Debug)]
+        pub(crate) enum Recovery {
+            $($(#[$meta])* $variant($module::$variant),)*
+        }
+
+        impl Recover for Recovery {
+            fn wants_acks(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.wants_acks(),)*
+                }
+            }
+
+            #[inline(always)]
+            fn on_sent(&mut self, now: Time, timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_sent(now, timeouts, was_idle, rto_policy),)*
+                }
+            }
+
+            #[inline(always)]
+            fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt, sent),)*
+                }
+            }
+
+            fn on_lost(&mut self, sent: &SentMap) {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_lost(sent),)*
+                }
+            }
+
+            fn on_probe(&mut self, now: Time, replaced: Option<LostPacket>, end: u32) {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_probe(now, replaced, end),)*
+                }
+            }
+
+            #[inline(always)]
+            fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*
+                }
+            }
+
+            fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.deadline(now, sent, rto_policy),)*
+                }
+            }
+
+            fn take_expired(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Result<Expired, Time> {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.take_expired(now, sent, rto_policy),)*
+                }
+            }
+
+            fn resends_at_timeout(&self) -> bool {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.resends_at_timeout(),)*
+                }
+            }
+        }
+    };
+}
+
+/// How many of the registry's last policies only tests use.
+const ONLY_IN_TESTS: usize = cfg!(any(test, feature = "testing")) as usize;
+
+// The registry: variant, module, name, summary, source.
+policies! {
+    PerPacketRto, per_packet_rto, "per_packet_rto", "A time-out for each packet", "Uno, section 4.2";
+    Rack, rack, "rack",
+        "Packets are lost when later ones have arrived; a probe and one time-out for the flow cover the tail", "RFC 8985";
+    #[cfg(any(test, feature = "testing"))]
+    SingleTimer, single_timer, "single_timer",
+        "One time-out for the flow, restarted by each ACK of new data", "RFC 6298, section 5";
+}

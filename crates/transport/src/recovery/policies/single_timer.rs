@@ -1,0 +1,163 @@
+//! One time-out for the whole flow, as TCP without fast retransmission: for tests of what a policy may be.
+//!
+//! RFC 6298, section 5: the timer starts when a packet leaves an idle flow (5.1), restarts with each ACK of new data
+//! (5.3), and doubles each time it runs out (5.5) until such an ACK comes. When it runs out, all that is in flight is
+//! lost (RFC 5681, section 3.1, goes back to one packet). Left out: that the first packet alone is sent again at once.
+
+use crate::recovery::contract::{Acked, Expired, Recover, Verdict};
+use crate::recovery::rtt::RttEstimate;
+use crate::recovery::sent::{RtoPolicy, SentMap};
+use farspan_units::Time;
+
+/// The timer of one flow.
+#[derive(Debug)]
+pub(crate) struct SingleTimer {
+    /// When it started last.
+    started_at: Time,
+    /// How often it ran out since the last ACK of new data.
+    expiries: u32,
+    /// It has run out, and not all that was in flight is given up yet.
+    is_expiring: bool,
+    /// The last ACK ended the back-off.
+    is_earlier: bool,
+}
+
+impl SingleTimer {
+    pub(super) const fn new(now: Time) -> Self {
+        Self { started_at: now, expiries: 0, is_expiring: false, is_earlier: false }
+    }
+
+    const fn runs_out(&self, rto_policy: RtoPolicy) -> Time {
+        self.started_at.saturating_add(rto_policy.after(self.expiries))
+    }
+}
+
+impl Recover for SingleTimer {
+    fn wants_acks(&self) -> bool {
+        true
+    }
+
+    fn on_sent(&mut self, now: Time, _timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
+        if was_idle {
+            self.started_at = now;
+        }
+        self.runs_out(rto_policy)
+    }
+
+    fn on_ack(&mut self, ack: Acked, _rtt: &RttEstimate, _sent: &mut SentMap) -> Verdict {
+        if ack.is_new {
+            self.started_at = ack.now;
+            self.is_earlier = core::mem::take(&mut self.expiries) > 0;
+        }
+        Verdict::default()
+    }
+
+    fn is_earlier(&mut self, _now: Time, _sent: &mut SentMap, _rto_policy: RtoPolicy) -> bool {
+        core::mem::take(&mut self.is_earlier)
+    }
+
+    fn deadline(&self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> Time {
+        if sent.oldest_sent_at(now).is_some() { self.runs_out(rto_policy) } else { Time::MAX }
+    }
+
+    fn take_expired(
+        &mut self,
+        now: Time,
+        sent: &mut SentMap,
+        rto_policy: RtoPolicy,
+    ) -> Result<Expired, Time> {
+        if !self.is_expiring {
+            let deadline = self.deadline(now, sent, rto_policy);
+            if deadline > now {
+                return Err(deadline);
+            }
+            (self.is_expiring, self.started_at) = (true, now);
+            self.expiries += 1;
+        }
+        let given_up = sent.take_any(now);
+        self.is_expiring = given_up.is_ok();
+        given_up.map(Expired::TimedOut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::recovery::AckOutcome;
+    use alloc::vec::Vec;
+    use farspan_units::Duration;
+
+    const RTO_POLICY: RtoPolicy = RtoPolicy { rto: Duration::from_us(100), backs_off: true };
+
+    fn us(us: u64) -> Time {
+        Time::ZERO + Duration::from_us(us)
+    }
+
+    /// A policy, and packets that left one each microsecond from 0 on.
+    fn sent(packets: u32) -> (SingleTimer, SentMap) {
+        let (mut policy, mut sent) = (SingleTimer::new(us(0)), SentMap::new(false));
+        for seq in 0..packets {
+            let now = us(u64::from(seq));
+            sent.send_new(now, 0);
+            assert_eq!(policy.on_sent(now, 0, seq == 0, RTO_POLICY), us(100), "the timer runs already");
+        }
+        (policy, sent)
+    }
+
+    /// Whether the timer may run out earlier after this ACK.
+    fn ack(policy: &mut SingleTimer, sent: &mut SentMap, now: Time, seq: u32) -> bool {
+        let outcome = sent.acknowledge(now, seq);
+        sent.advance();
+        let ack = Acked { now, seq, sent_at: us(u64::from(seq)), is_new: true, outcome, mapped_below: 0 };
+        policy.on_ack(ack, &RttEstimate::default(), sent);
+        policy.is_earlier(now, sent, RTO_POLICY)
+    }
+
+    fn timed_out(policy: &mut SingleTimer, sent: &mut SentMap, now: Time) -> Vec<u32> {
+        let expired = core::iter::from_fn(|| policy.take_expired(now, sent, RTO_POLICY).ok());
+        let timed_out = expired.map(|expired| match expired {
+            Expired::TimedOut(lost) => lost.seq,
+            other => panic!("{other:?} of a policy that knows time-outs alone"),
+        });
+        timed_out.collect()
+    }
+
+    #[test]
+    fn an_ack_of_new_data_restarts_the_one_timer() {
+        let (mut policy, mut sent) = sent(3);
+        ack(&mut policy, &mut sent, us(50), 0);
+        assert_eq!(policy.deadline(us(50), &mut sent, RTO_POLICY), us(150));
+        let duplicate = Acked {
+            now: us(60),
+            seq: 0,
+            sent_at: us(0),
+            is_new: false,
+            outcome: AckOutcome::Known,
+            mapped_below: 0,
+        };
+        policy.on_ack(duplicate, &RttEstimate::default(), &mut sent);
+        assert_eq!(policy.take_expired(us(149), &mut sent, RTO_POLICY), Err(us(150)));
+    }
+
+    #[test]
+    fn when_it_runs_out_all_that_is_in_flight_is_lost_and_it_runs_twice_as_long() {
+        let (mut policy, mut sent) = sent(3);
+        ack(&mut policy, &mut sent, us(50), 1);
+        assert_eq!(timed_out(&mut policy, &mut sent, us(150)), [0, 2]);
+        assert_eq!(policy.deadline(us(150), &mut sent, RTO_POLICY), Time::MAX);
+        assert_eq!(sent.resend(us(160), 0), Some((0, 1)));
+        assert_eq!(policy.on_sent(us(160), 1, true, RTO_POLICY), us(360));
+        assert!(timed_out(&mut policy, &mut sent, us(359)).is_empty());
+    }
+
+    #[test]
+    fn the_next_ack_of_new_data_ends_the_back_off_which_may_be_earlier() {
+        let (mut policy, mut sent) = sent(2);
+        assert_eq!(timed_out(&mut policy, &mut sent, us(100)), [0, 1]);
+        sent.resend(us(100), 0);
+        policy.on_sent(us(100), 1, true, RTO_POLICY);
+        assert!(ack(&mut policy, &mut sent, us(110), 0));
+        sent.resend(us(110), 0);
+        assert_eq!(policy.deadline(us(110), &mut sent, RTO_POLICY), us(210));
+    }
+}

@@ -1,0 +1,3 @@
+//! Rules for all recovery policies.
+
+mod conformance;
