@@ -31,13 +31,13 @@ impl Endpoint {
         let flow = data.flow;
         let name = PeerFlow { peer: from, flow };
         let known = match self.receivers.find(name) {
-            Some(known) => Some(known),
+            Some((_, known)) => Some(known),
             None => {
                 let key = self.other_receiver(name, (data.seq, data.packets, data.profile), None);
-                key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
+                key.and_then(|key| self.receivers.get_mut(key))
             }
         };
-        let Some((key, receiver)) = known else {
+        let Some(receiver) = known else {
             // Put together anew, so that otherwise the header need not lie in memory.
             let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
             let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask };
@@ -49,13 +49,13 @@ impl Endpoint {
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
         if has_more {
-            self.follow_up(now, key);
+            self.follow_up(now, name);
         }
         if !arrival.is_new {
             return None;
         }
         if is_complete {
-            self.complete(now, name, key);
+            self.complete(now, name);
         }
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
         let payload = Payload::Source(start..start + len);
@@ -99,13 +99,13 @@ impl Endpoint {
             receiver.acknowledge(now, arrival.is_new, ecn_ce, &coded.data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
         if has_more {
-            self.follow_up(now, key);
+            self.follow_up(now, name);
         }
         if !arrival.is_new {
             return None;
         }
         if is_complete {
-            self.complete(now, name, key);
+            self.complete(now, name);
         } else {
             self.arm_block_timer(key);
         }
@@ -141,9 +141,10 @@ impl Endpoint {
 
     /// A receiver holds an ACK, or owes a pull.
     #[cold]
-    fn follow_up(&mut self, now: Time, key: Key<PeerFlow>) {
-        if self.receivers.get_mut(key).is_some_and(Receiver::takes_turn) {
-            self.pulls.add(key.name);
+    fn follow_up(&mut self, now: Time, name: PeerFlow) {
+        let name = self.known_as(name);
+        if self.receivers.find(name).is_some_and(|(_, receiver)| receiver.takes_turn()) {
+            self.pulls.add(name);
         }
         self.release_pulls(now);
         self.arm_reply_timer();
@@ -177,8 +178,9 @@ impl Endpoint {
 
     /// A message has arrived in full; `name`: as its last packet names it.
     #[cold]
-    fn complete(&mut self, now: Time, name: PeerFlow, key: Key<PeerFlow>) {
-        if let Some(receiver) = self.receivers.remove(key) {
+    fn complete(&mut self, now: Time, name: PeerFlow) {
+        let key = self.receivers.key(self.known_as(name));
+        if let Some((key, receiver)) = key.and_then(|key| Some((key, self.receivers.remove(key)?))) {
             let report = receiver.counters().report(name.flow, name.peer, now);
             self.events.push_back(Event::Delivered(report));
             self.delivered.insert(key.name, *receiver.counters());
@@ -232,7 +234,7 @@ impl Endpoint {
         let Some(receiver) = self.receivers.get_mut(key) else { return };
         receiver.notify(now, name, packet.ecn_ce, &mut self.replies);
         if receiver.earn_pull(false) {
-            self.follow_up(now, key);
+            self.follow_up(now, name);
         }
     }
 

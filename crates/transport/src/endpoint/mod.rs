@@ -226,22 +226,27 @@ impl Endpoint {
         }
     }
 
-    /// Feedback from the receiver of its flow.
+    /// Feedback from the receiver of its flow. Says whether that is one of the host's senders; news of one that has finished says
+    /// nothing new.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
-        let Some((key, live)) = self.senders.find(feedback.flow) else {
-            // News of a flow that has finished says nothing new.
-            return self.relay_feedback(now, *feedback, telemetry);
-        };
+    pub(crate) fn on_feedback(
+        &mut self,
+        now: Time,
+        feedback: &Feedback,
+        telemetry: Option<&Telemetry>,
+    ) -> bool {
+        let Some((key, live)) = self.senders.find(feedback.flow) else { return false };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
-            return self.finish(now, key);
+            self.finish(now, key);
+            return true;
         }
         if is_earlier {
             let deadline = live.sender.deadline(now);
             live.arm_recovery(deadline, &mut self.timers);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
+        true
     }
 
     /// A sender has its last ACK.

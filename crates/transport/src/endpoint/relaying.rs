@@ -409,8 +409,11 @@ impl Endpoint {
         feedback: &Feedback,
         telemetry: Option<&Telemetry>,
     ) {
-        self.on_feedback(now, feedback, telemetry);
-        self.note_onward(now, feedback.flow);
+        if self.on_feedback(now, feedback, telemetry) {
+            self.note_onward(now, feedback.flow);
+        } else {
+            self.relay_feedback(now, *feedback, telemetry);
+        }
     }
 
     /// As [`Self::send_data`], at a host that may be a proxy.

@@ -64,18 +64,18 @@ fn route(flow: u32, is_proxied: bool) -> Arc<Route> {
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum Course {
     Direct,
     Naive,
     Streamlined(Option<LossDetection>),
 }
 
-const WAYS: [Way; 5] = [
-    Way::Direct,
-    Way::Naive,
-    Way::Streamlined(None),
-    Way::Streamlined(Some(LossDetection::PerPath { paths: 1 })),
-    Way::Streamlined(Some(LossDetection::PerFlow(PerFlowConfig {
+const COURSES: [Course; 5] = [
+    Course::Direct,
+    Course::Naive,
+    Course::Streamlined(None),
+    Course::Streamlined(Some(LossDetection::PerPath { paths: 1 })),
+    Course::Streamlined(Some(LossDetection::PerFlow(PerFlowConfig {
         window: 1024,
         fixed: None,
         initial_wait: Duration::from_us(10),
@@ -144,15 +144,15 @@ impl Network {
 
     /// A message to the receiver; of the proxy, or of the receiver to the first host, always direct.
     fn submit(&mut self, from: HostId, flow: u32) {
-        let way = if from.0 < SENDERS { WAYS[self.random.below(5) as usize] } else { Way::Direct };
+        let course = if from.0 < SENDERS { COURSES[self.random.below(5) as usize] } else { Course::Direct };
         let to = if from == RECEIVER { HostId(0) } else { RECEIVER };
         let (size, name) = (1 + self.random.below(40 * MSS), (from, FlowId(flow)));
         self.sizes.insert(name, size);
         let size = Bytes::new(size);
-        let via = match way {
-            Way::Direct => None,
-            Way::Naive => Some((true, None)),
-            Way::Streamlined(loss) => Some((false, loss)),
+        let via = match course {
+            Course::Direct => None,
+            Course::Naive => Some((true, None)),
+            Course::Streamlined(loss) => Some((false, loss)),
         };
         let via = via.map(|(acknowledges, loss)| {
             self.relay(name, size, acknowledges, loss);
