@@ -17,8 +17,8 @@ impl Delivered {
     pub(crate) fn insert(&mut self, name: PeerFlow, counters: Counters) {
         let place = self.records.len();
         if place == self.records.capacity() {
-            // Records are many and stay: an eighth more is enough room, and twice as much would be most of the cost.
-            self.records.reserve_exact(place / 8 + 1);
+            // Records are many and stay: little more is enough room, and twice as much would be most of the cost.
+            self.records.reserve_exact(place / 64 + 1);
         }
         self.records.push((name, counters));
         let records = &self.records;
