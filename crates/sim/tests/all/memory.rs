@@ -270,7 +270,7 @@ fn a_peer_that_is_forgotten_gives_back_its_memory() {
     // The other peer's messages come before, after, or in between.
     for (before, after) in [(10, 0), (0, 10), (100, 0), (0, 100), (100, 100)] {
         let others = |endpoint: &mut Endpoint, count: u32| {
-            (2..2 + count).for_each(|peer| messages_of(endpoint, peer, 10))
+            (2..2 + count).for_each(|peer| messages_of(endpoint, peer, 10));
         };
         let of_two = |flows: u32| {
             let mut endpoint = endpoint(1);
