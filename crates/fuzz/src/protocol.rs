@@ -97,7 +97,13 @@ pub fn endpoint(data: &[u8]) {
             }
             2..=4 => now += Duration::from_us(u64::from(input.byte())),
             5 => drop(endpoint.cancel(now, FlowId(u32::from(input.byte() % 8)))),
-            6 => drop(endpoint.forget(FlowId(u32::from(input.byte() % 8)))),
+            6 => match input.byte() {
+                byte @ 0..224 => drop(endpoint.forget(PEER, FlowId(u32::from(byte % 8)))),
+                224..240 => drop(endpoint.forget_peer(now, HostId(2))),
+                _ => endpoint.forget_peer(now, PEER).into_iter().for_each(|report| {
+                    assert!(report.to == PEER && endpoint.sender(report.flow).is_none());
+                }),
+            },
             7..=9 => {
                 for _ in 0..input.byte() % 40 {
                     if !matches!(endpoint.poll_transmit(now), Poll::Packet(_)) {

@@ -10,11 +10,12 @@ use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use std::sync::Arc;
 
 const HEADER: Bytes = Bytes::new(64);
-const SENDER: HostId = HostId(1);
+/// Two hosts that give their flows the same numbers.
+const SENDERS: [HostId; 2] = [HostId(1), HostId(5)];
 const RECEIVER: HostId = HostId(2);
 /// The host that its own messages go through.
 const PROXY: HostId = HostId(3);
-/// Flows below are relayed, those from here on are its own.
+/// Numbers below are those of flows that it relays, on their way to the receiver; those from here on are of its own.
 const OWN: u32 = 4;
 
 fn uncoded(input: &mut Input<'_>) -> Arc<Route> {
@@ -29,8 +30,8 @@ fn loss(byte: u8) -> Option<LossDetection> {
     }
 }
 
-/// A flow that the endpoint relays.
-fn relay(flow: u32, input: &mut Input<'_>) -> Relay {
+/// A flow that the endpoint relays, by its number there.
+fn relay(onward: u32, input: &mut Input<'_>) -> Relay {
     let (size, signals) = (Bytes::new(u64::from(input.short())), Default::default());
     let kind = match input.byte() {
         byte @ 0..128 => RelayKind::Streamlined { header: HEADER, signals, loss: loss(byte) },
@@ -39,7 +40,8 @@ fn relay(flow: u32, input: &mut Input<'_>) -> Relay {
             RelayKind::Naive { onward, initial_cwnd: MSS * 20, room, signals }
         }
     };
-    Relay { flow: FlowId(flow), from: SENDER, to: RECEIVER, size, kind }
+    let (from, flow) = (SENDERS[onward as usize / 2], FlowId(onward % 2));
+    Relay { from, flow, to: RECEIVER, onward_flow: FlowId(onward), size, kind }
 }
 
 /// A message of its own through a proxy.
@@ -79,8 +81,19 @@ pub fn proxy(data: &[u8]) {
                 sizes.push(size);
             }
             2..=4 => now += Duration::from_us(u64::from(input.byte())),
-            5 if input.byte() < 8 => endpoint.fail_proxy(now),
-            5..=8 => {
+            5 => match input.byte() {
+                0..8 => endpoint.fail_proxy(now),
+                8..16 => drop(endpoint.forget_peer(now, RECEIVER)),
+                // It begins anew: its flows are registered again.
+                byte @ 16..32 => {
+                    let from = SENDERS[usize::from(byte % 2)];
+                    assert!(endpoint.forget_peer(now, from).is_empty());
+                    let of_it = relays.iter().filter(|relay| relay.from == from);
+                    of_it.for_each(|relay| endpoint.relay(relay.clone()));
+                }
+                _ => {}
+            },
+            6..=8 => {
                 for _ in 0..input.byte() % 40 {
                     if !matches!(endpoint.poll_transmit(now), Poll::Packet(_)) {
                         break;
@@ -94,7 +107,7 @@ pub fn proxy(data: &[u8]) {
                     15 => Trimmed::AtLastHop,
                     _ => Trimmed::No,
                 };
-                let from = [SENDER, RECEIVER, PROXY, HostId(4)][usize::from(input.byte() % 4)];
+                let from = [SENDERS[0], RECEIVER, PROXY, SENDERS[1]][usize::from(input.byte() % 4)];
                 endpoint.handle_packet(now, &Incoming { from, header, ecn_ce: byte & 1 == 1, trimmed });
             }
         }

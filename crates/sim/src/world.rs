@@ -275,7 +275,7 @@ impl World {
         outcome.started = flow.start < end && !self.plan.triggers.waits(id);
         let sender = host(flow.src).endpoint.sender(id);
         outcome.sender = sender.map(|view| view.counters).unwrap_or_default();
-        let receiver = host(flow.dst).endpoint.receiver(id);
+        let receiver = host(flow.dst).endpoint.receiver(flow.src, id);
         outcome.receiver = receiver.map(|view| view.counters).unwrap_or_default();
         outcome
     }

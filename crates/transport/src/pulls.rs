@@ -4,8 +4,8 @@
 //! Flows take turns, a pull each, and one pacer holds the pulls of the host to the rate of its link.
 
 use crate::queue::Queue;
-use crate::table::Key;
-use farspan_units::{Bytes, Duration, HostId, Rate, Time};
+use crate::table::PeerFlow;
+use farspan_units::{Bytes, Duration, Rate, Time};
 
 /// How a receiver pulls packets from a sender that runs on credit: one for each that has reached it, whole or trimmed.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -17,8 +17,8 @@ pub struct PullConfig {
 /// The pulls that one receiver owes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owed {
-    /// The sender.
-    pub to: HostId,
+    /// Where they go, and the flow's number there.
+    pub to: PeerFlow,
     /// The time between two pulls at the rate of this flow's profile.
     interval: Duration,
     /// How many are owed.
@@ -32,8 +32,8 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    /// Nothing yet, of a flow from `to`, to a host with this line rate and full packets of this size.
-    pub(crate) fn new(to: HostId, config: PullConfig, line_rate: Rate, mtu: Bytes) -> Self {
+    /// Nothing yet, of a flow that comes from `to`, to a host with this line rate and full packets of this size.
+    pub(crate) fn new(to: PeerFlow, config: PullConfig, line_rate: Rate, mtu: Bytes) -> Self {
         let interval = line_rate.mul_f64(config.rate).transmission(mtu);
         Self { to, interval, owed: 0, count: 0, arrived: 0, waits: false }
     }
@@ -65,15 +65,20 @@ impl Owed {
 #[derive(Debug, Default)]
 pub(crate) struct Pulls {
     /// Flows that owe pulls, the next one first. Some may have ended.
-    turns: Queue<Key>,
+    turns: Queue<PeerFlow>,
     /// No pull leaves before.
     next_at: Time,
 }
 
 impl Pulls {
     /// A flow waits for its turn.
-    pub(crate) fn add(&mut self, key: Key) {
-        self.turns.push(key);
+    pub(crate) fn add(&mut self, name: PeerFlow) {
+        self.turns.push(name);
+    }
+
+    /// Forgets the turns of flows that are `gone`.
+    pub(crate) fn forget(&mut self, gone: impl Fn(PeerFlow) -> bool) {
+        self.turns.filter_map(|name| (!gone(name)).then_some(name));
     }
 
     /// When the next pull may leave; [`Time::MAX`]: none waits.
@@ -82,16 +87,16 @@ impl Pulls {
     }
 
     /// The flow whose turn it is, if a pull may leave now.
-    pub(crate) fn turn(&mut self, now: Time) -> Option<Key> {
+    pub(crate) fn turn(&mut self, now: Time) -> Option<PeerFlow> {
         if self.next_at > now { None } else { self.turns.pop() }
     }
 
     /// The pull of the flow whose turn it was leaves now: its count. The flow waits for its next turn if it owes more.
-    pub(crate) fn leave(&mut self, now: Time, key: Key, owed: &mut Owed) -> Option<u32> {
+    pub(crate) fn leave(&mut self, now: Time, name: PeerFlow, owed: &mut Owed) -> Option<u32> {
         let (count, interval) = owed.pull()?;
         self.next_at = now + interval;
         if owed.takes_turn() {
-            self.add(key);
+            self.add(name);
         }
         Some(count)
     }
@@ -100,16 +105,19 @@ impl Pulls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::Table;
     use alloc::vec::Vec;
-    use farspan_units::FlowId;
+    use farspan_units::{FlowId, HostId};
     use proptest::prelude::*;
 
     const MTU: Bytes = Bytes::new(4160);
     const LINE_RATE: Rate = Rate::from_gbps(100);
 
+    fn name(flow: u32) -> PeerFlow {
+        PeerFlow { peer: HostId(0), flow: FlowId(flow) }
+    }
+
     fn owed() -> Owed {
-        Owed::new(HostId(0), PullConfig { rate: 1.0 }, LINE_RATE, MTU)
+        Owed::new(name(0), PullConfig { rate: 1.0 }, LINE_RATE, MTU)
     }
 
     fn at(ps: u64) -> Time {
@@ -127,13 +135,12 @@ mod tests {
 
     #[test]
     fn flows_take_turns_and_a_pull_leaves_each_packet_time() {
-        let (mut pulls, mut table) = (Pulls::default(), Table::new());
-        let keys: Vec<Key> = (0..2).map(|flow| table.insert(FlowId(flow))).collect();
+        let mut pulls = Pulls::default();
         let mut owed = [owed(), owed()];
         for (i, earned) in [3, 1].into_iter().enumerate() {
             (0..earned).for_each(|_| owed[i].earn(false, 10));
             assert!(owed[i].takes_turn());
-            pulls.add(keys[i]);
+            pulls.add(name(i as u32));
         }
         let gap = LINE_RATE.transmission(MTU).as_ps();
         let mut left = Vec::new();
@@ -142,9 +149,9 @@ mod tests {
             if let Some(before) = now.as_ps().checked_sub(1) {
                 assert_eq!(pulls.turn(at(before)), None, "too early");
             }
-            let key = pulls.turn(now).expect("a flow waits");
-            let count = pulls.leave(now, key, &mut owed[key.flow.index()]);
-            left.push((now.as_ps() / gap, key.flow.0, count));
+            let turn = pulls.turn(now).expect("a flow waits");
+            let count = pulls.leave(now, turn, &mut owed[turn.flow.index()]);
+            left.push((now.as_ps() / gap, turn.flow.0, count));
         }
         assert_eq!(left, [(0, 0, Some(1)), (1, 1, Some(1)), (2, 0, Some(2)), (3, 0, Some(3))]);
     }
@@ -155,17 +162,16 @@ mod tests {
         fn pulls_never_exceed_the_line_rate_by_more_than_a_packet(
             arrivals in prop::collection::vec((0..4_usize, 0..2_000_000_u64), 1..200),
         ) {
-            let (mut pulls, mut table) = (Pulls::default(), Table::new());
-            let keys: Vec<Key> = (0..4).map(|flow| table.insert(FlowId(flow))).collect();
-            let (mut owed, mut now, mut left) = ([owed(); 4], Time::ZERO, Vec::new());
+            let (mut pulls, mut owed) = (Pulls::default(), [owed(); 4]);
+            let (mut now, mut left) = (Time::ZERO, Vec::new());
             for (flow, gap) in arrivals {
                 now += Duration::from_ps(gap);
                 owed[flow].earn(false, u32::MAX);
                 if owed[flow].takes_turn() {
-                    pulls.add(keys[flow]);
+                    pulls.add(name(flow as u32));
                 }
-                while let Some(key) = pulls.turn(now) {
-                    prop_assert!(pulls.leave(now, key, &mut owed[key.flow.index()]).is_some());
+                while let Some(turn) = pulls.turn(now) {
+                    prop_assert!(pulls.leave(now, turn, &mut owed[turn.flow.index()]).is_some());
                     left.push(now);
                 }
             }

@@ -70,6 +70,14 @@ impl<T> Queue<T> {
         core::mem::replace(&mut self.first, self.others.pop_front())
     }
 
+    /// Puts others in the places of all, or nothing, and gives back the memory of those that go.
+    #[cold]
+    pub(crate) fn filter_map(&mut self, mut change: impl FnMut(T) -> Option<T>) {
+        self.others = core::mem::take(&mut self.others).into_iter().filter_map(&mut change).collect();
+        self.first = self.first.take().and_then(change).or_else(|| self.others.pop_front());
+        self.others.shrink_to_fit();
+    }
+
     /// Puts the first one behind the others.
     #[inline]
     pub(crate) fn rotate(&mut self) {
@@ -88,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..5_u8, 0..200)) {
+        fn it_does_what_a_ring_does(steps in prop::collection::vec(0..6_u8, 0..200)) {
             let (mut queue, mut ring) = (Queue::default(), VecDeque::new());
             for (number, step) in steps.into_iter().enumerate() {
                 match step {
@@ -99,6 +107,10 @@ mod tests {
                     0 | 1 => {
                         queue.push(number);
                         ring.push_back(number);
+                    }
+                    5 => {
+                        queue.filter_map(|n| (n % 3 > 0).then_some(n + 1));
+                        ring = ring.into_iter().filter(|n| n % 3 > 0).map(|n| n + 1).collect();
                     }
                     2 => prop_assert_eq!(queue.pop(), ring.pop_front()),
                     _ => {

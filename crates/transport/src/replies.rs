@@ -118,6 +118,13 @@ impl Replies {
         self.held.remove(&held);
     }
 
+    /// Forgets all that go to a host.
+    #[cold]
+    pub(crate) fn forget_to(&mut self, host: HostId) {
+        self.ready.filter_map(|reply| (reply.to != host).then_some(reply));
+        self.held.retain(|_, reply| reply.to != host);
+    }
+
     /// Replies whose time has come may leave, after those that could before.
     #[cold]
     pub(crate) fn release(&mut self, now: Time) {
@@ -147,6 +154,10 @@ mod tests {
     }
 
     fn reply(seq: u32) -> Reply {
+        reply_to(HostId(0), seq)
+    }
+
+    fn reply_to(to: HostId, seq: u32) -> Reply {
         let echo = Echo { sent_at: Time::ZERO, entropy: 0 };
         let feedback = Feedback {
             flow: FlowId(0),
@@ -154,7 +165,7 @@ mod tests {
             cumulative: 0,
             fate: Fate::Trimmed { echo, at_last_hop: false },
         };
-        Reply::bare(HostId(0), 0, feedback)
+        Reply::bare(to, 0, feedback)
     }
 
     fn take_all(replies: &mut Replies) -> Vec<u32> {
@@ -177,6 +188,23 @@ mod tests {
         replies.release(at(30));
         assert_eq!(take_all(&mut replies), [1, 3]);
         assert_eq!(replies.next_release(), Time::MAX);
+    }
+
+    #[test]
+    fn replies_to_one_host_can_be_forgotten() {
+        let mut replies = Replies::default();
+        for seq in 0..8 {
+            let reply = reply_to(HostId(seq % 2), seq);
+            if seq < 4 {
+                replies.push(reply);
+            } else {
+                replies.hold(at(10), reply);
+            }
+        }
+        replies.forget_to(HostId(0));
+        assert_eq!(take_all(&mut replies), [1, 3]);
+        replies.release(at(10));
+        assert_eq!(take_all(&mut replies), [5, 7]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::driver::{Config, DriverError, MessageOutcome};
-use crate::idle::{Direction, IdleTimers};
+use crate::idle::{Direction, IdleTimers, Subject};
 use crate::limits::DriverCounters;
 use crate::message::{IncomingMessage, OutgoingMessage};
 use crate::peers::{Arrival, Arrivals, Peers};
@@ -66,7 +66,7 @@ impl Host {
         let (size, initial_cwnd) = (Bytes::new(bytes.len() as u64), route.path().bdp);
         let message = OutgoingMessage::new(bytes, self.config.mss.get() as usize);
         self.departures.insert(flow, Departure { message, to, heard_at: now });
-        self.idle.add(now.saturating_add(self.config.limits.idle), Direction::Out, flow);
+        self.idle.add(now.saturating_add(self.config.limits.idle), Subject::Out(flow));
         self.endpoint.submit(now, Message { flow, to, size, initial_cwnd, route, via: None });
     }
 
@@ -119,15 +119,13 @@ impl Host {
         }
     }
 
-    /// Takes a data packet, unless a bound forbids it. Its sender and its flow get numbers only if the endpoint takes it.
-    fn take_data(&mut self, address: SocketAddr, mut header: Header, ecn_ce: bool, payload: &[u8]) {
+    /// Takes a data packet, unless a bound forbids it. Its sender gets a number only if the endpoint takes it.
+    fn take_data(&mut self, address: SocketAddr, header: Header, ecn_ce: bool, payload: &[u8]) {
         let Some(shortest) = self.shortest(&header) else { return };
-        let (Header::Data(data) | Header::Coded(Coded { data, .. })) = &mut header else { return };
+        let (Header::Data(data) | Header::Coded(Coded { data, .. })) = header else { return };
         let from = self.peers.number(address);
-        let (theirs, seq, packets) = (data.flow, data.seq, data.packets);
-        let flow = self.arrivals.number(from, theirs);
-        data.flow = flow;
-        if !self.could_hold(shortest, packets) || !self.has_room(flow, seq, payload.len()) {
+        let transport::wire::Data { flow, seq, packets, .. } = data;
+        if !self.could_hold(shortest, packets) || !self.has_room((from, flow), seq, payload.len()) {
             self.counters.refused_packets += 1;
             return;
         }
@@ -135,17 +133,18 @@ impl Host {
         let now = self.clock.now();
         let received = self.endpoint.handle_packet(now, &packet);
         let coded = if let Header::Coded(coded) = &packet.header { Some(coded) } else { None };
-        if let Some(arrival) = self.arrivals.get_mut(flow) {
+        if let Some(arrival) = self.arrivals.get_mut(from, flow) {
             arrival.heard_at = now;
-        } else if self.endpoint.receiver(flow).is_some() {
+        } else if self.endpoint.receiver(from, flow).is_some() {
             let message = Box::new(IncomingMessage::new(self.config.mss, packets, coded));
             self.held += message.cost();
             self.peers.keep(address, Direction::In);
-            self.arrivals.add(Arrival { from, theirs, heard_at: now, message: Some(message) });
-            self.idle.add(now.saturating_add(self.config.limits.idle), Direction::In, flow);
+            let looked_at = now.saturating_add(self.config.limits.idle);
+            self.arrivals.add(from, flow, Arrival { heard_at: now, looked_at, message: Some(message) });
+            self.idle.add(looked_at, Subject::In(from, flow));
         }
         if let Some(received) = received {
-            self.take_payload(flow, seq, &received, payload);
+            self.take_payload((from, flow), seq, &received, payload);
         }
     }
 
@@ -158,9 +157,9 @@ impl Host {
 
     /// Whether the bounds let packet `seq` of a message in, which is the first one if the message is not known. Packets
     /// of messages that have arrived are always taken: they are acknowledged once more.
-    fn has_room(&self, flow: FlowId, seq: u32, payload: usize) -> bool {
+    fn has_room(&self, (from, flow): (HostId, FlowId), seq: u32, payload: usize) -> bool {
         let limits = &self.config.limits;
-        let (distance, more) = match self.arrivals.get(flow).map(|arrival| &arrival.message) {
+        let (distance, more) = match self.arrivals.get(from, flow).map(|arrival| &arrival.message) {
             Some(None) => return true,
             Some(Some(message)) => {
                 let distance = message.distance(seq);
@@ -173,28 +172,33 @@ impl Host {
         distance <= limits.reach && (self.held + more) as u64 <= limits.held.get()
     }
 
-    fn take_payload(&mut self, flow: FlowId, seq: u32, received: &Received, payload: &[u8]) {
-        let Some(message) = self.arrivals.get_mut(flow).and_then(|arrival| arrival.message.as_mut()) else {
-            return;
-        };
+    fn take_payload(
+        &mut self,
+        (from, flow): (HostId, FlowId),
+        seq: u32,
+        received: &Received,
+        payload: &[u8],
+    ) {
+        let arrival = self.arrivals.get_mut(from, flow);
+        let Some(message) = arrival.and_then(|arrival| arrival.message.as_mut()) else { return };
         self.held -= message.cost();
         let most = usize::try_from(self.config.limits.held.get()).unwrap_or(usize::MAX) - self.held;
         let taken = message.take(received, seq, payload, most);
         self.held += message.cost();
         if taken.is_err() {
             self.counters.undecodable_messages += 1;
-            self.forget(flow);
+            self.forget(from, flow);
         }
     }
 
-    /// Forgets a message that comes in, or has come. Gives its sender, the number there, and whether it was a half one.
-    fn forget(&mut self, flow: FlowId) -> Option<(SocketAddr, FlowId, bool)> {
-        let Arrival { from, theirs, message, .. } = self.arrivals.remove(flow)?;
+    /// Forgets a message that comes in, or has come. Gives its sender, and whether it was a half one.
+    fn forget(&mut self, from: HostId, flow: FlowId) -> Option<(SocketAddr, bool)> {
+        let Arrival { message, .. } = self.arrivals.remove(from, flow)?;
         self.held -= message.as_ref().map_or(0, |message| message.cost());
-        self.endpoint.forget(flow);
+        self.endpoint.forget(from, flow);
         let address = self.peers.address(from)?;
         self.peers.release(from, Direction::In);
-        Some((address, theirs, message.is_some()))
+        Some((address, message.is_some()))
     }
 
     fn end(&mut self, event: Event) {
@@ -205,13 +209,12 @@ impl Host {
                 }
                 self.outcomes.push_back(MessageOutcome::Sent(report));
             }
-            Event::Delivered(mut report) => {
+            Event::Delivered(report) => {
                 // A message that could not be decoded was forgotten.
-                let Some((theirs, message)) = self.arrivals.complete(report.flow) else { return };
+                let Some(message) = self.arrivals.complete(report.from, report.flow) else { return };
                 let Some(from) = self.peers.address(report.from) else { return };
-                let view = self.endpoint.receiver(report.flow);
+                let view = self.endpoint.receiver(report.from, report.flow);
                 let blocks_repaired = view.map_or(0, |view| view.counters.blocks_repaired);
-                report.flow = theirs;
                 self.held -= message.cost();
                 let bytes = message.into_bytes();
                 self.held += bytes.len();
@@ -223,16 +226,29 @@ impl Host {
 
     /// Gives up messages of which nothing was heard for too long, and forgets records that are old enough.
     pub fn expire(&mut self, now: Time) {
-        while let Some((direction, flow)) = self.idle.pop(now) {
-            let heard_at = match direction {
-                Direction::Out => self.departures.get(&flow).map(|departure| departure.heard_at),
-                Direction::In => self.arrivals.get(flow).map(|arrival| arrival.heard_at),
-            };
-            let Some(due) = heard_at.map(|at| at.saturating_add(self.config.limits.idle)) else { continue };
-            match direction {
-                _ if due > now => self.idle.add(due, direction, flow),
-                Direction::Out => self.give_up(now, flow),
-                Direction::In => self.expire_arrival(flow),
+        let idle = self.config.limits.idle;
+        while let Some((at, subject)) = self.idle.pop(now) {
+            match subject {
+                Subject::Out(flow) => {
+                    let Some(departure) = self.departures.get(&flow) else { continue };
+                    let due = departure.heard_at.saturating_add(idle);
+                    if due > now {
+                        self.idle.add(due, subject);
+                    } else {
+                        self.give_up(now, flow);
+                    }
+                }
+                Subject::In(from, flow) => {
+                    // An entry that a flow of this name has left behind is not that of the one that came after it.
+                    let arrival = self.arrivals.get_mut(from, flow).filter(|arrival| arrival.looked_at == at);
+                    let Some(arrival) = arrival else { continue };
+                    arrival.looked_at = arrival.heard_at.saturating_add(idle);
+                    if arrival.looked_at > now {
+                        self.idle.add(arrival.looked_at, subject);
+                    } else {
+                        self.expire_arrival(from, flow);
+                    }
+                }
             }
         }
     }
@@ -251,8 +267,8 @@ impl Host {
         self.peers.release(departure.to, Direction::Out);
     }
 
-    fn expire_arrival(&mut self, flow: FlowId) {
-        if let Some((from, flow, true)) = self.forget(flow) {
+    fn expire_arrival(&mut self, from: HostId, flow: FlowId) {
+        if let Some((from, true)) = self.forget(from, flow) {
             self.outcomes.push_back(MessageOutcome::Expired { from, flow });
         }
     }
@@ -269,14 +285,9 @@ impl Host {
     /// are not.
     pub fn datagram(&mut self, packet: &Transmit) -> Result<Option<Datagram>, DriverError> {
         let flow = packet.header.flow();
-        let mut header = packet.header;
-        if let Header::Feedback(feedback) = &mut header {
-            let Some(arrival) = self.arrivals.get(flow) else { return Ok(None) };
-            feedback.flow = arrival.theirs;
-        }
         let Some(to) = self.peers.address(packet.to) else { return Ok(None) };
         let mut bytes = vec![0; MAX_HEADER];
-        let len = header.encode(&mut bytes).expect("a header fits the longest");
+        let len = packet.header.encode(&mut bytes).expect("a header fits the longest");
         bytes.truncate(len);
         if let (Some(payload), Some(departure)) = (&packet.payload, self.departures.get_mut(&flow)) {
             let coded = departure.message.append(payload, &mut bytes);

@@ -18,6 +18,9 @@ struct Peer {
     is_reported: bool,
 }
 
+/// Numbers below this one are given, again and again: the most that an endpoint knows.
+const MAX_PEERS: u32 = 1 << 30;
+
 /// The hosts that the endpoint knows, by numbers of the driver's own.
 #[derive(Debug)]
 pub(crate) struct Peers {
@@ -29,8 +32,7 @@ pub(crate) struct Peers {
 impl Peers {
     /// This host alone.
     pub(crate) fn new(own: HostId, address: SocketAddr) -> Self {
-        let mut peers =
-            Self { peers: BTreeMap::new(), numbers: BTreeMap::new(), next: HostId(own.0.wrapping_add(1)) };
+        let mut peers = Self { peers: BTreeMap::new(), numbers: BTreeMap::new(), next: HostId(own.0 + 1) };
         peers.peers.insert(own, Peer { address, flows: 1, departures: 0, is_reported: false });
         peers.numbers.insert(address, own);
         peers
@@ -66,7 +68,7 @@ impl Peers {
         peer.departures += u32::from(direction == Direction::Out);
         self.numbers.insert(address, number);
         while self.peers.contains_key(&self.next) {
-            self.next.0 = self.next.0.wrapping_add(1);
+            self.next.0 = (self.next.0 + 1) % MAX_PEERS;
         }
         number
     }
@@ -93,41 +95,31 @@ impl Peers {
 /// A flow that comes in.
 #[derive(Debug)]
 pub(crate) struct Arrival {
-    /// Who sends it.
-    pub from: HostId,
-    /// Its sender's number.
-    pub theirs: FlowId,
     /// When the last packet was taken.
     pub heard_at: Time,
+    /// When it is to be looked whether something was heard.
+    pub looked_at: Time,
     /// Its bytes; `None` once it has arrived in full.
     pub message: Option<Box<IncomingMessage>>,
 }
 
-/// The flows that come in. Each peer numbers its own, so that those of two may be equal: towards the endpoint they are
-/// numbered anew.
+/// The flows that come in, by who sends them and the number there.
 #[derive(Debug, Default)]
 pub(crate) struct Arrivals {
-    flows: BTreeMap<FlowId, Arrival>,
-    numbers: BTreeMap<(HostId, FlowId), FlowId>,
-    next: FlowId,
+    flows: BTreeMap<(HostId, FlowId), Arrival>,
     /// How many have arrived in part.
     half: usize,
 }
 
 impl Arrivals {
-    /// The number here, which is the next one if the flow is new.
-    pub(crate) fn number(&self, from: HostId, theirs: FlowId) -> FlowId {
-        self.numbers.get(&(from, theirs)).copied().unwrap_or(self.next)
+    /// A flow.
+    pub(crate) fn get(&self, from: HostId, flow: FlowId) -> Option<&Arrival> {
+        self.flows.get(&(from, flow))
     }
 
-    /// The flow of a number here.
-    pub(crate) fn get(&self, number: FlowId) -> Option<&Arrival> {
-        self.flows.get(&number)
-    }
-
-    /// The flow of a number here.
-    pub(crate) fn get_mut(&mut self, number: FlowId) -> Option<&mut Arrival> {
-        self.flows.get_mut(&number)
+    /// A flow.
+    pub(crate) fn get_mut(&mut self, from: HostId, flow: FlowId) -> Option<&mut Arrival> {
+        self.flows.get_mut(&(from, flow))
     }
 
     /// How many have arrived in part.
@@ -140,28 +132,22 @@ impl Arrivals {
         self.flows.len() - self.half
     }
 
-    /// Adds a flow, whose number is what [`Self::number`] gave.
-    pub(crate) fn add(&mut self, arrival: Arrival) {
-        self.numbers.insert((arrival.from, arrival.theirs), self.next);
+    /// Adds a flow that is not there.
+    pub(crate) fn add(&mut self, from: HostId, flow: FlowId, arrival: Arrival) {
         self.half += usize::from(arrival.message.is_some());
-        self.flows.insert(self.next, arrival);
-        while self.flows.contains_key(&self.next) {
-            self.next.0 = self.next.0.wrapping_add(1);
-        }
+        self.flows.insert((from, flow), arrival);
     }
 
-    /// A flow has arrived in full: gives its sender's number and its bytes.
-    pub(crate) fn complete(&mut self, number: FlowId) -> Option<(FlowId, Box<IncomingMessage>)> {
-        let arrival = self.flows.get_mut(&number)?;
-        let message = arrival.message.take()?;
+    /// A flow has arrived in full: gives its bytes.
+    pub(crate) fn complete(&mut self, from: HostId, flow: FlowId) -> Option<Box<IncomingMessage>> {
+        let message = self.flows.get_mut(&(from, flow))?.message.take()?;
         self.half -= 1;
-        Some((arrival.theirs, message))
+        Some(message)
     }
 
     /// Forgets a flow.
-    pub(crate) fn remove(&mut self, number: FlowId) -> Option<Arrival> {
-        let arrival = self.flows.remove(&number)?;
-        self.numbers.remove(&(arrival.from, arrival.theirs));
+    pub(crate) fn remove(&mut self, from: HostId, flow: FlowId) -> Option<Arrival> {
+        let arrival = self.flows.remove(&(from, flow))?;
         self.half -= usize::from(arrival.message.is_some());
         Some(arrival)
     }

@@ -78,6 +78,8 @@ impl Host {
             endpoint = endpoint.with_proxy(proxy.delay.clone());
             proxy.relays.iter().for_each(|relay| endpoint.relay(relay.clone()));
         }
+        let expected = plan.relayed_to.get(&id).into_iter().flatten();
+        expected.for_each(|&(from, flow, proxy)| endpoint.expect_relayed(from, flow, proxy, flow));
         Self {
             id,
             endpoint,
@@ -477,7 +479,7 @@ impl Host {
             flows[flow as usize].went_direct = Some(Time::from_ps(at));
         }
         for relay in self.plan.proxies.get(&self.id).into_iter().flat_map(|proxy| &proxy.relays) {
-            flows[relay.flow.index()].relayed = self.endpoint.relayed(relay.flow);
+            flows[relay.flow.index()].relayed = self.endpoint.relayed(relay.from, relay.flow);
         }
     }
 

@@ -110,7 +110,7 @@ impl FlowSampler {
             if plan.start >= now || *before >= plan.size {
                 continue;
             }
-            let receiver = endpoint.receiver(*flow);
+            let receiver = endpoint.receiver(plan.src, *flow);
             // When a flow that waits for others started is known at the other end.
             if waits && receiver.is_none() {
                 continue;

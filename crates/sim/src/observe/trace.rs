@@ -122,7 +122,7 @@ impl FlowTracer {
         let of = &self.plan.flows[flow.index()].flow;
         let started = What::Started { local: of.dst, remote: of.src, size: None };
         let started = (!std::mem::replace(&mut receiving.has_started, true)).then_some(started);
-        let view = endpoint.receiver(flow);
+        let view = endpoint.receiver(of.src, flow);
         let repaired = view.map_or(0, |view| view.counters.blocks_repaired);
         if std::mem::replace(&mut receiving.repaired, repaired) < repaired
             && let Some(layout) = self.plan.layout(flow)

@@ -84,6 +84,8 @@ pub(crate) struct Plan {
     own_balance: Vec<BalanceConfig>,
     /// The hosts that relay flows.
     pub(crate) proxies: proxy::Proxies,
+    /// By receiver: the flows that are relayed to it, each with its sender and its proxy.
+    pub(crate) relayed_to: BTreeMap<HostId, Vec<(HostId, FlowId, HostId)>>,
     /// The proxy that a flow goes through, as its sender knows it.
     vias: BTreeMap<FlowId, Arc<Via>>,
 }
@@ -147,6 +149,7 @@ impl Plan {
             schemes: [Arc::clone(&spec.intra), Arc::clone(&spec.inter)],
             own_balance: spec.own_balance.iter().map(|own| own.balance.clone()).collect(),
             proxies: proxy::Proxies::new(),
+            relayed_to: BTreeMap::new(),
             vias: BTreeMap::new(),
         };
         (plan.intra_base_rtt, plan.largest_base_rtt) = plan.largest_base_rtts();

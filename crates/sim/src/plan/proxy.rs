@@ -77,7 +77,9 @@ impl Plan {
         let host = self.proxies.entry(proxy.host).or_default();
         host.delay = proxy.delay.clone();
         let Flow { src: from, dst: to, size, .. } = *flow;
-        host.relays.push(Relay { flow: id, from, to, size, kind });
+        // In a run a flow has one number everywhere.
+        host.relays.push(Relay { from, flow: id, to, onward_flow: id, size, kind });
+        self.relayed_to.entry(to).or_default().push((from, id, proxy.host));
         FlowPath { route, last, via: Some(Arc::new(via)) }
     }
 

@@ -7,10 +7,12 @@ use crate::common::*;
 use farspan_fabric::Port;
 use farspan_fabric::topology::Dumbbell;
 use farspan_sim::{EngineKind, FlowOutcome, InitialWindow, Spec};
-use farspan_transport::wire::Header;
+use farspan_transport::coding::Shape;
+use farspan_transport::proxy::{Delay, Relay, RelayKind};
+use farspan_transport::wire::{Coded, Data, Header};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Incoming, Message, Path, Poll, Profiles, Route, Scheme, Transmit,
-    Trimmed, balance, congestion,
+    Class, Endpoint, EndpointConfig, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route, Scheme,
+    Transmit, Trimmed, balance, congestion,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
@@ -230,6 +232,94 @@ fn a_finished_flow_takes_nothing_of_the_sender_s_endpoint_and_40_bytes_of_the_re
         println!("a finished flow, {flows}: {both:.1} B, of them at the sender {sender:.1}");
         assert!(both <= 40.0 && sender < 1.0, "{both} B, of them {sender} at the sender");
     }
+}
+
+/// Takes so many messages of one peer in: live and complete ones, coded and not, each packet whole and then trimmed.
+fn messages_of(to: &mut Endpoint, peer: u32, flows: u32) {
+    let mss = MSS.get() as u16;
+    let shape = Shape::new(4, 2).expect("a shape");
+    for flow in (0..flows).map(FlowId) {
+        let data = |seq, packets| Data {
+            flow,
+            seq,
+            packets,
+            len: mss,
+            sent_at: Time::ZERO,
+            entropy: 0,
+            profile: 0,
+            ask: false,
+        };
+        let coded = |seq| Coded { data: data(seq, 12), shape, last_len: mss, block_wait_ns: 9000 };
+        let is_complete = flow.0 % 2 == 0;
+        let headers: Vec<_> = match flow.0 % 8 / 2 {
+            0 if is_complete => vec![Header::Data(data(0, 1))],
+            0 | 1 => vec![Header::Data(data(5000, 9000))],
+            2 if is_complete => [0, 1, 2, 5, 6, 7, 8, 9].map(|seq| Header::Coded(coded(seq))).to_vec(),
+            _ => [7, 8].map(|seq| Header::Coded(coded(seq))).to_vec(),
+        };
+        for (header, trimmed) in headers.into_iter().flat_map(|h| [(h, Trimmed::No), (h, Trimmed::OnItsWay)])
+        {
+            to.handle_packet(Time::ZERO, &Incoming { from: HostId(peer), header, ecn_ce: false, trimmed });
+        }
+        while to.poll_event().is_some() {}
+    }
+}
+
+#[test]
+fn a_peer_that_is_forgotten_gives_back_its_memory() {
+    // The other peer's messages come before, after, or in between.
+    for (before, after) in [(10, 0), (0, 10), (100, 0), (0, 100), (100, 100)] {
+        let others = |endpoint: &mut Endpoint, count: u32| {
+            (2..2 + count).for_each(|peer| messages_of(endpoint, peer, 10));
+        };
+        let of_two = |flows: u32| {
+            let mut endpoint = endpoint(1);
+            others(&mut endpoint, before / 10);
+            messages_of(&mut endpoint, 0, flows);
+            others(&mut endpoint, (before + after) / 10);
+            endpoint
+        };
+        let (alone, with_it) = (held(|| of_two(0)), held(|| of_two(2000)));
+        let left = held(|| {
+            let mut endpoint = of_two(2000);
+            endpoint.forget_peer(Time::ZERO, HostId(0));
+            endpoint
+        });
+        println!("alone {alone} B, with the peer {with_it} B, when it is forgotten {left} B");
+        assert!(with_it > alone + 100_000.0 && left <= alone, "{alone} B, {with_it} B, then {left} B");
+    }
+}
+
+#[test]
+fn a_peer_whose_messages_are_relayed_gives_back_its_memory() {
+    let route = Arc::new(Route::new(path(), &scheme(control("fixed_window"), "ecmp")));
+    let relayed = |peers: &[u32]| {
+        let mut proxy = endpoint(1).with_proxy(Delay::default());
+        for (&peer, flow) in peers.iter().flat_map(|peer| (0..500).map(move |flow| (peer, flow))) {
+            let (signals, size) = (FlowProfile::default().signals, MSS * 100);
+            let kind = match flow % 2 {
+                0 => RelayKind::Streamlined { header: HEADER, signals, loss: None },
+                _ => RelayKind::Naive { onward: Arc::clone(&route), initial_cwnd: size, room: None, signals },
+            };
+            let onward_flow = FlowId(peer * 1000 + flow);
+            let (from, to, flow) = (HostId(peer), HostId(9), FlowId(flow));
+            proxy.relay(Relay { from, flow, to, onward_flow, size, kind });
+            let (seq, packets, len) = (0, 100, MSS.get() as u16);
+            let sent_at = Time::ZERO;
+            let data = Data { flow, seq, packets, len, sent_at, entropy: 0, profile: 0, ask: false };
+            let header = Header::Data(data);
+            proxy.handle_packet(sent_at, &Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No });
+        }
+        proxy
+    };
+    let (alone, with_it) = (held(|| relayed(&[2])), held(|| relayed(&[0, 2])));
+    let left = held(|| {
+        let mut proxy = relayed(&[0, 2]);
+        proxy.forget_peer(Time::ZERO, HostId(0));
+        proxy
+    });
+    println!("alone {alone} B, with the peer {with_it} B, when it is forgotten {left} B");
+    assert!(with_it > alone + 100_000.0 && left <= alone, "{alone} B, {with_it} B, then {left} B");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::blocks::Layout;
 use crate::table::{Fixed, room};
 use alloc::collections::{BTreeSet, BinaryHeap};
 use core::cmp::Reverse;
-use farspan_units::{Bytes, Duration, HostId, Time};
+use farspan_units::{Bytes, Duration, Time};
 use hashbrown::HashMap;
 
 /// A block of which a packet has arrived, and not enough.
@@ -64,8 +64,6 @@ impl Decoded {
 #[derive(Clone, Debug)]
 pub(crate) struct IncomingBlocks {
     layout: Layout,
-    /// Who sends the message.
-    pub from: HostId,
     open: HashMap<u32, Open, Fixed>,
     /// When timers run out, and of which block; those of blocks that have closed, or wait for another time, are
     /// skipped.
@@ -79,10 +77,10 @@ pub(crate) struct IncomingBlocks {
 
 impl IncomingBlocks {
     /// Blocks of which nothing has arrived.
-    pub(crate) fn new(from: HostId, layout: Layout) -> Self {
+    pub(crate) fn new(layout: Layout) -> Self {
         let decoded = Decoded { layout, packets: BTreeSet::new() };
         let (open, timers) = (HashMap::with_hasher(Fixed), BinaryHeap::new());
-        Self { layout, from, open, timers, decoded, armed: Time::MAX, nacks: 0 }
+        Self { layout, open, timers, decoded, armed: Time::MAX, nacks: 0 }
     }
 
     /// Which packet is what.
@@ -188,7 +186,7 @@ mod tests {
     fn incoming() -> IncomingBlocks {
         let mss = Bytes::new(1000);
         let layout = Layout::of_message(mss * 20, mss, Shape::new(8, 2).unwrap()).unwrap();
-        IncomingBlocks::new(HostId(1), layout)
+        IncomingBlocks::new(layout)
     }
 
     #[test]
@@ -242,15 +240,15 @@ mod tests {
         let layout =
             Layout::of_message(Bytes::new(4900), Bytes::new(1000), Shape::new(4, 2).unwrap()).unwrap();
         let goodput = |incoming: &mut IncomingBlocks, seq| incoming.on_new(us(0), seq, WAIT).goodput.get();
-        let mut incoming = IncomingBlocks::new(HostId(1), layout);
+        let mut incoming = IncomingBlocks::new(layout);
         assert_eq!([0, 4, 5, 3].map(|seq| goodput(&mut incoming, seq)), [1000; 4], "parity as well as data");
         assert_eq!(goodput(&mut incoming, 8), 900);
         let layout =
             Layout::of_message(Bytes::new(3400), Bytes::new(1000), Shape::new(4, 2).unwrap()).unwrap();
-        let mut incoming = IncomingBlocks::new(HostId(1), layout);
+        let mut incoming = IncomingBlocks::new(layout);
         let in_turn = [4, 5, 1, 3].map(|seq| goodput(&mut incoming, seq));
         assert_eq!(in_turn, [1000, 1000, 1000, 400], "parity is longer than what it stands for");
-        let mut incoming = IncomingBlocks::new(HostId(1), layout);
+        let mut incoming = IncomingBlocks::new(layout);
         let in_turn = [3, 4, 5, 1].map(|seq| goodput(&mut incoming, seq));
         assert_eq!(in_turn, [400, 1000, 1000, 1000]);
     }

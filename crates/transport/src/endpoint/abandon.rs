@@ -1,8 +1,11 @@
-//! Flows that the driver ends: only it knows how long a peer may be silent.
+//! Flows and peers that the driver ends: only it knows how long a peer may be silent, and when one begins anew.
 
-use super::Endpoint;
+use super::{Endpoint, is_live};
 use crate::sender::SenderReport;
-use farspan_units::{FlowId, Time};
+use crate::table::{Key, Named as _, PeerFlow};
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use farspan_units::{FlowId, HostId, Time};
 
 impl Endpoint {
     /// Ends a live sender before its message is acknowledged in full, and gives its report; `None` without one. Its
@@ -13,14 +16,60 @@ impl Endpoint {
         Some(live.sender.report(now))
     }
 
-    /// Forgets a receiver, live or complete, and says whether there was one. A packet of the flow that comes later is the
-    /// first of a message again; ACKs that wait for the NIC still leave.
-    pub fn forget(&mut self, flow: FlowId) -> bool {
-        let live = self.receivers.key(flow).and_then(|key| self.receivers.remove(key)).is_some();
-        let complete = self.delivered.remove(flow);
-        self.trimmed.remove(&flow);
-        self.decoded.remove(&flow);
+    /// Forgets a receiver of a message from `peer`, live or complete, and says whether there was one. A packet of the flow
+    /// that comes later is the first of a message again; ACKs that wait for the NIC still leave.
+    pub fn forget(&mut self, peer: HostId, flow: FlowId) -> bool {
+        let name = self.known_as(PeerFlow { peer, flow });
+        let live = self.receivers.key(name).and_then(|key| self.receivers.remove(key)).is_some();
+        let complete = self.delivered.remove(name);
+        self.trimmed.remove(&name);
+        self.decoded.remove(&name);
+        self.pulls.forget(|other| other == name);
         self.purge_timers();
         live || complete
+    }
+
+    /// Forgets a peer that is gone, or begins anew: all that came from it, what is relayed for it, and what waits to be said to
+    /// it. Afterwards its numbers mean other messages, from 0 on. Senders of messages to it end, and what it says of them
+    /// later is dropped: gives their reports, by number. What is relayed to it goes no further, and its sender hears no more of
+    /// it from here.
+    ///
+    /// It takes a step for each flow of the endpoint, whoever's it is: a driver that ends one flow after the other
+    /// [cancels](Self::cancel) and [forgets](Self::forget) those.
+    pub fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<SenderReport> {
+        let onward = self.forget_relays(now, peer);
+        let reports = self.forget_senders(now, peer, &onward);
+        // A message that is relayed for the peer is known by the proxy's name.
+        let others = self.other_names.iter().filter(|(name, _)| name.peer == peer);
+        let others: BTreeSet<PeerFlow> = others.map(|(_, known_as)| *known_as).collect();
+        let gone = |name: PeerFlow| name.peer == peer || others.contains(&name);
+        self.receivers.extract(|receiver| gone(receiver.name()));
+        self.delivered.forget(gone);
+        self.trimmed.retain(|&name, _| !gone(name));
+        self.trimmed.shrink_to_fit();
+        self.decoded.retain(|&name, _| !gone(name));
+        self.decoded.shrink_to_fit();
+        self.other_names.retain(|_, known_as| !gone(*known_as));
+        self.other_names.shrink_to_fit();
+        self.pulls.forget(gone);
+        self.replies.forget_to(peer);
+        let Self { senders, receivers, timers, .. } = self;
+        timers.retain(|timer| is_live(timer, senders, receivers));
+        reports
+    }
+
+    /// Ends the senders of messages to a peer, and those of these numbers, which no report tells of.
+    fn forget_senders(&mut self, now: Time, peer: HostId, onward: &BTreeSet<FlowId>) -> Vec<SenderReport> {
+        let ended = self.senders.extract(|live| {
+            let sender = &live.sender;
+            sender.receiver() == peer || onward.contains(&sender.flow())
+        });
+        let (senders, has_forwards) = (&self.senders, self.has_forwards());
+        let new_key =
+            |key: Key<_>| if key == Key::NONE { has_forwards.then_some(key) } else { senders.key(key.name) };
+        self.schedule.rekey(new_key);
+        let mut own: Vec<_> = ended.iter().filter(|live| !onward.contains(&live.sender.flow())).collect();
+        own.sort_by_key(|live| live.sender.flow());
+        own.into_iter().map(|live| live.sender.report(now)).collect()
     }
 }

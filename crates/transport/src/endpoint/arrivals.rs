@@ -1,7 +1,7 @@
 //! The receiving half of an endpoint: data packets that arrive, whole or trimmed, and blocks that wait.
 
-use super::timers::{Due, TimerKind};
-use super::{Endpoint, Event};
+use super::timers::{Due, Timer};
+use super::{Endpoint, Event, is_live};
 use crate::coding::{Layout, Payload};
 use crate::flow::message::{Incoming, Received, Trimmed};
 use crate::flow::profile::{AckSignals, FlowProfile};
@@ -9,10 +9,10 @@ use crate::notifier::Notifier;
 use crate::pulls::Owed;
 use crate::receiver::{self, Duties, Receiver};
 use crate::replies::Reply;
-use crate::table::Key;
+use crate::table::{Key, PeerFlow};
 use crate::wire;
 use alloc::boxed::Box;
-use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
+use farspan_units::{Bytes, HostId, Telemetry, Time};
 
 impl Endpoint {
     /// A data packet that was not trimmed.
@@ -29,14 +29,15 @@ impl Endpoint {
             return None;
         }
         let flow = data.flow;
-        let known = match self.receivers.find(flow) {
-            Some(known) => Some(known),
+        let name = PeerFlow { peer: from, flow };
+        let known = match self.receivers.find(name) {
+            Some((_, known)) => Some(known),
             None => {
-                let key = self.new_receiver(from, flow, (data.seq, data.packets, data.profile), None);
-                key.and_then(|key| Some((key, self.receivers.get_mut(key)?)))
+                let key = self.other_receiver(name, (data.seq, data.packets, data.profile), None);
+                key.and_then(|key| self.receivers.get_mut(key))
             }
         };
-        let Some((key, receiver)) = known else {
+        let Some(receiver) = known else {
             // Put together anew, so that otherwise the header need not lie in memory.
             let wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask } = *data;
             let duplicate = wire::Data { flow, seq, packets, len, sent_at, entropy, profile, ask };
@@ -48,13 +49,13 @@ impl Endpoint {
         let has_more = receiver.acknowledge(now, arrival.is_new, ecn_ce, data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
         if has_more {
-            self.follow_up(now, key);
+            self.follow_up(now, name);
         }
         if !arrival.is_new {
             return None;
         }
         if is_complete {
-            self.complete(now, from, key);
+            self.complete(now, name);
         }
         let (start, len) = (u64::from(data.seq) * self.config.mss.get(), u64::from(data.len));
         let payload = Payload::Source(start..start + len);
@@ -79,12 +80,13 @@ impl Endpoint {
     ) -> Option<Received> {
         let layout = self.layout(coded)?;
         let wire::Data { flow, seq, .. } = coded.data;
-        let key = match self.receivers.find(flow) {
+        let name = PeerFlow { peer: from, flow };
+        let key = match self.receivers.find(name) {
             Some((key, _)) => Some(key),
-            None => self.new_receiver(from, flow, (seq, layout.packets(), coded.data.profile), Some(layout)),
+            None => self.other_receiver(name, (seq, layout.packets(), coded.data.profile), Some(layout)),
         };
         let Some(key) = key else {
-            if let Some(decoded) = self.decoded.get_mut(&flow) {
+            if let Some(decoded) = self.decoded.get_mut(&self.known_as(name)) {
                 decoded.on_surplus(seq);
             }
             self.acknowledge_duplicate(now, from, coded.data, ecn_ce, telemetry);
@@ -97,13 +99,13 @@ impl Endpoint {
             receiver.acknowledge(now, arrival.is_new, ecn_ce, &coded.data, reply, &mut self.replies);
         let is_complete = receiver.is_complete();
         if has_more {
-            self.follow_up(now, key);
+            self.follow_up(now, name);
         }
         if !arrival.is_new {
             return None;
         }
         if is_complete {
-            self.complete(now, from, key);
+            self.complete(now, name);
         } else {
             self.arm_block_timer(key);
         }
@@ -111,38 +113,38 @@ impl Endpoint {
         Some(Received { flow, payload: layout.payload(seq), decodable, delivered: arrival.delivered })
     }
 
-    fn arm_block_timer(&mut self, key: Key) {
+    fn arm_block_timer(&mut self, key: Key<PeerFlow>) {
         let Some(blocks) = self.receivers.get_mut(key).and_then(|receiver| receiver.blocks.as_mut()) else {
             return;
         };
         if let Some(at) = blocks.next_timer() {
-            self.timers.arm(&mut blocks.armed, at, key, TimerKind::Block);
+            self.timers.arm(&mut blocks.armed, at, Timer::of_blocks(key.name));
         }
     }
 
     /// A timer of a receiver's blocks has come up: packets of blocks that have waited long enough are asked for.
     #[cold]
     pub(super) fn on_block_timer(&mut self, now: Time, due: &Due) {
-        let Some(receiver) = self.receivers.get_mut(due.key()) else { return };
+        let Some((key, receiver)) = self.receivers.find(due.timer().receiver()) else { return };
         let Some(blocks) = &mut receiver.blocks else { return };
         if !due.disarm(&mut blocks.armed) {
             return;
         }
-        let from = blocks.from;
         while let Some(block) = receiver.take_timeout(now) {
             for feedback in receiver.missing(block) {
                 let entropy = receiver.nack_entropy();
-                self.replies.push(Reply::bare(from, entropy, feedback));
+                self.replies.push(Reply::bare(key.name.peer, entropy, feedback));
             }
         }
-        self.arm_block_timer(due.key());
+        self.arm_block_timer(key);
     }
 
     /// A receiver holds an ACK, or owes a pull.
     #[cold]
-    fn follow_up(&mut self, now: Time, key: Key) {
-        if self.receivers.get_mut(key).is_some_and(Receiver::takes_turn) {
-            self.pulls.add(key);
+    fn follow_up(&mut self, now: Time, name: PeerFlow) {
+        let name = self.known_as(name);
+        if self.receivers.find(name).is_some_and(|(_, receiver)| receiver.takes_turn()) {
+            self.pulls.add(name);
         }
         self.release_pulls(now);
         self.arm_reply_timer();
@@ -150,9 +152,9 @@ impl Endpoint {
 
     /// The pulls that may leave now join the replies.
     fn release_pulls(&mut self, now: Time) {
-        while let Some(key) = self.pulls.turn(now) {
-            let Some(receiver) = self.receivers.get_mut(key) else { continue };
-            if let Some(pull) = receiver.pull(now, key, &mut self.pulls) {
+        while let Some(name) = self.pulls.turn(now) {
+            let Some((_, receiver)) = self.receivers.find(name) else { continue };
+            if let Some(pull) = receiver.pull(now, &mut self.pulls) {
                 self.replies.push(pull);
             }
         }
@@ -160,7 +162,7 @@ impl Endpoint {
 
     pub(super) fn arm_reply_timer(&mut self) {
         let at = self.replies.next_release().min(self.pulls.next_release()).min(self.next_relayed());
-        self.timers.arm(&mut self.replies_armed, at, Key::NONE, TimerKind::Reply);
+        self.timers.arm(&mut self.replies_armed, at, Timer::REPLY);
     }
 
     /// The time of replies that were held, or of a pull, has come.
@@ -174,15 +176,17 @@ impl Endpoint {
         }
     }
 
-    /// A message has arrived in full.
+    /// A message has arrived in full; `name`: as its last packet names it.
     #[cold]
-    fn complete(&mut self, now: Time, from: HostId, key: Key) {
-        if let Some(receiver) = self.receivers.remove(key) {
-            self.events.push_back(Event::Delivered(receiver.counters().report(key.flow, from, now)));
-            self.delivered.insert(key.flow, *receiver.counters());
+    fn complete(&mut self, now: Time, name: PeerFlow) {
+        let key = self.receivers.key(self.known_as(name));
+        if let Some((key, receiver)) = key.and_then(|key| Some((key, self.receivers.remove(key)?))) {
+            let report = receiver.counters().report(name.flow, name.peer, now);
+            self.events.push_back(Event::Delivered(report));
+            self.delivered.insert(key.name, *receiver.counters());
             if receiver.blocks.is_some() {
                 let decoded = receiver.into_decoded();
-                self.decoded.extend(decoded.map(|decoded| (key.flow, Box::new(decoded))));
+                self.decoded.extend(decoded.map(|decoded| (key.name, Box::new(decoded))));
                 self.purge_timers();
             }
         }
@@ -190,12 +194,8 @@ impl Endpoint {
 
     /// Forgets timers of flows that have ended.
     pub(super) fn purge_timers(&mut self) {
-        let (senders, receivers) = (&self.senders, &self.receivers);
-        self.timers.purge(|key, kind| match kind {
-            TimerKind::Recovery | TimerKind::Control => senders.get(key).is_some(),
-            TimerKind::Block => receivers.get(key).is_some(),
-            TimerKind::Reply => true,
-        });
+        let Self { senders, receivers, timers, .. } = self;
+        timers.purge(|timer| is_live(timer, senders, receivers));
     }
 
     /// A data packet came without its payload: it is answered by a NACK, so that the sender sends it again.
@@ -207,32 +207,34 @@ impl Endpoint {
         data: &wire::Data,
         layout: Option<Layout>,
     ) {
-        let (from, flow) = (packet.from, data.flow);
-        if self.is_relayed(flow) {
+        let from = packet.from;
+        let name = PeerFlow { peer: from, flow: data.flow };
+        if self.is_relayed(name) {
             return self.relay_data(now, from, (*data, None), (packet.trimmed, packet.ecn_ce), None);
         }
         let at_last_hop = packet.trimmed == Trimmed::AtLastHop;
-        let known = self.receivers.key(flow);
-        let key =
-            known.or_else(|| self.new_receiver(from, flow, (data.seq, data.packets, data.profile), layout));
+        let known = self.receivers.key(name);
+        let key = known.or_else(|| self.other_receiver(name, (data.seq, data.packets, data.profile), layout));
+        let known_as = self.known_as(name);
         let refused = match key.and_then(|key| self.receivers.get(key)) {
             Some(receiver) => receiver.on_trimmed(data, at_last_hop).zip(Some(*receiver.counters())),
             None => {
-                self.delivered.get(flow).and_then(|t| t.on_trimmed_duplicate(data, at_last_hop).zip(Some(*t)))
+                let record = self.delivered.get(known_as);
+                record.and_then(|t| t.on_trimmed_duplicate(data, at_last_hop).zip(Some(*t)))
             }
         };
         let Some((feedback, counters)) = refused else { return };
-        let trimmed = self.trimmed.entry(flow).or_default();
+        let trimmed = self.trimmed.entry(known_as).or_default();
         *trimmed = trimmed.saturating_add(1);
         // NACKs go round over the entropies as ACKs do.
-        let start = receiver::ack_entropy_start(self.config.seed, flow);
+        let start = receiver::ack_entropy_start(self.config.seed, known_as.flow);
         let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
         self.replies.push(Reply::bare(from, entropy, feedback));
         let Some(key) = key else { return };
         let Some(receiver) = self.receivers.get_mut(key) else { return };
-        receiver.notify(now, from, packet.ecn_ce, &mut self.replies);
+        receiver.notify(now, name, packet.ecn_ce, &mut self.replies);
         if receiver.earn_pull(false) {
-            self.follow_up(now, key);
+            self.follow_up(now, name);
         }
     }
 
@@ -244,28 +246,40 @@ impl Endpoint {
         len == mss || (len > 0 && len < mss && is_last())
     }
 
-    /// A receiver for a message of `packets` packets with this profile, which has none; `None` if the message is
-    /// complete, packet `seq`, which arrived, lies beyond its end, or the profile is not known. `layout`: of a coded
-    /// message.
+    /// The name under which a message is kept whose packets bear this one.
+    #[inline]
+    pub(super) fn known_as(&self, name: PeerFlow) -> PeerFlow {
+        self.other_names.get(&name).copied().unwrap_or(name)
+    }
+
+    /// The receiver of a message of `packets` packets with this profile, which has none of this name: one that is known by
+    /// another, or a new one. `None` if the message is complete, packet `seq`, which arrived, lies beyond its end, or the
+    /// profile is not known. `layout`: of a coded message.
     #[cold]
-    fn new_receiver(
+    fn other_receiver(
         &mut self,
-        from: HostId,
-        flow: FlowId,
+        name: PeerFlow,
         (seq, packets, profile): (u32, u32, u8),
         layout: Option<Layout>,
-    ) -> Option<Key> {
-        if seq >= packets || self.delivered.contains(flow) || self.is_relayed(flow) {
+    ) -> Option<Key<PeerFlow>> {
+        let from = name;
+        let name = self.known_as(from);
+        if name != from
+            && let Some((key, _)) = self.receivers.find(name)
+        {
+            return Some(key);
+        }
+        if seq >= packets || self.delivered.contains(name) || self.is_relayed(from) {
             return None;
         }
         let FlowProfile { acks, pulls, cnps, signals } = self.profiles.get(profile)?;
         let mtu = self.config.mss + self.config.header;
         let owed = pulls.map(|pulls| Owed::new(from, pulls, self.line_rate, mtu));
         let duties = Duties::new(acks, owed, cnps.map(Notifier::new));
-        let start = receiver::ack_entropy_start(self.config.seed, flow);
+        let start = receiver::ack_entropy_start(self.config.seed, name.flow);
         Some(self.receivers.insert(match layout {
-            None => Receiver::new(flow, packets, (start, *signals), duties),
-            Some(layout) => Receiver::coded(flow, from, layout, (start, *signals), duties),
+            None => Receiver::new(name, packets, (start, *signals), duties),
+            Some(layout) => Receiver::coded(name, layout, (start, *signals), duties),
         }))
     }
 
@@ -279,14 +293,16 @@ impl Endpoint {
         ecn_ce: bool,
         telemetry: Option<Box<Telemetry>>,
     ) {
-        if self.is_relayed(data.flow) {
+        let name = PeerFlow { peer: from, flow: data.flow };
+        if self.is_relayed(name) {
             return self.relay_data(now, from, (data, None), (Trimmed::No, ecn_ce), telemetry);
         }
+        let name = self.known_as(name);
         let signals =
             self.profiles.get(data.profile).map_or_else(AckSignals::default, |profile| profile.signals);
-        let Some(counters) = self.delivered.get_mut(data.flow) else { return };
+        let Some(counters) = self.delivered.get_mut(name) else { return };
         let Some(feedback) = counters.on_duplicate(&data, ecn_ce) else { return };
-        let entropy = counters.ack_entropy(receiver::ack_entropy_start(self.config.seed, data.flow));
+        let entropy = counters.ack_entropy(receiver::ack_entropy_start(self.config.seed, name.flow));
         self.replies.push(Reply::ack(now, (from, entropy), signals, feedback, telemetry));
     }
 }

@@ -1,9 +1,9 @@
 //! A live sender in its endpoint: its timers, and its turn at the NIC.
 
 use super::schedule::Schedule;
-use super::timers::{Armed, TimerKind, Timers};
+use super::timers::{Armed, Timer, TimerKind, Timers};
 use crate::sender::Sender;
-use crate::table::{Key, OfFlow};
+use crate::table::{Key, Named};
 use farspan_units::{FlowId, Time};
 
 /// A live sender and where it stands.
@@ -14,9 +14,11 @@ pub(super) struct Live {
     pub(super) armed: Armed,
 }
 
-impl OfFlow for Live {
+impl Named for Live {
+    type Name = FlowId;
+
     #[inline]
-    fn flow(&self) -> FlowId {
+    fn name(&self) -> FlowId {
         self.sender.flow()
     }
 }
@@ -24,9 +26,15 @@ impl OfFlow for Live {
 impl Live {
     /// After anything that may have changed the sender's decision: arms its control timer, and gives it its turn.
     #[inline(always)]
-    pub(super) fn settle(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
+    pub(super) fn settle(
+        &mut self,
+        now: Time,
+        key: Key<FlowId>,
+        timers: &mut Timers,
+        schedule: &mut Schedule,
+    ) {
         if self.sender.wants_timer() {
-            self.arm_control(key, timers);
+            self.arm_control(timers);
         }
         if !self.sender.is_scheduled()
             && let Some(at) = self.sender.next_send()
@@ -38,9 +46,15 @@ impl Live {
 
     /// After a packet that the sender sent in its turn: when it is its turn again.
     #[inline(always)]
-    pub(super) fn end_turn(&mut self, now: Time, key: Key, timers: &mut Timers, schedule: &mut Schedule) {
+    pub(super) fn end_turn(
+        &mut self,
+        now: Time,
+        key: Key<FlowId>,
+        timers: &mut Timers,
+        schedule: &mut Schedule,
+    ) {
         if self.sender.wants_timer() {
-            self.arm_control(key, timers);
+            self.arm_control(timers);
         }
         let next = self.sender.next_send();
         if next.is_some_and(|at| at <= now) {
@@ -54,9 +68,17 @@ impl Live {
     }
 
     #[cold]
-    fn arm_control(&mut self, key: Key, timers: &mut Timers) {
+    fn arm_control(&mut self, timers: &mut Timers) {
         if let Some(at) = self.sender.control_timer() {
-            timers.arm(&mut self.armed[TimerKind::Control as usize], at, key, TimerKind::Control);
+            let timer = Timer::of_sender(self.sender.flow(), TimerKind::Control);
+            timers.arm(&mut self.armed[TimerKind::Control as usize], at, timer);
         }
+    }
+
+    /// Time-outs of packets run out at `deadline`, none before.
+    #[inline(always)]
+    pub(super) fn arm_recovery(&mut self, deadline: Time, timers: &mut Timers) {
+        let timer = Timer::of_sender(self.sender.flow(), TimerKind::Recovery);
+        timers.arm(&mut self.armed[TimerKind::Recovery as usize], deadline, timer);
     }
 }

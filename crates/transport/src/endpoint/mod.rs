@@ -9,7 +9,11 @@
 //! | [`Endpoint::poll_timeout`] | after any of the above |
 //! | [`Endpoint::poll_event`] | after `handle_packet`, until `None` |
 //!
-//! A driver whose peers may fall silent also [cancels](Endpoint::cancel) senders and [forgets](Endpoint::forget) receivers.
+//! A host numbers what it sends. A sender goes by its number alone, and only its receiver, or the proxy that it goes through, has
+//! a say in it. What comes in goes by who sends it and the number there, so that two peers may use one number.
+//!
+//! A driver whose peers may fall silent also [cancels](Endpoint::cancel) senders and [forgets](Endpoint::forget) receivers, and
+//! one whose peers may begin anew [forgets them](Endpoint::forget_peer).
 //!
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
@@ -30,7 +34,7 @@ use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
 use crate::replies::{Replies, Reply};
 use crate::sender::{Leaving, Sender, SenderReport, SenderView, Take};
-use crate::table::{Fixed, FlowMap, Key, Table};
+use crate::table::{Fixed, FlowMap, Key, PeerFlow, Table};
 use crate::wire::{Feedback, Header, Numbered};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -38,12 +42,15 @@ use delivered::Delivered;
 use farspan_units::{Bytes, FlowId, HostId, Rate, Telemetry, Time};
 use live::Live;
 use schedule::Schedule;
-use timers::{Due, TimerKind, Timers, UNARMED};
+use timers::{Due, Timer, TimerKind, Timers, UNARMED};
+
+/// Hosts have numbers below this one.
+pub(crate) const MAX_HOSTS: u32 = 1 << 30;
 
 /// The inputs from which an endpoint is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EndpointConfig {
-    /// The host.
+    /// The host. Its number and those of its peers are below 2^30.
     pub host: HostId,
     /// Seed of every draw.
     pub seed: u64,
@@ -52,9 +59,6 @@ pub struct EndpointConfig {
     /// Header of every packet on the wire; also the size of an ACK and of a NACK.
     pub header: Bytes,
 }
-
-/// The position of a sender's recovery timer.
-const RECOVERY: usize = TimerKind::Recovery as usize;
 
 /// Something that the application wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +77,15 @@ pub enum Event {
     },
 }
 
+/// Whether a timer's flow has not ended.
+fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> bool {
+    match timer.kind() {
+        TimerKind::Recovery | TimerKind::Control => senders.key(timer.sender()).is_some(),
+        TimerKind::Block => receivers.key(timer.receiver()).is_some(),
+        TimerKind::Reply => true,
+    }
+}
+
 /// The endpoint of one host.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -85,9 +98,11 @@ pub struct Endpoint {
     /// Records of complete receivers.
     delivered: Delivered,
     /// How many packets of a flow came trimmed, for flows of which one did.
-    trimmed: FlowMap<u32>,
+    trimmed: FlowMap<PeerFlow, u32>,
     /// Records of complete receivers of coded messages of which segments were decoded.
-    decoded: FlowMap<Box<Decoded>>,
+    decoded: FlowMap<PeerFlow, Box<Decoded>>,
+    /// Names under which messages are kept that may also come another way, by their names there.
+    other_names: FlowMap<PeerFlow, PeerFlow>,
     /// ACKs, NACKs, pulls and CNPs that wait for the NIC.
     replies: Replies,
     /// Flows that pulls wait for.
@@ -119,6 +134,7 @@ impl Endpoint {
             delivered: Delivered::default(),
             trimmed: FlowMap::with_hasher(Fixed),
             decoded: FlowMap::with_hasher(Fixed),
+            other_names: FlowMap::with_hasher(Fixed),
             replies: Replies::default(),
             pulls: Pulls::default(),
             line_rate: Rate::from_bps(u64::MAX),
@@ -156,13 +172,12 @@ impl Endpoint {
         self.add_sender(now, sender);
     }
 
-    fn add_sender(&mut self, now: Time, sender: Sender) -> Key {
+    fn add_sender(&mut self, now: Time, sender: Sender) {
         let live = Live { sender, armed: UNARMED };
         let key = self.senders.insert(live);
         if let Some(live) = self.senders.get_mut(key) {
             live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
-        key
     }
 
     /// Takes a packet that has arrived; returns the payload that came for the first time.
@@ -178,7 +193,8 @@ impl Endpoint {
                 self.on_numbered(now, packet.from, numbered, packet.ecn_ce, None)
             }
             Header::Numbered(Numbered { data, place }) => {
-                if self.is_segment(data) && self.is_relayed(data.flow) {
+                let name = PeerFlow { peer: packet.from, flow: data.flow };
+                if self.is_segment(data) && self.is_relayed(name) {
                     let fate = (packet.trimmed, packet.ecn_ce);
                     self.relay_data(now, packet.from, (*data, Some(*place)), fate, None);
                 } else if self.is_segment(data) {
@@ -194,7 +210,7 @@ impl Endpoint {
             Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce, None),
             Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce, None),
             Header::Feedback(feedback) => {
-                if self.comes_from_receiver(feedback.flow, packet.from) {
+                if self.has_a_say(packet.from, feedback.flow) {
                     self.on_relay_feedback(now, feedback, None);
                 }
                 None
@@ -202,36 +218,41 @@ impl Endpoint {
         }
     }
 
-    /// Whether `from` is where a live sender's message goes.
-    fn comes_from_receiver(&mut self, flow: FlowId, from: HostId) -> bool {
+    /// Whether a flow that leaves here goes to this host, so that its feedback counts.
+    fn has_a_say(&mut self, host: HostId, flow: FlowId) -> bool {
         match self.senders.find(flow) {
-            Some((_, live)) => live.sender.to() == from,
-            None => self.relays_from(flow, from),
+            Some((_, live)) => live.sender.listens_to(host),
+            None => self.relays_to(host, flow),
         }
     }
 
-    /// Feedback from the receiver of its flow.
+    /// Feedback from the receiver of its flow. Says whether that is one of the host's senders; news of one that has finished says
+    /// nothing new.
     #[inline(always)]
-    pub(crate) fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
-        let Some((key, live)) = self.senders.find(feedback.flow) else {
-            // News of a flow that has finished says nothing new.
-            return self.relay_feedback(now, *feedback, telemetry);
-        };
+    pub(crate) fn on_feedback(
+        &mut self,
+        now: Time,
+        feedback: &Feedback,
+        telemetry: Option<&Telemetry>,
+    ) -> bool {
+        let Some((key, live)) = self.senders.find(feedback.flow) else { return false };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
-            return self.finish(now, key);
+            self.finish(now, key);
+            return true;
         }
         if is_earlier {
             let deadline = live.sender.deadline(now);
-            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
+            live.arm_recovery(deadline, &mut self.timers);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
+        true
     }
 
     /// A sender has its last ACK.
     #[cold]
-    fn finish(&mut self, now: Time, key: Key) {
-        let is_onward = self.ends_onward(now, key.flow);
+    fn finish(&mut self, now: Time, key: Key<FlowId>) {
+        let is_onward = self.ends_onward(now, key.name);
         if let Some(live) = self.senders.remove(key)
             && !is_onward
         {
@@ -241,10 +262,10 @@ impl Endpoint {
     }
 
     /// Does what is due: time-outs, timers of controls and of blocks, and replies that were held, in order of (time,
-    /// flow, kind).
+    /// number, kind, peer).
     pub fn handle_timeout(&mut self, now: Time) {
         while let Some(due) = self.timers.pop(now) {
-            match due.kind() {
+            match due.timer().kind() {
                 TimerKind::Recovery | TimerKind::Control => self.on_sender_timer(now, &due),
                 TimerKind::Block => self.on_block_timer(now, &due),
                 TimerKind::Reply => self.on_reply_timer(now, &due),
@@ -253,8 +274,8 @@ impl Endpoint {
     }
 
     fn on_sender_timer(&mut self, now: Time, due: &Due) {
-        let (key, kind) = (due.key(), due.kind());
-        let Some(live) = self.senders.get_mut(key) else { return };
+        let (flow, kind) = (due.timer().sender(), due.timer().kind());
+        let Some((key, live)) = self.senders.find(flow) else { return };
         if !due.disarm(&mut live.armed[kind as usize]) {
             return;
         }
@@ -263,7 +284,7 @@ impl Endpoint {
             if live.sender.gives_proxy_up(now) {
                 return self.fall_back(now, key);
             }
-            self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
+            live.arm_recovery(deadline, &mut self.timers);
         } else {
             live.sender.on_control_timer(now);
         }
@@ -301,7 +322,7 @@ impl Endpoint {
             if let Some(live) = self.senders.get_mut(key) {
                 if live.sender.next_send().is_some() {
                     let deadline = live.sender.transmit(now, to);
-                    self.timers.arm(&mut live.armed[RECOVERY], deadline, key, TimerKind::Recovery);
+                    live.arm_recovery(deadline, &mut self.timers);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
                     return true;
                 }
@@ -357,25 +378,26 @@ impl Endpoint {
     /// A live sender; `None` before its message is submitted and after it has finished.
     #[must_use]
     pub fn sender(&self, flow: FlowId) -> Option<SenderView> {
-        self.senders.get(self.senders.key(flow)?).map(|live| live.sender.view())
+        self.senders.by_name(flow).map(|live| live.sender.view())
     }
 
     /// The state of packet `seq` at the live sender of `flow`; `None` without a live sender.
     #[must_use]
     pub fn packet_state(&self, flow: FlowId, seq: u32) -> Option<PacketState> {
-        self.senders.get(self.senders.key(flow)?).map(|live| live.sender.packet_state(seq))
+        self.senders.by_name(flow).map(|live| live.sender.packet_state(seq))
     }
 
-    /// A receiver, live or complete; `None` before its first packet.
+    /// A receiver of a message from `peer`, live or complete; `None` before its first packet.
     #[must_use]
-    pub fn receiver(&self, flow: FlowId) -> Option<ReceiverView> {
-        let trimmed = self.trimmed.get(&flow).copied().unwrap_or_default();
-        if let Some(receiver) = self.receivers.key(flow).and_then(|key| self.receivers.get(key)) {
+    pub fn receiver(&self, peer: HostId, flow: FlowId) -> Option<ReceiverView> {
+        let name = self.known_as(PeerFlow { peer, flow });
+        let trimmed = self.trimmed.get(&name).copied().unwrap_or_default();
+        if let Some(receiver) = self.receivers.by_name(name) {
             let repaired = receiver.blocks.as_ref().map_or(0, |blocks| blocks.repaired());
             return Some(receiver.counters().view(flow, false, trimmed, repaired));
         }
-        let repaired = self.decoded.get(&flow).map_or(0, |decoded| decoded.blocks());
-        self.delivered.get(flow).map(|counters| counters.view(flow, true, trimmed, repaired))
+        let repaired = self.decoded.get(&name).map_or(0, |decoded| decoded.blocks());
+        self.delivered.get(name).map(|counters| counters.view(flow, true, trimmed, repaired))
     }
 }
 

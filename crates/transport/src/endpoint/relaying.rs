@@ -3,13 +3,15 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Lost, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, RelayedPacket, State, Via,
+    Delay, Forward, Lost, Onward, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, Relayed,
+    RelayedPacket, State, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{DataPacket, Sender, Take};
-use crate::table::Key;
+use crate::table::{Key, Named as _, PeerFlow};
 use crate::wire::{Data, Echo, Fate, Feedback, Numbered, Place};
 use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
 
@@ -47,27 +49,48 @@ impl Endpoint {
         proxies.add(relay, self.config.mss);
     }
 
+    /// A message from `from` that it calls `flow` may also come through a proxy, which calls it `proxy_flow` on the way here
+    /// ([`Relay::onward_flow`]): whichever way its packets come, they are those of one message. Before the first of them.
+    pub fn expect_relayed(&mut self, from: HostId, flow: FlowId, proxy: HostId, proxy_flow: FlowId) {
+        let direct = PeerFlow { peer: from, flow };
+        self.other_names.insert(direct, PeerFlow { peer: proxy, flow: proxy_flow });
+    }
+
     /// Its proxy fails: it forgets all that waits, and from now on takes no packet of the flows that it relayed.
     pub fn fail_proxy(&mut self, now: Time) {
         let Some(proxies) = &mut self.proxies else { return };
         proxies.fail(now);
-        let flows: Vec<_> = proxies.flows().collect();
-        for flow in flows {
-            let Some(key) = self.senders.key(flow).filter(|_| self.is_onward(flow)) else { continue };
-            self.count_onward(flow);
+        let live = proxies.flows().filter(|relayed| relayed.state.has_onward());
+        let live: Vec<_> = live.map(|relayed| (relayed.name(), relayed.relay.onward_flow)).collect();
+        for (name, own) in live {
+            let Some(key) = self.senders.key(own) else { continue };
+            self.count_onward(name);
             self.senders.remove(key);
-            self.forget_onward(flow);
+            self.set_onward(name, Onward::Ended);
         }
         self.purge_timers();
     }
 
-    /// The counters of a flow that it relays; `None`: it does not relay it.
+    /// Forgets what it relays for a peer or to it. Gives the numbers of second connections that end with it.
+    pub(super) fn forget_relays(&mut self, now: Time, peer: HostId) -> BTreeSet<FlowId> {
+        let Some(proxies) = &mut self.proxies else { return BTreeSet::new() };
+        let is_of = |relayed: &&Relayed| relayed.relay.from == peer || relayed.relay.to == peer;
+        let live = proxies.flows().filter(is_of).filter(|relayed| relayed.state.has_onward());
+        let live: Vec<_> = live.map(|relayed| (relayed.name(), relayed.relay.onward_flow)).collect();
+        live.iter().for_each(|&(name, _)| self.count_onward(name));
+        if let Some(proxies) = &mut self.proxies {
+            proxies.forget_peer(now, peer);
+        }
+        live.into_iter().map(|(_, own)| own).collect()
+    }
+
+    /// The counters of a flow from `from` that it relays; `None`: it does not relay it.
     #[must_use]
-    pub fn relayed(&self, flow: FlowId) -> Option<RelayCounters> {
-        let relayed = self.proxies.as_ref()?.get(flow)?;
+    pub fn relayed(&self, from: HostId, flow: FlowId) -> Option<RelayCounters> {
+        let relayed = self.proxies.as_ref()?.get(PeerFlow { peer: from, flow })?;
         let mut counters = relayed.counters;
-        if let State::Naive(naive) = &relayed.state
-            && let Some(live) = naive.onward.and_then(|key| self.senders.get(key))
+        if relayed.state.has_onward()
+            && let Some(live) = self.senders.by_name(relayed.relay.onward_flow)
         {
             let onward = live.sender.view().counters;
             counters.sent_packets += onward.sent_packets;
@@ -94,21 +117,20 @@ impl Endpoint {
     /// Whether the host relays a flow.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_relayed(&self, flow: FlowId) -> bool {
-        self.proxies.as_ref().is_some_and(|proxies| proxies.holds(flow))
+    pub(super) fn is_relayed(&self, name: PeerFlow) -> bool {
+        self.proxies.as_ref().is_some_and(|proxies| proxies.holds(name))
     }
 
-    /// Whether the host relays a flow, and this is the other end of it.
+    /// The relayed flow that has this number on the way to its receiver.
+    fn by_onward(&self, own: FlowId) -> Option<&Relayed> {
+        let proxies = self.proxies.as_ref()?;
+        proxies.get(proxies.onward(own)?)
+    }
+
+    /// Whether the host relays a flow under this number to that host.
     #[cold]
-    pub(super) fn relays_from(&self, flow: FlowId, from: HostId) -> bool {
-        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(flow));
-        relayed.is_some_and(|relayed| relayed.relay.to == from)
-    }
-
-    /// Whether a live sender is the second connection of a relayed flow.
-    fn is_onward(&self, flow: FlowId) -> bool {
-        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(flow));
-        relayed.is_some_and(|relayed| matches!(&relayed.state, State::Naive(naive) if naive.onward.is_some()))
+    pub(super) fn relays_to(&self, to: HostId, own: FlowId) -> bool {
+        self.by_onward(own).is_some_and(|relayed| relayed.relay.to == to)
     }
 
     /// A data packet of a relayed flow has come.
@@ -122,7 +144,8 @@ impl Endpoint {
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        self.arrive_from(now, from, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
+        let name = PeerFlow { peer: from, flow: data.flow };
+        self.arrive(now, name, RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry });
     }
 
     /// A numbered data packet that was not trimmed.
@@ -135,11 +158,12 @@ impl Endpoint {
         telemetry: Option<Box<Telemetry>>,
     ) -> Option<Received> {
         let Numbered { data, place } = numbered;
-        if !self.is_relayed(data.flow) {
+        let name = PeerFlow { peer: from, flow: data.flow };
+        if !self.is_relayed(name) {
             return self.on_data(now, from, data, ecn_ce, telemetry);
         }
         if numbered.is_mark() {
-            self.arrive_from(now, from, RelayedPacket::Mark { flow: data.flow, place: *place });
+            self.arrive(now, name, RelayedPacket::Mark { place: *place });
         } else if self.is_segment(data) {
             self.relay_data(now, from, (*data, Some(*place)), (Trimmed::No, ecn_ce), telemetry);
         }
@@ -150,61 +174,54 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     pub(super) fn relay_feedback(&mut self, now: Time, feedback: Feedback, telemetry: Option<&Telemetry>) {
-        let is_through = self.proxies.as_ref().and_then(|proxies| proxies.get(feedback.flow));
-        if is_through.is_some_and(|relayed| matches!(relayed.state, State::Streamlined(_))) {
+        let through = self.by_onward(feedback.flow);
+        if let Some(relayed) = through.filter(|relayed| matches!(relayed.state, State::Streamlined(_))) {
+            let name = relayed.name();
             let telemetry = telemetry.map(|telemetry| Box::new(telemetry.clone()));
-            self.arrive(now, RelayedPacket::Feedback { feedback, telemetry });
+            self.arrive(now, name, RelayedPacket::Feedback { feedback, telemetry });
         }
     }
 
-    /// A packet has come on the way to the receiver: only the flow's sender has a say there.
-    fn arrive_from(&mut self, now: Time, from: HostId, packet: RelayedPacket) {
-        let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(packet.flow()));
-        if relayed.is_some_and(|relayed| relayed.relay.from == from) {
-            self.arrive(now, packet);
-        }
-    }
-
-    fn arrive(&mut self, now: Time, packet: RelayedPacket) {
+    fn arrive(&mut self, now: Time, name: PeerFlow, packet: RelayedPacket) {
         let Some(proxies) = &mut self.proxies else { return };
-        if let Some(packet) = proxies.arrive(now, packet) {
-            self.process(now, packet);
+        if let Some(packet) = proxies.arrive(now, name, packet) {
+            self.process(now, name, packet);
         }
         self.arm_reply_timer();
     }
 
     /// Packets that the proxy is done with, and flows whose detector has waited long enough.
     pub(super) fn release_relayed(&mut self, now: Time) {
-        while let Some(packet) = self.proxies.as_mut().and_then(|proxies| proxies.take_done(now)) {
-            self.process(now, packet);
+        while let Some((name, packet)) = self.proxies.as_mut().and_then(|proxies| proxies.take_done(now)) {
+            self.process(now, name, packet);
         }
         let Some(proxies) = &mut self.proxies else { return };
         if !proxies.take_ask(now) {
             return;
         }
-        let flows: Vec<_> = proxies.flows().collect();
-        for flow in flows {
+        let names: Vec<_> = proxies.flows().map(Relayed::name).collect();
+        for name in names {
             let Some(proxies) = &mut self.proxies else { return };
-            let Some(relayed) = proxies.get_mut(flow) else { continue };
+            let Some(relayed) = proxies.get_mut(name) else { continue };
             let State::Streamlined(streamlined) = &mut relayed.state else { continue };
             let lost =
                 if streamlined.next_timeout() <= now { streamlined.on_timeout(now) } else { Vec::new() };
             let (next, is_tail) = (streamlined.next_timeout(), streamlined.has_ended());
             proxies.ask_at(next);
-            self.report(flow, lost, is_tail);
+            self.report(name, lost, is_tail);
         }
     }
 
     /// NACKs for what a detector has found; `is_tail`: at the end of a burst.
-    fn report(&mut self, flow: FlowId, lost: Vec<Lost>, is_tail: bool) {
-        let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow)) else { return };
+    fn report(&mut self, name: PeerFlow, lost: Vec<Lost>, is_tail: bool) {
+        let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(name)) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
         for lost in lost {
             relayed.counters.nacks += 1;
             relayed.counters.gap_packets += u64::from(lost.count);
             relayed.counters.tail_packets += u64::from(lost.count) * u64::from(is_tail);
             let entropy = streamlined.entropy_back();
-            self.replies.push(Reply::bare(relayed.relay.from, entropy, lost.nack(flow)));
+            self.replies.push(Reply::bare(name.peer, entropy, lost.nack(name.flow)));
         }
     }
 
@@ -213,34 +230,34 @@ impl Endpoint {
         self.proxies.as_ref().map_or(Time::MAX, |proxies| proxies.next_done())
     }
 
-    fn process(&mut self, now: Time, packet: RelayedPacket) {
+    fn process(&mut self, now: Time, name: PeerFlow, packet: RelayedPacket) {
         match packet {
             RelayedPacket::Data { data, place, trimmed, ecn_ce, telemetry } => {
                 let is_naive = {
-                    let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(data.flow));
+                    let relayed = self.proxies.as_ref().and_then(|proxies| proxies.get(name));
                     relayed.is_some_and(|relayed| matches!(relayed.state, State::Naive(_)))
                 };
                 if is_naive {
-                    self.take(now, &data, (trimmed, ecn_ce), telemetry);
+                    self.take(now, name, &data, (trimmed, ecn_ce), telemetry);
                 } else {
-                    self.pass(now, data, place, (trimmed, ecn_ce), telemetry);
+                    self.pass(now, name, data, place, (trimmed, ecn_ce), telemetry);
                 }
             }
-            RelayedPacket::Mark { flow, place } => self.note_mark(now, flow, place),
-            RelayedPacket::Feedback { feedback, telemetry } => self.pass_back(feedback, telemetry),
+            RelayedPacket::Mark { place } => self.note_mark(now, name, place),
+            RelayedPacket::Feedback { feedback, telemetry } => self.pass_back(name, feedback, telemetry),
         }
     }
 
     /// Streamlined: no packet follows for now; what is found lost becomes a NACK.
-    fn note_mark(&mut self, now: Time, flow: FlowId, place: Place) {
+    fn note_mark(&mut self, now: Time, name: PeerFlow, place: Place) {
         let Some(proxies) = &mut self.proxies else { return };
-        let Some(relayed) = proxies.get_mut(flow) else { return };
+        let Some(relayed) = proxies.get_mut(name) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
         let (lost, next) = (streamlined.on_mark(now, place), streamlined.next_timeout());
-        let confirmed = Lost { first: place, count: 0 }.nack(flow);
-        let reply = Reply::bare(relayed.relay.from, streamlined.entropy_back(), confirmed);
+        let confirmed = Lost { first: place, count: 0 }.nack(name.flow);
+        let reply = Reply::bare(name.peer, streamlined.entropy_back(), confirmed);
         proxies.ask_at(next);
-        self.report(flow, lost, true);
+        self.report(name, lost, true);
         self.replies.push(reply);
     }
 
@@ -248,41 +265,43 @@ impl Endpoint {
     fn pass(
         &mut self,
         now: Time,
+        name: PeerFlow,
         data: Data,
         place: Option<Place>,
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        let flow = data.flow;
         let Some(proxies) = &mut self.proxies else { return };
-        let Some((relayed, waiting)) = proxies.parts(flow) else { return };
+        let Some((relayed, waiting)) = proxies.parts(name) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
         let RelayKind::Streamlined { header, .. } = relayed.relay.kind else { return };
         let (lost, next) = (streamlined.on_packet(now, place), streamlined.next_timeout());
         if trimmed != Trimmed::No {
             let echo = Echo { sent_at: data.sent_at, entropy: data.entropy };
             let fate = Fate::Trimmed { echo, at_last_hop: trimmed == Trimmed::AtLastHop };
-            let nack = Feedback { flow, seq: data.seq, cumulative: 0, fate };
+            let nack = Feedback { flow: name.flow, seq: data.seq, cumulative: 0, fate };
             relayed.counters.nacks += 1;
             let entropy = streamlined.entropy_back();
-            self.replies.push(Reply::bare(relayed.relay.from, entropy, nack));
+            self.replies.push(Reply::bare(name.peer, entropy, nack));
             proxies.ask_at(next);
-            return self.report(flow, lost, false);
+            return self.report(name, lost, false);
         }
         let len = Bytes::new(u64::from(data.len));
         waiting.add(now, len);
-        let forward = Forward { to: relayed.relay.to, header: data, ecn_ce, size: len + header, telemetry };
+        let (to, size) = (relayed.relay.to, len + header);
+        let header = Data { flow: relayed.relay.onward_flow, ..data };
+        let forward = Forward { to, header, ecn_ce, size, telemetry };
         if proxies.forwards.is_empty() {
             self.schedule.add(now, now, Key::NONE);
         }
         proxies.forwards.push_back(forward);
         proxies.ask_at(next);
-        self.report(flow, lost, false);
+        self.report(name, lost, false);
     }
 
     /// Streamlined: feedback goes back to the sender.
-    fn pass_back(&mut self, feedback: Feedback, telemetry: Option<Box<Telemetry>>) {
-        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(feedback.flow));
+    fn pass_back(&mut self, name: PeerFlow, feedback: Feedback, telemetry: Option<Box<Telemetry>>) {
+        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(name));
         let Some(relayed) = relayed else { return };
         let (State::Streamlined(streamlined), RelayKind::Streamlined { signals, .. }) =
             (&mut relayed.state, &relayed.relay.kind)
@@ -291,7 +310,8 @@ impl Endpoint {
         };
         let entropy = streamlined.entropy_back();
         let ack_bytes = if matches!(feedback.fate, Fate::Arrived { .. }) { signals.bytes } else { 0 };
-        self.replies.push(Reply { to: relayed.relay.from, entropy, ack_bytes, feedback, telemetry });
+        let feedback = Feedback { flow: name.flow, ..feedback };
+        self.replies.push(Reply { to: name.peer, entropy, ack_bytes, feedback, telemetry });
     }
 
     /// Whether packets wait to be sent on: a proxy that fails forgets them, but not their turn.
@@ -308,7 +328,8 @@ impl Endpoint {
         let Some(forward) = proxies.forwards.pop_front() else { return false };
         let len = Bytes::new(u64::from(forward.header.len));
         let is_last = proxies.forwards.is_empty();
-        if let Some((relayed, waiting)) = proxies.parts(forward.header.flow) {
+        let name = proxies.onward(forward.header.flow);
+        if let Some((relayed, waiting)) = name.and_then(|name| proxies.parts(name)) {
             relayed.counters.sent_packets += 1;
             relayed.counters.sent_bytes += len;
             waiting.remove(now, len);
@@ -326,12 +347,12 @@ impl Endpoint {
     fn take(
         &mut self,
         now: Time,
+        name: PeerFlow,
         data: &Data,
         (trimmed, ecn_ce): (Trimmed, bool),
         telemetry: Option<Box<Telemetry>>,
     ) {
-        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(data.flow))
-        else {
+        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(name)) else {
             return;
         };
         let State::Naive(naive) = &mut relayed.state else { return };
@@ -339,7 +360,7 @@ impl Endpoint {
         relayed.counters.nacks += u64::from(trimmed != Trimmed::No);
         let entropy = relayed.counters.arrived_packets as u8;
         let (begins, relay) = (naive.begins(taken.available), &relayed.relay);
-        let to = (relay.from, entropy.into());
+        let (to, own) = ((name.peer, entropy.into()), relay.onward_flow);
         self.replies.push(match relay.kind {
             RelayKind::Naive { signals, .. } if trimmed == Trimmed::No => {
                 Reply::ack(now, to, signals, taken.feedback, telemetry)
@@ -350,22 +371,26 @@ impl Endpoint {
             let relay = relay.clone();
             self.begin_onward(now, &relay);
         }
-        self.extend_to(now, data.flow, taken.available);
+        self.extend_to(now, own, taken.available);
     }
 
     /// The second connection of a relayed flow begins.
     fn begin_onward(&mut self, now: Time, relay: &Relay) {
         let RelayKind::Naive { onward, initial_cwnd, .. } = &relay.kind else { return };
-        let Relay { flow, to, size, .. } = *relay;
+        let Relay { onward_flow: flow, to, size, .. } = *relay;
         let (route, initial_cwnd) = (onward.clone(), *initial_cwnd);
         let profile = self.profiles.place(&route.profile);
         let profile = profile.expect("the profile of a route is one of its endpoint's");
         let message = Message { flow, to, size, initial_cwnd, route, via: None };
         let sender = Sender::new(now, &message, profile, self.config.seed).empty_handed(now, &message);
-        let key = self.add_sender(now, sender);
-        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow));
+        self.add_sender(now, sender);
+        self.set_onward(PeerFlow { peer: relay.from, flow: relay.flow }, Onward::Live);
+    }
+
+    fn set_onward(&mut self, name: PeerFlow, onward: Onward) {
+        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(name));
         if let Some(State::Naive(naive)) = relayed.map(|relayed| &mut relayed.state) {
-            naive.onward = Some(key);
+            naive.onward = onward;
         }
     }
 
@@ -384,8 +409,11 @@ impl Endpoint {
         feedback: &Feedback,
         telemetry: Option<&Telemetry>,
     ) {
-        self.on_feedback(now, feedback, telemetry);
-        self.note_onward(now, feedback.flow);
+        if self.on_feedback(now, feedback, telemetry) {
+            self.note_onward(now, feedback.flow);
+        } else {
+            self.relay_feedback(now, *feedback, telemetry);
+        }
     }
 
     /// As [`Self::send_data`], at a host that may be a proxy.
@@ -406,62 +434,51 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     pub(super) fn note_onward(&mut self, now: Time, flow: FlowId) {
-        let Some((relayed, waiting)) = self.proxies.as_mut().and_then(|proxies| proxies.parts(flow)) else {
+        let Some(proxies) = &mut self.proxies else { return };
+        let Some(name) = proxies.onward(flow) else { return };
+        let Some((relayed, waiting)) = proxies.parts(name) else { return };
+        let State::Naive(naive) = &mut relayed.state else { return };
+        let Some((_, live)) = self.senders.find(flow).filter(|_| naive.onward == Onward::Live) else {
             return;
         };
-        let State::Naive(naive) = &mut relayed.state else { return };
-        let Some(live) = naive.onward.and_then(|key| self.senders.get(key)) else { return };
         let news = [
             naive.on_sent(now, live.sender.next(), waiting),
             naive.on_reached(now, live.sender.base(), waiting),
         ];
         for feedback in news.into_iter().flatten() {
-            self.replies.push(Reply::bare(
-                relayed.relay.from,
-                u16::from(feedback.cumulative as u8),
-                feedback,
-            ));
+            self.replies.push(Reply::bare(name.peer, u16::from(feedback.cumulative as u8), feedback));
         }
     }
 
     /// A sender has its last ACK: whether it was the second connection of a relayed flow, of which no event tells.
     #[cold]
     pub(super) fn ends_onward(&mut self, now: Time, flow: FlowId) -> bool {
-        if !self.is_onward(flow) {
-            return false;
-        }
+        let onward = self.by_onward(flow).filter(|relayed| relayed.state.has_onward());
+        let Some(name) = onward.map(Relayed::name) else { return false };
         self.note_onward(now, flow);
-        self.count_onward(flow);
-        self.forget_onward(flow);
+        self.count_onward(name);
+        self.set_onward(name, Onward::Ended);
         true
     }
 
     /// Keeps the counters of a second connection that ends.
-    fn count_onward(&mut self, flow: FlowId) {
-        if let Some(all) = self.relayed(flow)
-            && let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow))
+    fn count_onward(&mut self, name: PeerFlow) {
+        if let Some(all) = self.relayed(name.peer, name.flow)
+            && let Some(relayed) = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(name))
         {
             relayed.counters = all;
         }
     }
 
-    fn forget_onward(&mut self, flow: FlowId) {
-        let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(flow));
-        if let Some(State::Naive(naive)) = relayed.map(|relayed| &mut relayed.state) {
-            naive.onward = None;
-            naive.has_ended = true;
-        }
-    }
-
     /// The proxy of a sender has been silent for too long: the sender goes straight to its receiver.
     #[cold]
-    pub(super) fn fall_back(&mut self, now: Time, key: Key) {
+    pub(super) fn fall_back(&mut self, now: Time, key: Key<FlowId>) {
         let Some(mut live) = self.senders.remove(key) else { return };
         let profiles = &self.profiles;
         let place = |via: &Via| profiles.place(&via.direct.profile);
         let profile = |via: &Via| place(via).expect("the profile of a route is one of its endpoint's");
         if let Some(direct) = live.sender.go_direct(now, profile, self.config.seed) {
-            self.events.push_back(Event::WentDirect { flow: key.flow, at: now });
+            self.events.push_back(Event::WentDirect { flow: key.name, at: now });
             self.add_sender(now, direct);
         }
         self.purge_timers();

@@ -7,22 +7,26 @@
 use crate::queue::Queue;
 use crate::table::{Key, room};
 use alloc::collections::BinaryHeap;
+use alloc::vec::Vec;
 use core::cmp::Reverse;
-use farspan_units::Time;
+use farspan_units::{FlowId, Time};
+
+/// A sender's key, or [`Key::NONE`].
+type SenderKey = Key<FlowId>;
 
 /// The turns of one endpoint's flows.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     /// Flows that may send now, the next one first.
-    ready: Queue<Key>,
+    ready: Queue<SenderKey>,
     /// Flows that may send from a time on.
-    paced: BinaryHeap<Reverse<(Time, Key)>>,
+    paced: BinaryHeap<Reverse<(Time, SenderKey)>>,
 }
 
 impl Schedule {
     /// A flow that stands in neither place may send from `at` on.
     #[inline(always)]
-    pub(crate) fn add(&mut self, now: Time, at: Time, key: Key) {
+    pub(crate) fn add(&mut self, now: Time, at: Time, key: SenderKey) {
         if at <= now {
             self.ready.push(key);
         } else {
@@ -31,7 +35,7 @@ impl Schedule {
     }
 
     #[inline(never)]
-    fn hold(&mut self, at: Time, key: Key) {
+    fn hold(&mut self, at: Time, key: SenderKey) {
         if self.paced.len() == self.paced.capacity() {
             self.paced.reserve_exact(room(self.paced.len()));
         }
@@ -40,7 +44,7 @@ impl Schedule {
 
     /// The flow whose turn it is. It may have ended, or its window may have closed since.
     #[inline(always)]
-    pub(crate) fn turn(&mut self, now: Time) -> Option<Key> {
+    pub(crate) fn turn(&mut self, now: Time) -> Option<SenderKey> {
         if let Some(&Reverse((at, _))) = self.paced.peek()
             && at <= now
         {
@@ -87,12 +91,20 @@ impl Schedule {
     }
 
     /// Forgets the first paced flows, up to one that `is_live`.
-    pub(crate) fn purge(&mut self, is_live: impl Fn(Key) -> bool) {
+    pub(crate) fn purge(&mut self, is_live: impl Fn(SenderKey) -> bool) {
         while let Some(&Reverse((_, key))) = self.paced.peek()
             && !is_live(key)
         {
             self.paced.pop();
         }
+    }
+
+    /// Flows stand in other slots from now on: `new` gives their keys, and none for flows that are forgotten.
+    pub(crate) fn rekey(&mut self, new: impl Fn(SenderKey) -> Option<SenderKey>) {
+        self.ready.filter_map(&new);
+        let paced = core::mem::take(&mut self.paced).into_vec();
+        let moved = paced.into_iter().filter_map(|Reverse((at, key))| Some(Reverse((at, new(key)?))));
+        self.paced = moved.collect::<Vec<_>>().into();
     }
 }
 
@@ -100,20 +112,18 @@ impl Schedule {
 mod tests {
     use super::*;
     use crate::table::Table;
-    use alloc::vec::Vec;
-    use farspan_units::FlowId;
 
     fn at(ps: u64) -> Time {
         Time::from_ps(ps)
     }
 
-    fn keys(n: u32) -> Vec<Key> {
+    fn keys(n: u32) -> Vec<SenderKey> {
         let mut table = Table::new();
         (0..n).map(|flow| table.insert(FlowId(flow))).collect()
     }
 
     /// The flow whose turn it is, which then leaves.
-    fn next(schedule: &mut Schedule, now: u64) -> Option<Key> {
+    fn next(schedule: &mut Schedule, now: u64) -> Option<SenderKey> {
         let key = schedule.turn(at(now));
         schedule.leave();
         key
@@ -151,5 +161,18 @@ mod tests {
         assert_eq!(schedule.next_release(), Some(at(20)));
         schedule.purge(|_| false);
         assert_eq!(schedule.next_release(), None);
+    }
+
+    #[test]
+    fn flows_that_move_keep_their_turns_and_forgotten_ones_lose_them() {
+        let (mut schedule, keys) = (Schedule::default(), keys(6));
+        for (&key, release) in keys.iter().zip([0, 0, 0, 20, 10, 10]) {
+            schedule.add(at(0), at(release), key);
+        }
+        let moved = |key: SenderKey| Key { slot: key.slot + 10, ..key };
+        schedule.rekey(|key| (key.name.0 % 2 == 0 || key == keys[3]).then(|| moved(key)));
+        assert_eq!([(); 2].map(|()| next(&mut schedule, 0)), [Some(moved(keys[0])), Some(moved(keys[2]))]);
+        assert_eq!((next(&mut schedule, 9), next(&mut schedule, 10)), (None, Some(moved(keys[4]))));
+        assert_eq!((next(&mut schedule, 19), next(&mut schedule, 20)), (None, Some(moved(keys[3]))));
     }
 }

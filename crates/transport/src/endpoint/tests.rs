@@ -18,6 +18,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use farspan_units::{Duration, TelemetryKind};
 
+mod peers;
+
 const PEER: HostId = HostId(1);
 
 fn endpoint() -> Endpoint {
@@ -106,7 +108,7 @@ fn pieces_of_a_wrong_length_or_number_claim_no_receiver() {
     for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
         assert_eq!(endpoint.handle_packet(us(0), &data(seq, packets, len)), None);
     }
-    assert_eq!(endpoint.receiver(FlowId(9)), None);
+    assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
     assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle, "what was not taken in is not acknowledged");
     let received = endpoint.handle_packet(us(0), &data(1, 2, 1));
     assert_eq!(
@@ -130,7 +132,7 @@ fn a_complete_message_is_reported_once_and_its_duplicates_still_acknowledged() {
     let acks = send_all(&mut endpoint, us(4));
     assert!(acks.iter().all(|packet| packet.control && packet.to == PEER) && acks.len() == 2);
     assert_eq!(acks[1].entropy, (acks[0].entropy + 1) % 256, "the round of entropies goes on");
-    let view = endpoint.receiver(FlowId(9)).unwrap();
+    let view = endpoint.receiver(PEER, FlowId(9)).unwrap();
     assert_eq!((view.is_complete, view.counters.arrived_packets), (true, 2));
 }
 
@@ -159,13 +161,13 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
     let replies = send_all(&mut endpoint, us(3));
     assert_eq!(nacks(&replies), [(1, 0), (1, 1)]);
     assert!(replies.iter().all(|p| p.control && p.to == PEER && p.size == testing::path().header));
-    let view = endpoint.receiver(FlowId(9)).unwrap();
+    let view = endpoint.receiver(PEER, FlowId(9)).unwrap();
     assert_eq!((view.counters.arrived_packets, view.counters.trimmed_packets), (1, 2));
     assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));
     assert!(endpoint.handle_packet(us(4), &data(1, 2, 100)).is_some());
     assert_eq!(endpoint.handle_packet(us(5), &trimmed(0, 2, 4096)), None);
     assert_eq!(nacks(&send_all(&mut endpoint, us(5))), [(0, 2)], "the message is complete");
-    assert_eq!(endpoint.receiver(FlowId(9)).unwrap().counters.trimmed_packets, 3);
+    assert_eq!(endpoint.receiver(PEER, FlowId(9)).unwrap().counters.trimmed_packets, 3);
 }
 
 #[test]
@@ -174,7 +176,7 @@ fn trimmed_pieces_of_a_wrong_length_or_number_are_not_answered() {
     for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
         assert_eq!(endpoint.handle_packet(us(0), &trimmed(seq, packets, len)), None);
     }
-    assert_eq!(endpoint.receiver(FlowId(9)), None);
+    assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
     assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
 }
 
@@ -254,7 +256,7 @@ fn a_block_that_waits_too_long_is_asked_for_once_and_again_after_another_packet(
 fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     let mut endpoint = endpoint();
     take_all(&mut endpoint, us(1), [0, 1, 2, 6, 7, 10]);
-    let repaired = |endpoint: &Endpoint| endpoint.receiver(FlowId(9)).unwrap().counters.blocks_repaired;
+    let repaired = |endpoint: &Endpoint| endpoint.receiver(PEER, FlowId(9)).unwrap().counters.blocks_repaired;
     let received = endpoint.handle_packet(us(2), &coded(5)).unwrap();
     assert!(matches!(received.payload, Payload::Parity { index: 1, .. }));
     let block = received.decodable.unwrap();
@@ -267,7 +269,7 @@ fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     assert_eq!(repaired(&endpoint), 1, "segment 3 was only delayed");
     take_all(&mut endpoint, us(5), [4, 8, 9]);
     assert_eq!(
-        (repaired(&endpoint), endpoint.receiver(FlowId(9)).unwrap().counters.arrived_packets),
+        (repaired(&endpoint), endpoint.receiver(PEER, FlowId(9)).unwrap().counters.arrived_packets),
         (0, 12)
     );
 }
@@ -290,7 +292,7 @@ fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
             assert_eq!(endpoint.handle_packet(us(0), &packet), None);
         }
     }
-    assert_eq!(endpoint.receiver(FlowId(9)), None);
+    assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
     assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
 }
 
@@ -341,13 +343,13 @@ fn a_receiver_that_is_forgotten_starts_anew() {
     let mss = testing::path().mss.get() as u16;
     for (packets, is_complete) in [(2, false), (1, true)] {
         endpoint.handle_packet(us(0), &data(0, packets, mss));
-        assert_eq!(endpoint.receiver(FlowId(9)).map(|view| view.is_complete), Some(is_complete));
-        assert!(endpoint.forget(FlowId(9)) && !endpoint.forget(FlowId(9)));
-        assert_eq!(endpoint.receiver(FlowId(9)), None);
+        assert_eq!(endpoint.receiver(PEER, FlowId(9)).map(|view| view.is_complete), Some(is_complete));
+        assert!(endpoint.forget(PEER, FlowId(9)) && !endpoint.forget(PEER, FlowId(9)));
+        assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
     }
     take_all(&mut endpoint, us(0), [0, 1]);
     assert!(endpoint.poll_timeout().is_some(), "the timer of a block");
-    assert!(endpoint.forget(FlowId(9)));
+    assert!(endpoint.forget(PEER, FlowId(9)));
     assert_eq!(endpoint.poll_timeout(), None);
 }
 

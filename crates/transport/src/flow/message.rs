@@ -11,7 +11,8 @@ use farspan_units::{Bytes, FlowId, HostId, Time};
 /// A message to be sent.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Its number: never used before at either end.
+    /// Its number, which this host gives: of no other message that it is sending. Whoever a message of this number went to
+    /// before, or through, has [forgotten](crate::Endpoint::forget_peer) this host since.
     pub flow: FlowId,
     /// Where it goes.
     pub to: HostId,

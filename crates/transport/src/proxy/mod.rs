@@ -11,6 +11,9 @@
 //! the proxy from its message ([`Via`]). If the proxy falls silent, the sender goes straight to the receiver, from the first
 //! packet on that it does not know to have arrived.
 //!
+//! A flow has its sender's number as far as the proxy, and one of the proxy's own from there on: several senders may use one
+//! number. The receiver knows from its driver which message both are ([`crate::Endpoint::expect_relayed`]).
+//!
 //! A relayed flow is not coded.
 
 mod delay;
@@ -23,7 +26,7 @@ mod streamlined;
 pub use crate::flow::counters::RelayCounters;
 pub use crate::flow::via::{Numbering, Via};
 pub use delay::{Delay, DelayError};
-pub(crate) use naive::Naive;
+pub(crate) use naive::{Naive, Onward};
 pub(crate) use numbers::Numbers;
 pub(crate) use streamlined::{Lost, Streamlined};
 
@@ -31,7 +34,7 @@ use crate::Route;
 use crate::coding::Payload;
 use crate::flow::message::{Transmit, Trimmed};
 use crate::flow::profile::AckSignals;
-use crate::table::FlowMap;
+use crate::table::{FlowMap, Named, PeerFlow, Table};
 use crate::wire::{Data, Feedback, Header, Place};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -43,12 +46,14 @@ use farspan_units::{Bytes, FlowId, HostId, Purpose, Random, Telemetry, Time};
 /// A flow that a host relays.
 #[derive(Clone, Debug)]
 pub struct Relay {
-    /// The flow.
-    pub flow: FlowId,
     /// Its sender.
     pub from: HostId,
+    /// Its number there.
+    pub flow: FlowId,
     /// Its receiver.
     pub to: HostId,
+    /// Its number on the way there: one of this host's own, as of a [message](crate::Message) from here.
+    pub onward_flow: FlowId,
     /// Its payload.
     pub size: Bytes,
     /// How it is relayed.
@@ -133,19 +138,9 @@ pub(crate) enum RelayedPacket {
         telemetry: Option<Box<Telemetry>>,
     },
     /// From the sender: the end of a burst, on a lane.
-    Mark { flow: FlowId, place: Place },
+    Mark { place: Place },
     /// From the receiver.
     Feedback { feedback: Feedback, telemetry: Option<Box<Telemetry>> },
-}
-
-impl RelayedPacket {
-    pub(crate) const fn flow(&self) -> FlowId {
-        match self {
-            Self::Data { data, .. } => data.flow,
-            Self::Mark { flow, .. } => *flow,
-            Self::Feedback { feedback, .. } => feedback.flow,
-        }
-    }
 }
 
 /// The state of a relayed flow.
@@ -158,11 +153,29 @@ pub(crate) struct Relayed {
     done_at: Time,
 }
 
+impl Named for Relayed {
+    type Name = PeerFlow;
+
+    #[inline]
+    fn name(&self) -> PeerFlow {
+        PeerFlow { peer: self.relay.from, flow: self.relay.flow }
+    }
+}
+
 /// The state that only one kind has.
 #[derive(Debug)]
 pub(crate) enum State {
     Naive(Naive),
     Streamlined(Streamlined),
+    /// Its receiver was forgotten: what arrives is counted, and no more.
+    Closed,
+}
+
+impl State {
+    /// Whether the flow has a second connection, which has begun and not ended.
+    pub(crate) const fn has_onward(&self) -> bool {
+        matches!(self, Self::Naive(naive) if matches!(naive.onward, Onward::Live))
+    }
 }
 
 /// The payload that waits at a proxy.
@@ -200,6 +213,13 @@ impl Waiting {
         self.queue.unacked_max = self.queue.unacked_max.max(self.unacked);
     }
 
+    /// Payload that waits, and payload that is kept, is lost.
+    fn lose(&mut self, now: Time, bytes: Bytes, unacked: Bytes) {
+        self.pass(now);
+        self.bytes -= bytes;
+        self.unacked -= unacked;
+    }
+
     fn clear(&mut self, now: Time) {
         self.pass(now);
         (self.bytes, self.unacked) = (Bytes::ZERO, Bytes::ZERO);
@@ -209,12 +229,13 @@ impl Waiting {
 /// All that a host relays.
 #[derive(Debug)]
 pub(crate) struct Proxies {
-    flows: Vec<Relayed>,
-    index: FlowMap<u32>,
+    flows: Table<Relayed>,
+    /// Flows by their numbers on the way to their receivers.
+    onward: FlowMap<FlowId, PeerFlow>,
     delay: Delay,
     random: Random,
     /// Packets that are not done with yet, by when they are, then in the order of their arrival.
-    delayed: BTreeMap<(Time, u64), RelayedPacket>,
+    delayed: BTreeMap<(Time, u64), (PeerFlow, RelayedPacket)>,
     arrivals: u64,
     /// No detector wants to be asked before.
     asks_at: Time,
@@ -229,8 +250,8 @@ impl Proxies {
     /// Nothing yet, at a host that takes so long over each packet.
     pub(crate) fn new(host: HostId, seed: u64, delay: Delay) -> Self {
         Self {
-            flows: Vec::new(),
-            index: FlowMap::default(),
+            flows: Table::new(),
+            onward: FlowMap::default(),
             delay,
             random: Random::new(seed, Purpose::Proxy, u64::from(host.0)),
             delayed: BTreeMap::new(),
@@ -245,42 +266,53 @@ impl Proxies {
     pub(crate) fn add(&mut self, relay: Relay, mss: Bytes) {
         let state = match &relay.kind {
             RelayKind::Naive { room, onward, .. } => {
-                State::Naive(Naive::new(relay.flow, relay.size, *room, mss, onward.rto))
+                let name = PeerFlow { peer: relay.from, flow: relay.flow };
+                State::Naive(Naive::new(name, relay.size, *room, mss, onward.rto))
             }
             RelayKind::Streamlined { loss, .. } => State::Streamlined(Streamlined::new(*loss)),
         };
-        self.index.insert(relay.flow, self.flows.len() as u32);
         let counters = RelayCounters::default();
-        self.flows.push(Relayed { relay, counters, state, done_at: Time::ZERO });
+        let relayed = Relayed { relay, counters, state, done_at: Time::ZERO };
+        self.onward.insert(relayed.relay.onward_flow, relayed.name());
+        self.flows.insert(relayed);
     }
 
-    pub(crate) fn holds(&self, flow: FlowId) -> bool {
-        self.index.contains_key(&flow)
+    pub(crate) fn holds(&self, name: PeerFlow) -> bool {
+        self.flows.key(name).is_some()
     }
 
-    pub(crate) fn get(&self, flow: FlowId) -> Option<&Relayed> {
-        self.index.get(&flow).map(|&place| &self.flows[place as usize])
+    pub(crate) fn get(&self, name: PeerFlow) -> Option<&Relayed> {
+        self.flows.by_name(name)
     }
 
-    pub(crate) fn get_mut(&mut self, flow: FlowId) -> Option<&mut Relayed> {
-        self.index.get(&flow).map(|&place| &mut self.flows[place as usize])
+    pub(crate) fn get_mut(&mut self, name: PeerFlow) -> Option<&mut Relayed> {
+        self.flows.find(name).map(|(_, relayed)| relayed)
     }
 
     /// A flow, and what waits here of all.
-    pub(crate) fn parts(&mut self, flow: FlowId) -> Option<(&mut Relayed, &mut Waiting)> {
-        let place = *self.index.get(&flow)?;
-        Some((&mut self.flows[place as usize], &mut self.waiting))
+    pub(crate) fn parts(&mut self, name: PeerFlow) -> Option<(&mut Relayed, &mut Waiting)> {
+        let (_, relayed) = self.flows.find(name)?;
+        Some((relayed, &mut self.waiting))
+    }
+
+    /// The flow that has this number on the way to its receiver.
+    pub(crate) fn onward(&self, flow: FlowId) -> Option<PeerFlow> {
+        self.onward.get(&flow).copied()
     }
 
     /// The flows, in the order in which they were registered.
-    pub(crate) fn flows(&self) -> impl Iterator<Item = FlowId> + '_ {
-        self.flows.iter().map(|relayed| relayed.relay.flow)
+    pub(crate) fn flows(&self) -> impl Iterator<Item = &Relayed> {
+        self.flows.iter()
     }
 
     /// A packet of a relayed flow has come. Gives it back if it is done with at once.
-    pub(crate) fn arrive(&mut self, now: Time, packet: RelayedPacket) -> Option<RelayedPacket> {
-        let place = *self.index.get(&packet.flow())?;
-        let relayed = &mut self.flows[place as usize];
+    pub(crate) fn arrive(
+        &mut self,
+        now: Time,
+        name: PeerFlow,
+        packet: RelayedPacket,
+    ) -> Option<RelayedPacket> {
+        let (_, relayed) = self.flows.find(name)?;
         if let RelayedPacket::Data { trimmed, .. } = &packet {
             let is_whole = *trimmed == Trimmed::No;
             relayed.counters.arrived_packets += u64::from(is_whole);
@@ -294,13 +326,13 @@ impl Proxies {
         if at <= now {
             return Some(packet);
         }
-        self.delayed.insert((at, self.arrivals), packet);
+        self.delayed.insert((at, self.arrivals), (name, packet));
         self.arrivals += 1;
         None
     }
 
     /// The next packet that is done with.
-    pub(crate) fn take_done(&mut self, now: Time) -> Option<RelayedPacket> {
+    pub(crate) fn take_done(&mut self, now: Time) -> Option<(PeerFlow, RelayedPacket)> {
         let first = self.delayed.first_entry().filter(|first| first.key().0 <= now)?;
         Some(first.remove())
     }
@@ -332,6 +364,37 @@ impl Proxies {
         self.delayed.clear();
         self.forwards.clear();
         self.waiting.clear(now);
+    }
+
+    /// Forgets what waits of flows that come from a peer or go there, and closes those that go there. Gives those that come
+    /// from it.
+    pub(crate) fn forget_peer(&mut self, now: Time, peer: HostId) -> Vec<Relayed> {
+        let is_of = |relay: &Relay| relay.from == peer || relay.to == peer;
+        let (mut bytes, mut unacked) = (Bytes::ZERO, Bytes::ZERO);
+        for relayed in self.flows.iter_mut().filter(|relayed| is_of(&relayed.relay)) {
+            if let State::Naive(naive) = core::mem::replace(&mut relayed.state, State::Closed) {
+                bytes += naive.waiting();
+                unacked += naive.unacked();
+            }
+        }
+        let Self { flows, onward, delayed, forwards, .. } = self;
+        delayed.retain(|_, (name, _)| flows.by_name(*name).is_some_and(|relayed| !is_of(&relayed.relay)));
+        forwards.retain(|forward| {
+            let name = onward.get(&forward.header.flow);
+            let stays =
+                name.and_then(|&name| flows.by_name(name)).is_some_and(|relayed| !is_of(&relayed.relay));
+            bytes += Bytes::new(if stays { 0 } else { forward.header.len.into() });
+            stays
+        });
+        // One that has failed has lost all before.
+        if !self.is_down {
+            self.waiting.lose(now, bytes, unacked);
+        }
+        let gone = self.flows.extract(|relayed| relayed.relay.from == peer);
+        self.onward.retain(|_, name| name.peer != peer);
+        self.onward.shrink_to_fit();
+        self.forwards.shrink_to_fit();
+        gone
     }
 
     /// Payload that waits.

@@ -11,24 +11,33 @@ use super::Waiting;
 use crate::flow::message::Trimmed;
 use crate::flow::profile::AckSignals;
 use crate::receiver::Receiver;
-use crate::table::{Key, OfFlow as _};
+use crate::table::{Named as _, PeerFlow};
 use crate::wire::{Data, Fate, Feedback};
-use farspan_units::{Bytes, Duration, FlowId, Time};
+use farspan_units::{Bytes, Duration, Time};
 
 /// The receiver's progress is passed on when so many packets more have reached it, when as long as the second connection's
 /// time-out has passed since the sender last heard of it, and at the end: a sender whose packets are few among many at the
 /// proxy does not take it for silent.
 const PASS_EVERY: u32 = 64;
 
+/// The second connection of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Onward {
+    /// Its first packet is not here.
+    Awaited,
+    /// It is one of the host's senders.
+    Live,
+    /// The receiver has all of it, or the proxy has failed.
+    Ended,
+}
+
 /// The state of one flow.
 #[derive(Debug)]
 pub(crate) struct Naive {
     /// The receiving half of the first connection.
     receiver: Receiver,
-    /// The sending half of the second one, from the first packet on.
-    pub onward: Option<Key>,
-    /// Whether it has ended.
-    pub has_ended: bool,
+    /// The sending half of the second one.
+    pub onward: Onward,
     mss: Bytes,
     /// Packets of the message.
     packets: u32,
@@ -56,15 +65,14 @@ pub(crate) struct Taken {
 
 impl Naive {
     /// Nothing has come yet of a message of `size` bytes whose full packets have `mss`; `rto`: of the second connection.
-    pub(crate) fn new(flow: FlowId, size: Bytes, room: Option<u32>, mss: Bytes, rto: Duration) -> Self {
+    pub(crate) fn new(name: PeerFlow, size: Bytes, room: Option<u32>, mss: Bytes, rto: Duration) -> Self {
         let packets = size.segments(mss).max(1) as u32;
-        let receiver = Receiver::new(flow, packets, (0, AckSignals::default()), None);
+        let receiver = Receiver::new(name, packets, (0, AckSignals::default()), None);
         let last_len = size - mss * u64::from(packets - 1);
         let known = (room.unwrap_or(u32::MAX), 0);
         Self {
             receiver,
-            onward: None,
-            has_ended: false,
+            onward: Onward::Awaited,
             mss,
             packets,
             last_len,
@@ -79,7 +87,17 @@ impl Naive {
 
     /// Whether the second connection begins, now that all packets below `available` are here.
     pub(crate) const fn begins(&self, available: u32) -> bool {
-        self.onward.is_none() && !self.has_ended && available > 0
+        matches!(self.onward, Onward::Awaited) && available > 0
+    }
+
+    /// Payload that is here and has not been sent on.
+    pub(crate) fn waiting(&self) -> Bytes {
+        self.receiver.counters().goodput() - self.bytes_below(self.sent)
+    }
+
+    /// Payload that was sent on and has not reached the receiver.
+    pub(crate) fn unacked(&self) -> Bytes {
+        self.bytes_below(self.sent) - self.bytes_below(self.reached)
     }
 
     /// The payload of packets below `end`.
@@ -156,7 +174,7 @@ impl Naive {
     fn notify(&mut self, now: Time) -> Feedback {
         self.passed_on_at = now;
         self.known = (self.limit(), self.reached);
-        let (flow, (limit, cumulative)) = (self.receiver.flow(), self.known);
+        let (flow, (limit, cumulative)) = (self.receiver.name().flow, self.known);
         Feedback { flow, seq: 0, cumulative, fate: Fate::PassedOn { limit } }
     }
 }
@@ -164,11 +182,18 @@ impl Naive {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use farspan_units::{FlowId, HostId};
 
     const MSS: Bytes = Bytes::new(4096);
 
     fn naive(packets: u64, room: Option<u32>) -> Naive {
-        Naive::new(FlowId(3), MSS * packets, room, MSS, Duration::from_us(10))
+        Naive::new(
+            PeerFlow { peer: HostId(1), flow: FlowId(3) },
+            MSS * packets,
+            room,
+            MSS,
+            Duration::from_us(10),
+        )
     }
 
     fn data(seq: u32, packets: u32) -> Data {

@@ -1,19 +1,19 @@
 //! Which packets have arrived out of order.
 
-use alloc::vec::Vec;
+use alloc::boxed::Box;
 
 /// Which packets above the cumulative one have arrived: a ring of bits that grows to the farthest of them.
 #[derive(Clone, Debug)]
 pub(super) struct Bitmap {
     /// Bit of packet `n`: bit `n % 64` of word `n / 64 % len`; the length is a power of two.
-    words: Vec<u64>,
+    words: Box<[u64]>,
     /// How many bits are set.
     set: u32,
 }
 
 impl Bitmap {
-    pub(super) const fn new() -> Self {
-        Self { words: Vec::new(), set: 0 }
+    pub(super) fn new() -> Self {
+        Self { words: Box::default(), set: 0 }
     }
 
     /// Whether no bit is set.
@@ -59,7 +59,7 @@ impl Bitmap {
 
     #[cold]
     fn grow(&mut self, floor: u32, len: usize) {
-        let old = core::mem::replace(&mut self.words, alloc::vec![0; len]);
+        let old = core::mem::replace(&mut self.words, alloc::vec![0; len].into());
         for word in (floor / 64..).take(old.len()) {
             self.words[word as usize & (len - 1)] = old[word as usize & (old.len() - 1)];
         }

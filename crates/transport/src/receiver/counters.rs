@@ -52,6 +52,11 @@ impl Counters {
         Self { goodput: Bytes::ZERO, packets, arrived: 0, marked: 0 }
     }
 
+    /// Payload that is here.
+    pub(crate) const fn goodput(&self) -> Bytes {
+        self.goodput
+    }
+
     /// How many packets the message has.
     #[inline]
     pub(super) const fn packets(&self) -> u32 {

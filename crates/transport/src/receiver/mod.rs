@@ -19,7 +19,7 @@ use crate::flow::profile::AckSignals;
 use crate::notifier::Notifier;
 use crate::pulls::{Owed, Pulls};
 use crate::replies::{Held, Replies, Reply};
-use crate::table::{Key, OfFlow};
+use crate::table::{Named, PeerFlow};
 use crate::wire::{self, Fate, Feedback};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -27,7 +27,7 @@ use bitmap::Bitmap;
 pub(crate) use counters::{Counters, ack_entropy_start};
 pub use counters::{ReceiverReport, ReceiverView};
 use counters::{arrived, trimmed};
-use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
+use farspan_units::{Bytes, HostId, Telemetry, Time};
 
 /// A packet farther than this above the cumulative one is not taken in: a forged number must not claim memory.
 const REACH: u32 = 1 << 22;
@@ -35,7 +35,7 @@ const REACH: u32 = 1 << 22;
 /// The receiving half of one flow.
 #[derive(Debug)]
 pub(crate) struct Receiver {
-    flow: FlowId,
+    name: PeerFlow,
     counters: Counters,
     /// Everything below has arrived.
     cumulative: u32,
@@ -97,24 +97,26 @@ pub(crate) struct UncodedArrival {
     pub is_new: bool,
 }
 
-impl OfFlow for Receiver {
+impl Named for Receiver {
+    type Name = PeerFlow;
+
     #[inline]
-    fn flow(&self) -> FlowId {
-        self.flow
+    fn name(&self) -> PeerFlow {
+        self.name
     }
 }
 
 impl Receiver {
     /// A receiver for a message of `packets` packets, whose ACKs start at this entropy and bring these signals.
-    pub(crate) const fn new(
-        flow: FlowId,
+    pub(crate) fn new(
+        name: PeerFlow,
         packets: u32,
         (ack_entropy_start, signals): (u8, AckSignals),
         duties: Option<Box<Duties>>,
     ) -> Self {
         let counters = Counters::new(packets);
         Self {
-            flow,
+            name,
             counters,
             cumulative: 0,
             arrived: Bitmap::new(),
@@ -126,16 +128,15 @@ impl Receiver {
         }
     }
 
-    /// A receiver for a coded message, which `from` sends.
+    /// A receiver for a coded message.
     pub(crate) fn coded(
-        flow: FlowId,
-        from: HostId,
+        name: PeerFlow,
         layout: Layout,
         acks: (u8, AckSignals),
         duties: Option<Box<Duties>>,
     ) -> Self {
-        let blocks = Some(Box::new(IncomingBlocks::new(from, layout)));
-        Self { blocks, ..Self::new(flow, layout.packets(), acks, duties) }
+        let blocks = Some(Box::new(IncomingBlocks::new(layout)));
+        Self { blocks, ..Self::new(name, layout.packets(), acks, duties) }
     }
 
     /// A packet arrived; `None` if it cannot belong to the message or lies out of reach.
@@ -224,7 +225,7 @@ impl Receiver {
         let nack = |first| {
             let bits = (0..32.min(packets.end - first)).filter(|bit| is_missing(first + bit));
             let packets = bits.fold(0, |packets, bit| packets | 1 << bit);
-            let (flow, seq, cumulative) = (self.flow, first, self.cumulative);
+            let (flow, seq, cumulative) = (self.name.flow, first, self.cumulative);
             (packets != 0).then_some(Feedback { flow, seq, cumulative, fate: Fate::Missing { packets } })
         };
         packets.clone().step_by(32).filter_map(nack).collect()
@@ -278,7 +279,7 @@ impl Receiver {
         replies: &mut Replies,
     ) -> bool {
         let (is_last, seq, map) = (self.is_complete(), reply.feedback.seq, self.map());
-        let to = reply.to;
+        let to = PeerFlow { peer: reply.to, flow: reply.feedback.flow };
         let Some(duties) = &mut self.duties else { return false };
         let Fate::Arrived { block_complete, map: own, .. } = &mut reply.feedback.fate else { return false };
         if duties.maps {
@@ -315,13 +316,17 @@ impl Receiver {
         self.earn_pull(is_new) || is_held
     }
 
-    /// A packet has come, whole or trimmed: a CNP waits for the NIC if the flow's profile asks for one.
-    pub(crate) fn notify(&mut self, now: Time, to: HostId, ecn_ce: bool, replies: &mut Replies) {
+    /// A packet has come, whole or trimmed: a CNP to where it came from waits for the NIC if the flow's profile asks for one.
+    pub(crate) fn notify(&mut self, now: Time, to: PeerFlow, ecn_ce: bool, replies: &mut Replies) {
         let notifier = self.duties.as_mut().and_then(|duties| duties.notifier.as_mut());
         if notifier.is_some_and(|notifier| notifier.on_arrival(now, ecn_ce)) {
             let entropy = self.counters.ack_entropy(self.ack_entropy_start);
-            let (flow, cumulative) = (self.flow, self.cumulative);
-            replies.push(Reply::bare(to, entropy, Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp }));
+            let (flow, cumulative) = (to.flow, self.cumulative);
+            replies.push(Reply::bare(
+                to.peer,
+                entropy,
+                Feedback { flow, seq: 0, cumulative, fate: Fate::Cnp },
+            ));
         }
     }
 
@@ -338,13 +343,13 @@ impl Receiver {
     }
 
     /// It is the flow's turn to pull: gives the pull, which leaves now, if one is owed still.
-    pub(crate) fn pull(&mut self, now: Time, key: Key, pulls: &mut Pulls) -> Option<Reply> {
+    pub(crate) fn pull(&mut self, now: Time, pulls: &mut Pulls) -> Option<Reply> {
         let owed = self.duties.as_mut()?.owed.as_mut()?;
-        let count = pulls.leave(now, key, owed)?;
+        let count = pulls.leave(now, self.name, owed)?;
         let entropy = self.counters.ack_entropy(self.ack_entropy_start.wrapping_add(count as u8));
-        let (flow, cumulative) = (self.flow, self.cumulative);
+        let (PeerFlow { peer, flow }, cumulative) = (owed.to, self.cumulative);
         let feedback = Feedback { flow, seq: 0, cumulative, fate: Fate::Pull { count } };
-        Some(Reply::bare(owed.to, entropy, feedback))
+        Some(Reply::bare(peer, entropy, feedback))
     }
 
     /// Which of the 64 packets after the cumulative one, which is missing, have arrived: the first the lowest bit.

@@ -41,6 +41,7 @@ pub(crate) struct Sender {
     /// The parameters that the flows of its path and scheme share.
     route: Arc<Route>,
     flow: FlowId,
+    /// Where its packets go: to the receiver, or the proxy on the way.
     to: HostId,
     /// How many packets the message has.
     packets: u32,
@@ -132,12 +133,6 @@ impl Sender {
     #[inline]
     pub(crate) const fn flow(&self) -> FlowId {
         self.flow
-    }
-
-    /// Where its packets go: to the receiver, or the proxy on the way.
-    #[inline]
-    pub(crate) const fn to(&self) -> HostId {
-        self.to
     }
 
     /// Whether every packet is acknowledged.

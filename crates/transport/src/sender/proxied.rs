@@ -52,6 +52,8 @@ impl ProxiedState {
 /// The part of a message that was sent before it went straight to its receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
+    /// Where it was sent.
+    proxy: HostId,
     /// The first packet that had not been sent.
     pub next: u32,
     /// The first packet that was not known to have arrived: the first that leaves again.
@@ -83,13 +85,20 @@ impl Sender {
         self.cold.as_mut()?.proxied.as_mut()?.via.as_mut()
     }
 
+    #[inline]
     pub(super) fn before(&self) -> Option<&Before> {
         self.cold.as_ref()?.proxied.as_ref()?.before.as_ref()
     }
 
     /// Where the message ends.
-    pub(super) fn receiver(&self) -> HostId {
+    pub(crate) fn receiver(&self) -> HostId {
         self.via_state().map_or(self.to, |state| state.receiver)
+    }
+
+    /// Whether feedback from this host counts: from where its packets go, or went before.
+    #[inline]
+    pub(crate) fn listens_to(&self, host: HostId) -> bool {
+        self.to == host || self.before().is_some_and(|before| before.proxy == host)
     }
 
     /// Nothing of the message is here yet.
@@ -261,7 +270,7 @@ impl Sender {
         let mut direct = Self::new(now, &message, profile(&via), seed);
         direct.sent = SentMap::from_packet(direct.sent.keeps_entropies(), from);
         direct.delivered = (0..from).map(|seq| direct.len(seq)).sum();
-        let before = Some(Before { next, from, losses });
+        let before = Some(Before { proxy: via.proxy, next, from, losses });
         let state = ProxiedState { feedback_at: now, via: None, numbers: None, before };
         direct.cold_of(now, &message).proxied = Some(Box::new(state));
         Some(direct)
@@ -271,7 +280,7 @@ impl Sender {
     /// again is a retransmission.
     pub(super) fn all_losses(&self) -> LossCounters {
         let mut all = self.sent.counters();
-        let Some(Before { next, from, losses }) = self.before() else { return all };
+        let Some(Before { next, from, losses, .. }) = self.before() else { return all };
         let again = *from..self.sent.next().min(*next);
         all.retransmitted_packets += losses.retransmitted_packets + again.len() as u32;
         let bytes: Bytes = again.map(|seq| self.len(seq)).sum();

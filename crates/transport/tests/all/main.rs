@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used, reason = "only tests here")]
 
 mod pair;
+mod peers;
 mod proxy;

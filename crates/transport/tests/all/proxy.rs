@@ -26,6 +26,8 @@ const SENDER: usize = 0;
 const PROXY: usize = 1;
 const RECEIVER: usize = 2;
 const FLOW: FlowId = FlowId(7);
+/// Its number on the way from the proxy to the receiver.
+const ONWARD_FLOW: FlowId = FlowId(70);
 
 fn path(delay: Duration, class: Class) -> Path {
     let base_rtt = delay + delay + LINE.transmission(Bytes::new(MSS) + HEADER) + LINE.transmission(HEADER);
@@ -140,7 +142,10 @@ impl Trio {
                 RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss }
             }
         };
-        endpoints[PROXY].relay(Relay { flow: FLOW, from: HostId(0), to: HostId(2), size, kind });
+        let relay =
+            Relay { from: HostId(0), flow: FLOW, to: HostId(2), onward_flow: ONWARD_FLOW, size, kind };
+        endpoints[PROXY].relay(relay);
+        endpoints[RECEIVER].expect_relayed(HostId(0), FLOW, HostId(1), ONWARD_FLOW);
         let own = if acknowledges { near } else { through };
         let message = Message {
             flow: FLOW,
@@ -407,7 +412,7 @@ fn streamlined_proxy(scheme: &Scheme) -> Endpoint {
     let (from, to, size) = (HostId(0), HostId(2), Bytes::new(9 * MSS));
     let loss = Some(LossDetection::PerFlow(PER_FLOW));
     let kind = RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss };
-    proxy.relay(Relay { flow: FLOW, from, to, size, kind });
+    proxy.relay(Relay { from, flow: FLOW, to, onward_flow: ONWARD_FLOW, size, kind });
     proxy
 }
 
@@ -423,13 +428,17 @@ fn numbered(from: HostId, number: u16) -> Incoming {
 #[test]
 fn what_the_sender_did_not_send_is_not_relayed() {
     let mut proxy = streamlined_proxy(&scheme("fixed_window"));
-    let relayed = |proxy: &Endpoint| proxy.relayed(FLOW).unwrap().arrived_packets;
-    proxy.handle_packet(Time::ZERO, &numbered(HostId(5), 0));
-    proxy.handle_packet(Time::ZERO, &numbered(HostId(2), 0));
-    assert_eq!((relayed(&proxy), proxy.poll_transmit(Time::ZERO)), (0, Poll::Idle));
-    proxy.handle_packet(Time::ZERO, &numbered(HostId(0), 0));
-    assert!(matches!(proxy.poll_transmit(Time::ZERO), Poll::Packet(_)));
-    assert_eq!(relayed(&proxy), 1);
+    let relayed = |proxy: &Endpoint| proxy.relayed(HostId(0), FLOW).unwrap().arrived_packets;
+    for stranger in [HostId(5), HostId(2)] {
+        // A message of its own, which ends here.
+        assert!(proxy.handle_packet(Time::ZERO, &numbered(stranger, 0)).is_some());
+        let Poll::Packet(ack) = proxy.poll_transmit(Time::ZERO) else { panic!("an ACK") };
+        assert_eq!((ack.to, ack.control, relayed(&proxy)), (stranger, true, 0));
+        assert_eq!((proxy.poll_transmit(Time::ZERO), proxy.relayed(stranger, FLOW)), (Poll::Idle, None));
+    }
+    assert_eq!(proxy.handle_packet(Time::ZERO, &numbered(HostId(0), 0)), None);
+    let Poll::Packet(onward) = proxy.poll_transmit(Time::ZERO) else { panic!("it goes on") };
+    assert_eq!((onward.to, onward.header.flow(), relayed(&proxy)), (HostId(2), ONWARD_FLOW, 1));
 }
 
 /// A proxy with a packet that waits to be sent on, and a gap before it that its detector has not reported yet, fails.

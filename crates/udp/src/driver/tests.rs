@@ -8,10 +8,12 @@ use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{Class, FlowProfile, Path, Scheme, WindowCheck};
-use farspan_units::Rate;
+use farspan_units::{HostId, Rate};
 use proptest::prelude::*;
 
 const MSS: Bytes = Bytes::new(100);
+/// The number of the first peer.
+const FIRST: HostId = HostId(1);
 
 /// A wire that gives what was put in, and keeps what it takes.
 #[derive(Debug, Default)]
@@ -92,10 +94,10 @@ fn what_is_too_long_or_too_short_is_dropped() {
     let mut driver = driver();
     for (packets, len, payload) in [(101, 100, 100), (1, 3, 2), (1, 3, 4), (1, 3, 0), (0, 100, 100)] {
         feed(&mut driver, 1, bytes(&Header::Data(data(0, packets, len)), payload));
-        assert_eq!(driver.endpoint().receiver(FlowId(0)), None, "{packets} {len} {payload}");
+        assert_eq!(driver.endpoint().receiver(FIRST, FlowId(1)), None, "{packets} {len} {payload}");
     }
     feed(&mut driver, 1, bytes(&Header::Data(data(0, 100, 100)), 100));
-    assert!(driver.endpoint().receiver(FlowId(0)).is_some());
+    assert!(driver.endpoint().receiver(FIRST, FlowId(1)).is_some());
 }
 
 #[test]
@@ -108,7 +110,7 @@ fn parity_does_not_count_towards_the_longest_message() {
     for (packets, last_len, is_taken) in [(126, 100, true), (126, 1, true), (127, 1, false)] {
         let mut driver = driver();
         feed(&mut driver, 1, bytes(&coded(packets, last_len), 100));
-        let receiver = driver.endpoint().receiver(FlowId(0));
+        let receiver = driver.endpoint().receiver(FIRST, FlowId(1));
         assert_eq!(receiver.is_some(), is_taken, "{packets} packets, the last of {last_len} B");
     }
 }
@@ -323,9 +325,7 @@ fn a_half_message_expires_and_a_record_is_forgotten() {
         driver.host.known() == (1, 0, 0)
     });
     assert_eq!(outcome, Some(MessageOutcome::Expired { from: peer(1), flow: FlowId(1) }));
-    assert!(
-        driver.endpoint().receiver(FlowId(0)).is_none() && driver.endpoint().receiver(FlowId(1)).is_none()
-    );
+    assert!([1, 2].iter().all(|&peer| driver.endpoint().receiver(HostId(peer), FlowId(1)).is_none()));
 }
 
 #[test]

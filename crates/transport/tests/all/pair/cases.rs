@@ -26,7 +26,7 @@ fn a_channel_that_trims_needs_no_time_out() {
             pair.run();
             pair.assert_all_delivered();
             let counters = pair.hosts[0].finished[0].counters;
-            let view = pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap();
+            let view = pair.hosts[1].endpoint.receiver(HostId(0), FlowId(0)).unwrap();
             assert_eq!((counters.timeouts, counters.spurious), (0, 0), "{name}");
             assert_eq!(
                 (view.counters.arrived_packets, view.counters.trimmed_packets),
@@ -256,7 +256,7 @@ proptest! {
         let decoded = (0..segments.div_ceil(8)).filter(|&block| {
             (0..sources(block)).any(|place| lose((block * 10 + place) as u32))
         });
-        prop_assert_eq!(pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap().counters.blocks_repaired, decoded.count() as u64);
+        prop_assert_eq!(pair.hosts[1].endpoint.receiver(HostId(0), FlowId(0)).unwrap().counters.blocks_repaired, decoded.count() as u64);
     }
 }
 
@@ -266,7 +266,7 @@ fn a_block_that_loses_more_is_asked_for_before_its_time_out() {
     let counters = pair.hosts[0].finished[0].counters;
     assert_eq!((counters.nacks, counters.blocks_undecodable, counters.retransmitted_packets), (1, 1, 2));
     // The other two are decoded.
-    assert_eq!(pair.hosts[1].endpoint.receiver(FlowId(0)).unwrap().counters.blocks_repaired, 1);
+    assert_eq!(pair.hosts[1].endpoint.receiver(HostId(0), FlowId(0)).unwrap().counters.blocks_repaired, 1);
     let again = pair.sent.iter().find(|(_, packet)| packet.retransmission).map(|(at, _)| *at);
     // Its first packet is the 11th of the flow; the timer is for full buffers, and nine packets more.
     let first = Time::ZERO + path().packet_time() * 11 + DELAY;

@@ -349,7 +349,7 @@ impl Pair {
             assert_eq!(receiver.delivered.len(), sender.outgoing.len());
             for (flow, message) in &sender.outgoing {
                 assert!(receiver.incoming[flow] == *message, "flow {flow} arrived with other bytes");
-                let view = receiver.endpoint.receiver(*flow).unwrap();
+                let view = receiver.endpoint.receiver(HostId(from as u32), *flow).unwrap();
                 assert!(view.is_complete && view.goodput.get() == message.len() as u64);
                 assert_eq!(sender.endpoint.sender(*flow), None);
             }
