@@ -3,7 +3,7 @@
 //! A number that is null in a run (unfinished flows, never converged) counts as infinite, as unfinished flows do within
 //! a run: leaving it out would flatter the scheme that fails.
 
-use crate::quantile::{Quantile, median, middle, nearest_rank};
+use crate::quantile::{Quantile, median, middle};
 use farspan_units::{Purpose, Random};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -18,8 +18,9 @@ const RESAMPLES: usize = 10_000;
 pub struct Bootstrap {
     /// Number of values.
     n: usize,
-    /// Indices, in rising order of the values, of the two in the middle (equal for odd n).
-    middles: Vec<(u32, u32)>,
+    /// Indices, in rising order of the values, of the two in the middle (equal for odd n), and of how many resamples they
+    /// are: of few values there are few.
+    middles: Vec<((u32, u32), u64)>,
 }
 
 impl Bootstrap {
@@ -36,7 +37,10 @@ impl Bootstrap {
             (at_rank(&counts, (n - 1) / 2), at_rank(&counts, n / 2))
         };
         let resamples = if n == 0 { 0 } else { RESAMPLES };
-        Self { n, middles: (0..resamples).map(|_| resample()).collect() }
+        let mut drawn: Vec<_> = (0..resamples).map(|_| resample()).collect();
+        drawn.sort_unstable();
+        let middles = drawn.chunk_by(PartialEq::eq).map(|equal| (equal[0], equal.len() as u64)).collect();
+        Self { n, middles }
     }
 
     /// The 95% interval of the median (percentile method) of values in rising order.
@@ -46,10 +50,19 @@ impl Bootstrap {
     #[must_use]
     pub fn interval(&self, sorted: &[f64]) -> (f64, f64) {
         assert_eq!(sorted.len(), self.n, "a bootstrap serves one number of values");
-        let of = |(low, high): &(u32, u32)| middle(sorted[*low as usize], sorted[*high as usize]);
-        let mut medians: Vec<f64> = self.middles.iter().map(of).collect();
-        medians.sort_unstable_by(f64::total_cmp);
-        let at = |q| nearest_rank(&medians, RESAMPLES as u64, q).expect("there is at least one value");
+        let of = |&((low, high), count): &((u32, u32), u64)| {
+            (middle(sorted[low as usize], sorted[high as usize]), count)
+        };
+        let mut medians: Vec<(f64, u64)> = self.middles.iter().map(of).collect();
+        medians.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |q: Quantile| {
+            let mut left = q.rank(RESAMPLES as u64);
+            let reaches = |(_, count): &&(f64, u64)| {
+                left = left.saturating_sub(*count);
+                left == 0
+            };
+            medians.iter().find(reaches).expect("there is at least one value").0
+        };
         (at(Quantile::P2_5), at(Quantile::P97_5))
     }
 }
@@ -219,6 +232,7 @@ pub fn paired_ratios(numerator: &[(u64, Option<f64>)], denominator: &[(u64, Opti
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::quantile::nearest_rank;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -319,6 +333,21 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn the_interval_is_that_of_all_resamples_one_by_one(
+            mut values in prop::collection::vec(-1e9..1e9_f64, 1..9),
+        ) {
+            values.sort_unstable_by(f64::total_cmp);
+            let bootstrap = Bootstrap::new(values.len());
+            let each = |&((low, high), count): &((u32, u32), u64)| {
+                vec![middle(values[low as usize], values[high as usize]); count as usize]
+            };
+            let mut medians: Vec<f64> = bootstrap.middles.iter().flat_map(each).collect();
+            medians.sort_unstable_by(f64::total_cmp);
+            let at = |q| nearest_rank(&medians, RESAMPLES as u64, q).unwrap();
+            prop_assert_eq!(bootstrap.interval(&values), (at(Quantile::P2_5), at(Quantile::P97_5)));
+        }
+
         #[test]
         fn the_interval_contains_the_median_and_lies_within_the_range(
             values in prop::collection::vec(-1e9..1e9_f64, 1..40),

@@ -173,7 +173,7 @@ impl World {
             warnings: Vec::new(),
             replaced: [None, None],
         };
-        Ok(Self { warnings: warnings::of(resolved, &world), ..world })
+        Ok(Self { warnings: warnings::of(resolved, &world, &routes), ..world })
     }
 
     /// Puts a control from outside in the place of the scheme's, for the flows of a class. All else stays as the scheme has

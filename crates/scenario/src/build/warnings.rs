@@ -8,10 +8,10 @@ use farspan_sim::{Flow, InitialWindow};
 use farspan_transport::Class;
 use farspan_transport::congestion::Ecn;
 use farspan_units::{Bytes, PortId, TelemetryKind};
+use std::cell::LazyCell;
 
-/// The warnings about a world.
-pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
-    let routes = Routes::new(&world.spec.network, world.spec.seed);
+/// The warnings about a world with these routes.
+pub(super) fn of(resolved: &Resolved, world: &World, routes: &Routes) -> Vec<String> {
     let mut warnings = resolved.dropped().to_vec();
     warnings.extend(resolved.unread().iter().map(|file| {
         format!(
@@ -21,21 +21,25 @@ pub(super) fn of(resolved: &Resolved, world: &World) -> Vec<String> {
     warnings.extend(constants(resolved));
     warnings.extend(rates(resolved, world));
     warnings.extend(delays(world));
-    let published = resolved.published();
+    // Few scenarios would be warned about: only for these is the published one resolved.
+    let published = LazyCell::new(|| resolved.published());
     let is_published = |same: fn(&Scenario, &Scenario) -> bool| {
         published.as_ref().is_some_and(|published| same(published, resolved.scenario()))
     };
-    if !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload)) {
-        warnings.extend(overload(world));
-    }
+    let overload = overload(world);
+    warnings.extend(
+        overload.filter(|_| !is_published(|a, b| (&a.topology, &a.workload) == (&b.topology, &b.workload))),
+    );
     for class in [Class::Intra, Class::Inter] {
         let Some(flow) = world.spec.flows.iter().position(|flow| class_of(world, flow) == class) else {
             continue;
         };
-        let path = Crossed::of(world, &routes, flow);
-        if !is_published(|a, b| (&a.topology, &a.transport) == (&b.topology, &b.transport)) {
-            warnings.extend(window(resolved, world, class, &path));
-        }
+        let path = Crossed::of(world, routes, flow);
+        let window = window(resolved, world, class, &path);
+        warnings
+            .extend(window.filter(|_| {
+                !is_published(|a, b| (&a.topology, &a.transport) == (&b.topology, &b.transport))
+            }));
         warnings.extend(marks(resolved, world, class, &path));
         warnings.extend(telemetry(world, class, &path));
     }

@@ -3,10 +3,11 @@
 
 use super::{Context, Resolved};
 use crate::catalog::builtin::BuiltIn;
+use crate::catalog::profile::Profiles;
 use crate::model::Scheme;
 use crate::table::join;
 use crate::value::{Profile, WorkloadKind};
-use toml::{Table, Value};
+use toml::Value;
 
 /// A built-in scenario whose constants would fit.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -25,13 +26,12 @@ impl Resolved {
             return None;
         }
         let name = nearest(self.scenario.workload.first()?.kind?);
-        let written = self.source.scenario(&Table::new()).ok()?.scheme;
-        let scheme = |special: &str| {
-            let context = Context { source: &self.source, name: self.name(), special, profile };
-            context.scheme(written.clone(), &self.scenario.transport).ok()
-        };
+        let world = Profiles::get().constants(profile, own, "world");
+        let written = self.source.scenario(&world).ok()?.scheme;
+        let context = Context { source: &self.source, name: self.name(), special: name, profile };
+        let there = context.scheme(written, &self.scenario.transport).ok()?;
         let mut keys = Vec::new();
-        differing("scheme", &value(&scheme(own)?), &value(&scheme(name)?), &mut keys);
+        differing("scheme", &value(&self.scenario.scheme), &value(&there), &mut keys);
         (!keys.is_empty()).then_some(Fitting { name, keys })
     }
 }

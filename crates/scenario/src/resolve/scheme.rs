@@ -214,7 +214,7 @@ fn check_keys(path: &str, table: &Table) -> Result<(), ValueError> {
         };
         Table::from_iter([(key.to_owned(), value)])
     });
-    Keys::new().check(&nested)
+    Keys::of_scenario().check(&nested)
 }
 
 pub(super) fn in_range(path: &str, check: Result<(), ConfigError>) -> Result<(), ValueError> {

@@ -6,6 +6,7 @@ use crate::error::{Problem, ValueError};
 use crate::model::Scenario;
 use crate::table::join;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// The JSON Schema (2020-12) of a scenario.
 #[must_use]
@@ -13,14 +14,19 @@ pub fn schema() -> Value {
     schemars::schema_for!(Scenario).to_value()
 }
 
+/// The keys of a scenario: each component of each class is checked against them, and to make the schema takes longer than
+/// all of these checks.
+static SCENARIO: LazyLock<Keys> = LazyLock::new(|| Keys::of(schema()));
+
 /// The keys of a scenario, or of what another schema describes.
 pub(crate) struct Keys {
     root: Value,
 }
 
 impl Keys {
-    pub fn new() -> Self {
-        Self::of(schema())
+    /// The keys of a scenario.
+    pub fn of_scenario() -> &'static Self {
+        &SCENARIO
     }
 
     /// The keys that a schema describes.
@@ -30,7 +36,9 @@ impl Keys {
 
     /// Checks every key of `table` against the schema.
     pub fn check(&self, table: &toml::Table) -> Result<(), ValueError> {
-        self.check_table("", table, &[&self.root])
+        let mut nodes = Vec::new();
+        self.flatten(&self.root, &mut nodes);
+        self.check_table("", table, &nodes)
     }
 
     fn flatten<'a>(&'a self, node: &'a Value, nodes: &mut Vec<&'a Value>) {
@@ -51,18 +59,17 @@ impl Keys {
     /// The nodes of alternatives that fit the `name` of a component's table.
     fn of_name<'a>(&self, nodes: &[&'a Value], table: &toml::Table) -> Vec<&'a Value> {
         let name = table.get("name").and_then(toml::Value::as_str);
-        let constant = |node: &Value| node.pointer("/properties/name/const").cloned();
-        let fits = |node: &Value| match (constant(node), name) {
-            (Some(Value::String(constant)), Some(name)) => constant == name,
+        let constant = |node: &'a Value| node.get("properties")?.get("name")?.get("const")?.as_str();
+        let fits = |node: &&'a Value| match (constant(node), name) {
+            (Some(constant), Some(name)) => constant == name,
             _ => true,
         };
-        nodes.iter().copied().filter(|node| fits(node)).collect()
+        nodes.iter().copied().filter(fits).collect()
     }
 
-    fn check_table(&self, path: &str, table: &toml::Table, schema: &[&Value]) -> Result<(), ValueError> {
-        let mut nodes = Vec::new();
-        schema.iter().for_each(|node| self.flatten(node, &mut nodes));
-        let nodes = self.of_name(&nodes, table);
+    /// `nodes` are flat: those that references and alternatives lead to are among them.
+    fn check_table(&self, path: &str, table: &toml::Table, nodes: &[&Value]) -> Result<(), ValueError> {
+        let nodes = self.of_name(nodes, table);
         let known = known_keys(&nodes);
         if known.is_empty() {
             return Ok(());
@@ -107,7 +114,9 @@ impl Keys {
         match value {
             toml::Value::Table(table) => self.check_table(path, table, nodes),
             toml::Value::Array(items) => {
-                let nodes: Vec<_> = nodes.iter().filter_map(|node| node.get("items")).collect();
+                let of_item = nodes.iter().filter_map(|node| node.get("items"));
+                let mut nodes = Vec::new();
+                of_item.for_each(|node| self.flatten(node, &mut nodes));
                 (0..)
                     .zip(items)
                     .try_for_each(|(i, item)| self.check_value(&format!("{path}[{i}]"), item, &nodes))
@@ -173,7 +182,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str) -> Result<(), ValueError> {
-        Keys::new().check(&toml::from_str(text).unwrap())
+        Keys::of_scenario().check(&toml::from_str(text).unwrap())
     }
 
     #[test]
@@ -221,7 +230,7 @@ mod tests {
 
     #[test]
     fn the_keys_below_a_path_look_through_arrays() {
-        let keys = Keys::new();
+        let keys = Keys::of_scenario();
         assert!(keys.below(&["workload"]).contains(&"flow_size".to_owned()));
         assert!(keys.below(&["topology", "wan"]).contains(&"rtt".to_owned()));
         assert!(keys.below(&["topology", "nothing"]).is_empty());

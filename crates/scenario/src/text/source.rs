@@ -101,7 +101,7 @@ impl Source {
         let base = document.table.get("base").is_some();
         // Of a base's parts, a table changes all.
         if !(base && document.table.get("workload").is_some_and(Value::is_table)) {
-            document.check_keys(&Keys::new())?;
+            document.check_keys(Keys::of_scenario())?;
             document.typed::<Scenario>()?;
         }
         let text = Text { document, folder };
@@ -245,7 +245,7 @@ impl Source {
             self.make_way(&target, origin);
             self.changes.push(Change { path: render(&target), origin: origin.clone() });
         }
-        Keys::new().check(&self.table).map_err(at_key)?;
+        Keys::of_scenario().check(&self.table).map_err(at_key)?;
         Scenario::deserialize_from(path, self.table.clone())
             .map(|_| ())
             .map_err(|error| error.at(origin.place("")))
@@ -414,7 +414,7 @@ fn render(steps: &[Step]) -> String {
 
 /// Checks that a scenario can have this path; the keys inside a component are checked with its values.
 fn check_path(path: &str, steps: &[Step]) -> Result<(), ValueError> {
-    let keys = Keys::new();
+    let keys = Keys::of_scenario();
     let mut above: Vec<&str> = Vec::new();
     for step in steps {
         let known = keys.below(&above);
