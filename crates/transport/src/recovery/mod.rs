@@ -131,6 +131,18 @@ pub(crate) trait Recover {
         now.saturating_add(rto_policy.after(timeouts))
     }
 
+    /// An ACK arrived, and `sent` knows of it. If it is of the common kind, by which nothing is lost, it is noted, and this says
+    /// what [`Self::is_earlier`] would; `None`: [`Self::on_ack`] is to judge it.
+    fn on_good_ack(
+        &mut self,
+        _ack: &Acked,
+        _rtt: &RttEstimate,
+        _sent: &mut SentMap,
+        _rto_policy: RtoPolicy,
+    ) -> Option<bool> {
+        None
+    }
+
     /// An ACK arrived, and `sent` knows of it.
     fn on_ack(&mut self, _ack: Acked, _rtt: &RttEstimate, _sent: &mut SentMap) -> Verdict {
         Verdict::default()
@@ -240,6 +252,18 @@ macro_rules! policies {
             }
 
             #[inline(always)]
+            fn on_good_ack(
+                &mut self,
+                ack: &Acked,
+                rtt: &RttEstimate,
+                sent: &mut SentMap,
+                rto_policy: RtoPolicy,
+            ) -> Option<bool> {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_good_ack(ack, rtt, sent, rto_policy),)*
+                }
+            }
+
             fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt, sent),)*
@@ -258,7 +282,6 @@ macro_rules! policies {
                 }
             }
 
-            #[inline(always)]
             fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*
