@@ -74,7 +74,7 @@ impl Found {
     }
 }
 
-/// What all switches have found.
+/// The groups of all switches.
 pub(super) struct Groups {
     /// The pod of each leaf.
     pod_of: Vec<u32>,
