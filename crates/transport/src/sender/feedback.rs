@@ -315,16 +315,6 @@ impl Sender {
         below
     }
 
-    /// For how many packets an ACK of so many bytes stands: as many as have so much, of which only the last is shorter; one
-    /// where each packet has its own.
-    #[cold]
-    fn packets_of(&self, bytes: Bytes) -> u32 {
-        if self.route.held.is_zero() {
-            return 1;
-        }
-        u32::try_from(bytes.segments(self.route.path.mss)).unwrap_or(u32::MAX).max(1)
-    }
-
     /// The block of packet `seq`, which was sent, is complete: none of its packets is needed any more.
     #[inline(never)]
     fn complete_block_of(&mut self, now: Time, seq: u32) {
