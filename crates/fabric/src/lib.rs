@@ -33,7 +33,6 @@
 //! let ports = network.ports_of(hub).map(PortId);
 //! let config = SwitchConfig {
 //!     routes: routes.tables[hub.index()].clone(),
-//!     leaf_of: routes.leaf_of.clone().into(),
 //!     first_port: PortId(network.ports_of(hub).start),
 //!     routing: Routing::Ecmp,
 //!     jitter: Duration::ZERO,

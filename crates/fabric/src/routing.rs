@@ -1,91 +1,18 @@
 //! Shortest-path routes and per-switch salted ECMP.
 
-use crate::network::{Network, NodeKind, Tier};
+mod search;
+mod table;
+
+use crate::network::{Network, Node, NodeKind, Tier};
 use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
-use farspan_units::random::{self, Random, mix};
+use farspan_units::random::{self, Random};
 use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Purpose};
-
-/// The ports of one switch towards one destination: `count` consecutive ones from `first`, or as many entries of the
-/// table's members.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Group {
-    first: u32,
-    /// With [`Group::LISTED`] if `first` is an index into the members.
-    count: u32,
-}
-
-impl Group {
-    const LISTED: u32 = 1 << 31;
-}
-
-/// The routes of one switch: a group of equal-cost ports for every leaf switch (the one a host hangs off).
-#[derive(Clone, Debug)]
-pub struct RouteTable {
-    /// By leaf; none towards its own hosts.
-    groups: Vec<Group>,
-    members: Vec<PortId>,
-    /// This switch's own leaf number, or [`u32::MAX`].
-    own_leaf: u32,
-    /// The lowest of its hosts.
-    own_first: HostId,
-    /// The ports to its hosts, from the lowest host on; hosts of others between them have any.
-    own: Vec<PortId>,
-    /// Hashed with (flow, entropy).
-    salt: u64,
-}
-
-impl RouteTable {
-    /// The port for a packet to `to`, whose leaf is `leaf`: the hash of (salt, flow, entropy) picks among equal-cost
-    /// ports. `None` if there is no path.
-    #[must_use]
-    #[inline(always)]
-    pub fn port(&self, to: HostId, leaf: u32, flow: FlowId, entropy: u16) -> Option<PortId> {
-        let Group { first, count } = self.groups[leaf as usize];
-        if count == 1 {
-            return Some(PortId(first));
-        }
-        if count == 0 {
-            let is_own = leaf == self.own_leaf;
-            return is_own.then(|| self.own[(to.0 - self.own_first.0) as usize]);
-        }
-        let hash = mix(self.salt ^ (u64::from(flow.0) << 16 | u64::from(entropy)));
-        let pick = |count: u32| (((hash >> 32) * u64::from(count)) >> 32) as u32;
-        if count & Group::LISTED == 0 {
-            return Some(PortId(first + pick(count)));
-        }
-        Some(self.members[(first + pick(count & !Group::LISTED)) as usize])
-    }
-
-    /// The equal-cost ports towards a leaf; one that is listed twice gets twice as much. None towards its own hosts.
-    pub(crate) fn group_of(&self, leaf: u32) -> impl Iterator<Item = PortId> + '_ {
-        let Group { first, count } = self.groups[leaf as usize];
-        let places = first..first + (count & !Group::LISTED);
-        places.map(move |place| match count & Group::LISTED {
-            0 => PortId(place),
-            _ => self.members[place as usize],
-        })
-    }
-
-    /// The group of these ports. A switch has the same ports towards most leaves: the members that were added
-    /// last are reused, and consecutive ports are not listed at all, which keeps the table small.
-    fn group(&mut self, ports: impl Iterator<Item = PortId>) -> Group {
-        let old = self.members.len();
-        self.members.extend(ports);
-        let (before, new) = self.members.split_at(old);
-        let count = new.len() as u32;
-        if new.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0) {
-            let first = new.first().map_or(0, |port| port.0);
-            self.members.truncate(old);
-            return Group { first, count };
-        }
-        let is_kept = before.ends_with(new);
-        if is_kept {
-            self.members.truncate(old);
-        }
-        Group { first: self.members.len() as u32 - count, count: count | Group::LISTED }
-    }
-}
+use search::{Blocks, Found, View};
+pub use table::RouteTable;
+pub(crate) use table::RouteView;
+use table::{Group, Towards};
 
 /// The routes of a network.
 #[derive(Clone, Debug)]
@@ -112,29 +39,23 @@ impl Routes {
     pub fn new(network: &Network, seed: u64) -> Self {
         let hosts = network.hosts as usize;
         let leaves = leaves(network);
-        let leaf_of = (0..hosts)
+        let leaf_of: Vec<u32> = (0..hosts)
             .map(|h| {
                 let leaf = network.links[network.first_port[h] as usize].to;
                 leaves.binary_search(&leaf).expect("a host's switch is a leaf") as u32
             })
             .collect();
-        let mut tables: Vec<RouteTable> = network
-            .nodes
-            .iter()
-            .map(|node| RouteTable {
-                groups: Vec::new(),
-                members: Vec::new(),
-                own_leaf: u32::MAX,
-                own_first: HostId(0),
-                own: Vec::new(),
-                salt: Random::new(seed, Purpose::Ecmp, random::entity(&node.name)).at(0),
-            })
-            .collect();
-        for (number, &leaf) in (0..).zip(&leaves) {
-            let table = &mut tables[leaf.index()];
-            (table.own_leaf, table.own_first, table.own) = own_hosts(network, leaf, number);
-        }
-        View { network, avoided: None }.add_groups(&leaves, &mut tables);
+        let blocks = Blocks::new(&leaf_of);
+        let salt = |name: &str| Random::new(seed, Purpose::Ecmp, random::entity(name)).at(0);
+        let nothing = Towards { groups: Arc::from([]), members: Arc::from([]) };
+        let table = |(node, &first): (&Node, &u32)| {
+            RouteTable::new(nothing.clone(), PortId(first), blocks.shift, salt(&node.name))
+        };
+        let mut tables: Vec<_> = network.nodes.iter().zip(&network.first_port).map(table).collect();
+        leaves.iter().for_each(|leaf| tables[leaf.index()].add_own(network, *leaf));
+        View { network, avoided: None }
+            .groups(&leaves, &tables[hosts..])
+            .spread(&blocks, &mut tables[hosts..]);
         let mut routes = Self { leaf_of, tables, even: is_even(network) };
         routes.add_named_groups(network, &leaves, &BTreeSet::new());
         routes
@@ -142,32 +63,44 @@ impl Routes {
 
     /// Replaces ports by those that the network names, except those to be avoided.
     fn add_named_groups(&mut self, network: &Network, leaves: &[NodeId], avoided: &BTreeSet<PortId>) {
+        let mut by_switch = BTreeMap::new();
         for named in &network.groups {
             let Ok(leaf) = leaves.binary_search(&named.leaf) else { continue };
-            let table = &mut self.tables[named.switch.index()];
-            let group = table.group(named.ports.iter().copied().filter(|port| !avoided.contains(port)));
-            if group.count & !Group::LISTED > 0 && table.own_leaf != leaf as u32 {
-                table.groups[leaf] = group;
+            let table = &self.tables[named.switch.index()];
+            let found = by_switch.entry(named.switch).or_insert_with(|| Found::beside(table));
+            let ports = named.ports.iter().filter(|port| !avoided.contains(port));
+            let group = found.group(ports.map(|port| port.0 - table.first_port.0));
+            if !group.is_none() {
+                found.direct.push((leaf as u32, group));
             }
+        }
+        let blocks = Blocks::new(&self.leaf_of);
+        for (switch, found) in by_switch {
+            let towards = &mut self.tables[switch.index()].towards;
+            let mut named = alloc::vec![Group::NONE; leaves.len()];
+            found.direct.iter().for_each(|&(leaf, group)| named[leaf as usize] = group);
+            let here = blocks.leaves().map(|leaf| named[leaf as usize]);
+            let groups = here.zip(&*towards.groups).map(|(named, found)| named.or(*found)).collect();
+            *towards = Towards { groups, members: found.members.into() };
         }
     }
 
-    /// The ports of a switch towards a leaf.
-    fn ports(&self, switch: NodeId, leaf: u32) -> impl Iterator<Item = PortId> + '_ {
-        self.tables[switch.index()].group_of(leaf)
+    /// The ports of a switch towards the leaf of a host.
+    fn ports(&self, switch: NodeId, to: HostId) -> impl Iterator<Item = PortId> + '_ {
+        self.tables[switch.index()].group_of(to)
     }
 
     /// Switches that form a routing loop for packets to a leaf (the first), if there is one.
     #[must_use]
     pub fn routing_loop(&self, network: &Network) -> Option<(NodeId, Vec<NodeId>)> {
         let leaves = leaves(network);
-        let routing_loop = |(number, leaf): (u32, &NodeId)| Some((*leaf, self.loop_to(network, number)?));
-        (0..).zip(&leaves).find_map(routing_loop)
+        let host = |leaf: &NodeId| self.tables[leaf.index()].own_first;
+        leaves.iter().find_map(|leaf| Some((*leaf, self.loop_to(network, host(leaf))?)))
     }
 
-    fn loop_to(&self, network: &Network, leaf: u32) -> Option<Vec<NodeId>> {
+    fn loop_to(&self, network: &Network, host: HostId) -> Option<Vec<NodeId>> {
         let next = |node| {
-            let ports = self.ports(node, leaf);
+            let ports = self.ports(node, host);
             ports.map(|port| network.links[port.index()].to).collect::<Vec<_>>()
         };
         let mut done = alloc::vec![false; network.nodes.len()];
@@ -200,19 +133,21 @@ impl Routes {
     #[must_use]
     pub fn avoiding(&self, network: &Network, links: &BTreeSet<PortId>) -> Self {
         let mut routes = self.clone();
-        let known: Vec<_> =
-            routes.tables.iter_mut().map(|table| core::mem::take(&mut table.groups)).collect();
+        let (leaves, tables) = (leaves(network), &mut routes.tables[network.hosts as usize..]);
+        let known: Vec<_> = tables.iter().map(|table| Arc::clone(&table.towards.groups)).collect();
         let view = View { network, avoided: Some(links) };
-        view.add_groups(&leaves(network), &mut routes.tables);
-        for (table, known) in routes.tables.iter_mut().zip(known) {
-            let without = table.groups.iter_mut().zip(known).filter(|(group, _)| group.count == 0);
-            without.for_each(|(group, known)| *group = known);
+        view.groups(&leaves, tables).spread(&Blocks::new(&self.leaf_of), tables);
+        for (table, known) in tables.iter_mut().zip(known) {
+            let groups = &mut table.towards.groups;
+            if groups.iter().any(|group| group.is_none()) {
+                *groups = groups.iter().zip(&*known).map(|(group, known)| group.or(*known)).collect();
+            }
         }
         if network.groups.is_empty() {
             return routes;
         }
         let around = routes.clone();
-        routes.add_named_groups(network, &leaves(network), links);
+        routes.add_named_groups(network, &leaves, links);
         // Named ports and paths around a link may form a routing loop together: then only the paths around
         // the link are used.
         if routes.routing_loop(network).is_some() { around } else { routes }
@@ -246,24 +181,9 @@ impl Routes {
             if network.nodes[node.index()].kind == NodeKind::Host {
                 return RoutedPath { links };
             }
-            port = self.tables[node.index()]
-                .port(to, self.leaf_of[to.index()], FlowId(0), 0)
-                .expect("the topologies are connected");
+            port = self.tables[node.index()].port(to, FlowId(0), 0).expect("the topologies are connected");
         }
     }
-}
-
-/// The ports of a leaf switch to its hosts, by host from the lowest to the highest.
-fn own_hosts(network: &Network, leaf: NodeId, number: u32) -> (u32, HostId, Vec<PortId>) {
-    let to = |port: PortId| network.links[port.index()].to.0;
-    let ports: Vec<_> = network.ports_of(leaf).map(PortId).filter(|&port| to(port) < network.hosts).collect();
-    let first = ports.iter().map(|&port| to(port)).min().expect("a leaf has hosts");
-    let last = ports.iter().map(|&port| to(port)).max().expect("a leaf has hosts");
-    let mut own = alloc::vec![ports[0]; (last - first + 1) as usize];
-    for port in ports {
-        own[(to(port) - first) as usize] = port;
-    }
-    (number, HostId(first), own)
 }
 
 /// Whether all paths of equally many links take equally long: links of one kind are equal, and no ports are
@@ -294,11 +214,9 @@ impl Routes {
         if let Some((time, _)) = known.get(&switch) {
             return *time;
         }
-        let leaf = self.leaf_of[to.index()];
-        let table = &self.tables[switch.index()];
-        let own = (table.own_leaf == leaf).then(|| table.own[(to.0 - table.own_first.0) as usize]);
+        let own = self.tables[switch.index()].own(to);
         let mut best: Option<(Duration, PortId)> = None;
-        for port in own.into_iter().chain(self.ports(switch, leaf)) {
+        for port in own.into_iter().chain(self.ports(switch, to)) {
             let link = &network.links[port.index()];
             let here = link.delay + link.rate.transmission(REFERENCE);
             let rest = if own.is_some() { Duration::ZERO } else { self.fastest(network, link.to, to, known) };
@@ -316,15 +234,14 @@ impl Routes {
     /// out; hashes spread it evenly over the ports of each switch.
     #[must_use]
     pub fn shares(&self, network: &Network, from: HostId, to: HostId) -> Vec<(PortId, f64)> {
-        let leaf = self.leaf_of[to.index()];
         let nic = PortId(network.first_port[from.index()]);
         let first = network.links[nic.index()].to;
         let mut order = Vec::new();
-        self.after_all_behind(network, first, leaf, &mut BTreeSet::new(), &mut order);
+        self.after_all_behind(network, first, to, &mut BTreeSet::new(), &mut order);
         let mut at = BTreeMap::from([(first, 1.0)]);
         let mut shares = alloc::vec![(nic, 1.0)];
         for switch in order.into_iter().rev() {
-            let ports: Vec<_> = self.ports(switch, leaf).collect();
+            let ports: Vec<_> = self.ports(switch, to).collect();
             let each = at.get(&switch).copied().unwrap_or(0.0) / ports.len() as f64;
             for port in ports {
                 *at.entry(network.links[port.index()].to).or_insert(0.0) += each;
@@ -339,13 +256,13 @@ impl Routes {
         &self,
         network: &Network,
         switch: NodeId,
-        leaf: u32,
+        to: HostId,
         seen: &mut BTreeSet<NodeId>,
         order: &mut Vec<NodeId>,
     ) {
         if seen.insert(switch) {
-            for port in self.ports(switch, leaf) {
-                self.after_all_behind(network, network.links[port.index()].to, leaf, seen, order);
+            for port in self.ports(switch, to) {
+                self.after_all_behind(network, network.links[port.index()].to, to, seen, order);
             }
             order.push(switch);
         }
@@ -360,85 +277,6 @@ fn leaves(network: &Network) -> Vec<NodeId> {
     leaves.sort_unstable();
     leaves.dedup();
     leaves
-}
-
-/// A network as routes see it.
-#[derive(Clone, Copy)]
-struct View<'a> {
-    network: &'a Network,
-    avoided: Option<&'a BTreeSet<PortId>>,
-}
-
-impl View<'_> {
-    fn is_used(self, port: PortId) -> bool {
-        self.avoided.is_none_or(|avoided| !avoided.contains(&port))
-    }
-
-    /// Whether a packet can go from `from` over one link to `to`; the two are neighbours. Links come in pairs, so the
-    /// neighbours that one can reach are those that one can be reached from, unless links are avoided.
-    fn leads(self, from: NodeId, to: NodeId) -> bool {
-        let mut ports = self.network.ports_of(from).map(PortId);
-        self.avoided.is_none()
-            || ports.any(|port| self.network.links[port.index()].to == to && self.is_used(port))
-    }
-
-    /// The switches that have a link to a leaf switch.
-    fn next_to(self, leaf: NodeId) -> Vec<NodeId> {
-        let ends = self.network.ports_of(leaf).map(|port| self.network.links[port as usize].to);
-        let mut switches: Vec<_> =
-            ends.filter(|&to| to.0 >= self.network.hosts && self.leads(to, leaf)).collect();
-        switches.sort_unstable();
-        switches.dedup();
-        switches
-    }
-
-    /// Gives every switch its group towards each leaf. The leaves of a pod are behind the same switches, and
-    /// share the groups of all other switches: there is one search a pod.
-    fn add_groups(self, leaves: &[NodeId], tables: &mut [RouteTable]) {
-        let mut beyond = BTreeMap::new();
-        for &leaf in leaves {
-            let entries = self.next_to(leaf);
-            let groups = beyond.entry(entries.clone()).or_insert_with(|| self.towards(&entries, tables));
-            let switches = tables.iter_mut().skip(self.network.hosts as usize);
-            switches.zip(&*groups).for_each(|(table, group)| table.groups.push(*group));
-            for entry in entries {
-                let direct =
-                    |port: &PortId| self.network.links[port.index()].to == leaf && self.is_used(*port);
-                let table = &mut tables[entry.index()];
-                let group = table.group(self.network.ports_of(entry).map(PortId).filter(direct));
-                *table.groups.last_mut().expect("it has just got one") = group;
-            }
-        }
-        for table in tables.iter_mut().filter(|table| table.own_leaf != u32::MAX) {
-            table.groups[table.own_leaf as usize] = Group::default();
-        }
-    }
-
-    /// Breadth-first from `entries`: every switch gets the ports that lead one link closer to the nearest of them.
-    fn towards(self, entries: &[NodeId], tables: &mut [RouteTable]) -> Vec<Group> {
-        let network = self.network;
-        let mut distance = alloc::vec![u32::MAX; network.nodes.len()];
-        let mut queue: alloc::collections::VecDeque<_> = entries.iter().copied().collect();
-        entries.iter().for_each(|entry| distance[entry.index()] = 0);
-        while let Some(node) = queue.pop_front() {
-            for port in network.ports_of(node) {
-                let next = network.links[port as usize].to;
-                let is_new = next.0 >= network.hosts && distance[next.index()] == u32::MAX;
-                if is_new && self.leads(next, node) {
-                    distance[next.index()] = distance[node.index()] + 1;
-                    queue.push_back(next);
-                }
-            }
-        }
-        let group = |(node, table): (usize, &mut RouteTable)| {
-            let closer = |port: &PortId| {
-                let to = distance[network.links[port.index()].to.index()];
-                to != u32::MAX && to + 1 == distance[node] && self.is_used(*port)
-            };
-            table.group(network.ports_of(NodeId(node as u32)).map(PortId).filter(closer))
-        };
-        tables.iter_mut().enumerate().skip(network.hosts as usize).map(group).collect()
-    }
 }
 
 impl RoutedPath {

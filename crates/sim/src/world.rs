@@ -78,7 +78,6 @@ impl World {
                 let sampler = probes.ports(node, ports.clone());
                 let config = SwitchConfig {
                     routes: plan.routes().tables[node.index()].clone(),
-                    leaf_of: Arc::clone(&plan.leaf_of),
                     first_port: PortId(ports.start),
                     routing: spec.routing,
                     jitter: plan.port_jitter,

@@ -33,7 +33,7 @@ fn route(network: &Network, routes: &Routes, from: u32, to: u32, flow: u32, entr
         }
         assert!(ports.len() < 16, "it is in a routing loop");
         let table = &routes.tables[node.index()];
-        ports.push(table.port(HostId(to), routes.leaf_of[to as usize], FlowId(flow), entropy).unwrap());
+        ports.push(table.port(HostId(to), FlowId(flow), entropy).unwrap());
     }
 }
 
@@ -271,12 +271,7 @@ fn a_group_is_every_port_that_leads_one_link_closer() {
             let distance = distances(&network, leaf);
             for node in (network.hosts..network.nodes.len() as u32).map(NodeId).filter(|node| *node != leaf) {
                 let table = &routes.tables[node.index()];
-                let Group { first, count } = table.groups[routes.leaf_of[host as usize] as usize];
-                let places = first..first + (count & !Group::LISTED);
-                let group: Vec<_> = match count & Group::LISTED {
-                    0 => places.map(PortId).collect(),
-                    _ => places.map(|place| table.members[place as usize]).collect(),
-                };
+                let group: Vec<_> = table.group_of(HostId(host)).collect();
                 let far = |port: u32| distance[network.links[port as usize].to.index()];
                 let closer = network.ports_of(node).filter(|&port| far(port) < distance[node.index()]);
                 assert_eq!(group, closer.map(PortId).collect::<Vec<_>>(), "{} to host {host}", node.0);
@@ -289,10 +284,11 @@ fn a_group_is_every_port_that_leads_one_link_closer() {
 fn tables_grow_with_the_ports_of_a_switch_not_with_leaves_times_ports() {
     let network = two_sites();
     let routes = Routes::new(&network, 1);
-    assert!(routes.tables[..256].iter().all(|table| table.groups.is_empty()), "hosts have no routes");
+    assert!(routes.tables[..256].iter().all(|table| table.towards.groups.is_empty()), "hosts have no routes");
     for (node, table) in routes.tables.iter().enumerate().skip(256) {
         let ports = network.ports_of(NodeId(node as u32)).len();
-        assert!(table.members.len() <= 2 * ports, "{} of {ports} ports at node {node}", table.members.len());
+        let listed = table.towards.members.len();
+        assert!(listed <= 2 * ports, "{listed} of {ports} ports at node {node}");
     }
 }
 

@@ -45,11 +45,6 @@ impl Ring {
         &mut self.entries[index]
     }
 
-    #[inline(always)]
-    fn is_empty(&self) -> bool {
-        self.last.wrapping_add(1) == self.first
-    }
-
     /// Drops the first entry, and gives the next one.
     #[inline(always)]
     fn drop_first(&mut self) -> Entry {
@@ -58,20 +53,25 @@ impl Ring {
         *self.at(self.first)
     }
 
-    /// Adds an entry if it comes after all others.
+    /// Adds an entry if it comes after all others. `first` is the first of these, and stays it.
     #[inline(always)]
-    fn append(&mut self, entry: Entry) -> bool {
-        let is_last = self.is_empty() || self.at(self.last).is_before(entry);
+    fn append(&mut self, first: &mut Entry, entry: Entry) -> bool {
+        let is_first = first.at == Time::MAX;
+        let is_last = is_first || self.at(self.last).is_before(entry);
         if is_last {
             self.last = self.last.wrapping_add(1);
             *self.at(self.last) = entry;
+            if is_first {
+                *first = entry;
+            }
         }
         is_last
     }
 
+    /// Adds an entry; gives the first one.
     #[cold]
     #[inline(never)]
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: Entry) -> Entry {
         let mut position = self.last.wrapping_add(1);
         self.last = position;
         while position != self.first {
@@ -83,6 +83,7 @@ impl Ring {
             position = position.wrapping_sub(1);
         }
         *self.at(position) = entry;
+        *self.at(self.first)
     }
 
     fn remove(&mut self, port: u32) {
@@ -134,12 +135,12 @@ impl Agenda {
     /// Something is due at `port`, where nothing was, at `at`.
     #[inline(always)]
     pub(super) fn push(&mut self, port: usize, at: Time) {
+        debug_assert!(at != Time::MAX, "something is due");
         let entry = Entry { at, port: port as u32 };
-        let [a, b] = &mut self.rings;
-        if !a.append(entry) && !b.append(entry) {
-            b.insert(entry);
+        let ([a, b], [first_of_a, first_of_b]) = (&mut self.rings, &mut self.first);
+        if !a.append(first_of_a, entry) && !b.append(first_of_b, entry) {
+            *first_of_b = b.insert(entry);
         }
-        self.first = [*a.at(a.first), *b.at(b.first)];
     }
 
     /// Nothing is due at `port` any more.

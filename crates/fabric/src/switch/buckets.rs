@@ -18,35 +18,36 @@ pub struct Buckets<A> {
     held: usize,
     /// By port: where its next packet goes.
     next: Vec<u32>,
-    /// Port after port: one that comes before all, then room for [`Self::ROOM`] packets.
+    /// From one bucket to the next.
+    stride: usize,
+    /// Port after port: one that comes before all, then room for a window's packets, should all go there.
     packets: Vec<A>,
 }
 
 impl<A> Default for Buckets<A> {
     fn default() -> Self {
-        Self { held: 0, next: Vec::new(), packets: Vec::new() }
+        Self { held: 0, next: Vec::new(), stride: 0, packets: Vec::new() }
     }
 }
 
 impl<A: Arrival> Buckets<A> {
-    /// From one bucket to the next.
-    const STRIDE: usize = 256;
+    /// No more places than this are made for a window.
+    const PLACES: usize = 1 << 20;
 
-    /// The most packets that are partitioned at once. Hardly any window has more.
-    pub(super) const ROOM: usize = Self::STRIDE - 1;
+    /// The most packets that are partitioned at once: thousands, unless there are hundreds of ports.
+    pub(super) fn room(ports: usize) -> usize {
+        (Self::PLACES / ports).max(255)
+    }
 
-    /// Partitions packets, one or more and up to [`Self::ROOM`], into the buckets of `ports` ports, and sets
+    /// Partitions packets, one or more and up to [`Self::room`], into the buckets of `ports` ports, and sets
     /// the bits in `hit` of those ports that get any. All buckets must be empty.
     #[inline(never)]
     pub(super) fn partition(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
-        assert!(
-            from.len() <= Self::ROOM && self.held == 0,
-            "what was put in before has been taken, and this finds room"
-        );
-        self.held = from.len();
-        if self.next.len() < ports {
+        assert!(self.held == 0, "what was put in before has been taken");
+        if self.next.len() < ports || self.stride <= from.len() {
             self.grow(ports, from);
         }
+        self.held = from.len();
         if let [hit] = hit {
             let mut bits = *hit;
             self.fill(from, egress, |port| bits |= 1 << (port % 64));
@@ -81,14 +82,18 @@ impl<A: Arrival> Buckets<A> {
     #[cold]
     fn grow(&mut self, ports: usize, from: &[A]) {
         let any = *from.first().expect("a packet is put in");
-        self.next = (0..ports).map(|port| (port * Self::STRIDE + 1) as u32).collect();
-        self.packets = alloc::vec![any.before_all(); ports * Self::STRIDE];
+        let ports = ports.max(self.next.len());
+        // An odd number of cache lines, so that the first ones of all buckets do not displace each other.
+        let stride = (from.len() + 1).next_power_of_two().max(256) + 8;
+        self.stride = self.stride.max(stride);
+        self.next = (0..ports).map(|port| (port * self.stride + 1) as u32).collect();
+        self.packets = alloc::vec![any.before_all(); ports * self.stride];
     }
 
     /// Takes the packets of a port, in order.
     #[inline(always)]
     pub(super) fn take(&mut self, port: usize) -> &[A] {
-        let start = port * Self::STRIDE + 1;
+        let start = port * self.stride + 1;
         let end = core::mem::replace(&mut self.next[port], start as u32) as usize;
         self.held -= end - start;
         &self.packets[start..end]
@@ -146,8 +151,8 @@ mod tests {
         let mut random = Random::new(1, Purpose::Test, 0);
         let mut buckets = Buckets::default();
         for round in 0..if cfg!(miri) { 15 } else { 300 } {
-            let (ports, count) =
-                (1 + random.below(40) as usize, 1 + random.below(Buckets::<Numbered>::ROOM as u64));
+            let most = if round % 10 == 9 { 900 } else { 60 };
+            let (ports, count) = (1 + random.below(40) as usize, 1 + random.below(most));
             let mut draw = |n| Numbered(random.below(50), random.below(ports as u64) as usize, n as u32);
             let packets: Vec<_> = (0..count).map(&mut draw).collect();
             let mut hit = vec![0; 1 + round % 2];

@@ -5,9 +5,9 @@
 
 use super::bits::ones;
 use super::buckets::EgressOf;
-use super::{Arrival, Buckets, Core, Egress, Lookup, Sink, Span, egress_of};
+use super::{Arrival, Buckets, Core, Egress, Sink, Span, egress_of};
 use crate::packet::{PacketId, Packets};
-use crate::routing::RouteTable;
+use crate::routing::RouteView;
 use alloc::vec::Vec;
 use farspan_units::{Duration, Time};
 
@@ -22,16 +22,14 @@ pub(super) struct Independent {
 
 /// The ports of packets in a slab.
 struct Of<'a> {
-    routes: &'a RouteTable,
-    leaf_of: &'a [u32],
-    first_port: u32,
+    routes: RouteView<'a>,
     packets: &'a Packets,
 }
 
 impl<A: Arrival> EgressOf<A> for Of<'_> {
     #[inline(always)]
     fn of(&self, arrival: A) -> usize {
-        egress_of(self.routes, self.leaf_of, self.first_port, &self.packets[arrival.id()])
+        egress_of(self.routes, &self.packets[arrival.id()])
     }
 }
 
@@ -114,7 +112,7 @@ impl Independent {
             if arrivals.is_empty() {
                 return self.advance(last, core, packets, sink);
             }
-            if arrivals.len() > Buckets::<A>::ROOM {
+            if arrivals.len() > Buckets::<A>::room(core.ports.len()) {
                 return self.run_in_parts(span, arrivals, buckets, core, packets, sink);
             }
             return self.run_by_port(span, last, arrivals, buckets, core, packets, sink);
@@ -163,7 +161,7 @@ impl Independent {
         sink: &mut impl Sink<L>,
     ) -> Time {
         arrivals.sort_by_key(|arrival| arrival.order());
-        for part in arrivals.chunks(Buckets::<A>::ROOM) {
+        for part in arrivals.chunks(Buckets::<A>::room(core.ports.len())) {
             self.run_by_port(span, Time::ZERO, part, buckets, core, packets, sink);
         }
         self.advance(span.end - Duration::from_ps(1), core, packets, sink)
@@ -183,8 +181,7 @@ impl Independent {
         packets: &mut Packets,
         sink: &mut impl Sink<L>,
     ) -> Time {
-        let Lookup { routes, leaf_of, first_port } = &core.lookup;
-        let egress = Of { routes, leaf_of, first_port: *first_port, packets };
+        let egress = Of { routes: core.lookup.routes.view(), packets };
         buckets.partition(core.ports.len(), arrivals, &egress, &mut self.busy);
         self.serve(span, until, buckets, core, packets, sink)
     }

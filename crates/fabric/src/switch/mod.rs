@@ -20,9 +20,8 @@ use crate::fault::NodeFaults;
 use crate::jitter::Jitter;
 use crate::packet::{Packet, PacketId, Packets};
 use crate::queue::port::Port;
-use crate::routing::RouteTable;
+use crate::routing::{RouteTable, RouteView};
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use egress::Egress;
 use farspan_units::{Bytes, Duration, PortId, Rate, Time};
@@ -124,8 +123,6 @@ pub trait Sink<L> {
 #[derive(Debug)]
 struct Lookup {
     routes: RouteTable,
-    /// Of each host.
-    leaf_of: Arc<[u32]>,
     first_port: u32,
 }
 
@@ -133,7 +130,7 @@ impl Lookup {
     /// The packet's port, counted from the switch's first.
     #[inline(always)]
     fn egress(&self, packet: &Packet) -> usize {
-        egress_of(&self.routes, &self.leaf_of, self.first_port, packet)
+        egress_of(self.routes.view(), packet)
     }
 
     /// The packet's port under [`Routing::Adaptive`], given the one that the hash picks; `is_down`: whether a port is.
@@ -145,8 +142,7 @@ impl Lookup {
         ports: &[Egress<L>],
         is_down: impl Fn(PortId) -> bool,
     ) -> usize {
-        let leaf = self.leaf_of[packet.to().index()];
-        let places: Vec<usize> = self.routes.group_of(leaf).map(|port| self.place(port)).collect();
+        let places: Vec<usize> = self.routes.group_of(packet.to()).map(|port| self.place(port)).collect();
         let first = places.iter().position(|place| *place == hashed).unwrap_or_default();
         let from_hashed = places[first..].iter().chain(&places[..first]).copied();
         let up = from_hashed.filter(|place| !is_down(self.port(*place)));
@@ -162,12 +158,11 @@ impl Lookup {
     }
 }
 
-/// The port that a packet leaves from, counted from `first_port`.
+/// The port that a packet leaves from, counted from the switch's first.
 #[inline(always)]
-fn egress_of(routes: &RouteTable, leaf_of: &[u32], first_port: u32, packet: &Packet) -> usize {
-    let leaf = leaf_of[packet.to().index()];
-    let port = routes.port(packet.to(), leaf, packet.flow, packet.entropy);
-    (port.expect("the topologies are connected").0 - first_port) as usize
+fn egress_of(routes: RouteView<'_>, packet: &Packet) -> usize {
+    let place = routes.place(packet.to(), packet.flow, packet.entropy);
+    place.expect("the topologies are connected") as usize
 }
 
 /// How the ports of a switch are served.
@@ -194,8 +189,6 @@ pub enum Routing {
 pub struct SwitchConfig {
     /// Its routes.
     pub routes: RouteTable,
-    /// The leaf of each host.
-    pub leaf_of: Arc<[u32]>,
     /// The first of its ports, which have consecutive ids.
     pub first_port: PortId,
     /// Which of them packets take.
@@ -233,8 +226,7 @@ impl<L> Switch<L> {
     /// routing is adaptive.
     #[must_use]
     pub fn new(config: SwitchConfig, ports: Vec<(Port, L)>) -> Self {
-        let SwitchConfig { routes, leaf_of, first_port, routing, jitter, seed, faults, shared, is_ordered } =
-            config;
+        let SwitchConfig { routes, first_port, routing, jitter, seed, faults, shared, is_ordered } = config;
         let egress = |((port, link), id): ((Port, L), u32)| {
             Egress::new(port, link, Jitter::new(seed, 1 << 32 | u64::from(id)))
         };
@@ -245,7 +237,7 @@ impl<L> Switch<L> {
             let is_fifo = jitter.is_zero() && ports.iter().all(|egress| egress.port.model().is_fifo());
             Mode::Independent(Independent::new(ports.len(), is_fifo))
         };
-        let lookup = Lookup { routes, leaf_of, first_port: first_port.0 };
+        let lookup = Lookup { routes, first_port: first_port.0 };
         Self { core: Core { lookup, ports, jitter }, mode }
     }
 

@@ -6,6 +6,7 @@ use crate::port_config::{Overflow, PortConfig, Trim, Victim};
 use crate::queue::port::PortModel;
 use crate::routing::Routes;
 use crate::topology::{FatTree, Star};
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, NodeId};
@@ -65,7 +66,6 @@ impl World {
         let shared = Shared::new(&pool, PortId(ports.start), &ingress, reverse).expect("large enough");
         let config = SwitchConfig {
             routes: routes.tables[4].clone(),
-            leaf_of: routes.leaf_of.as_slice().into(),
             first_port: PortId(ports.start),
             routing: Routing::Ecmp,
             jitter: Duration::ZERO,
@@ -115,7 +115,6 @@ fn uplinks(routing: Routing, sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
     let ports = network.ports_of(NodeId(tor));
     let config = SwitchConfig {
         routes: routes.tables[tor as usize].clone(),
-        leaf_of: routes.leaf_of.as_slice().into(),
         first_port: PortId(ports.start),
         routing,
         jitter: Duration::ZERO,

@@ -51,7 +51,6 @@ impl FlowPlan {
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) network: Network,
-    pub(crate) leaf_of: Arc<[u32]>,
     pub(crate) flows: Vec<FlowPlan>,
     pub(crate) triggers: Triggers,
     /// The profiles of flows, which both ends know.
@@ -123,7 +122,6 @@ impl Plan {
         let trims = ports.map(|port| matches!(spec.port(port).overflow, Overflow::Trim(_))).collect();
         let mut plan = Self {
             network: spec.network.clone(),
-            leaf_of: routes.leaf_of.as_slice().into(),
             flows: Vec::new(),
             triggers: Triggers::new(&spec.triggers, &spec.flows),
             profiles: profiles(spec),

@@ -58,6 +58,18 @@ pub(crate) trait Recover {
         now.saturating_add(rto_policy.after(timeouts))
     }
 
+    /// An ACK arrived, and `sent` knows of it. If it is of the common kind, by which nothing is lost, it is noted, and this says
+    /// what [`Self::is_earlier`] would; `None`: [`Self::on_ack`] is to judge it.
+    fn on_good_ack(
+        &mut self,
+        _ack: &Acked,
+        _rtt: &RttEstimate,
+        _sent: &mut SentMap,
+        _rto_policy: RtoPolicy,
+    ) -> Option<bool> {
+        None
+    }
+
     /// An ACK arrived, and `sent` knows of it.
     fn on_ack(&mut self, _ack: Acked, _rtt: &RttEstimate, _sent: &mut SentMap) -> Verdict {
         Verdict::default()

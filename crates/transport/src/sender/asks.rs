@@ -16,11 +16,22 @@
 //! window that moves in small steps falls apart into bursts of one packet, each acknowledged for itself.
 
 use super::{Sender, UNPACED};
+use farspan_units::Bytes;
 
 /// A window is small that is less than so many times what the receiver holds.
 const SMALL: u64 = 4;
 
 impl Sender {
+    /// For how many packets an ACK of so many bytes stands: as many as have so much, of which only the last is shorter; one
+    /// where each packet has its own.
+    #[cold]
+    pub(super) fn packets_of(&self, bytes: Bytes) -> u32 {
+        if self.route.held.is_zero() {
+            return 1;
+        }
+        u32::try_from(bytes.segments(self.route.path.mss)).unwrap_or(u32::MAX).max(1)
+    }
+
     /// Whether packet `seq`, which leaves now and counts as in flight, asks for an ACK; `is_sure`: whatever is in flight.
     #[cold]
     pub(super) fn asks(&mut self, seq: u32, is_sure: bool) -> bool {

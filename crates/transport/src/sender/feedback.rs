@@ -4,7 +4,9 @@ use super::{ColdState, Sender, keep};
 use crate::balance::{Balance, PathSample};
 use crate::coding::blocks::Resend;
 use crate::congestion::{self, Congestion, SendRecord};
-use crate::recovery::{AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, Verdict};
+use crate::recovery::{
+    AckOutcome, Acked, Expired, LostPacket, PerPacketRto, Recover, Rto, RtoPolicy, Verdict,
+};
 use crate::wire::{Echo, Fate, Feedback, mapped};
 use farspan_units::{Bytes, Duration, Telemetry, Time};
 
@@ -122,16 +124,23 @@ impl Sender {
         }
         let is_earlier = self.wants.acks() && {
             let is_new = !bytes_acked.is_zero();
-            self.recover(Acked { now, seq: ack.seq, sent_at, is_new, outcome, mapped_below })
+            self.recover(&Acked { now, seq: ack.seq, sent_at, is_new, outcome, mapped_below })
         };
         rto_shrank || is_earlier
     }
 
     /// Notifies the recovery policy of an ACK, and gives up the packets that it marks lost. Returns whether the next
     /// time-out may run out earlier than before.
-    #[inline]
-    fn recover(&mut self, ack: Acked) -> bool {
+    #[inline(always)]
+    fn recover(&mut self, ack: &Acked) -> bool {
         let rto_policy = self.rto_policy();
+        let Some(cold) = &mut self.cold else { return false };
+        let is_earlier = cold.recovery.on_good_ack(ack, &cold.rtt, &mut self.sent, rto_policy);
+        is_earlier.unwrap_or_else(|| self.recover_slowly(*ack, rto_policy))
+    }
+
+    #[inline(never)]
+    fn recover_slowly(&mut self, ack: Acked, rto_policy: RtoPolicy) -> bool {
         let Some(cold) = &mut self.cold else { return false };
         let Verdict { lost_until, repaired } = cold.recovery.on_ack(ack, &cold.rtt, &mut self.sent);
         let mark = lost_until.filter(|&mark| self.sent.may_hold_sent_until(ack.now, mark));
@@ -304,16 +313,6 @@ impl Sender {
         }
         self.sent.advance();
         below
-    }
-
-    /// For how many packets an ACK of so many bytes stands: as many as have so much, of which only the last is shorter; one
-    /// where each packet has its own.
-    #[cold]
-    fn packets_of(&self, bytes: Bytes) -> u32 {
-        if self.route.held.is_zero() {
-            return 1;
-        }
-        u32::try_from(bytes.segments(self.route.path.mss)).unwrap_or(u32::MAX).max(1)
     }
 
     /// The block of packet `seq`, which was sent, is complete: none of its packets is needed any more.

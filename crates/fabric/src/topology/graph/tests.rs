@@ -131,7 +131,7 @@ fn spread(network: &Network, routes: &Routes) -> BTreeMap<String, u32> {
     let switch = network.nodes.iter().position(|node| node.name == "s0").unwrap();
     let mut taken = BTreeMap::new();
     for flow in 0..8000 {
-        let port = routes.tables[switch].port(HostId(2), routes.leaf_of[2], FlowId(flow), 0).unwrap();
+        let port = routes.tables[switch].port(HostId(2), FlowId(flow), 0).unwrap();
         *taken.entry(network.port_name(port)).or_insert(0) += 1;
     }
     taken

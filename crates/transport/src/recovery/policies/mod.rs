@@ -84,6 +84,18 @@ macro_rules! policies {
             }
 
             #[inline(always)]
+            fn on_good_ack(
+                &mut self,
+                ack: &Acked,
+                rtt: &RttEstimate,
+                sent: &mut SentMap,
+                rto_policy: RtoPolicy,
+            ) -> Option<bool> {
+                match self {
+                    $($(#[$meta])* Self::$variant(policy) => policy.on_good_ack(ack, rtt, sent, rto_policy),)*
+                }
+            }
+
             fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.on_ack(ack, rtt, sent),)*
@@ -102,7 +114,6 @@ macro_rules! policies {
                 }
             }
 
-            #[inline(always)]
             fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
                 match self {
                     $($(#[$meta])* Self::$variant(policy) => policy.is_earlier(now, sent, rto_policy),)*

@@ -33,7 +33,7 @@ struct Probe {
 }
 
 /// The state of RACK-TLP.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Rack {
     /// Send time of the newest transmission that was acknowledged (RACK.xmit_ts).
     newest: Time,
@@ -63,6 +63,8 @@ pub(crate) struct Rack {
     /// A transmission in flight may have left before the newest acknowledged one: a retransmission may be newer than a
     /// tail, in order as the packets are.
     overtaken: bool,
+    /// Nothing is under recovery or probed, and no round counts a spurious loss: a good ACK changes nothing of this.
+    is_quiet: bool,
     /// When the last packet left, or the last ACK came.
     last_news: Time,
     /// When the time-out was started.
@@ -92,6 +94,7 @@ impl Rack {
             probe: None,
             in_order: true,
             overtaken: false,
+            is_quiet: true,
             last_news: now,
             started_at: now,
             expiries: 0,
@@ -144,7 +147,11 @@ impl Rack {
         if !self.reordering_seen && is_sure() {
             return Duration::ZERO;
         }
-        // reo_wnd = min(reo_wnd_mult x min_RTT / 4, SRTT)
+        self.grown_window()
+    }
+
+    /// reo_wnd = min(reo_wnd_mult x min_RTT / 4, SRTT)
+    fn grown_window(&self) -> Duration {
         let grown = (self.min_rtt / 4).as_ps().saturating_mul(u64::from(self.spurious) + 1);
         Duration::from_ps(grown).min(self.srtt.unwrap_or(Duration::ZERO))
     }
@@ -184,6 +191,7 @@ impl Rack {
     }
 
     fn enter_recovery(&mut self, end: u32) {
+        self.is_quiet = false;
         (self.recovery_end, self.probe) = (Some(self.recovery_end.unwrap_or(end)), None);
     }
 
@@ -209,7 +217,7 @@ impl Rack {
         let waited = now.as_ps().checked_sub(self.rtt.as_ps() + self.window.as_ps());
         (self.started_at, self.expired_until) = (now, waited.map(Time::from_ps));
         self.expiries += 1;
-        (self.recovery_end, self.probe) = (Some(sent.next()), None);
+        (self.recovery_end, self.probe, self.is_quiet) = (Some(sent.next()), None, false);
         sent.take_front(now)
     }
 
@@ -239,15 +247,50 @@ impl Recover for Rack {
     #[inline]
     fn on_sent(&mut self, now: Time, _timeouts: u32, was_idle: bool, rto_policy: RtoPolicy) -> Time {
         self.last_news = now;
+        // A packet behind others only puts off what was due for the tail.
         if was_idle {
             self.started_at = now;
+            self.armed = self.armed.min(self.tail_due(rto_policy));
         }
-        let due = self.tail_due(rto_policy);
-        self.armed = self.armed.min(due);
-        due
+        self.armed
     }
 
+    /// An ACK of a packet's only transmission, while nothing is under recovery or probed and no packet was sent twice, by which
+    /// none is lost. What is noted twice stays as it is.
     #[inline(always)]
+    fn on_good_ack(
+        &mut self,
+        ack: &Acked,
+        rtt: &RttEstimate,
+        sent: &mut SentMap,
+        rto_policy: RtoPolicy,
+    ) -> Option<bool> {
+        let is_plain = ack.outcome == AckOutcome::Arrived { is_last: true } && ack.mapped_below == 0;
+        if !self.is_quiet || !is_plain || sent.has_retransmitted() {
+            return None;
+        }
+        (self.min_rtt, self.srtt) = (rtt.min(), rtt.srtt());
+        self.note(ack);
+        self.in_order = sent.base() >= self.highest;
+        let oldest = sent.oldest_sent_at(ack.now).filter(|&oldest| oldest < self.newest);
+        self.overtaken = !self.in_order || oldest.is_some();
+        let mut due = self.tail_due(rto_policy);
+        if self.overtaken {
+            if !self.reordering_seen {
+                return None;
+            }
+            self.window = self.grown_window();
+            let reordering_due = oldest.map_or(Time::MAX, |oldest| self.reordering_due(oldest));
+            if reordering_due <= ack.now {
+                return None;
+            }
+            due = due.min(reordering_due);
+        }
+        let is_earlier = due < self.armed;
+        self.armed = self.armed.min(due);
+        Some(is_earlier)
+    }
+
     fn on_ack(&mut self, ack: Acked, rtt: &RttEstimate, sent: &mut SentMap) -> Verdict {
         (self.min_rtt, self.srtt) = (rtt.min(), rtt.srtt());
         let is_late = self.probe.and_then(|probe| probe.replaced).is_some_and(|lost| {
@@ -261,6 +304,7 @@ impl Recover for Rack {
         let repaired = self.end_probe(&ack, sent);
         let earlier = Time::from_ps(self.newest.as_ps().saturating_sub(1));
         self.overtaken = !self.in_order || sent.may_hold_sent_until(ack.now, earlier);
+        self.is_quiet = self.recovery_end.is_none() && self.probe.is_none() && self.round_end.is_none();
         if !self.overtaken {
             return Verdict { lost_until: None, repaired };
         }
@@ -273,10 +317,9 @@ impl Recover for Rack {
     }
 
     fn on_probe(&mut self, now: Time, replaced: Option<LostPacket>, end: u32) {
-        (self.probe, self.started_at) = (Some(Probe { end, replaced }), now);
+        (self.probe, self.started_at, self.is_quiet) = (Some(Probe { end, replaced }), now, false);
     }
 
-    #[inline]
     fn is_earlier(&mut self, now: Time, sent: &mut SentMap, rto_policy: RtoPolicy) -> bool {
         let mut due = self.tail_due(rto_policy);
         if self.overtaken {

@@ -199,6 +199,12 @@ impl SentMap {
         matches!(cell.state(), SentState::First | SentState::Retransmitted) && cell.sent_at(now) == sent_at
     }
 
+    /// Whether a packet was sent again.
+    #[inline]
+    pub(crate) fn has_retransmitted(&self) -> bool {
+        self.levels() > 0
+    }
+
     /// How many queues of retransmissions there are.
     #[inline]
     fn levels(&self) -> usize {

@@ -26,13 +26,16 @@ struct Flow {
     sent: SentMap,
     rtt: RttEstimate,
     rto_policy: RtoPolicy,
+    /// How many ACKs were good ones.
+    good: u32,
 }
 
 impl Flow {
     /// After so many packets, which left at 0, 1, 2 ... us.
     fn with(packets: u32, rto_policy: RtoPolicy) -> Self {
         let rack = Rack::new(Time::ZERO);
-        let mut flow = Self { rack, sent: SentMap::new(false), rtt: RttEstimate::default(), rto_policy };
+        let (sent, rtt) = (SentMap::new(false), RttEstimate::default());
+        let mut flow = Self { rack, sent, rtt, rto_policy, good: 0 };
         (0..packets).for_each(|seq| flow.send(u64::from(seq)));
         flow
     }
@@ -61,6 +64,8 @@ impl Flow {
         self.sent.advance();
         self.rtt.update(now.since(sent_at));
         let ack = Acked { now, seq, sent_at, is_new: outcome != AckOutcome::Known, outcome, mapped_below: 0 };
+        let mut quick = self.rack.clone();
+        let said = quick.on_good_ack(&ack, &self.rtt, &mut self.sent, self.rto_policy);
         let verdict = self.rack.on_ack(ack, &self.rtt, &mut self.sent);
         let mut lost: Vec<u32> = verdict.repaired.iter().map(|lost| lost.seq).collect();
         let before = lost.len();
@@ -70,7 +75,12 @@ impl Flow {
         if lost.len() > before {
             self.rack.on_lost(&self.sent);
         }
-        self.rack.is_earlier(now, &mut self.sent, self.rto_policy);
+        let is_earlier = self.rack.is_earlier(now, &mut self.sent, self.rto_policy);
+        if let Some(said) = said {
+            assert_eq!((said, &quick), (is_earlier, &self.rack), "what is noted is what would be judged");
+            assert_eq!((verdict.repaired, lost.len()), (None, 0), "nothing is lost");
+            self.good += 1;
+        }
         let due = self.rack.deadline(now, &mut self.sent, self.rto_policy);
         assert!(self.rack.armed <= due, "{:?} at {now:?}: a timer comes up at {due:?}", self.rack.armed);
         lost
@@ -315,4 +325,54 @@ fn after_sixteen_recoveries_without_a_spurious_loss_the_window_shrinks_back() {
         flow.rack.adapt(false, &flow.sent);
         assert_eq!(flow.rack.spurious, if recovery < 16 { 3 } else { 0 });
     }
+}
+
+#[test]
+fn good_acks_are_noted_without_a_judgement_until_something_may_be_lost() {
+    let mut flow = Flow::new(10);
+    (0..4).for_each(|seq| assert_eq!(flow.ack(seq), []));
+    assert_eq!(flow.good, 4);
+    // Packet 4 is missing, and nothing was reordered before: from here on each ACK is judged.
+    for seq in 5..8 {
+        flow.ack(seq);
+    }
+    flow.resend(2 * R);
+    flow.ack_at(3 * R, 4, 2 * R);
+    flow.ack_at(3 * R, 8, 8);
+    assert_eq!(flow.good, 4);
+}
+
+#[test]
+fn among_reordered_packets_acks_are_good_ones_until_the_window_has_passed() {
+    let mut flow = Flow::new(20);
+    flow.ack(1);
+    flow.ack_at(1 + R, 0, 0);
+    assert!(flow.rack.reordering_seen);
+    let before = flow.good;
+    (3..6).for_each(|seq| assert_eq!(flow.ack(seq), []));
+    assert_eq!(flow.good, before + 3);
+    // Packet 2 left 50 us ago: a round trip and the reordering window.
+    assert_eq!(flow.ack(12), [2]);
+    assert_eq!(flow.good, before + 3);
+}
+
+#[test]
+fn a_probe_is_judged_by_the_acks_that_follow() {
+    let mut flow = Flow::new(3);
+    flow.ack(0);
+    flow.expect(us(3 * R), &[Said::Probe]);
+    assert_eq!(flow.good, 1);
+    flow.ack_at(3 * R, 1, 1);
+    assert_eq!(flow.good, 1);
+}
+
+#[test]
+fn only_the_first_packet_of_a_flight_asks_for_a_timer() {
+    let mut flow = Flow::new(0);
+    flow.sent.send_new(us(5), 0);
+    let due = flow.rack.on_sent(us(5), 0, true, RTO_POLICY);
+    assert_eq!(due, us(1005));
+    flow.sent.send_new(us(6), 0);
+    assert_eq!(flow.rack.on_sent(us(6), 0, false, RTO_POLICY), due);
+    assert!(flow.rack.tail_due(RTO_POLICY) >= due, "the second one puts nothing forward");
 }
