@@ -158,7 +158,7 @@ fn senders_that_are_left_keep_their_turns_when_others_end_with_their_peer() {
 #[test]
 fn pulls_that_are_owed_to_a_forgotten_peer_are_not_sent() {
     let congestion = CongestionConfig::by_name("ndp").unwrap();
-    let profile = FlowProfile { pulls: congestion.pulls(), ..FlowProfile::default() };
+    let profile = FlowProfile { pulls: congestion.needs().pulls, ..FlowProfile::default() };
     let mut endpoint = endpoint().with_profiles(&Profiles::new([profile]), testing::path().line_rate);
     for peer in [PEER, OTHER, PEER, OTHER] {
         endpoint.handle_packet(us(0), &from(peer, data(0, 9, MSS)));

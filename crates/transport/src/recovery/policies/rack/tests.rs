@@ -330,7 +330,7 @@ fn after_sixteen_recoveries_without_a_spurious_loss_the_window_shrinks_back() {
 #[test]
 fn good_acks_are_noted_without_a_judgement_until_something_may_be_lost() {
     let mut flow = Flow::new(10);
-    (0..4).for_each(|seq| assert_eq!(flow.ack(seq), []));
+    (0..4).for_each(|seq| assert!(flow.ack(seq).is_empty()));
     assert_eq!(flow.good, 4);
     // Packet 4 is missing, and nothing was reordered before: from here on each ACK is judged.
     for seq in 5..8 {
@@ -349,7 +349,7 @@ fn among_reordered_packets_acks_are_good_ones_until_the_window_has_passed() {
     flow.ack_at(1 + R, 0, 0);
     assert!(flow.rack.reordering_seen);
     let before = flow.good;
-    (3..6).for_each(|seq| assert_eq!(flow.ack(seq), []));
+    (3..6).for_each(|seq| assert!(flow.ack(seq).is_empty()));
     assert_eq!(flow.good, before + 3);
     // Packet 2 left 50 us ago: a round trip and the reordering window.
     assert_eq!(flow.ack(12), [2]);
