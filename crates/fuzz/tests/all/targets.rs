@@ -50,7 +50,8 @@ targets! {
 fn every_body_has_a_file_that_cargo_fuzz_builds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
     let files = fs::read_dir(folder.join("fuzz_targets")).unwrap();
-    let files: BTreeSet<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    let files: BTreeSet<String> =
+        files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
     let bodies: BTreeSet<String> = TARGETS.iter().map(|(name, _)| format!("{name}.rs")).collect();
     assert_eq!(files, bodies);
     assert_eq!(FILES.iter().map(|(name, _)| format!("{name}.rs")).collect::<BTreeSet<_>>(), bodies);

@@ -4,10 +4,12 @@
 //! A failure names the seed: `cargo run -p farspan-sim --example equality -- SEED SEED+1` runs it alone, and
 //! a longer range as well.
 
+use crate::random::{
+    FEATURES, features, lossless_spec, proxied_spec, random_spec, shared_spec, telemetry_spec,
+};
 use crate::{common, worlds};
 use farspan_transport::Scheme;
 use farspan_units::{Duration, TelemetryKind};
-use crate::random::{FEATURES, features, lossless_spec, proxied_spec, random_spec, shared_spec, telemetry_spec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
