@@ -84,21 +84,21 @@ def there(out):
         return 0
 
 
-def interrupt(command, out, choose, most):
+def interrupt(command, out, choose, most, pause):
     """Starts the command, and kills it, or first a worker, once some more runs are there; gives what was killed, and workers left over.
 
-    The moment is a random one: up to `most` runs after the start, then up to a tenth of a second.
+    The moment is a random one: up to `most` runs after the start, then up to `pause` seconds.
     """
     until = there(out) + choose.randint(0, most)
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
     while there(out) < until and started.poll() is None:
         time.sleep(0.005)
-    time.sleep(choose.uniform(0, 0.1))
+    time.sleep(choose.uniform(0, pause))
     what = "parent"
     if choose.random() < 0.5 and (workers := session(started.pid)):
         kill(choose.choice(workers))
         what = "worker, then parent"
-        time.sleep(choose.uniform(0, 0.2))
+        time.sleep(choose.uniform(0, 2 * pause))
     if started.poll() is not None:
         what = None
     started.kill()
@@ -158,7 +158,7 @@ def main():
         for i in range(a.kills):
             # Room is left for the kills to come, so that each of them finds work under way.
             most = (a.runs - there(out)) // (a.kills - i + 1)
-            what, left = interrupt([*command, str(out)], out, choose, most)
+            what, left = interrupt([*command, str(out)], out, choose, most, took / 20)
             print(f"kill {i + 1}: {what}; {there(out)} runs are there")
             if what is None:
                 wrong.append(f"kill {i + 1} came when the sweep had ended: nothing was tested")
