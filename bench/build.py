@@ -53,7 +53,9 @@ def codegen(words, name):
 def wrap(kind, words):
     """Runs a process for cargo and logs what it took."""
     if kind == "doctests":
-        words = [os.environ[WHAT], *words]
+        # Under a tool, rustdoc would run all of a crate's examples in one process.
+        tools = [n for n, word in enumerate(words) if word.startswith("--test-runtool")]
+        words = [os.environ[WHAT], *(word for n, word in enumerate(words) if n not in tools and n - 1 not in tools)]
     # The job server of cargo is a pair of open files.
     ended = subprocess.run(words, close_fds=False)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
