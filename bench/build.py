@@ -201,7 +201,7 @@ def main():
     parser.add_argument("--save", type=pathlib.Path)
     parser.add_argument("--tests", action="store_true")
     parser.add_argument("--compare", nargs=2, type=pathlib.Path)
-    parser.add_argument("command", nargs="*")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.compare:
         return compare(*(json.loads(path.read_text()) for path in options.compare))
