@@ -53,13 +53,20 @@ def codegen(words, name):
 def wrap(kind, words):
     """Runs a process for cargo and logs what it took."""
     if kind == "doctests":
-        words = [os.environ[WHAT], *words]
+        # Under a tool, rustdoc would run all of a crate's examples in one process.
+        tools = [n for n, word in enumerate(words) if word.startswith("--test-runtool")]
+        words = [os.environ[WHAT], *(word for n, word in enumerate(words) if n not in tools and n - 1 not in tools)]
+    if kind == "running":
+        # A test that calls cargo is counted as running alone.
+        os.environ.pop("RUSTC_WRAPPER", None)
     # The job server of cargo is a pair of open files.
     ended = subprocess.run(words, close_fds=False)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     entry = {"kind": kind, "cpu_s": used.ru_utime + used.ru_stime}
     if kind == "running":
-        entry |= {"name": pathlib.Path(words[0]).name, "binary": words[0], "cwd": os.getcwd()}
+        # Cargo runs tests in the folder of their package.
+        name = f"{pathlib.Path.cwd().name}/{pathlib.Path(words[0]).name}"
+        entry |= {"name": name, "binary": words[0], "cwd": os.getcwd()}
     else:
         emitted = argument(words, "--emit") or ""
         entry |= {
@@ -194,7 +201,7 @@ def main():
     parser.add_argument("--save", type=pathlib.Path)
     parser.add_argument("--tests", action="store_true")
     parser.add_argument("--compare", nargs=2, type=pathlib.Path)
-    parser.add_argument("command", nargs="*")
+    parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.compare:
         return compare(*(json.loads(path.read_text()) for path in options.compare))

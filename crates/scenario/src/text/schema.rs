@@ -2,11 +2,12 @@
 //!
 //! The schema is generated from the types, so that the key check, `--set` and the published schema cannot differ.
 
+use crate::catalog::control;
 use crate::error::{Problem, ValueError};
 use crate::model::Scenario;
 use crate::table::join;
 use serde_json::Value;
-use std::sync::LazyLock;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The JSON Schema (2020-12) of a scenario.
 #[must_use]
@@ -14,9 +15,9 @@ pub fn schema() -> Value {
     schemars::schema_for!(Scenario).to_value()
 }
 
-/// The keys of a scenario: each component of each class is checked against them, and to make the schema takes longer than
-/// all of these checks.
-static SCENARIO: LazyLock<Keys> = LazyLock::new(|| Keys::of(schema()));
+/// The keys of a scenario, and how many controls of other crates they count: each component of each class is checked against
+/// them, and to make the schema takes longer than all of these checks.
+static SCENARIO: Mutex<Option<(usize, Arc<Keys>)>> = Mutex::new(None);
 
 /// The keys of a scenario, or of what another schema describes.
 pub(crate) struct Keys {
@@ -24,9 +25,14 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The keys of a scenario.
-    pub fn of_scenario() -> &'static Self {
-        &SCENARIO
+    /// The keys of a scenario, those of controls that are [registered](control::register) among them.
+    pub fn of_scenario() -> Arc<Self> {
+        let controls = control::registered().len();
+        let mut made = SCENARIO.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*made {
+            Some((known, keys)) if *known == controls => keys.clone(),
+            _ => made.insert((controls, Arc::new(Self::of(schema())))).1.clone(),
+        }
     }
 
     /// The keys that a schema describes.

@@ -101,7 +101,7 @@ impl Source {
         let base = document.table.get("base").is_some();
         // Of a base's parts, a table changes all.
         if !(base && document.table.get("workload").is_some_and(Value::is_table)) {
-            document.check_keys(Keys::of_scenario())?;
+            document.check_keys(&Keys::of_scenario())?;
             document.typed::<Scenario>()?;
         }
         let text = Text { document, folder };

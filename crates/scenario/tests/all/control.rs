@@ -104,6 +104,29 @@ called!(Impostor, "constant", "");
 called!(BuiltIn, "dctcp", "");
 called!(Illegible, "illegible", "ports.marking = step");
 
+/// A control that is registered late.
+#[derive(Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Late {
+    /// Nothing.
+    lateness: u64,
+}
+
+impl NamedControl for Late {
+    const SUMMARY: &'static str = "";
+    const CONSTANTS: &'static str = "ports.marking = \"step\"";
+}
+
+impl Factory for Late {
+    fn name(&self) -> &'static str {
+        "late"
+    }
+
+    fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
+        Box::new(Window(start.initial_cwnd))
+    }
+}
+
 fn request(scheme: &str, set: &[&str]) -> Request {
     register::<Constant>().unwrap();
     let set = [&["workload.flow_size=64KiB"], set].concat().into_iter().map(str::to_owned).collect();
@@ -128,6 +151,19 @@ fn a_name_is_had_once_and_is_none_of_farspans_own() {
         assert_eq!(check_control_name(wrong), Err(RegisterError::Name { name: wrong.to_owned() }));
     }
     assert_eq!(check_control_name("my-control_2"), Ok(()));
+}
+
+/// The keys of scenarios are kept, and those of a control join them whenever it comes.
+#[test]
+fn a_control_may_be_registered_after_a_scenario_was_resolved() {
+    let late = Request {
+        set: vec!["scheme.intra.congestion.lateness=3".to_owned()],
+        scheme: Some("late+rps/dctcp".to_owned()),
+        ..Request::new("uno/incast-mixed")
+    };
+    assert!(error(&late).contains("late"));
+    register::<Late>().unwrap();
+    late.resolve().unwrap();
 }
 
 #[test]
