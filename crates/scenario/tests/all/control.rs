@@ -122,6 +122,10 @@ impl Factory for Late {
         "late"
     }
 
+    fn needs(&self) -> Needs {
+        Constant::default().needs()
+    }
+
     fn control(&self, start: &Start<'_>) -> Box<dyn Congestion + Send> {
         Box::new(Window(start.initial_cwnd))
     }
