@@ -12,7 +12,7 @@
 
 use crate::event::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::coding::{Layout, Payload};
-use farspan_transport::wire::{Data, Fate, Feedback, Header, Numbered, Place, mapped};
+use farspan_transport::wire::{Data, Fate, Feedback, Header, Place, mapped};
 use farspan_units::{Bytes, Duration, FlowId, Time};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -180,20 +180,16 @@ impl<W: Write> QlogWriter<W> {
     fn packet(&self, header: &Header, size: Bytes, trimmed: bool) -> Value {
         let mut frames = Vec::new();
         let mut front = json!({ "packet_type": "1RTT" });
-        let is_mark = matches!(header, Header::Numbered(numbered) if numbered.is_mark());
+        let is_mark = header.is_mark();
         if let Some(data) = header.data().filter(|_| !is_mark) {
             front["packet_number"] = data.seq.into();
             frames.push(self.segment(data));
         }
-        match header {
-            Header::Data(_) | Header::Coded(_) => {}
-            Header::Numbered(Numbered { place: Place { lane, number }, .. }) => {
-                let kind = if is_mark { "farspan:burst_end" } else { "farspan:numbered" };
-                frames.push(json!({ "frame_type": kind, "lane": lane, "number": number }));
-            }
-            Header::Feedback(feedback) => frames.push(feedback_frame(feedback)),
-            header => unreachable!("no frame has a place for {header:?}"),
+        if let Some(Place { lane, number }) = header.place() {
+            let kind = if is_mark { "farspan:burst_end" } else { "farspan:numbered" };
+            frames.push(json!({ "frame_type": kind, "lane": lane, "number": number }));
         }
+        frames.extend(header.feedback().map(feedback_frame));
         let mut data = json!({ "header": front, "frames": frames, "raw": { "length": size.get() } });
         if trimmed {
             data["trimmed"] = true.into();
@@ -325,7 +321,7 @@ fn ms_since_start(time: Time) -> f64 {
 mod tests {
     use super::*;
     use farspan_transport::coding::Shape;
-    use farspan_transport::wire::{Coded, Echo};
+    use farspan_transport::wire::{Coded, Echo, Numbered};
     use farspan_units::{HostId, Rate};
 
     const MSS: Bytes = Bytes::new(4096);

@@ -1,9 +1,10 @@
-//! Headers: plain values here, bytes in `bytes.rs`.
+//! Headers: plain values here, bytes in `bytes.rs`; telemetry as bytes in `telemetry.rs`.
 //!
 //! The state machines and the simulator speak in plain values; sockets and eBPF see bytes. A round-trip property ties
 //! the two.
 
 mod bytes;
+pub mod telemetry;
 
 pub use bytes::{DecodeError, EncodeError, MAX_HEADER, VERSION, View};
 
@@ -116,6 +117,18 @@ pub struct Feedback {
     pub fate: Fate,
 }
 
+impl Feedback {
+    /// The transmission that an ACK echoes, be it the receiver's or a proxy's; `None`: it is no ACK.
+    #[must_use]
+    #[inline]
+    pub const fn acknowledged(&self) -> Option<Echo> {
+        match self.fate {
+            Fate::Arrived { echo, .. } | Fate::Taken { echo, .. } => Some(echo),
+            _ => None,
+        }
+    }
+}
+
 /// The fate of a packet, or of a block; or a pull, or a CNP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -196,6 +209,7 @@ pub fn mapped(cumulative: u32, map: u64) -> impl Iterator<Item = u32> {
 impl Header {
     /// The fields of any data packet; `None`: it is feedback.
     #[must_use]
+    #[inline]
     pub const fn data(&self) -> Option<&Data> {
         match self {
             Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
@@ -205,8 +219,43 @@ impl Header {
         }
     }
 
+    /// The fields of a packet of a coded message; `None`: it is none.
+    #[must_use]
+    pub const fn coded(&self) -> Option<&Coded> {
+        match self {
+            Self::Coded(coded) => Some(coded),
+            Self::Data(_) | Self::Numbered(_) | Self::Feedback(_) => None,
+        }
+    }
+
+    /// The number of the transmission; `None`: it has none.
+    #[must_use]
+    pub const fn place(&self) -> Option<Place> {
+        match self {
+            Self::Numbered(numbered) => Some(numbered.place),
+            Self::Data(_) | Self::Coded(_) | Self::Feedback(_) => None,
+        }
+    }
+
+    /// The feedback; `None`: it is a data packet.
+    #[must_use]
+    #[inline]
+    pub const fn feedback(&self) -> Option<&Feedback> {
+        match self {
+            Self::Feedback(feedback) => Some(feedback),
+            Self::Data(_) | Self::Coded(_) | Self::Numbered(_) => None,
+        }
+    }
+
+    /// Whether it is a mark at the end of a burst, which is no packet of its message.
+    #[must_use]
+    pub const fn is_mark(&self) -> bool {
+        matches!(self, Self::Numbered(numbered) if numbered.is_mark())
+    }
+
     /// The flow that the packet belongs to.
     #[must_use]
+    #[inline]
     pub const fn flow(&self) -> FlowId {
         match self {
             Self::Data(data) | Self::Coded(Coded { data, .. }) | Self::Numbered(Numbered { data, .. }) => {
