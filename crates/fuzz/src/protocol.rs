@@ -5,7 +5,7 @@ use farspan_transport::balance::{self, BalanceConfig};
 use farspan_transport::coding::{Code, CodingConfig, Layout, Payload, Shape};
 use farspan_transport::congestion::{self, Congestion, CongestionConfig, Floor, Start};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::wire::{MAX_HEADER, View};
+use farspan_transport::wire::{MAX_HEADER, View, telemetry};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme,
     Trimmed, WindowCheck,
@@ -16,8 +16,13 @@ use std::sync::Arc;
 /// Payload of a full packet.
 pub(crate) const MSS: Bytes = Bytes::new(100);
 
-/// Any bytes as a packet: what parses is written as it was read.
+/// Any bytes as a packet and as telemetry: what parses is written as it was read.
 pub fn wire(data: &[u8]) {
+    if let Ok(read) = telemetry::decode(data) {
+        let mut bytes = Vec::new();
+        telemetry::encode(&read, &mut bytes);
+        assert!(data.starts_with(&bytes), "read and written");
+    }
     let Ok(view) = View::new(data) else { return };
     let header = view.header();
     let payload = view.payload().map_or(0, <[u8]>::len);
@@ -120,7 +125,7 @@ pub fn endpoint(data: &[u8]) {
                     _ => Trimmed::No,
                 };
                 let from = if input.byte() < 240 { PEER } else { HostId(2) };
-                endpoint.handle_packet(now, &Incoming { from, header, ecn_ce, trimmed });
+                endpoint.handle_packet(now, Incoming { ecn_ce, trimmed, ..Incoming::new(from, header) });
             }
         }
         if endpoint.poll_timeout().is_some_and(|at| at <= now) {

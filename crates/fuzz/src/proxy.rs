@@ -108,7 +108,10 @@ pub fn proxy(data: &[u8]) {
                     _ => Trimmed::No,
                 };
                 let from = [SENDERS[0], RECEIVER, PROXY, SENDERS[1]][usize::from(input.byte() % 4)];
-                endpoint.handle_packet(now, &Incoming { from, header, ecn_ce: byte & 1 == 1, trimmed });
+                endpoint.handle_packet(
+                    now,
+                    Incoming { ecn_ce: byte & 1 == 1, trimmed, ..Incoming::new(from, header) },
+                );
             }
         }
         if endpoint.poll_timeout().is_some_and(|at| at <= now) {

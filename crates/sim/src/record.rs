@@ -12,7 +12,7 @@
 use farspan_fabric::{Packet, PacketId, Packets, Side};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
-use farspan_transport::in_place::Reply;
+use farspan_transport::in_place::{DataPacket, Reply};
 use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, Numbered, Place};
 use farspan_units::{Bytes, Duration, HostId, Time};
 
@@ -20,16 +20,16 @@ use farspan_units::{Bytes, Duration, HostId, Time};
 pub(crate) const DATA: u8 = 0;
 pub(crate) const ACK: u8 = 1;
 /// An ACK of a proxy: its limit stands beside its record.
-pub(crate) const TAKEN: u8 = 2;
+const TAKEN: u8 = 2;
 const NACK: u8 = 3;
 const PASSED_ON: u8 = 4;
 const GAP: u8 = 5;
 const BLOCK_NACK: u8 = 7;
-pub(crate) const CODED: u8 = 8;
+const CODED: u8 = 8;
 /// An ACK with a map, which stands beside its record.
-pub(crate) const MAP_ACK: u8 = 9;
+const MAP_ACK: u8 = 9;
 /// A data packet with a number, which stands beside its record.
-pub(crate) const NUMBERED: u8 = 10;
+const NUMBERED: u8 = 10;
 // Beside the four kinds that the flags of an ACK with a map make of it in a digest.
 const PULL: u8 = 11;
 /// In a digest neither a kind of ACK nor a trimmed packet has it.
@@ -68,35 +68,123 @@ const fn host_and_profile(word: u32) -> (HostId, u8) {
     (HostId(word & ((1 << HOST_BITS) - 1)), (word >> HOST_BITS) as u8)
 }
 
-/// Packs the header of a data packet into the record of a packet from `from` to `to`.
+/// Makes the record of a data packet from `from` to `to`, with what stands beside it. That of a plain one, which most are, is made
+/// where it is known what it is.
 #[inline(always)]
-pub(crate) fn pack(header: &Header, from: HostId, to: HostId, size: Bytes, entropy: Entropy) -> Packet {
-    let packet = |kind, flow| Packet::new(flow, to, size, entropy, false, kind);
-    match *header {
-        // A port that trims changes the size alone: the length travels apart.
-        Header::Data(Data { flow, seq, len, sent_at, profile, ask, .. }) => {
-            let flags = if ask { ASK } else { 0 };
-            filled(packet(DATA, flow), [seq, sender(from, profile)], sent_at, flags, len)
-        }
-        Header::Coded(Coded { data: Data { flow, seq, len, sent_at, ask, .. }, block_wait_ns, .. }) => {
-            let flags = if ask { ASK } else { 0 };
-            filled(packet(CODED, flow), [seq, block_wait_ns], sent_at, flags, len)
-        }
-        Header::Numbered(Numbered { data: Data { flow, seq, len, sent_at, profile, ask, .. }, .. }) => {
-            let flags = if ask { ASK } else { 0 };
-            filled(packet(NUMBERED, flow), [seq, sender(from, profile)], sent_at, flags, len)
-        }
-        header => unreachable!("a reply is no data packet: {header:?}"),
+pub(crate) fn insert_data(
+    packets: &mut Packets,
+    packet: &DataPacket,
+    (from, to): (HostId, HostId),
+    size: Bytes,
+) -> PacketId {
+    let data = &packet.header;
+    if packet.has_more() {
+        return insert(packets, &packet.header(), (from, to), size, data.entropy);
     }
+    packets.insert(data_record(DATA, data, [data.seq, sender(from, data.profile)], to, size))
 }
 
-/// The word beside the record of a data packet that has more than a record holds.
+/// Makes the record of a control packet from `from`; `header`: size of a header. An ACK of one packet, which most are, has a way of
+/// its own.
+#[inline(always)]
+pub(crate) fn insert_reply(
+    packets: &mut Packets,
+    reply: &mut Reply,
+    from: HostId,
+    header: Bytes,
+) -> PacketId {
+    let Reply { to, entropy, ack_bytes, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
+    let size = header + Bytes::new(u64::from(ack_bytes));
+    let id = match fate {
+        Fate::Arrived { echo, ecn_ce, block_complete, map: 0 } => {
+            let packet = Packet::new(flow, to, size, entropy, true, ACK);
+            let flags = flags_of_ack(ecn_ce, block_complete);
+            packets.insert(filled(packet, [seq, cumulative], echo.sent_at, flags, echo.entropy))
+        }
+        _ => insert_other_reply(packets, reply, from, size),
+    };
+    if let Some(telemetry) = reply.telemetry.take() {
+        packets.set_telemetry(id, telemetry);
+    }
+    id
+}
+
 #[cold]
-pub(crate) fn beside(header: &Header, from: HostId) -> u32 {
-    match *header {
-        Header::Numbered(Numbered { place, .. }) => pack_numbered(place),
-        Header::Data(data) | Header::Coded(Coded { data, .. }) => sender(from, data.profile),
-        header => unreachable!("a reply is no data packet: {header:?}"),
+#[inline(never)]
+fn insert_other_reply(packets: &mut Packets, reply: &Reply, from: HostId, size: Bytes) -> PacketId {
+    insert(packets, &Header::Feedback(reply.feedback), (from, reply.to), size, reply.entropy)
+}
+
+/// Makes the record of any packet from `from` to `to`, with what stands beside it.
+#[inline(never)]
+pub(crate) fn insert(
+    packets: &mut Packets,
+    header: &Header,
+    (from, to): (HostId, HostId),
+    size: Bytes,
+    entropy: Entropy,
+) -> PacketId {
+    let (packet, beside) = match *header {
+        Header::Data(data) => {
+            let words = [data.seq, sender(from, data.profile)];
+            (data_record(DATA, &data, words, to, size), [0; 2])
+        }
+        Header::Coded(Coded { data, block_wait_ns, .. }) => {
+            let packet = data_record(CODED, &data, [data.seq, block_wait_ns], to, size);
+            (packet, [sender(from, data.profile), 0])
+        }
+        Header::Numbered(Numbered { data, place }) => {
+            let words = [data.seq, sender(from, data.profile)];
+            (data_record(NUMBERED, &data, words, to, size), [pack_numbered(place), 0])
+        }
+        Header::Feedback(feedback) => feedback_record(feedback, to, size, entropy),
+        header => unreachable!("no record has room for {header:?}"),
+    };
+    let id = packets.insert(packet);
+    if beside != [0; 2] {
+        packets.side_mut(id).words = beside;
+    }
+    id
+}
+
+/// The record of a data packet. A port that trims changes the size alone: the length travels apart.
+#[inline(always)]
+fn data_record(kind: u8, data: &Data, words: [u32; 2], to: HostId, size: Bytes) -> Packet {
+    let Data { flow, len, sent_at, entropy, ask, .. } = *data;
+    let packet = Packet::new(flow, to, size, entropy, false, kind);
+    filled(packet, words, sent_at, if ask { ASK } else { 0 }, len)
+}
+
+/// The record of a control packet, and what stands beside it.
+fn feedback_record(feedback: Feedback, to: HostId, size: Bytes, entropy: Entropy) -> (Packet, [u32; 2]) {
+    let Feedback { flow, seq, cumulative, fate } = feedback;
+    let packet = |kind| Packet::new(flow, to, size, entropy, true, kind);
+    let bare = |kind, words| filled(packet(kind), words, Time::ZERO, 0, 0);
+    let alone = |packet| (packet, [0; 2]);
+    match fate {
+        Fate::Arrived { echo, ecn_ce, block_complete, map } => {
+            let (kind, flags) = (if map == 0 { ACK } else { MAP_ACK }, flags_of_ack(ecn_ce, block_complete));
+            let record = filled(packet(kind), [seq, cumulative], echo.sent_at, flags, echo.entropy);
+            (record, [map as u32, (map >> 32) as u32])
+        }
+        Fate::Trimmed { echo, at_last_hop } => {
+            let flags = if at_last_hop { AT_LAST_HOP } else { 0 };
+            alone(filled(packet(NACK), [seq, cumulative], echo.sent_at, flags, echo.entropy))
+        }
+        Fate::Missing { packets: missing } => {
+            let third = Time::from_ps(u64::from(cumulative));
+            alone(filled(packet(BLOCK_NACK), [seq, missing], third, 0, 0))
+        }
+        Fate::Pull { count } => alone(bare(PULL, [count, cumulative])),
+        Fate::Cnp => alone(bare(CNP, [0, cumulative])),
+        Fate::Taken { echo, ecn_ce, limit } => {
+            let flags = flags_of_ack(ecn_ce, false);
+            let record = filled(packet(TAKEN), [seq, cumulative], echo.sent_at, flags, echo.entropy);
+            (record, [limit, 0])
+        }
+        Fate::PassedOn { limit } => alone(bare(PASSED_ON, [limit, cumulative])),
+        Fate::Gap { first, count } => alone(bare(GAP, [pack_numbered(first), u32::from(count)])),
+        fate => unreachable!("no record has room for {fate:?}"),
     }
 }
 
@@ -122,74 +210,36 @@ const fn flags_of_ack(ecn_ce: bool, block_complete: bool) -> u16 {
     (if ecn_ce { ECN_ECHO } else { 0 }) | (if block_complete { BLOCK_COMPLETE } else { 0 })
 }
 
-/// Makes the record of a control packet; `header`: size of a header. An ACK of one packet, which most are, has a way of its own.
-#[inline(always)]
-pub(crate) fn insert_reply(packets: &mut Packets, reply: &mut Reply, header: Bytes) -> PacketId {
-    let Reply { to, entropy, ack_bytes, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
-    let size = header + Bytes::new(u64::from(ack_bytes));
-    let id = match fate {
-        Fate::Arrived { echo, ecn_ce, block_complete, map: 0 } => {
-            let packet = Packet::new(flow, to, size, entropy, true, ACK);
-            let flags = flags_of_ack(ecn_ce, block_complete);
-            packets.insert(filled(packet, [seq, cumulative], echo.sent_at, flags, echo.entropy))
-        }
-        _ => insert_other_reply(packets, reply, size),
-    };
-    if let Some(telemetry) = reply.telemetry.take() {
-        packets.set_telemetry(id, telemetry);
-    }
-    id
-}
-
-#[cold]
-#[inline(never)]
-fn insert_other_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> PacketId {
-    let Reply { to, entropy, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
-    let packet = |kind| Packet::new(flow, to, size, entropy, true, kind);
-    match fate {
-        Fate::Arrived { echo, ecn_ce, block_complete, map } => {
-            let flags = flags_of_ack(ecn_ce, block_complete);
-            let words = [seq, cumulative];
-            let id = packets.insert(filled(packet(MAP_ACK), words, echo.sent_at, flags, echo.entropy));
-            packets.side_mut(id).words = [map as u32, (map >> 32) as u32];
-            id
-        }
-        Fate::Trimmed { echo, at_last_hop } => {
-            let flags = if at_last_hop { AT_LAST_HOP } else { 0 };
-            packets.insert(filled(packet(NACK), [seq, cumulative], echo.sent_at, flags, echo.entropy))
-        }
-        Fate::Missing { packets: missing } => {
-            let third = Time::from_ps(u64::from(cumulative));
-            packets.insert(filled(packet(BLOCK_NACK), [seq, missing], third, 0, 0))
-        }
-        Fate::Pull { count } => packets.insert(filled(packet(PULL), [count, cumulative], Time::ZERO, 0, 0)),
-        Fate::Cnp => packets.insert(filled(packet(CNP), [0, cumulative], Time::ZERO, 0, 0)),
-        Fate::Taken { echo, ecn_ce, limit } => {
-            let (flags, words) = (flags_of_ack(ecn_ce, false), [seq, cumulative]);
-            let id = packets.insert(filled(packet(TAKEN), words, echo.sent_at, flags, echo.entropy));
-            packets.side_mut(id).words[0] = limit;
-            id
-        }
-        Fate::PassedOn { limit } => {
-            packets.insert(filled(packet(PASSED_ON), [limit, cumulative], Time::ZERO, 0, 0))
-        }
-        Fate::Gap { first, count } => {
-            packets.insert(filled(packet(GAP), [pack_numbered(first), u32::from(count)], Time::ZERO, 0, 0))
-        }
-        fate => unreachable!("no record has room for {fate:?}"),
-    }
-}
-
 /// The map of an ACK, which stands beside its record.
 fn map(side: &Side) -> u64 {
     u64::from(side.words[0]) | u64::from(side.words[1]) << 32
 }
 
-/// The kind of an ACK as `packet_digest` has it: its flags make four kinds of one, and its map four of another.
+/// A packet in `packet_digest`: its kind, and a number. The flags of an ACK make four kinds of one, and its map four of another;
+/// of a NACK that `passes` a proxy they make two.
 #[inline(always)]
-pub(crate) fn digest_kind_of_ack(packet: &Packet, kind: u8) -> u64 {
-    let flags = u64::from(packet.halves[0] >> 14);
-    u64::from(kind) + (flags & 1) + (flags >> 1) * 4
+pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
+    let (kind, number) = match *header {
+        Header::Data(data) => (DATA, data.seq),
+        Header::Coded(coded) => (CODED, coded.data.seq),
+        Header::Numbered(numbered) => (NUMBERED, numbered.data.seq),
+        Header::Feedback(Feedback { seq, fate, .. }) => match fate {
+            Fate::Arrived { ecn_ce, block_complete, map, .. } => {
+                let kind = if map == 0 { ACK } else { MAP_ACK };
+                (kind + u8::from(ecn_ce) + u8::from(block_complete) * 4, seq)
+            }
+            Fate::Trimmed { at_last_hop, .. } => (NACK + u8::from(passes && at_last_hop), seq),
+            Fate::Missing { .. } => (BLOCK_NACK, seq),
+            Fate::Pull { count } => (PULL, count),
+            Fate::Cnp => (CNP, 0),
+            Fate::Taken { ecn_ce, .. } => (TAKEN + u8::from(ecn_ce), seq),
+            Fate::PassedOn { limit } => (PASSED_ON, limit),
+            Fate::Gap { first, .. } => (GAP, pack_numbered(first)),
+            fate => unreachable!("no record has room for {fate:?}"),
+        },
+        header => unreachable!("no record has room for {header:?}"),
+    };
+    (u64::from(kind), number)
 }
 
 /// Whether it is a data packet of that kind, with its payload.
@@ -203,14 +253,29 @@ pub(crate) const fn is_mark(packet: &Packet) -> bool {
     packet.kind() == NUMBERED && packet.halves[1] == 0
 }
 
-/// Unpacks a header at `now`; `side`: the state kept beside the record, or nothing, which leaves out the profile of a
-/// coded packet and the map of an ACK; `message`: what its packets say alike.
-pub(crate) fn unpack(packet: &Packet, side: &Side, now: Time, message: MessageFacts) -> Header {
+/// Unpacks a header at `now`, and its sender, whom feedback does not name; `side`: the state kept beside the record, or nothing,
+/// which leaves out the profile of a coded packet and the map of an ACK; `message`: what its packets say alike.
+pub(crate) fn unpack(
+    packet: &Packet,
+    side: &Side,
+    now: Time,
+    message: impl FnOnce() -> MessageFacts,
+) -> (Option<HostId>, Header) {
     match packet.kind() {
-        DATA => Header::Data(data(packet, now, message.packets).1),
-        CODED => Header::Coded(coded(packet, side, now, message).1),
-        NUMBERED => Header::Numbered(numbered(packet, side, now, message.packets).1),
-        _ => Header::Feedback(feedback(packet, side, now)),
+        DATA => {
+            let (from, data) = data(packet, now, message().packets);
+            (Some(from), Header::Data(data))
+        }
+        CODED => {
+            let (from, coded) = coded(packet, side, now, message());
+            (Some(from), Header::Coded(coded))
+        }
+        NUMBERED => {
+            let (from, data) = data(packet, now, message().packets);
+            let place = unpack_numbered(side.words[0]);
+            (Some(from), Header::Numbered(Numbered { data, place }))
+        }
+        _ => (None, Header::Feedback(feedback(packet, side, now))),
     }
 }
 
@@ -222,16 +287,10 @@ pub(crate) fn data(packet: &Packet, now: Time, packets: u32) -> (HostId, Data) {
     (from, Data { flow, seq, packets, len, sent_at: sent_at(packet, now), entropy, profile, ask })
 }
 
-/// Unpacks a numbered data packet, as [`data`]; `side`: the state kept beside the record.
-pub(crate) fn numbered(packet: &Packet, side: &Side, now: Time, packets: u32) -> (HostId, Numbered) {
-    let (from, data) = data(packet, now, packets);
-    (from, Numbered { data, place: unpack_numbered(side.words[0]) })
-}
-
 /// Unpacks a packet of a coded message at `now`: its sender, and its header. `side`: the state kept beside
 /// the record.
 #[inline]
-pub(crate) fn coded(packet: &Packet, side: &Side, now: Time, message: MessageFacts) -> (HostId, Coded) {
+fn coded(packet: &Packet, side: &Side, now: Time, message: MessageFacts) -> (HostId, Coded) {
     let layout = message.layout.expect("a message whose packets are coded has a layout");
     let Packet { flow, words: [seq, block_wait_ns, _], halves: [high, len], entropy, .. } = *packet;
     let ((from, profile), packets, ask) = (host_and_profile(side.words[0]), message.packets, high & ASK != 0);
@@ -253,7 +312,7 @@ pub(crate) fn ack(packet: &Packet, map: u64, now: Time) -> Feedback {
 }
 
 /// Unpacks a receiver's feedback at `now`; `side`: the state kept beside the record.
-pub(crate) fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
+fn feedback(packet: &Packet, side: &Side, now: Time) -> Feedback {
     let Packet { flow, words: [seq, second, third], halves: [high, _], .. } = *packet;
     match packet.kind() {
         ACK => ack(packet, 0, now),
@@ -336,30 +395,13 @@ mod tests {
             // SAFETY: the one number that is used comes from it.
             #[allow(unsafe_code, reason = "as in the simulator")]
             let mut packets = unsafe { Packets::new() };
-            let id = match value {
-                Header::Feedback(feedback) => {
-                    let (ack_bytes, telemetry) = (0, None);
-                    let mut reply = Reply { to: HostId(3), entropy, ack_bytes, feedback, telemetry };
-                    insert_reply(&mut packets, &mut reply, size)
-                }
-                value => packets.insert(pack(&value, from, HostId(3), size, entropy)),
-            };
-            if let Header::Coded(_) | Header::Numbered(_) = value {
-                packets.side_mut(id).words[0] = beside(&value, from);
-            }
+            let id = insert(&mut packets, &value, (from, HostId(3)), size, entropy);
             if is_data && trimmed {
                 packets.trim(id, header, ce);
             }
             let side = packets.side(id);
             let packet = packets.remove(id);
-            match value {
-                Header::Coded(value) => {
-                    prop_assert_eq!(coded(&packet, &side, now, message), (from, value));
-                }
-                Header::Numbered(value) => prop_assert_eq!(numbered(&packet, &side, now, second), (from, value)),
-                Header::Data(value) => prop_assert_eq!(super::data(&packet, now, second), (from, value)),
-                value => prop_assert_eq!(unpack(&packet, &side, now, message), value),
-            }
+            prop_assert_eq!(unpack(&packet, &side, now, || message), (is_data.then_some(from), value));
         }
     }
 }

@@ -96,6 +96,9 @@ pub enum EngineKind {
     QuarterWindow,
     /// One thread, and every switch in order of (time, port) over all its ports, which must change nothing.
     Ordered,
+    /// One thread, and hosts that call the six verbs of their endpoints alone and get headers and telemetry as bytes, which must
+    /// change nothing.
+    Verbs,
     /// One event queue, two events a hop: the reference.
     Oracle,
 }
@@ -108,6 +111,7 @@ impl EngineKind {
             Self::Windowed | Self::Threads(_) => "windowed",
             Self::QuarterWindow => "quarter-window",
             Self::Ordered => "ordered",
+            Self::Verbs => "verbs",
             Self::Oracle => "oracle",
         }
     }

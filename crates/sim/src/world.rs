@@ -5,8 +5,7 @@ mod pauses;
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor};
 use crate::node::NetworkNode;
-use crate::node::host::{Host, proxy_fails};
-use crate::node::instrumentation::Instrumentation;
+use crate::node::host::{Attached, Host, Instruments, proxy_fails};
 use crate::node::nic::Nic;
 use crate::node::switch::{Switch, port_changes, routes_change};
 use crate::observe::delay::DelayHistogram;
@@ -60,14 +59,14 @@ impl World {
             nodes.push(if node.0 < spec.network.hosts {
                 let nic = executor.map.channels[ports.start as usize];
                 let control_goes_first = spec.port(PortId(ports.start)).control_priority;
-                let mut host = Host::new(&plan, HostId(node.0), nic, control_goes_first);
-                (host.flows, host.uplink) = (probes.flows(node), probes.ports(node, ports));
-                host.instruments = Instrumentation::new(
+                let attached = Attached {
+                    by_verbs: executor.by_verbs,
                     faults,
-                    port_tracer,
-                    FlowTracer::new(spec, &plan, node),
-                    host.relays,
-                );
+                    instruments: Instruments::new(port_tracer, FlowTracer::new(spec, &plan, node)),
+                    flows: probes.flows(node),
+                    uplink: probes.ports(node, ports),
+                };
+                let host = Host::new(&plan, HostId(node.0), nic, control_goes_first, attached);
                 NetworkNode::Host(Box::new(host))
             } else {
                 let changes = faults.as_ref().map(NodeFaults::changes).unwrap_or_default();
@@ -283,9 +282,7 @@ impl World {
     fn losses(&self) -> impl Iterator<Item = Lost> {
         (0..).zip(self.nodes()).flat_map(|(node, place)| {
             let faults = match place {
-                NetworkNode::Host(host) => {
-                    host.instruments.as_deref().and_then(|instruments| instruments.faults.as_ref())
-                }
+                NetworkNode::Host(host) => host.faults.as_deref(),
                 NetworkNode::Switch(switch) => switch.fabric.faults(),
             };
             let ports = self.plan.network.ports_of(NodeId(node));

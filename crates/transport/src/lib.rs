@@ -74,8 +74,8 @@
 //!         let arrival = now + Duration::from_us(5);
 //!         while let Poll::Packet(packet) = hosts[from].poll_transmit(now) {
 //!             let (from, header) = (HostId(from as u32), packet.header);
-//!             let packet = Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No };
-//!             hosts[1 - from.index()].handle_packet(arrival, &packet);
+//!             let packet = Incoming::new(from, header);
+//!             hosts[1 - from.index()].handle_packet(arrival, packet);
 //!         }
 //!         now = arrival;
 //!     }

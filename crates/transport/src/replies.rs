@@ -45,8 +45,8 @@ impl Reply {
         Self { to, entropy, ack_bytes: 0, feedback, telemetry: None }
     }
 
-    /// As the driver wants it, which carries no telemetry; `size`: of a header.
-    pub(crate) fn to_transmit(&self, size: Bytes) -> Transmit {
+    /// As the driver wants it, which takes the telemetry out; `size`: of a header.
+    pub(crate) fn take_transmit(&mut self, size: Bytes) -> Transmit {
         let Self { to, entropy, ack_bytes, feedback, .. } = *self;
         let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
         Transmit {
@@ -58,6 +58,7 @@ impl Reply {
             payload: None,
             retransmission: false,
             ecn_ce: false,
+            telemetry: self.telemetry.take(),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::message::{IncomingMessage, OutgoingMessage};
 use crate::peers::{Arrival, Arrivals, Peers};
 use crate::wire::{Datagram, EcnCodepoint};
 use farspan_transport::coding::Layout;
-use farspan_transport::wire::{Coded, Feedback, Header, MAX_HEADER, View};
+use farspan_transport::wire::{Coded, Data, Header, MAX_HEADER, View};
 use farspan_transport::{
     self as transport, Endpoint, EndpointConfig, Event, Message, Received, Route, Transmit,
 };
@@ -85,10 +85,11 @@ impl Host {
         let Ok(view) = View::new(bytes) else { return };
         let (header, Some(payload)) = (view.header(), view.payload()) else { return };
         let ecn_ce = ecn == Some(EcnCodepoint::Ce);
-        match header {
-            Header::Data(_) | Header::Coded(_) => self.take_data(from, header, ecn_ce, payload),
-            Header::Feedback(feedback) => self.take_feedback(from, &feedback),
-            _ => {}
+        if header.feedback().is_some() {
+            self.take_feedback(from, header);
+        } else if header.place().is_none() {
+            // Nothing is numbered that comes without a proxy.
+            self.take_data(from, header, ecn_ce, payload);
         }
         while let Some(event) = self.endpoint.poll_event() {
             self.end(event);
@@ -96,43 +97,36 @@ impl Host {
     }
 
     /// Takes feedback of a peer that a message goes to.
-    fn take_feedback(&mut self, from: SocketAddr, feedback: &Feedback) {
+    fn take_feedback(&mut self, from: SocketAddr, header: Header) {
         let now = self.clock.now();
         let Some(from) = self.peers.find(from) else { return };
-        if let Some(departure) = self.departures.get_mut(&feedback.flow).filter(|flow| flow.to == from) {
+        if let Some(departure) = self.departures.get_mut(&header.flow()).filter(|flow| flow.to == from) {
             departure.heard_at = now;
         }
-        let header = Header::Feedback(*feedback);
-        let packet = transport::Incoming { from, header, ecn_ce: false, trimmed: transport::Trimmed::No };
-        self.endpoint.handle_packet(now, &packet);
+        self.endpoint.handle_packet(now, transport::Incoming::new(from, header));
     }
 
     /// How long the message of a data packet is at least; `None` if its header contradicts itself.
-    fn shortest(&self, header: &Header) -> Option<Bytes> {
+    fn shortest(&self, coded: Option<&Coded>, packets: u32) -> Option<Bytes> {
         let mss = self.config.mss;
-        match header {
-            Header::Coded(coded) => {
-                Some(Layout::of_header(coded.shape, coded.data.packets, coded.last_len, mss)?.size())
-            }
-            Header::Data(data) => Some(mss * u64::from(data.packets.checked_sub(1)?) + Bytes::new(1)),
-            _ => None,
+        match coded {
+            Some(coded) => Some(Layout::of_header(coded.shape, packets, coded.last_len, mss)?.size()),
+            None => Some(mss * u64::from(packets.checked_sub(1)?) + Bytes::new(1)),
         }
     }
 
     /// Takes a data packet, unless a bound forbids it. Its sender gets a number only if the endpoint takes it.
     fn take_data(&mut self, address: SocketAddr, header: Header, ecn_ce: bool, payload: &[u8]) {
-        let Some(shortest) = self.shortest(&header) else { return };
-        let (Header::Data(data) | Header::Coded(Coded { data, .. })) = header else { return };
+        let (Some(&Data { flow, seq, packets, .. }), coded) = (header.data(), header.coded()) else { return };
+        let Some(shortest) = self.shortest(coded, packets) else { return };
         let from = self.peers.number(address);
-        let transport::wire::Data { flow, seq, packets, .. } = data;
         if !self.could_hold(shortest, packets) || !self.has_room((from, flow), seq, payload.len()) {
             self.counters.refused_packets += 1;
             return;
         }
-        let packet = transport::Incoming { from, header, ecn_ce, trimmed: transport::Trimmed::No };
+        let packet = transport::Incoming { ecn_ce, ..transport::Incoming::new(from, header) };
         let now = self.clock.now();
-        let received = self.endpoint.handle_packet(now, &packet);
-        let coded = if let Header::Coded(coded) = &packet.header { Some(coded) } else { None };
+        let received = self.endpoint.handle_packet(now, packet);
         if let Some(arrival) = self.arrivals.get_mut(from, flow) {
             arrival.heard_at = now;
         } else if self.endpoint.receiver(from, flow).is_some() {

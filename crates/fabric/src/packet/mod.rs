@@ -1,8 +1,9 @@
 //! Packet records and the slab that holds them.
 //!
 //! A record is 32 bytes: the fields that switches read, and a few words that belong to the driver (the
-//! simulator packs a header into them; a driver with real bytes keeps those in a table of its own, by
-//! [`PacketId`]). Queues link records by number, so that moving a packet copies nothing.
+//! simulator packs a header into them; a driver with real bytes keeps those in a table of its own, and the place
+//! in such a word: a port that trims may exchange the numbers of two packets). Queues link records by number, so
+//! that moving a packet copies nothing.
 //!
 //! State that only some packets carry is kept beside the records, in [`Side`].
 

@@ -34,6 +34,8 @@ pub(crate) struct Executor {
     pub(crate) map: Map,
     /// Whether every switch runs in ordered mode.
     pub(crate) is_ordered: bool,
+    /// Whether every host calls its endpoint by the verbs alone.
+    pub(crate) by_verbs: bool,
     /// Of the windowed engine; `None`: the oracle runs.
     alternation: Option<Alternation>,
     epoch: Duration,
@@ -71,6 +73,7 @@ impl Executor {
         Self {
             map: Map::new(&cut.part_of, &alternation, &channels),
             is_ordered: oracle || kind == EngineKind::Ordered,
+            by_verbs: kind == EngineKind::Verbs,
             epoch: epoch(&cut),
             alternation: (!oracle).then_some(alternation),
         }

@@ -1,6 +1,7 @@
 //! State that the nodes of one part share: the slab of packets, room to sort them in, and counts.
 
 use crate::engine::{Arriving, Message, PartitionState};
+use crate::node::host::Datagrams;
 use crate::observe::delay::DelayHistogram;
 use farspan_fabric::switch::Buckets;
 use farspan_fabric::{MovedPacket, PacketId, Packets};
@@ -24,6 +25,8 @@ impl Message for PacketId {
 pub(crate) struct Common {
     /// Room for the packets of the part.
     pub(crate) packets: Packets,
+    /// Headers as bytes, of hosts that call the verbs alone.
+    pub(crate) datagrams: Datagrams,
     /// Per-port buckets for the packets of a window.
     pub(crate) buckets: Buckets<Arriving<PacketId>>,
     /// How much longer data packets took than through an empty network.
@@ -40,6 +43,7 @@ impl Common {
         let packets = unsafe { Packets::new() };
         Self {
             packets,
+            datagrams: Datagrams::default(),
             buckets: Buckets::default(),
             delays: DelayHistogram::default(),
             rtts: Default::default(),

@@ -2,30 +2,32 @@
 
 mod arrivals;
 mod counters;
+mod instruments;
 mod outgoing;
+mod verbs;
 mod waiting;
+
+pub(crate) use instruments::Instruments;
+pub(crate) use verbs::Datagrams;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
 use crate::node::common::Common;
-use crate::node::instrumentation::{Holding, Instrumentation};
 use crate::node::nic::Nic;
-use crate::observe::port_tracer::PortTracer;
-use crate::observe::probe::{FLOWS, FlowSampler, PORTS, PROXY, PortReading, PortSampler};
+use crate::observe::probe::{FLOWS, FlowSampler, PORTS, PROXY, PortReading, PortSampler, ProxySampler};
 use crate::observe::trace::FlowTracer;
 use crate::outcome::Sample;
 use crate::outcome::rows::Rows;
 use crate::plan::Plan;
 use crate::plan::trigger::End;
-use crate::record;
 use counters::HostCounters;
 use farspan_fabric::switch::shared;
-use farspan_fabric::{PacketId, Packets};
+use farspan_fabric::{NodeFaults, PacketId};
 use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::{Endpoint, EndpointConfig, Event, FlowOutcome, SenderCounters};
-use farspan_units::{Bytes, FlowId, HostId, PortId, Time};
-use outgoing::ToNic;
+use farspan_units::{Bytes, FlowId, HostId, Time};
 use std::sync::Arc;
+use verbs::Verbs;
 use waiting::Waiting;
 
 /// Kinds of a host's timer events.
@@ -37,16 +39,28 @@ fn sent_bytes(size: Bytes, counters: &SenderCounters) -> Bytes {
     size + counters.parity_bytes + counters.retransmitted_bytes
 }
 
+/// The role of a host.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// Flows begin and end there.
+    End,
+    /// Flows go through it, too.
+    Proxy,
+}
+
 /// A host: an endpoint behind a NIC.
 pub(crate) struct Host {
     plan: Arc<Plan>,
     pub(crate) id: HostId,
+    role: Role,
+    /// Whether it is an end that is called in place, whose NIC has no faults, and that is not traced: most are.
+    is_plain: bool,
     pub(crate) endpoint: Endpoint,
+    /// If it calls its endpoint by the verbs alone, not in place.
+    verbs: Option<Verbs>,
     pub(crate) nic: Nic,
     /// Earliest timer event asked for, by kind; later ones that no longer matter find nothing to do.
     wakes: [Time; 2],
-    /// Whether it is a proxy.
-    pub(crate) relays: bool,
     /// When a packet last reached this host.
     pub(crate) last_arrival: Time,
     pub(crate) counters: HostCounters,
@@ -57,10 +71,22 @@ pub(crate) struct Host {
     /// By flow whose proxy fell silent: flow, when.
     went_direct: Rows<2>,
     pub(crate) waiting: Waiting,
+    flows: FlowSampler,
+    uplink: PortSampler,
+    proxy: ProxySampler,
+    /// Faults of its NIC's link, if there may be any.
+    pub(crate) faults: Option<Box<NodeFaults>>,
+    /// Traces of its NIC and its flows, if there are any.
+    instruments: Option<Box<Instruments>>,
+}
+
+/// The parts of a host beside its endpoint and its NIC.
+pub(crate) struct Attached {
+    pub(crate) by_verbs: bool,
+    pub(crate) faults: Option<NodeFaults>,
+    pub(crate) instruments: Option<Box<Instruments>>,
     pub(crate) flows: FlowSampler,
     pub(crate) uplink: PortSampler,
-    /// Faults of its NIC's link, traces of its NIC and its flows, if there are any.
-    pub(crate) instruments: Option<Box<Instrumentation>>,
 }
 
 /// The event of a proxy's failure.
@@ -69,10 +95,17 @@ pub(crate) const fn proxy_fails(at: Time, host: HostId) -> Key {
 }
 
 impl Host {
-    pub(crate) fn new(plan: &Arc<Plan>, id: HostId, channel: Channel, control_goes_first: bool) -> Self {
+    pub(crate) fn new(
+        plan: &Arc<Plan>,
+        id: HostId,
+        channel: Channel,
+        control_goes_first: bool,
+        attached: Attached,
+    ) -> Self {
+        let Attached { by_verbs, faults, instruments, flows, uplink } = attached;
         let config = EndpointConfig { host: id, seed: plan.seed, mss: plan.mss, header: plan.header };
-        let mut endpoint =
-            Endpoint::new(config).with_profiles(&plan.profiles, plan.network.links[channel.id as usize].rate);
+        let link = &plan.network.links[channel.id as usize];
+        let mut endpoint = Endpoint::new(config).with_profiles(&plan.profiles, link.rate);
         let proxy = plan.proxies.get(&id);
         if let Some(proxy) = proxy {
             endpoint = endpoint.with_proxy(proxy.delay.clone());
@@ -80,17 +113,14 @@ impl Host {
         }
         let expected = plan.relayed_to.get(&id).into_iter().flatten();
         expected.for_each(|&(from, flow, proxy)| endpoint.expect_relayed(from, flow, proxy, flow));
+        let role = if proxy.is_some() { Role::Proxy } else { Role::End };
         Self {
             id,
+            role,
+            is_plain: role == Role::End && !by_verbs && faults.is_none() && instruments.is_none(),
             endpoint,
-            relays: proxy.is_some(),
-            nic: Nic::new(
-                &plan.network.links[channel.id as usize],
-                channel,
-                plan.jitter,
-                control_goes_first,
-                plan.seed,
-            ),
+            verbs: by_verbs.then_some(Verbs { poll_at: Time::MAX }),
+            nic: Nic::new(link, channel, plan.jitter, control_goes_first, plan.seed),
             wakes: [Time::MAX; 2],
             last_arrival: Time::ZERO,
             counters: HostCounters::default(),
@@ -98,9 +128,11 @@ impl Host {
             delivered: Rows::default(),
             went_direct: Rows::default(),
             waiting: Waiting::new(id),
-            flows: FlowSampler::default(),
-            uplink: PortSampler::default(),
-            instruments: None,
+            flows,
+            uplink,
+            proxy: ProxySampler::default(),
+            faults: faults.map(Box::new),
+            instruments,
             plan: Arc::clone(plan),
         }
     }
@@ -124,14 +156,15 @@ impl Host {
             (EventClass::Fault, _) => self.endpoint.fail_proxy(now),
             _ => return self.sample(key, out),
         }
-        let may_send = self.nic.free_at() <= now && self.next_transmit() <= now;
-        if may_send && self.transmit::<true>(now, &mut common.packets, out) {
+        self.note_change();
+        let may_send = self.nic.free_at() <= now && self.next_transmit::<true>() <= now;
+        if may_send && self.transmit::<true>(now, common, out) {
             out.wake(Key::new(self.nic.free_at(), EventClass::Completion, self.nic.channel.id, 0));
         }
         // A time-out that shrank with the RTT estimate may already have run out.
         self.wake(TIMEOUT, self.timeout_at().max(now), out);
         if self.nic.free_at() <= now {
-            self.wake(PACER, self.next_transmit(), out);
+            self.wake(PACER, self.next_transmit::<true>(), out);
         }
         self.flush(out);
     }
@@ -141,7 +174,7 @@ impl Host {
     #[inline(never)]
     pub(crate) fn run(&mut self, common: &mut Common, window: &mut Window<'_, PacketId>) -> Time {
         window.sort();
-        if window.has_wakes() || window.has_frames() || self.instruments.is_some() {
+        if window.has_wakes() || window.has_frames() || !self.is_plain {
             return self.run_asked(common, window);
         }
         self.run_through::<false>(common, window)
@@ -153,7 +186,7 @@ impl Host {
         self.run_through::<true>(common, window)
     }
 
-    /// `ASKED`: whether there may be events that were asked for, or the host is instrumented.
+    /// `ASKED`: whether there may be events that were asked for, or the host is more than a plain end.
     #[inline(always)]
     fn run_through<const ASKED: bool>(
         &mut self,
@@ -173,7 +206,7 @@ impl Host {
             let (free, timeout) = (self.nic.free_at(), self.timeout_at());
             // While the NIC is busy, only timers come between arrivals.
             if next >= free || next >= timeout {
-                let (transmit, timeout) = (self.next_transmit().max(free), timeout.max(now));
+                let (transmit, timeout) = (self.next_transmit::<ASKED>().max(free), timeout.max(now));
                 let first = next.min(timeout);
                 // The NIC is next after an event that gave it something to do, and when it becomes free while
                 // a packet waits.
@@ -182,7 +215,7 @@ impl Host {
                     if now >= window.end() {
                         break;
                     }
-                    self.transmit::<ASKED>(now, &mut common.packets, window);
+                    self.transmit::<ASKED>(now, common, window);
                     continue;
                 }
                 if first >= window.end() {
@@ -191,19 +224,22 @@ impl Host {
                 if next > first {
                     now = first;
                     self.timer(now, TIMEOUT);
+                    if ASKED {
+                        self.note_change();
+                    }
                     continue;
                 }
             }
             if let Some((&packed, others)) = messages.split_first() {
                 (now, messages) = (next, others);
-                self.receive_one(now, packed.get(), common);
+                self.receive_plain(now, packed.get(), common);
             } else if ASKED && !self.asked(common, window) {
                 now = next;
             }
             next = ahead(window, messages);
         }
         self.flush(window);
-        self.next_transmit().max(self.nic.free_at()).min(self.timeout_at().max(now))
+        self.next_transmit::<ASKED>().max(self.nic.free_at()).min(self.timeout_at().max(now))
     }
 
     /// Handles the next event of those that arrive or were asked for; returns whether it was only a sample.
@@ -220,6 +256,7 @@ impl Host {
                 return true;
             }
         }
+        self.note_change();
         false
     }
 
@@ -274,6 +311,14 @@ impl Host {
         Some((self.instruments.as_mut()?.flows.as_mut()?, &self.endpoint))
     }
 
+    /// Whether a flow goes through here and on.
+    fn passes(&self, flow: FlowId) -> bool {
+        self.role == Role::Proxy && {
+            let flow = &self.plan.flows[flow.index()].flow;
+            flow.src != self.id && flow.dst != self.id
+        }
+    }
+
     #[cold]
     fn note_events(&mut self, now: Time) {
         while let Some(event) = self.endpoint.poll_event() {
@@ -326,22 +371,7 @@ impl Host {
     /// When the endpoint wants [`Endpoint::handle_timeout`], or [`Time::MAX`].
     #[inline]
     fn timeout_at(&self) -> Time {
-        self.endpoint.next_timeout()
-    }
-
-    /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once,
-    /// [`Time::MAX`], none waits.
-    #[inline]
-    fn next_transmit(&self) -> Time {
-        if self.nic.is_paused() {
-            return self.next_transmit_paused();
-        }
-        if self.endpoint.has_replies() { Time::ZERO } else { self.endpoint.next_data() }
-    }
-
-    #[cold]
-    fn next_transmit_paused(&self) -> Time {
-        if self.nic.control_goes_first && self.endpoint.has_replies() { Time::ZERO } else { Time::MAX }
+        self.endpoint.poll_timeout().unwrap_or(Time::MAX)
     }
 
     /// A frame of the switch: data must wait, or may go on.
@@ -355,81 +385,6 @@ impl Host {
         let waits = self.endpoint.next_data() != Time::MAX
             || self.endpoint.has_replies() && !self.nic.control_goes_first;
         self.nic.is_paused() && waits
-    }
-
-    /// The NIC, which is free, takes the endpoint's next packet; returns whether there was one. `INSTRUMENTED`:
-    /// whether the host may be instrumented.
-    #[inline(always)]
-    fn transmit<const INSTRUMENTED: bool>(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) -> bool {
-        if INSTRUMENTED && self.instruments.is_some() {
-            return self.transmit_instrumented(now, packets, out);
-        }
-        self.send_next::<false>(now, packets, out)
-    }
-
-    /// `RELAYS`: whether the host may be a proxy.
-    #[inline(always)]
-    fn send_next<const RELAYS: bool>(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) -> bool {
-        if self.nic.is_paused() {
-            return self.send_paused(now, packets, out);
-        }
-        if self.send_reply(now, packets, out) {
-            return true;
-        }
-        let Self { endpoint, nic, relays, id: from, .. } = self;
-        let from = *from;
-        let to = ToNic { now, from, nic, packets, out };
-        if RELAYS && *relays { endpoint.poll_relay_data(now, to) } else { endpoint.poll_data(now, to) }
-    }
-
-    /// A paused NIC takes control packets alone, if they go first.
-    #[cold]
-    fn send_paused(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        self.nic.control_goes_first && self.send_reply(now, packets, out)
-    }
-
-    #[inline(always)]
-    fn send_reply(&mut self, now: Time, packets: &mut Packets, out: &mut impl Outbox<PacketId>) -> bool {
-        let header = self.plan.header;
-        let reply = self.endpoint.poll_reply(|reply| record::insert_reply(packets, reply, header));
-        let Some(id) = reply else { return false };
-        self.nic.send(now, id, packets[id].size(), true, out);
-        true
-    }
-
-    /// When a packet leaves is known when the NIC takes it, and so is what faults there are then.
-    #[cold]
-    fn transmit_instrumented(
-        &mut self,
-        now: Time,
-        packets: &mut Packets,
-        out: &mut impl Outbox<PacketId>,
-    ) -> bool {
-        let mut instruments = self.instruments.take().expect("an instrumented host");
-        if let Some(faults) = &instruments.faults {
-            let port = PortId(self.nic.channel.id);
-            let own = self.plan.network.links[port.index()].rate;
-            self.nic.set_rate(faults.rate(port, now).unwrap_or(own));
-        }
-        let taken =
-            self.send_next::<true>(now, packets, &mut Holding { now, held: &mut instruments.held, out });
-        if let (Some(flows), Some(id)) = (&mut instruments.flows, instruments.held.last()) {
-            flows.sent(now, &packets[id], &packets.side(id), &self.endpoint);
-        }
-        instruments.held.leave_at(self.nic.free_at());
-        instruments.release(packets, out);
-        self.instruments = Some(instruments);
-        taken
     }
 
     fn wake(&mut self, kind: u8, at: Time, out: &mut impl Outbox<PacketId>) {
@@ -447,10 +402,7 @@ impl Host {
                 let busy = self.nic.busy_until(now);
                 self.uplink.sample(now, |_| PortReading { busy, queue: None, phantom: None });
             }
-            PROXY => {
-                let instruments = self.instruments.as_mut().expect("a proxy is instrumented");
-                instruments.proxy.sample(now, host, &self.endpoint);
-            }
+            PROXY => self.proxy.sample(now, host, &self.endpoint),
             _ => self.flows.sample(now, &self.endpoint, &self.plan),
         }
         let interval = if kind == FLOWS { self.plan.rate_interval } else { self.plan.queue_interval };
@@ -485,16 +437,14 @@ impl Host {
 
     /// The events of its traced flows, and of its NIC.
     pub(crate) fn take_trace(&mut self) -> (Vec<FlowEvent>, Vec<PacketEvent>) {
-        let Some(instruments) = &mut self.instruments else { return Default::default() };
-        let flows = instruments.flows.as_mut().map(FlowTracer::take).unwrap_or_default();
-        (flows, instruments.port_tracer.as_mut().map(PortTracer::take).unwrap_or_default())
+        self.instruments.as_mut().map(|instruments| instruments.take()).unwrap_or_default()
     }
 
     /// Samples taken.
     pub(crate) fn take_samples(&mut self) -> Vec<Sample> {
         let mut samples = self.flows.take();
         samples.extend(self.uplink.take());
-        samples.extend(self.instruments.iter_mut().flat_map(|instruments| instruments.proxy.take()));
+        samples.extend(self.proxy.take());
         samples
     }
 }

@@ -2,7 +2,6 @@
 
 mod common;
 pub(crate) mod host;
-pub(crate) mod instrumentation;
 pub(crate) mod nic;
 pub(crate) mod switch;
 

@@ -116,7 +116,8 @@ impl PortTracer {
     }
 
     fn push(&mut self, rank: Rank, at: Time, port: PortId, packet: &Packet, remarks: Vec<Remark>) {
-        let header = record::unpack(packet, &Side::default(), at, self.plan.message_facts(packet.flow));
+        let message = || self.plan.message_facts(packet.flow);
+        let (_, header) = record::unpack(packet, &Side::default(), at, message);
         let flow = &self.plan.flows[packet.flow.index()].flow;
         let event = PacketEvent {
             at,

@@ -2,13 +2,11 @@
 //! endpoint from outside, after each event, so that the endpoint does the same with and without.
 
 use crate::plan::Plan;
-use crate::record;
 use crate::spec::Spec;
-use farspan_fabric::{Packet, Side};
 use farspan_trace::{End, FlowEvent, Metrics, Reason, What};
 use farspan_transport::wire::{Fate, Feedback, Header, mapped};
 use farspan_transport::{Endpoint, PacketState, SenderCounters, SenderView};
-use farspan_units::{Duration, FlowId, HostId, NodeId, Time};
+use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, Time};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -48,12 +46,31 @@ pub(crate) struct FlowTracer {
     events: Vec<FlowEvent>,
 }
 
+/// A packet as a host sees it that sends it or gets it.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen {
+    pub(crate) header: Header,
+    pub(crate) size: Bytes,
+    pub(crate) entropy: u16,
+    pub(crate) ecn_ce: bool,
+    pub(crate) trimmed: bool,
+}
+
 /// The cause of a possible change of a sender.
 #[derive(Clone, Copy)]
 enum Cause<'a> {
     Sent,
     Timer,
     Header(&'a Header),
+}
+
+impl<'a> Cause<'a> {
+    const fn feedback(self) -> Option<&'a Feedback> {
+        match self {
+            Self::Header(header) => header.feedback(),
+            Self::Sent | Self::Timer => None,
+        }
+    }
 }
 
 impl FlowTracer {
@@ -80,14 +97,13 @@ impl FlowTracer {
     }
 
     /// The NIC has taken a packet.
-    pub(crate) fn sent(&mut self, now: Time, packet: &Packet, side: &Side, endpoint: &Endpoint) {
-        let flow = packet.flow;
-        let header = record::unpack(packet, side, now, self.plan.message_facts(flow));
-        let (size, entropy) = (packet.size(), packet.entropy);
-        if record::is_mark(packet) {
+    pub(crate) fn sent(&mut self, now: Time, packet: &Seen, endpoint: &Endpoint) {
+        let Seen { header, size, entropy, .. } = *packet;
+        let flow = header.flow();
+        if header.is_mark() {
             return self.extend(now, flow, End::Sender, [What::Sent { header, size, entropy, again: None }]);
         }
-        if let Some(seq) = data_packet(&header) {
+        if let Some(seq) = header.data().map(|data| data.seq) {
             let Some(sending) = self.sending.get_mut(&flow) else { return };
             let lost = sending.open.insert(seq, None).flatten();
             let again = (seq < sending.next).then(|| lost.unwrap_or(Reason::Timeout));
@@ -105,13 +121,11 @@ impl FlowTracer {
     }
 
     /// A packet has arrived, and the endpoint has taken it.
-    pub(crate) fn arrived(&mut self, now: Time, packet: &Packet, side: &Side, endpoint: &Endpoint) {
-        let flow = packet.flow;
-        let header = record::unpack(packet, side, now, self.plan.message_facts(flow));
-        let (size, entropy) = (packet.size(), packet.entropy);
-        let (ecn_ce, trimmed) = (packet.ecn_ce(), packet.trimmed());
+    pub(crate) fn arrived(&mut self, now: Time, packet: &Seen, endpoint: &Endpoint) {
+        let Seen { header, size, entropy, ecn_ce, trimmed } = *packet;
+        let flow = header.flow();
         let arrived = What::Arrived { header, size, entropy, ecn_ce, trimmed };
-        let Some(seq) = data_packet(&header) else {
+        let Some(seq) = header.data().map(|data| data.seq) else {
             if self.sending.contains_key(&flow) {
                 self.extend(now, flow, End::Sender, [arrived]);
                 self.sample(now, flow, Cause::Header(&header), endpoint);
@@ -148,7 +162,7 @@ impl FlowTracer {
     /// Records the changes that an event has made to a sender.
     fn sample(&mut self, now: Time, flow: FlowId, cause: Cause<'_>, endpoint: &Endpoint) {
         let Some(sending) = self.sending.get_mut(&flow).filter(|sending| sending.is_live) else { return };
-        if let Cause::Header(Header::Feedback(feedback)) = cause {
+        if let Some(feedback) = cause.feedback() {
             sending.sample(now, feedback);
         }
         let mut news = Vec::new();
@@ -170,21 +184,9 @@ impl FlowTracer {
     }
 }
 
-/// The number of a data packet.
-const fn data_packet(header: &Header) -> Option<u32> {
-    match header.data() {
-        Some(data) => Some(data.seq),
-        None => None,
-    }
-}
-
 /// Why packets were given up between these counters; `None`: none was.
 fn reason(cause: Cause<'_>, before: SenderCounters, now: SenderCounters) -> Option<Reason> {
-    let fate = match cause {
-        Cause::Header(Header::Feedback(feedback)) => Some(feedback.fate),
-        _ => None,
-    };
-    match fate {
+    match cause.feedback().map(|feedback| feedback.fate) {
         Some(Fate::Trimmed { .. }) if now.nacks > before.nacks => Some(Reason::Trimmed),
         Some(Fate::Gap { .. }) if now.nacks > before.nacks => Some(Reason::Gap),
         Some(Fate::Missing { .. }) if now.nacks > before.nacks => Some(Reason::Block),
@@ -198,7 +200,7 @@ fn reason(cause: Cause<'_>, before: SenderCounters, now: SenderCounters) -> Opti
 impl Sending {
     /// The round trip of an ACK, as the sender takes it.
     fn sample(&mut self, now: Time, feedback: &Feedback) {
-        if let Fate::Arrived { echo, .. } | Fate::Taken { echo, .. } = feedback.fate
+        if let Some(echo) = feedback.acknowledged()
             && feedback.seq < self.next
             && echo.sent_at <= now
         {
@@ -253,7 +255,7 @@ impl Sending {
         state: impl Fn(u32) -> PacketState,
         plan: &Plan,
     ) -> Vec<u32> {
-        let Cause::Header(Header::Feedback(feedback)) = cause else { return Vec::new() };
+        let Some(feedback) = cause.feedback() else { return Vec::new() };
         let Feedback { seq, cumulative, fate, .. } = *feedback;
         let (seq, block, map) = match fate {
             Fate::Arrived { block_complete, map, .. } => (Some(seq), block_complete.then_some(seq), map),
@@ -278,7 +280,7 @@ impl Sending {
 impl Receiving {
     /// The news of blocks that an outgoing ACK or NACK carries.
     fn said(&mut self, header: &Header, plan: &Plan) -> Option<What> {
-        let Header::Feedback(Feedback { flow, seq, fate, .. }) = *header else { return None };
+        let Feedback { flow, seq, fate, .. } = *header.feedback()?;
         match fate {
             Fate::Arrived { block_complete: true, .. } => {
                 let block = plan.layout(flow)?.block_of(seq);

@@ -82,10 +82,7 @@ fn send_all(endpoint: &mut Endpoint, mut each: impl FnMut(Time, Transmit)) {
 }
 
 fn deliver(to: &mut Endpoint, now: Time, from: u32, packet: &Transmit) {
-    to.handle_packet(
-        now,
-        &Incoming { from: HostId(from), header: packet.header, ecn_ce: false, trimmed: Trimmed::No },
-    );
+    to.handle_packet(now, Incoming::new(HostId(from), packet.header));
     while to.poll_event().is_some() {}
 }
 
@@ -259,7 +256,7 @@ fn messages_of(to: &mut Endpoint, peer: u32, flows: u32) {
         };
         for (header, trimmed) in headers.into_iter().flat_map(|h| [(h, Trimmed::No), (h, Trimmed::OnItsWay)])
         {
-            to.handle_packet(Time::ZERO, &Incoming { from: HostId(peer), header, ecn_ce: false, trimmed });
+            to.handle_packet(Time::ZERO, Incoming { trimmed, ..Incoming::new(HostId(peer), header) });
         }
         while to.poll_event().is_some() {}
     }
@@ -308,7 +305,7 @@ fn a_peer_whose_messages_are_relayed_gives_back_its_memory() {
             let sent_at = Time::ZERO;
             let data = Data { flow, seq, packets, len, sent_at, entropy: 0, profile: 0, ask: false };
             let header = Header::Data(data);
-            proxy.handle_packet(sent_at, &Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No });
+            proxy.handle_packet(sent_at, Incoming::new(from, header));
         }
         proxy
     };

@@ -3,7 +3,7 @@
 use super::timers::{Due, Timer};
 use super::{Endpoint, Event, is_live};
 use crate::coding::{Layout, Payload};
-use crate::flow::message::{Incoming, Received, Trimmed};
+use crate::flow::message::{Received, Trimmed};
 use crate::flow::profile::{AckSignals, FlowProfile};
 use crate::notifier::Notifier;
 use crate::pulls::Owed;
@@ -198,41 +198,44 @@ impl Endpoint {
         timers.purge(|timer| is_live(timer, senders, receivers));
     }
 
-    /// A data packet came without its payload: it is answered by a NACK, so that the sender sends it again.
+    /// A data packet came without its payload: it is answered by a NACK, so that the sender sends it again. `place`: its
+    /// number, if it has one; `layout`: of a coded message.
     #[cold]
     pub(super) fn on_trimmed(
         &mut self,
         now: Time,
-        packet: &Incoming,
-        data: &wire::Data,
-        layout: Option<Layout>,
+        from: HostId,
+        (data, place, layout): (wire::Data, Option<wire::Place>, Option<Layout>),
+        (trimmed, ecn_ce): (Trimmed, bool),
     ) {
-        let from = packet.from;
+        if layout.is_none() && !self.is_segment(&data) {
+            return;
+        }
         let name = PeerFlow { peer: from, flow: data.flow };
         if self.is_relayed(name) {
-            return self.relay_data(now, from, (*data, None), (packet.trimmed, packet.ecn_ce), None);
+            return self.relay_data(now, from, (data, place), (trimmed, ecn_ce), None);
         }
-        let at_last_hop = packet.trimmed == Trimmed::AtLastHop;
+        let at_last_hop = trimmed == Trimmed::AtLastHop;
         let known = self.receivers.key(name);
         let key = known.or_else(|| self.other_receiver(name, (data.seq, data.packets, data.profile), layout));
         let known_as = self.known_as(name);
         let refused = match key.and_then(|key| self.receivers.get(key)) {
-            Some(receiver) => receiver.on_trimmed(data, at_last_hop).zip(Some(*receiver.counters())),
+            Some(receiver) => receiver.on_trimmed(&data, at_last_hop).zip(Some(*receiver.counters())),
             None => {
                 let record = self.delivered.get(known_as);
-                record.and_then(|t| t.on_trimmed_duplicate(data, at_last_hop).zip(Some(*t)))
+                record.and_then(|t| t.on_trimmed_duplicate(&data, at_last_hop).zip(Some(*t)))
             }
         };
         let Some((feedback, counters)) = refused else { return };
-        let trimmed = self.trimmed.entry(known_as).or_default();
-        *trimmed = trimmed.saturating_add(1);
+        let count = self.trimmed.entry(known_as).or_default();
+        *count = count.saturating_add(1);
         // NACKs go round over the entropies as ACKs do.
         let start = receiver::ack_entropy_start(self.config.seed, known_as.flow);
-        let entropy = counters.ack_entropy(start.wrapping_add(*trimmed as u8));
+        let entropy = counters.ack_entropy(start.wrapping_add(*count as u8));
         self.replies.push(Reply::bare(from, entropy, feedback));
         let Some(key) = key else { return };
         let Some(receiver) = self.receivers.get_mut(key) else { return };
-        receiver.notify(now, name, packet.ecn_ce, &mut self.replies);
+        receiver.notify(now, name, ecn_ce, &mut self.replies);
         if receiver.earn_pull(false) {
             self.follow_up(now, name);
         }

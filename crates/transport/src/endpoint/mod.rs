@@ -12,6 +12,8 @@
 //! A host numbers what it sends. A sender goes by its number alone, and only its receiver, or the proxy that it goes through, has
 //! a say in it. What comes in goes by who sends it and the number there, so that two peers may use one number.
 //!
+//! A driver whose link may pause data asks for [control packets alone](Endpoint::poll_control) meanwhile.
+//!
 //! A driver whose peers may fall silent also [cancels](Endpoint::cancel) senders and [forgets](Endpoint::forget) receivers, and
 //! one whose peers may begin anew [forgets them](Endpoint::forget_peer).
 //!
@@ -26,7 +28,7 @@ mod schedule;
 mod timers;
 
 use crate::coding::Decoded;
-use crate::flow::message::{Incoming, Message, Poll, Received, Trimmed};
+use crate::flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 use crate::flow::profile::Profiles;
 use crate::proxy::Proxies;
 use crate::pulls::Pulls;
@@ -181,41 +183,34 @@ impl Endpoint {
     }
 
     /// Takes a packet that has arrived; returns the payload that came for the first time.
-    pub fn handle_packet(&mut self, now: Time, packet: &Incoming) -> Option<Received> {
-        match &packet.header {
-            Header::Data(data) if packet.trimmed != Trimmed::No => {
-                if self.is_segment(data) {
-                    self.on_trimmed(now, packet, data, None);
+    pub fn handle_packet(&mut self, now: Time, packet: Incoming) -> Option<Received> {
+        self.dispatch::<false>(now, packet)
+    }
+
+    /// As [`Self::handle_packet`]. `TRUSTED`: whether feedback is known to come from where its flow goes.
+    #[inline(always)]
+    pub(crate) fn dispatch<const TRUSTED: bool>(&mut self, now: Time, packet: Incoming) -> Option<Received> {
+        let Incoming { from, header, ecn_ce, trimmed, telemetry } = packet;
+        let cut = match (header, trimmed) {
+            (Header::Data(data), Trimmed::No) => return self.on_data(now, from, &data, ecn_ce, telemetry),
+            (Header::Feedback(feedback), _) => {
+                if TRUSTED || self.has_a_say(from, feedback.flow) {
+                    self.on_feedback(now, &feedback, telemetry.as_deref());
                 }
-                None
+                return None;
             }
-            Header::Numbered(numbered) if packet.trimmed == Trimmed::No => {
-                self.on_numbered(now, packet.from, numbered, packet.ecn_ce, None)
+            (Header::Coded(coded), Trimmed::No) => {
+                return self.on_coded(now, from, &coded, ecn_ce, telemetry);
             }
-            Header::Numbered(Numbered { data, place }) => {
-                let name = PeerFlow { peer: packet.from, flow: data.flow };
-                if self.is_segment(data) && self.is_relayed(name) {
-                    let fate = (packet.trimmed, packet.ecn_ce);
-                    self.relay_data(now, packet.from, (*data, Some(*place)), fate, None);
-                } else if self.is_segment(data) {
-                    self.on_trimmed(now, packet, data, None);
-                }
-                None
+            (Header::Numbered(numbered), Trimmed::No) => {
+                return self.on_numbered(now, from, &numbered, ecn_ce, telemetry);
             }
-            Header::Coded(coded) if packet.trimmed != Trimmed::No => {
-                let layout = self.layout(coded)?;
-                self.on_trimmed(now, packet, &coded.data, Some(layout));
-                None
-            }
-            Header::Coded(coded) => self.on_coded(now, packet.from, coded, packet.ecn_ce, None),
-            Header::Data(data) => self.on_data(now, packet.from, data, packet.ecn_ce, None),
-            Header::Feedback(feedback) => {
-                if self.has_a_say(packet.from, feedback.flow) {
-                    self.on_relay_feedback(now, feedback, None);
-                }
-                None
-            }
-        }
+            (Header::Data(data), _) => (data, None, None),
+            (Header::Numbered(Numbered { data, place }), _) => (data, Some(place), None),
+            (Header::Coded(coded), _) => (coded.data, None, Some(self.layout(&coded)?)),
+        };
+        self.on_trimmed(now, from, cut, (trimmed, ecn_ce));
+        None
     }
 
     /// Whether a flow that leaves here goes to this host, so that its feedback counts.
@@ -226,27 +221,24 @@ impl Endpoint {
         }
     }
 
-    /// Feedback from the receiver of its flow. Says whether that is one of the host's senders; news of one that has finished says
-    /// nothing new.
+    /// Feedback from the receiver of its flow, or from its proxy. Late news of a sender that has finished says nothing new.
     #[inline(always)]
-    pub(crate) fn on_feedback(
-        &mut self,
-        now: Time,
-        feedback: &Feedback,
-        telemetry: Option<&Telemetry>,
-    ) -> bool {
-        let Some((key, live)) = self.senders.find(feedback.flow) else { return false };
+    fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
+        let Some((key, live)) = self.senders.find(feedback.flow) else {
+            return self.relay_feedback(now, feedback, telemetry);
+        };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
-            self.finish(now, key);
-            return true;
+            return self.finish(now, key);
         }
         if is_earlier {
             let deadline = live.sender.deadline(now);
             live.arm_recovery(deadline, &mut self.timers);
         }
         live.settle(now, key, &mut self.timers, &mut self.schedule);
-        true
+        if self.proxies.is_some() {
+            self.note_onward(now, feedback.flow);
+        }
     }
 
     /// A sender has its last ACK.
@@ -294,12 +286,11 @@ impl Endpoint {
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        let header = self.config.header;
-        if let Some(packet) = self.take_reply(|reply| reply.to_transmit(header)) {
+        if let Some(packet) = self.poll_control() {
             return Poll::Packet(packet);
         }
         let mut packet = None;
-        self.send_relay_data(now, &mut packet);
+        self.send_data(now, &mut packet);
         if let Some(packet) = packet {
             return Poll::Packet(match packet {
                 Leaving::Own(packet) => packet.into_transmit(self.config.mss),
@@ -307,6 +298,12 @@ impl Endpoint {
             });
         }
         self.schedule.next_release().map_or(Poll::Idle, Poll::At)
+    }
+
+    /// The next control packet alone, for a NIC whose link does not take data now.
+    pub fn poll_control(&mut self) -> Option<Transmit> {
+        let header = self.config.header;
+        self.take_reply(|reply| reply.take_transmit(header))
     }
 
     /// Hands the next control packet to `take`, if one may leave; gives the result.
@@ -324,6 +321,9 @@ impl Endpoint {
                     let deadline = live.sender.transmit(now, to);
                     live.arm_recovery(deadline, &mut self.timers);
                     live.end_turn(now, key, &mut self.timers, &mut self.schedule);
+                    if self.proxies.is_some() {
+                        self.note_onward(now, key.name);
+                    }
                     return true;
                 }
                 live.sender.set_scheduled(false);
@@ -354,13 +354,7 @@ impl Endpoint {
     #[must_use]
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        Some(self.next_timeout()).filter(|&at| at != Time::MAX)
-    }
-
-    /// When the first timer comes up; [`Time::MAX`]: never.
-    #[inline]
-    pub(crate) const fn next_timeout(&self) -> Time {
-        self.timers.next()
+        Some(self.timers.next()).filter(|&at| at != Time::MAX)
     }
 
     /// Whether there is an event to [poll](Self::poll_event).

@@ -7,30 +7,13 @@ use crate::proxy::{
     RelayedPacket, State, Via,
 };
 use crate::replies::Reply;
-use crate::sender::{DataPacket, Sender, Take};
+use crate::sender::{Sender, Take};
 use crate::table::{Key, Named as _, PeerFlow};
 use crate::wire::{Data, Echo, Fate, Feedback, Numbered, Place};
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
-
-/// Notes of which of the host's own flows a packet leaves.
-struct Noting<'a, T> {
-    to: T,
-    sent: &'a mut Option<FlowId>,
-}
-
-impl<T: Take> Take for Noting<'_, T> {
-    fn take(self, packet: DataPacket) {
-        *self.sent = Some(packet.header.flow);
-        self.to.take(packet);
-    }
-
-    fn forward(self, packet: Forward) {
-        self.to.forward(packet);
-    }
-}
 
 impl Endpoint {
     /// Takes so long over each packet of flows that it relays; before the first.
@@ -173,7 +156,7 @@ impl Endpoint {
     /// Feedback of a relayed flow has come, if it is one.
     #[cold]
     #[inline(never)]
-    pub(super) fn relay_feedback(&mut self, now: Time, feedback: Feedback, telemetry: Option<&Telemetry>) {
+    pub(super) fn relay_feedback(&mut self, now: Time, &feedback: &Feedback, telemetry: Option<&Telemetry>) {
         let through = self.by_onward(feedback.flow);
         if let Some(relayed) = through.filter(|relayed| matches!(relayed.state, State::Streamlined(_))) {
             let name = relayed.name();
@@ -400,33 +383,6 @@ impl Endpoint {
             live.sender.extend(available);
             live.settle(now, key, &mut self.timers, &mut self.schedule);
         }
-    }
-
-    /// Feedback from the receiver of its flow, at a host that may be a proxy.
-    pub(crate) fn on_relay_feedback(
-        &mut self,
-        now: Time,
-        feedback: &Feedback,
-        telemetry: Option<&Telemetry>,
-    ) {
-        if self.on_feedback(now, feedback, telemetry) {
-            self.note_onward(now, feedback.flow);
-        } else {
-            self.relay_feedback(now, *feedback, telemetry);
-        }
-    }
-
-    /// As [`Self::send_data`], at a host that may be a proxy.
-    pub(crate) fn send_relay_data<T>(&mut self, now: Time, to: T) -> bool
-    where
-        T: Take,
-    {
-        let mut sent = None;
-        let taken = self.send_data(now, Noting { to, sent: &mut sent });
-        if let Some(flow) = sent {
-            self.note_onward(now, flow);
-        }
-        taken
     }
 
     /// A sender has sent a packet, or had feedback: if it is the second connection of a relayed flow, the first may have to

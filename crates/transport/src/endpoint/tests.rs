@@ -8,7 +8,6 @@ use crate::congestion::{
     Ack, Cnp, Congestion, CongestionConfig, Custom, Decision, Ecn, Factory, Needs, SignalBytes, Start,
     testing,
 };
-use crate::flow::message::Transmit;
 use crate::notifier::CnpConfig;
 use crate::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use crate::wire::{self, Echo, Fate};
@@ -16,7 +15,7 @@ use crate::{FlowProfile, Path, Route, Scheme, WindowCheck};
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use farspan_units::{Duration, TelemetryKind};
+use farspan_units::{Duration, HopTelemetry, TelemetryKind};
 
 mod peers;
 
@@ -52,7 +51,7 @@ fn data(seq: u32, packets: u32, len: u16) -> Incoming {
     let (flow, sent_at) = (FlowId(9), Time::ZERO);
     let header =
         Header::Data(wire::Data { flow, seq, packets, len, sent_at, entropy: 0, profile: 0, ask: false });
-    Incoming { from: PEER, header, ecn_ce: false, trimmed: Trimmed::No }
+    Incoming::new(PEER, header)
 }
 
 fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
@@ -60,7 +59,7 @@ fn ack(from: HostId, flow: u32, seq: u32, sent_at: Time) -> Incoming {
     let echo = Echo { sent_at, entropy: 0 };
     let fate = Fate::Arrived { echo, ecn_ce: false, block_complete: false, map: 0 };
     let header = Header::Feedback(Feedback { flow, seq, cumulative: 0, fate });
-    Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No }
+    Incoming::new(from, header)
 }
 
 fn send_all(endpoint: &mut Endpoint, now: Time) -> Vec<Transmit> {
@@ -82,10 +81,31 @@ fn only_the_host_that_a_message_goes_to_can_acknowledge_it() {
     let mut endpoint = endpoint();
     endpoint.submit(us(0), message(0, 1, Rto::Path));
     send_all(&mut endpoint, us(0));
-    endpoint.handle_packet(us(9), &ack(HostId(2), 0, 0, us(0)));
+    endpoint.handle_packet(us(9), ack(HostId(2), 0, 0, us(0)));
     assert_eq!(endpoint.poll_event(), None);
-    endpoint.handle_packet(us(9), &ack(PEER, 0, 0, us(0)));
+    endpoint.handle_packet(us(9), ack(PEER, 0, 0, us(0)));
     assert!(matches!(endpoint.poll_event(), Some(Event::Finished(report)) if report.finished_at == us(9)));
+}
+
+#[test]
+fn an_ack_echoes_the_telemetry_of_its_packet() {
+    let mut endpoint = endpoint();
+    let hop = HopTelemetry { sent: Bytes::new(7), ..HopTelemetry::default() };
+    let telemetry = Some(Box::new(Telemetry::from_iter([hop])));
+    endpoint.handle_packet(us(1), Incoming { telemetry: telemetry.clone(), ..data(0, 2, 4096) });
+    endpoint.handle_packet(us(1), data(1, 2, 4096));
+    let echoed: Vec<_> = send_all(&mut endpoint, us(1)).into_iter().map(|packet| packet.telemetry).collect();
+    assert_eq!(echoed, [telemetry, None]);
+}
+
+#[test]
+fn control_packets_can_be_asked_for_alone() {
+    let mut endpoint = endpoint();
+    endpoint.submit(us(0), message(0, 1, Rto::Path));
+    endpoint.handle_packet(us(0), data(0, 1, 4096));
+    assert!(endpoint.poll_control().is_some_and(|packet| packet.control));
+    assert_eq!(endpoint.poll_control(), None);
+    assert!(send_all(&mut endpoint, us(0)).iter().all(|packet| !packet.control), "data has waited");
 }
 
 #[test]
@@ -94,10 +114,10 @@ fn a_flow_that_ends_takes_its_timers_with_it_and_late_acks_say_nothing() {
     endpoint.submit(us(0), message(0, 1, Rto::Path));
     send_all(&mut endpoint, us(0));
     assert_eq!(endpoint.poll_timeout(), Some(us(0) + Rto::Path.initial(&testing::path())));
-    endpoint.handle_packet(us(9), &ack(PEER, 0, 0, us(0)));
+    endpoint.handle_packet(us(9), ack(PEER, 0, 0, us(0)));
     assert_eq!(endpoint.poll_timeout(), None);
     endpoint.poll_event();
-    endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));
+    endpoint.handle_packet(us(10), ack(PEER, 0, 0, us(0)));
     assert_eq!((endpoint.poll_event(), endpoint.sender(FlowId(0))), (None, None));
 }
 
@@ -106,11 +126,11 @@ fn pieces_of_a_wrong_length_or_number_claim_no_receiver() {
     let mut endpoint = endpoint();
     // Empty; too long; short but not the last; beyond the last; of a message without packets.
     for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
-        assert_eq!(endpoint.handle_packet(us(0), &data(seq, packets, len)), None);
+        assert_eq!(endpoint.handle_packet(us(0), data(seq, packets, len)), None);
     }
     assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
     assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle, "what was not taken in is not acknowledged");
-    let received = endpoint.handle_packet(us(0), &data(1, 2, 1));
+    let received = endpoint.handle_packet(us(0), data(1, 2, 1));
     assert_eq!(
         received,
         Some(Received {
@@ -125,8 +145,8 @@ fn pieces_of_a_wrong_length_or_number_claim_no_receiver() {
 #[test]
 fn a_complete_message_is_reported_once_and_its_duplicates_still_acknowledged() {
     let mut endpoint = endpoint();
-    assert!(endpoint.handle_packet(us(3), &data(0, 1, 4096)).is_some());
-    assert!(endpoint.handle_packet(us(4), &data(0, 1, 4096)).is_none());
+    assert!(endpoint.handle_packet(us(3), data(0, 1, 4096)).is_some());
+    assert!(endpoint.handle_packet(us(4), data(0, 1, 4096)).is_none());
     assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(report)) if report.delivered_at == us(3)));
     assert_eq!(endpoint.poll_event(), None);
     let acks = send_all(&mut endpoint, us(4));
@@ -154,9 +174,9 @@ fn nacks(packets: &[Transmit]) -> Vec<(u32, u32)> {
 #[test]
 fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
     let mut endpoint = endpoint();
-    assert_eq!(endpoint.handle_packet(us(1), &trimmed(1, 2, 100)), None);
-    assert!(endpoint.handle_packet(us(2), &data(0, 2, 4096)).is_some());
-    assert_eq!(endpoint.handle_packet(us(3), &trimmed(1, 2, 100)), None);
+    assert_eq!(endpoint.handle_packet(us(1), trimmed(1, 2, 100)), None);
+    assert!(endpoint.handle_packet(us(2), data(0, 2, 4096)).is_some());
+    assert_eq!(endpoint.handle_packet(us(3), trimmed(1, 2, 100)), None);
     assert_eq!(endpoint.poll_event(), None);
     let replies = send_all(&mut endpoint, us(3));
     assert_eq!(nacks(&replies), [(1, 0), (1, 1)]);
@@ -164,8 +184,8 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
     let view = endpoint.receiver(PEER, FlowId(9)).unwrap();
     assert_eq!((view.counters.arrived_packets, view.counters.trimmed_packets), (1, 2));
     assert_eq!((view.goodput, view.is_complete), (Bytes::new(4096), false));
-    assert!(endpoint.handle_packet(us(4), &data(1, 2, 100)).is_some());
-    assert_eq!(endpoint.handle_packet(us(5), &trimmed(0, 2, 4096)), None);
+    assert!(endpoint.handle_packet(us(4), data(1, 2, 100)).is_some());
+    assert_eq!(endpoint.handle_packet(us(5), trimmed(0, 2, 4096)), None);
     assert_eq!(nacks(&send_all(&mut endpoint, us(5))), [(0, 2)], "the message is complete");
     assert_eq!(endpoint.receiver(PEER, FlowId(9)).unwrap().counters.trimmed_packets, 3);
 }
@@ -174,7 +194,7 @@ fn a_trimmed_packet_is_answered_by_a_nack_and_delivers_nothing() {
 fn trimmed_pieces_of_a_wrong_length_or_number_are_not_answered() {
     let mut endpoint = endpoint();
     for (seq, packets, len) in [(0, 2, 0), (0, 2, 4097), (0, 2, 4095), (2, 2, 4096), (0, 0, 4096)] {
-        assert_eq!(endpoint.handle_packet(us(0), &trimmed(seq, packets, len)), None);
+        assert_eq!(endpoint.handle_packet(us(0), trimmed(seq, packets, len)), None);
     }
     assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
     assert_eq!(endpoint.poll_transmit(us(0)), Poll::Idle);
@@ -188,11 +208,11 @@ fn a_nack_lets_the_packet_leave_again_if_it_comes_from_the_receiver() {
     let nack = |from| {
         let fate = Fate::Trimmed { echo: Echo { sent_at: us(0), entropy: 0 }, at_last_hop: false };
         let nack = Feedback { flow: FlowId(0), seq: 0, cumulative: 0, fate };
-        Incoming { from, header: Header::Feedback(nack), ecn_ce: false, trimmed: Trimmed::No }
+        Incoming::new(from, Header::Feedback(nack))
     };
-    endpoint.handle_packet(us(9), &nack(HostId(2)));
+    endpoint.handle_packet(us(9), nack(HostId(2)));
     assert_eq!(send_all(&mut endpoint, us(9)), []);
-    endpoint.handle_packet(us(9), &nack(PEER));
+    endpoint.handle_packet(us(9), nack(PEER));
     let again = send_all(&mut endpoint, us(9));
     assert_eq!(again.iter().map(|packet| packet.retransmission).collect::<Vec<_>>(), [true]);
     assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.nacks), Some(1));
@@ -212,12 +232,12 @@ fn coded(seq: u32) -> Incoming {
     };
     let shape = coding::Shape::new(4, 2).unwrap();
     let header = Header::Coded(wire::Coded { data, shape, last_len: 4096, block_wait_ns: 10_000 });
-    Incoming { from: PEER, header, ecn_ce: false, trimmed: Trimmed::No }
+    Incoming::new(PEER, header)
 }
 
 fn take_all(endpoint: &mut Endpoint, now: Time, seqs: impl IntoIterator<Item = u32>) {
     for seq in seqs {
-        endpoint.handle_packet(now, &coded(seq));
+        endpoint.handle_packet(now, coded(seq));
     }
     send_all(endpoint, now);
 }
@@ -257,7 +277,7 @@ fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     let mut endpoint = endpoint();
     take_all(&mut endpoint, us(1), [0, 1, 2, 6, 7, 10]);
     let repaired = |endpoint: &Endpoint| endpoint.receiver(PEER, FlowId(9)).unwrap().counters.blocks_repaired;
-    let received = endpoint.handle_packet(us(2), &coded(5)).unwrap();
+    let received = endpoint.handle_packet(us(2), coded(5)).unwrap();
     assert!(matches!(received.payload, Payload::Parity { index: 1, .. }));
     let block = received.decodable.unwrap();
     assert_eq!((block.number, block.source, received.delivered), (0, 0..4 * 4096, Bytes::new(4096)));
@@ -265,7 +285,7 @@ fn what_is_decoded_is_told_and_what_comes_late_was_not_lost() {
     take_all(&mut endpoint, us(3), [11]);
     assert!(matches!(endpoint.poll_event(), Some(Event::Delivered(_))));
     assert_eq!(repaired(&endpoint), 2);
-    assert_eq!(endpoint.handle_packet(us(4), &coded(3)), None);
+    assert_eq!(endpoint.handle_packet(us(4), coded(3)), None);
     assert_eq!(repaired(&endpoint), 1, "segment 3 was only delayed");
     take_all(&mut endpoint, us(5), [4, 8, 9]);
     assert_eq!(
@@ -289,7 +309,7 @@ fn a_coded_header_that_contradicts_itself_claims_no_receiver() {
     for header in bad.map(Header::Coded) {
         for trimmed in [Trimmed::No, Trimmed::OnItsWay] {
             let packet = Incoming { header, trimmed, ..coded(0) };
-            assert_eq!(endpoint.handle_packet(us(0), &packet), None);
+            assert_eq!(endpoint.handle_packet(us(0), packet), None);
         }
     }
     assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
@@ -304,7 +324,7 @@ fn a_time_out_that_shrinks_comes_earlier() {
         .submit(us(0), message_over(Path { base_rtt: Duration::from_us(100), ..testing::path() }, 0, 2, rto));
     send_all(&mut endpoint, us(0));
     assert_eq!(endpoint.poll_timeout(), Some(us(300)));
-    endpoint.handle_packet(us(10), &ack(PEER, 0, 0, us(0)));
+    endpoint.handle_packet(us(10), ack(PEER, 0, 0, us(0)));
     assert_eq!(endpoint.poll_timeout(), Some(us(30)), "SRTT 10, RTTVAR 5");
     endpoint.handle_timeout(us(30));
     assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(1));
@@ -316,7 +336,7 @@ fn a_timer_whose_packets_were_acknowledged_comes_up_early_and_is_put_back() {
     endpoint.submit(us(0), message(0, 2, Rto::Fixed(Duration::from_us(50))));
     assert!(matches!(endpoint.poll_transmit(us(0)), Poll::Packet(_)));
     assert!(matches!(endpoint.poll_transmit(us(7)), Poll::Packet(_)));
-    endpoint.handle_packet(us(20), &ack(PEER, 0, 0, us(0)));
+    endpoint.handle_packet(us(20), ack(PEER, 0, 0, us(0)));
     assert_eq!(endpoint.poll_timeout(), Some(us(50)), "an ACK moves no timer");
     endpoint.handle_timeout(us(50));
     assert_eq!(endpoint.sender(FlowId(0)).map(|view| view.counters.timeouts), Some(0));
@@ -331,7 +351,7 @@ fn a_sender_that_is_cancelled_leaves_nothing_behind() {
     let report = endpoint.cancel(us(50), FlowId(3)).unwrap();
     assert_eq!((report.finished_at, report.counters.sent_packets), (us(50), 2));
     assert_eq!((endpoint.poll_timeout(), endpoint.cancel(us(50), FlowId(3))), (None, None));
-    endpoint.handle_packet(us(60), &ack(PEER, 3, 0, us(0)));
+    endpoint.handle_packet(us(60), ack(PEER, 3, 0, us(0)));
     endpoint.handle_timeout(us(1000));
     assert_eq!(endpoint.poll_transmit(us(1000)), Poll::Idle);
     assert_eq!(endpoint.poll_event(), None);
@@ -342,7 +362,7 @@ fn a_receiver_that_is_forgotten_starts_anew() {
     let mut endpoint = endpoint();
     let mss = testing::path().mss.get() as u16;
     for (packets, is_complete) in [(2, false), (1, true)] {
-        endpoint.handle_packet(us(0), &data(0, packets, mss));
+        endpoint.handle_packet(us(0), data(0, packets, mss));
         assert_eq!(endpoint.receiver(PEER, FlowId(9)).map(|view| view.is_complete), Some(is_complete));
         assert!(endpoint.forget(PEER, FlowId(9)) && !endpoint.forget(PEER, FlowId(9)));
         assert_eq!(endpoint.receiver(PEER, FlowId(9)), None);
@@ -379,7 +399,7 @@ fn a_marked_packet_brings_a_cnp_behind_its_ack_unless_one_left_within_the_interv
         (51, marked(trimmed(2, 9, 4096))),
         (120, data(2, 9, 4096)),
     ] {
-        endpoint.handle_packet(us(at), &packet);
+        endpoint.handle_packet(us(at), packet);
         let replies = send_all(&mut endpoint, us(at));
         assert!(replies.iter().all(|packet| packet.control && packet.to == PEER));
         said.push((kinds(&replies), replies));
@@ -441,15 +461,15 @@ fn a_cnp_reaches_the_control_if_it_comes_from_the_receiver_and_acknowledges_what
     assert_eq!(send_all(&mut endpoint, us(0)).len(), 8);
     let cnp = |from| {
         let cnp = Feedback { flow: FlowId(0), seq: 0, cumulative: 5, fate: Fate::Cnp };
-        Incoming { from, header: Header::Feedback(cnp), ecn_ce: false, trimmed: Trimmed::No }
+        Incoming::new(from, Header::Feedback(cnp))
     };
-    endpoint.handle_packet(us(9), &cnp(HostId(2)));
+    endpoint.handle_packet(us(9), cnp(HostId(2)));
     let state = |endpoint: &Endpoint| {
         let view = endpoint.sender(FlowId(0)).unwrap();
         (view.cwnd.get() / 4096, view.in_flight.get() / 4096)
     };
     assert_eq!(state(&endpoint), (8, 8));
-    endpoint.handle_packet(us(9), &cnp(PEER));
+    endpoint.handle_packet(us(9), cnp(PEER));
     assert_eq!(state(&endpoint), (4, 3));
     assert_eq!(send_all(&mut endpoint, us(9)).len(), 1, "the window has room for one");
 }

@@ -5,8 +5,9 @@ use crate::balance::Entropy;
 use crate::coding::{Block, Payload};
 use crate::flow::via::Via;
 use crate::wire::Header;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
-use farspan_units::{Bytes, FlowId, HostId, Time};
+use farspan_units::{Bytes, FlowId, HostId, Telemetry, Time};
 
 /// A message to be sent.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ pub enum Trimmed {
 }
 
 /// A packet that has arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Incoming {
     /// The host that sent the packet.
     pub from: HostId,
@@ -50,6 +51,17 @@ pub struct Incoming {
     pub ecn_ce: bool,
     /// Whether a switch cut its payload off, and which. Only data packets are trimmed.
     pub trimmed: Trimmed,
+    /// The state of ports that they have written on it, or, of an ACK, on the packet that it is for.
+    pub telemetry: Option<Box<Telemetry>>,
+}
+
+impl Incoming {
+    /// A whole packet without a congestion mark and telemetry.
+    #[must_use]
+    #[inline]
+    pub const fn new(from: HostId, header: Header) -> Self {
+        Self { from, header, ecn_ce: false, trimmed: Trimmed::No, telemetry: None }
+    }
 }
 
 /// A payload that arrived for the first time: the driver copies it, if there are bytes at all.
@@ -87,6 +99,8 @@ pub struct Transmit {
     pub retransmission: bool,
     /// Whether it leaves with a congestion mark: a proxy sends on what came with one.
     pub ecn_ce: bool,
+    /// Of an ACK the telemetry that it echoes; of a packet that a proxy sends on, what came with it.
+    pub telemetry: Option<Box<Telemetry>>,
 }
 
 /// An order to the NIC.

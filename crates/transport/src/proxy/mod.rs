@@ -412,9 +412,9 @@ impl Proxies {
 }
 
 impl Forward {
-    /// As the driver wants it, which carries no telemetry; `mss`: payload of a full packet.
+    /// As the driver wants it; `mss`: payload of a full packet.
     pub(crate) fn into_transmit(self, mss: Bytes) -> Transmit {
-        let Self { to, header, ecn_ce, size, .. } = self;
+        let Self { to, header, ecn_ce, size, telemetry } = self;
         let start = u64::from(header.seq) * mss.get();
         Transmit {
             to,
@@ -425,6 +425,7 @@ impl Forward {
             payload: Some(Payload::Source(start..start + u64::from(header.len))),
             retransmission: false,
             ecn_ce,
+            telemetry,
         }
     }
 }

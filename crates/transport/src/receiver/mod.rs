@@ -237,7 +237,7 @@ impl Receiver {
     }
 
     /// Notes a packet at or above `cumulative`; returns whether it is new.
-    #[inline]
+    #[inline(always)]
     fn insert(&mut self, seq: u32) -> bool {
         if seq == self.cumulative {
             self.cumulative += 1;

@@ -230,7 +230,7 @@ impl Sender {
         len
     }
 
-    #[inline]
+    #[inline(always)]
     fn update_rtt(&mut self, now: Time, rtt: Duration) -> bool {
         let Some(cold) = &mut self.cold else {
             self.srtt.update(rtt);

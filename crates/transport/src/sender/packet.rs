@@ -63,6 +63,7 @@ impl DataPacket {
             payload,
             retransmission: self.retransmission,
             ecn_ce: false,
+            telemetry: None,
         }
     }
 }

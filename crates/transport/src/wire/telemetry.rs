@@ -24,7 +24,7 @@ const FLAG_ARRIVAL: u8 = 1;
 
 /// Why bytes are no telemetry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum DecodeError {
+pub enum TelemetryError {
     /// There are fewer bytes than the telemetry takes.
     #[error(
         "{have} bytes are less than the {need} of this telemetry; drop the datagram, it was cut short or is not ours"
@@ -78,26 +78,26 @@ pub fn encode(telemetry: &Telemetry, bytes: &mut Vec<u8>) {
 ///
 /// # Errors
 /// Too few bytes, more ports than there is room for, or a version or flag that is not known.
-pub fn decode(bytes: &[u8]) -> Result<Telemetry, DecodeError> {
+pub fn decode(bytes: &[u8]) -> Result<Telemetry, TelemetryError> {
     let have = bytes.len();
     let &[first, flags, ref rest @ ..] = bytes else {
-        return Err(DecodeError::Truncated { need: 2, have });
+        return Err(TelemetryError::Truncated { need: 2, have });
     };
     let (version, ports) = (first >> 4, first & 0xf);
     if version != VERSION {
-        return Err(DecodeError::Version { version });
+        return Err(TelemetryError::Version { version });
     }
     if usize::from(ports) > Telemetry::MOST_HOPS {
-        return Err(DecodeError::Ports { ports });
+        return Err(TelemetryError::Ports { ports });
     }
     if flags & !FLAG_ARRIVAL != 0 {
-        return Err(DecodeError::Flags { flags });
+        return Err(TelemetryError::Flags { flags });
     }
     let arrivals = usize::from(flags & FLAG_ARRIVAL);
     let words = arrivals + 4 * usize::from(ports);
     let (fields, _) = rest.as_chunks::<8>();
     let Some(fields) = fields.get(..words) else {
-        return Err(DecodeError::Truncated { need: 2 + 8 * words, have });
+        return Err(TelemetryError::Truncated { need: 2 + 8 * words, have });
     };
     let (arrival, ports) = fields.split_at(arrivals);
     let word = |field: &[u8; 8]| u64::from_be_bytes(*field);
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused_by_name() {
-        assert_eq!(decode(&[0x10]), Err(DecodeError::Truncated { need: 2, have: 1 }));
-        assert_eq!(decode(&[0x20, 0]), Err(DecodeError::Version { version: 2 }));
-        assert_eq!(decode(&[0x19, 0]), Err(DecodeError::Ports { ports: 9 }));
-        assert_eq!(decode(&[0x10, 2]), Err(DecodeError::Flags { flags: 2 }));
+        assert_eq!(decode(&[0x10]), Err(TelemetryError::Truncated { need: 2, have: 1 }));
+        assert_eq!(decode(&[0x20, 0]), Err(TelemetryError::Version { version: 2 }));
+        assert_eq!(decode(&[0x19, 0]), Err(TelemetryError::Ports { ports: 9 }));
+        assert_eq!(decode(&[0x10, 2]), Err(TelemetryError::Flags { flags: 2 }));
         let short = decode(&[0x11, 1, 0, 0]).unwrap_err();
-        assert_eq!(short, DecodeError::Truncated { need: 42, have: 4 });
+        assert_eq!(short, TelemetryError::Truncated { need: 42, have: 4 });
         assert_eq!(
             short.to_string(),
             "4 bytes are less than the 42 of this telemetry; drop the datagram, it was cut short or is not ours"
@@ -174,7 +174,7 @@ mod tests {
             mut given in prop::collection::vec(any::<u8>(), 0..300), make_known in any::<bool>(),
         ) {
             if let (true, [first, flags, ..]) = (make_known, &mut given[..]) {
-                (*first, *flags) = (VERSION << 4 | *first % 9, *flags % 2);
+                (*first, *flags) = ((VERSION << 4) | (*first % 9), *flags % 2);
             }
             if let Ok(telemetry) = decode(&given) {
                 let again = bytes(&telemetry);

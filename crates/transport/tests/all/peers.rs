@@ -218,11 +218,12 @@ impl Network {
     }
 
     fn arrive(&mut self, from: HostId, place: usize, trim: bool) -> usize {
-        let Transmit { to, header, ecn_ce, .. } = self.packets[place];
+        let Transmit { to, header, ecn_ce, ref telemetry, .. } = self.packets[place];
         let trimmed = if trim { Trimmed::OnItsWay } else { Trimmed::No };
-        let incoming = Incoming { from, header, ecn_ce, trimmed };
+        let telemetry = telemetry.clone();
+        let incoming = Incoming { from, header, ecn_ce, trimmed, telemetry };
         let of = |name: Name, called: &BTreeMap<Name, Name>| called.get(&name).copied().unwrap_or(name);
-        if let Some(new) = self.hosts[to.index()].handle_packet(self.now, &incoming) {
+        if let Some(new) = self.hosts[to.index()].handle_packet(self.now, incoming) {
             assert_ne!(to, PROXY, "nothing is delivered on the way");
             let name = of((from, new.flow), &self.called);
             if let Payload::Source(range) = new.payload {

@@ -228,8 +228,8 @@ impl Trio {
     fn arrive(&mut self, (from, to): (usize, usize), bytes: &[u8], ecn_ce: bool, trim: bool) {
         let header = View::new(bytes).unwrap().header();
         let trimmed = if trim { Trimmed::OnItsWay } else { Trimmed::No };
-        let incoming = Incoming { from: HostId(from as u32), header, ecn_ce, trimmed };
-        if let Some(new) = self.endpoints[to].handle_packet(self.now, &incoming) {
+        let incoming = Incoming { ecn_ce, trimmed, ..Incoming::new(HostId(from as u32), header) };
+        if let Some(new) = self.endpoints[to].handle_packet(self.now, incoming) {
             assert_eq!(to, RECEIVER, "nothing is delivered on the way");
             let Payload::Source(range) = new.payload else { panic!("nothing is coded") };
             assert_eq!(new.delivered.get(), range.end - range.start);
@@ -422,7 +422,7 @@ fn numbered(from: HostId, number: u16) -> Incoming {
     let sent_at = Time::ZERO;
     let data = Data { flow: FLOW, seq, packets: 9, len, sent_at, entropy: 0, profile: 0, ask: false };
     let header = Header::Numbered(Numbered { data, place: Place { lane: 0, number } });
-    Incoming { from, header, ecn_ce: false, trimmed: Trimmed::No }
+    Incoming::new(from, header)
 }
 
 #[test]
@@ -431,12 +431,12 @@ fn what_the_sender_did_not_send_is_not_relayed() {
     let relayed = |proxy: &Endpoint| proxy.relayed(HostId(0), FLOW).unwrap().arrived_packets;
     for stranger in [HostId(5), HostId(2)] {
         // A message of its own, which ends here.
-        assert!(proxy.handle_packet(Time::ZERO, &numbered(stranger, 0)).is_some());
+        assert!(proxy.handle_packet(Time::ZERO, numbered(stranger, 0)).is_some());
         let Poll::Packet(ack) = proxy.poll_transmit(Time::ZERO) else { panic!("an ACK") };
         assert_eq!((ack.to, ack.control, relayed(&proxy)), (stranger, true, 0));
         assert_eq!((proxy.poll_transmit(Time::ZERO), proxy.relayed(stranger, FLOW)), (Poll::Idle, None));
     }
-    assert_eq!(proxy.handle_packet(Time::ZERO, &numbered(HostId(0), 0)), None);
+    assert_eq!(proxy.handle_packet(Time::ZERO, numbered(HostId(0), 0)), None);
     let Poll::Packet(onward) = proxy.poll_transmit(Time::ZERO) else { panic!("it goes on") };
     assert_eq!((onward.to, onward.header.flow(), relayed(&proxy)), (HostId(2), ONWARD_FLOW, 1));
 }
@@ -449,7 +449,7 @@ fn a_proxy_that_has_failed_says_nothing_more_and_its_host_goes_on_sending() {
     let (to, size) = (HostId(2), Bytes::new(9 * MSS));
     let mut now = Time::ZERO + NEAR;
     for number in [0, 2] {
-        proxy.handle_packet(now, &numbered(HostId(0), number));
+        proxy.handle_packet(now, numbered(HostId(0), number));
     }
     assert!(proxy.poll_timeout().is_some(), "the detector waits");
     proxy.fail_proxy(now);

@@ -1,8 +1,7 @@
 //! Counters of a host.
 
 use crate::outcome::Amount;
-use farspan_fabric::Packet;
-use farspan_units::{Bytes, Time};
+use farspan_units::{Bytes, FlowId, Time};
 
 /// Counters of a host.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,11 +22,11 @@ impl HostCounters {
         self.arrived.1[kind] += size;
     }
 
-    /// Adds a hash of an arrival, whatever the order: time, flow, packet, and `what`: whether it was trimmed,
+    /// Adds a hash of an arrival, whatever the order: time, flow, its number there, and `what`: whether it was trimmed,
     /// its kind (of data 0), its mark.
     #[inline(always)]
-    pub(super) fn hash(&mut self, now: Time, packet: &Packet, what: u64) {
-        let which = u64::from(packet.flow.0) << 32 | u64::from(packet.words[0]);
+    pub(super) fn hash(&mut self, now: Time, flow: FlowId, number: u32, what: u64) {
+        let which = u64::from(flow.0) << 32 | u64::from(number);
         let product = u128::from(now.as_ps() ^ 0x9e37_79b9_7f4a_7c15 ^ what << 56)
             * u128::from(which.wrapping_mul(0xbf58_476d_1ce4_e5b9) | 1);
         let hash = (product >> 64) as u64 ^ product as u64;

@@ -59,9 +59,8 @@ impl Receiver {
             profile: 0,
             ask: false,
         };
-        let packet =
-            Incoming { from: HostId(0), header: Header::Data(data), ecn_ce, trimmed: crate::Trimmed::No };
-        self.endpoint.handle_packet(self.now, &packet);
+        let packet = Incoming { ecn_ce, ..Incoming::new(HostId(0), Header::Data(data)) };
+        self.endpoint.handle_packet(self.now, packet);
     }
 }
 

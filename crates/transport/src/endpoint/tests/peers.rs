@@ -14,10 +14,10 @@ fn from(from: HostId, packet: Incoming) -> Incoming {
 #[test]
 fn two_peers_with_one_number_have_a_receiver_each() {
     let mut endpoint = endpoint();
-    assert!(endpoint.handle_packet(us(0), &data(0, 2, MSS)).is_some());
-    assert!(endpoint.handle_packet(us(0), &from(OTHER, data(0, 3, MSS))).is_some(), "not a duplicate");
-    endpoint.handle_packet(us(0), &from(OTHER, trimmed(2, 3, 7)));
-    endpoint.handle_packet(us(1), &data(1, 2, 5));
+    assert!(endpoint.handle_packet(us(0), data(0, 2, MSS)).is_some());
+    assert!(endpoint.handle_packet(us(0), from(OTHER, data(0, 3, MSS))).is_some(), "not a duplicate");
+    endpoint.handle_packet(us(0), from(OTHER, trimmed(2, 3, 7)));
+    endpoint.handle_packet(us(1), data(1, 2, 5));
     let complete = |endpoint: &Endpoint| {
         [PEER, OTHER, HostId(3)]
             .map(|peer| endpoint.receiver(peer, FlowId(9)).map(|view| (view.is_complete, view.goodput.get())))
@@ -25,9 +25,9 @@ fn two_peers_with_one_number_have_a_receiver_each() {
     assert_eq!(complete(&endpoint), [Some((true, 4101)), Some((false, 4096)), None]);
     let Some(Event::Delivered(report)) = endpoint.poll_event() else { panic!("one is complete") };
     assert_eq!((report.from, endpoint.poll_event()), (PEER, None));
-    assert!(endpoint.handle_packet(us(2), &from(OTHER, data(1, 3, MSS))).is_some());
-    assert!(endpoint.handle_packet(us(2), &from(OTHER, data(2, 3, 7))).is_some());
-    assert!(endpoint.handle_packet(us(2), &data(0, 2, MSS)).is_none(), "a duplicate");
+    assert!(endpoint.handle_packet(us(2), from(OTHER, data(1, 3, MSS))).is_some());
+    assert!(endpoint.handle_packet(us(2), from(OTHER, data(2, 3, 7))).is_some());
+    assert!(endpoint.handle_packet(us(2), data(0, 2, MSS)).is_none(), "a duplicate");
     let counts = |peer| {
         let counters = endpoint.receiver(peer, FlowId(9)).unwrap().counters;
         (counters.arrived_packets, counters.trimmed_packets)
@@ -55,14 +55,14 @@ fn a_timer_that_a_forgotten_flow_left_behind_asks_nothing_of_the_one_in_its_slot
     // The timer of the third peer is due first: those behind it stay where they are when their flows are forgotten.
     for forgets_peer in [false, true] {
         let mut endpoint = endpoint();
-        endpoint.handle_packet(us(0), &from(HostId(3), coded(0)));
-        endpoint.handle_packet(us(1), &coded(0));
+        endpoint.handle_packet(us(0), from(HostId(3), coded(0)));
+        endpoint.handle_packet(us(1), coded(0));
         if forgets_peer {
             endpoint.forget_peer(us(1), PEER);
         } else {
             endpoint.forget(PEER, FlowId(9));
         }
-        endpoint.handle_packet(us(2), &from(OTHER, coded(6)));
+        endpoint.handle_packet(us(2), from(OTHER, coded(6)));
         let mut due = Vec::new();
         while let Some(at) = endpoint.poll_timeout() {
             due.extend(asked(&mut endpoint, at).into_iter().map(|(to, seq)| (at, to, seq)));
@@ -75,7 +75,7 @@ fn a_timer_that_a_forgotten_flow_left_behind_asks_nothing_of_the_one_in_its_slot
 fn timers_of_peers_with_one_number_that_are_due_at_once_come_by_peer() {
     let mut endpoint = endpoint();
     for peer in [3, 1, 2] {
-        endpoint.handle_packet(us(1), &from(HostId(peer), coded(0)));
+        endpoint.handle_packet(us(1), from(HostId(peer), coded(0)));
     }
     send_all(&mut endpoint, us(1));
     assert_eq!(asked(&mut endpoint, us(11)), [1, 2, 3].map(|peer| (HostId(peer), 0)));
@@ -85,8 +85,8 @@ fn timers_of_peers_with_one_number_that_are_due_at_once_come_by_peer() {
 fn after_a_peer_is_forgotten_its_numbers_arrive_anew_and_others_go_on() {
     let mut endpoint = endpoint();
     for peer in [PEER, OTHER] {
-        endpoint.handle_packet(us(0), &from(peer, data(0, 1, MSS)));
-        endpoint.handle_packet(us(0), &from(peer, trimmed(0, 1, MSS)));
+        endpoint.handle_packet(us(0), from(peer, data(0, 1, MSS)));
+        endpoint.handle_packet(us(0), from(peer, trimmed(0, 1, MSS)));
         take_all_from(&mut endpoint, peer);
     }
     assert_eq!(endpoint.forget_peer(us(1), PEER), []);
@@ -99,8 +99,8 @@ fn after_a_peer_is_forgotten_its_numbers_arrive_anew_and_others_go_on() {
     );
     while endpoint.poll_event().is_some() {}
     // Another message, of another length.
-    assert!(endpoint.handle_packet(us(2), &data(1, 2, 5)).is_some());
-    assert!(endpoint.handle_packet(us(2), &data(0, 2, MSS)).is_some());
+    assert!(endpoint.handle_packet(us(2), data(1, 2, 5)).is_some());
+    assert!(endpoint.handle_packet(us(2), data(0, 2, MSS)).is_some());
     let Some(Event::Delivered(report)) = endpoint.poll_event() else { panic!("it has arrived") };
     assert_eq!((report.from, report.bytes, report.arrived_packets), (PEER, Bytes::new(4101), 2));
     assert_eq!(endpoint.receiver(PEER, FlowId(9)).unwrap().counters.trimmed_packets, 0);
@@ -110,7 +110,7 @@ fn after_a_peer_is_forgotten_its_numbers_arrive_anew_and_others_go_on() {
 fn take_all_from(endpoint: &mut Endpoint, peer: HostId) {
     let Header::Coded(coded) = coded(0).header else { unreachable!() };
     let coded = wire::Coded { data: wire::Data { flow: FlowId(10), ..coded.data }, ..coded };
-    endpoint.handle_packet(us(0), &Incoming { from: peer, header: Header::Coded(coded), ..data(0, 1, 1) });
+    endpoint.handle_packet(us(0), Incoming { from: peer, header: Header::Coded(coded), ..data(0, 1, 1) });
 }
 
 #[test]
@@ -129,13 +129,13 @@ fn senders_to_a_forgotten_peer_end_and_its_late_feedback_is_dropped() {
     assert_eq!(send_all(&mut endpoint, us(6)).len(), 2);
     for (peer, flow) in [(PEER, 3), (PEER, 0), (PEER, 1)] {
         for seq in 0..2 {
-            endpoint.handle_packet(us(9), &ack(peer, flow, seq, us(6)));
+            endpoint.handle_packet(us(9), ack(peer, flow, seq, us(6)));
         }
     }
     assert_eq!(endpoint.poll_event(), None);
     for flow in [1, 0] {
         for seq in 0..2 {
-            endpoint.handle_packet(us(9), &ack(OTHER, flow, seq, us(u64::from(flow == 0) * 6)));
+            endpoint.handle_packet(us(9), ack(OTHER, flow, seq, us(u64::from(flow == 0) * 6)));
         }
         assert!(
             matches!(endpoint.poll_event(), Some(Event::Finished(report)) if report.flow == FlowId(flow))
@@ -161,7 +161,7 @@ fn pulls_that_are_owed_to_a_forgotten_peer_are_not_sent() {
     let profile = FlowProfile { pulls: congestion.needs().pulls, ..FlowProfile::default() };
     let mut endpoint = endpoint().with_profiles(&Profiles::new([profile]), testing::path().line_rate);
     for peer in [PEER, OTHER, PEER, OTHER] {
-        endpoint.handle_packet(us(0), &from(peer, data(0, 9, MSS)));
+        endpoint.handle_packet(us(0), from(peer, data(0, 9, MSS)));
     }
     endpoint.forget_peer(us(0), PEER);
     let mut pulled = Vec::new();
@@ -209,7 +209,7 @@ fn through_one_proxy_flows_of_one_number_go_apart_and_come_back_to_their_senders
     for is_naive in [false, true] {
         let mut proxy = proxy(is_naive);
         for peer in [PEER, OTHER] {
-            assert_eq!(proxy.handle_packet(us(0), &from(peer, data(0, 3, MSS))), None);
+            assert_eq!(proxy.handle_packet(us(0), from(peer, data(0, 3, MSS))), None);
         }
         let mut left = leaving(&mut proxy, us(0));
         left.retain(|(.., is_data)| *is_data);
@@ -219,10 +219,10 @@ fn through_one_proxy_flows_of_one_number_go_apart_and_come_back_to_their_senders
         assert_eq!([PEER, OTHER, RECEIVER].map(|peer| counts(&proxy, peer)), [Some(1), Some(1), None]);
         // Others have no say in it, and neither has the receiver by the sender's number.
         for (host, flow) in [(OTHER, 20), (PEER, 21), (RECEIVER, 9)] {
-            proxy.handle_packet(us(1), &ack(host, flow, 0, us(0)));
+            proxy.handle_packet(us(1), ack(host, flow, 0, us(0)));
             assert_eq!(proxy.poll_transmit(us(1)), Poll::Idle);
         }
-        proxy.handle_packet(us(1), &ack(RECEIVER, 21, 0, us(0)));
+        proxy.handle_packet(us(1), ack(RECEIVER, 21, 0, us(0)));
         if is_naive {
             assert_eq!(proxy.sender(FlowId(20)).unwrap().delivered, Bytes::ZERO);
             assert_eq!(proxy.sender(FlowId(21)).unwrap().delivered, Bytes::new(MSS.into()));
@@ -239,7 +239,7 @@ fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
         let waiting = |proxy: &Endpoint| proxy.proxy_waiting().unwrap().get() / u64::from(MSS);
         for peer in [PEER, OTHER] {
             (0..2)
-                .for_each(|seq| assert_eq!(proxy.handle_packet(us(0), &from(peer, data(seq, 3, MSS))), None));
+                .for_each(|seq| assert_eq!(proxy.handle_packet(us(0), from(peer, data(seq, 3, MSS))), None));
         }
         assert_eq!(waiting(&proxy), 4);
         assert_eq!(proxy.forget_peer(us(0), PEER), [], "no report tells of what is relayed");
@@ -249,10 +249,10 @@ fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
             left.iter().all(|(to, flow, _)| (*to, *flow) == (OTHER, 9) || (*to, *flow) == (RECEIVER, 21))
         );
         assert_eq!((left.iter().filter(|left| left.2).count(), waiting(&proxy)), (2, 0));
-        proxy.handle_packet(us(1), &ack(RECEIVER, 20, 0, us(0)));
+        proxy.handle_packet(us(1), ack(RECEIVER, 20, 0, us(0)));
         assert_eq!(proxy.poll_transmit(us(1)), Poll::Idle, "late feedback");
         proxy.relay(relay(PEER, 22, is_naive));
-        proxy.handle_packet(us(2), &data(0, 3, MSS));
+        proxy.handle_packet(us(2), data(0, 3, MSS));
         assert!(leaving(&mut proxy, us(2)).contains(&(RECEIVER, 22, true)));
         assert_eq!(proxy.relayed(PEER, FlowId(9)).map(|relayed| relayed.arrived_packets), Some(1));
     }
@@ -262,15 +262,15 @@ fn a_proxy_forgets_the_flows_of_one_sender_and_relays_its_numbers_anew() {
 fn what_goes_to_a_forgotten_peer_goes_no_further_and_its_sender_hears_no_more() {
     for is_naive in [false, true] {
         let mut proxy = proxy(is_naive);
-        (0..2).for_each(|seq| assert_eq!(proxy.handle_packet(us(0), &data(seq, 3, MSS)), None));
+        (0..2).for_each(|seq| assert_eq!(proxy.handle_packet(us(0), data(seq, 3, MSS)), None));
         leaving(&mut proxy, us(0));
-        proxy.handle_packet(us(1), &from(OTHER, data(0, 3, MSS)));
+        proxy.handle_packet(us(1), from(OTHER, data(0, 3, MSS)));
         proxy.forget_peer(us(1), RECEIVER);
         leaving(&mut proxy, us(1));
         assert_eq!(proxy.proxy_waiting(), Some(Bytes::ZERO));
-        proxy.handle_packet(us(2), &ack(RECEIVER, 20, 0, us(0)));
+        proxy.handle_packet(us(2), ack(RECEIVER, 20, 0, us(0)));
         assert_eq!(
-            proxy.handle_packet(us(2), &data(2, 3, MSS)),
+            proxy.handle_packet(us(2), data(2, 3, MSS)),
             None,
             "it is not taken for a message to here"
         );
@@ -291,14 +291,14 @@ fn a_message_is_one_whichever_way_its_packets_come() {
         let header = Header::Data(wire::Data { flow: FlowId(20), ..data });
         Incoming { from: OTHER, header, ..data_of_nobody() }
     };
-    assert!(endpoint.handle_packet(us(0), &through(0, 3)).is_some());
-    assert_eq!(endpoint.handle_packet(us(1), &data(0, 3, MSS)), None, "it is here");
-    assert!(endpoint.handle_packet(us(1), &data(2, 3, MSS)).is_some());
-    assert!(endpoint.handle_packet(us(2), &through(1, 3)).is_some());
+    assert!(endpoint.handle_packet(us(0), through(0, 3)).is_some());
+    assert_eq!(endpoint.handle_packet(us(1), data(0, 3, MSS)), None, "it is here");
+    assert!(endpoint.handle_packet(us(1), data(2, 3, MSS)).is_some());
+    assert!(endpoint.handle_packet(us(2), through(1, 3)).is_some());
     assert!(
         matches!(endpoint.poll_event(), Some(Event::Delivered(report)) if report.bytes.get() == 3 * 4096)
     );
-    endpoint.handle_packet(us(3), &data(1, 3, MSS));
+    endpoint.handle_packet(us(3), data(1, 3, MSS));
     let replies: Vec<_> =
         send_all(&mut endpoint, us(3)).iter().map(|reply| (reply.to, reply.header.flow().0)).collect();
     assert_eq!(replies, [(OTHER, 20), (PEER, 9), (PEER, 9), (OTHER, 20), (PEER, 9)], "each the way it came");
@@ -308,10 +308,10 @@ fn a_message_is_one_whichever_way_its_packets_come() {
     endpoint.forget_peer(us(4), PEER);
     assert_eq!((endpoint.receiver(PEER, FlowId(9)), endpoint.receiver(OTHER, FlowId(20))), (None, None));
     assert!(
-        endpoint.handle_packet(us(5), &data(0, 1, MSS)).is_some(),
+        endpoint.handle_packet(us(5), data(0, 1, MSS)).is_some(),
         "the peer's number means another message"
     );
-    assert!(endpoint.handle_packet(us(5), &through(0, 2)).is_some(), "and not the proxy's");
+    assert!(endpoint.handle_packet(us(5), through(0, 2)).is_some(), "and not the proxy's");
 }
 
 fn data_of_nobody() -> Incoming {

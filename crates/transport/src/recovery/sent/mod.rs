@@ -229,7 +229,7 @@ impl SentMap {
 
     /// Packet `seq`, which was sent, is acknowledged by feedback on a transmission that left at `sent_at`. If it is the
     /// oldest one, [`Self::advance`] must follow.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn acknowledge(&mut self, sent_at: Time, seq: u32) -> AckOutcome {
         if seq < self.base {
             return AckOutcome::Known;
@@ -257,7 +257,7 @@ impl SentMap {
     }
 
     /// Forgets the acknowledged packets at the front.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self) {
         while self.base < self.next && self.cell(self.base).state() == SentState::Acked {
             self.base += 1;

@@ -249,15 +249,15 @@ impl Pair {
 
     fn arrive(&mut self, to: usize, bytes: &[u8], ecn_ce: bool, trimmed: bool) {
         let view = View::new(bytes).expect("the channel does not forge");
-        let incoming =
-            Incoming { from: HostId(1 - to as u32), header: view.header(), ecn_ce, trimmed: cut(trimmed) };
+        let (from, header) = (HostId(1 - to as u32), view.header());
+        let incoming = Incoming { ecn_ce, trimmed: cut(trimmed), ..Incoming::new(from, header) };
         let host = &mut self.hosts[to];
-        if let (Header::Data(data) | Header::Coded(Coded { data, .. }), false) = (incoming.header, trimmed) {
+        if let (Header::Data(data) | Header::Coded(Coded { data, .. }), false) = (header, trimmed) {
             host.arrived.entry(data.flow).or_default().insert(data.seq);
         }
-        if let Some(new) = host.endpoint.handle_packet(self.now, &incoming) {
+        if let Some(new) = host.endpoint.handle_packet(self.now, incoming) {
             let payload = view.payload().expect("a packet without its payload delivers nothing");
-            match (&new.payload, &incoming.header) {
+            match (&new.payload, &header) {
                 (Payload::Source(range), _) => {
                     let range = range.start as usize..range.end as usize;
                     host.incoming.get_mut(&new.flow).unwrap()[range].copy_from_slice(payload);
@@ -267,7 +267,7 @@ impl Pair {
                 }
                 (Payload::Parity { .. }, header) => panic!("parity in {header:?}"),
             }
-            if let (Some(block), Header::Coded(coded)) = (new.decodable, incoming.header) {
+            if let (Some(block), Header::Coded(coded)) = (new.decodable, header) {
                 self.decode(to, &coded, &block);
             }
             assert!(new.delivered <= Bytes::new(payload.len() as u64), "no more than came");
@@ -517,8 +517,8 @@ proptest! {
                 }
                 _ => feedback(seq, Fate::Trimmed { echo, at_last_hop: false }),
             };
-            let packet = Incoming { from: HostId(1), header, ecn_ce: false, trimmed: cut(kind == 1) };
-            pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), &packet);
+            let packet = Incoming { trimmed: cut(kind == 1), ..Incoming::new(HostId(1), header) };
+            pair.hosts[0].endpoint.handle_packet(Time::ZERO + Duration::from_us(30), packet);
         }
         let view = pair.hosts[0].endpoint.sender(FlowId(0)).unwrap();
         prop_assert_eq!(view.delivered, Bytes::ZERO);

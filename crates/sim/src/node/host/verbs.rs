@@ -1,0 +1,110 @@
+//! A host that drives its endpoint by the six verbs alone, as drivers of real packets do: for tests, which ask for the same
+//! outcome ([`EngineKind::Verbs`](crate::EngineKind::Verbs)).
+//!
+//! What it sends is bytes on its way, and who sent it stands beside them. Of a record the host reads nothing but the size, the
+//! entropy, the mark, and whether the payload was cut off. Records are filled even so, for tracers of ports and for the books
+//! of the run.
+
+use super::Host;
+use crate::engine::Outbox;
+use crate::node::common::Common;
+use crate::record;
+use farspan_fabric::PacketId;
+use farspan_transport::wire::{Header, MAX_HEADER, telemetry};
+use farspan_transport::{Poll, Transmit};
+use farspan_units::{HostId, Telemetry, Time};
+
+/// The state of such a host beside that of others.
+pub(super) struct Verbs {
+    /// When it asks its endpoint for the next packet, unless something happens before.
+    pub(super) poll_at: Time,
+}
+
+/// A header on its way.
+struct Datagram {
+    from: HostId,
+    header: [u8; MAX_HEADER],
+}
+
+/// The headers on their way, each at a place that its packet carries beside its record: ports may exchange the numbers of two
+/// packets. That of a packet which is dropped keeps its place to the end of the run.
+#[derive(Default)]
+pub(crate) struct Datagrams {
+    all: Vec<Datagram>,
+    free: Vec<u32>,
+}
+
+impl Datagrams {
+    fn put(&mut self, from: HostId, header: &Header) -> u32 {
+        let mut datagram = Datagram { from, header: [0; MAX_HEADER] };
+        header.encode(&mut datagram.header).expect("a header fits the longest");
+        let place = self.free.pop().unwrap_or(self.all.len() as u32);
+        match self.all.get_mut(place as usize) {
+            Some(free) => *free = datagram,
+            None => self.all.push(datagram),
+        }
+        place
+    }
+
+    /// The header at a place.
+    pub(super) fn header(&self, place: u32) -> Header {
+        Header::decode(&self.all[place as usize].header).expect("what was encoded is a header")
+    }
+
+    /// Takes out who sent the header at a place, and the header.
+    pub(super) fn take(&mut self, place: u32) -> (HostId, Header) {
+        self.free.push(place);
+        (self.all[place as usize].from, self.header(place))
+    }
+}
+
+/// Telemetry that has come as bytes.
+pub(super) fn read(telemetry: &Telemetry) -> Telemetry {
+    let mut bytes = Vec::new();
+    telemetry::encode(telemetry, &mut bytes);
+    telemetry::decode(&bytes).expect("what was encoded is telemetry")
+}
+
+impl Host {
+    /// Something has happened: a packet may leave at once.
+    #[inline]
+    pub(super) fn note_change(&mut self) {
+        if let Some(verbs) = &mut self.verbs {
+            verbs.poll_at = Time::ZERO;
+        }
+    }
+
+    /// As [`Self::send_next`], by the verbs.
+    #[cold]
+    pub(super) fn send_polled(
+        &mut self,
+        now: Time,
+        common: &mut Common,
+        out: &mut impl Outbox<PacketId>,
+    ) -> bool {
+        let poll = if self.nic.is_paused() {
+            self.endpoint.poll_control().map_or(Poll::Idle, Poll::Packet)
+        } else {
+            self.endpoint.poll_transmit(now)
+        };
+        let (poll_at, packet) = match poll {
+            Poll::Packet(packet) => (Time::ZERO, Some(packet)),
+            Poll::At(at) => (at, None),
+            Poll::Idle => (Time::MAX, None),
+        };
+        self.verbs = Some(Verbs { poll_at });
+        let Some(packet) = packet else { return false };
+        let Transmit { to, header, size, entropy, control, ecn_ce, telemetry, .. } = packet;
+        let Common { packets, datagrams, .. } = common;
+        let id = record::insert(packets, &header, (self.id, to), size, entropy);
+        packets.side_mut(id).words = [datagrams.put(self.id, &header), 0];
+        if ecn_ce {
+            packets[id].mark();
+        }
+        if let Some(telemetry) = telemetry {
+            packets.set_telemetry(id, telemetry);
+        }
+        self.nic.send(now, id, size, control, out);
+        true
+    }
+}
