@@ -1,6 +1,8 @@
 //! Runs random small worlds under every engine and asks for equal outcomes, and for the digests of the committed list:
 //! `equality FROM TO`, for long runs. Ends with 3 at the first difference, and names its seed.
 //!
+//! `equality --verbs FROM TO` compares hosts that call the verbs of their endpoints alone with those that are called in place.
+//!
 //! `equality --list FROM TO` prints the lines of the list instead, by the windowed engine alone.
 
 #[path = "../tests/common/mod.rs"]
@@ -10,26 +12,34 @@ mod random;
 #[path = "../tests/common/worlds.rs"]
 mod worlds;
 
-use farspan_sim::EngineKind;
+use farspan_sim::{EngineKind, Outcome, Spec};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let (list, numbers) = match words.split_first() {
-        Some((first, rest)) if first == "--list" => (true, rest),
-        _ => (false, &words[..]),
+    let (mode, numbers) = match words.split_first() {
+        Some((first, rest)) if first.starts_with("--") => (&first[..], rest),
+        _ => ("", &words[..]),
     };
     let numbers: Option<Vec<u64>> = numbers.iter().map(|text| text.parse().ok()).collect();
-    match numbers.as_deref() {
-        Some(&[from, to]) if list => print_list(from..to),
-        Some(&[from, to]) => compare(from..to),
+    match (mode, numbers.as_deref()) {
+        ("--list", Some(&[from, to])) => print_list(from..to),
+        ("--verbs", Some(&[from, to])) => compare(from..to, by_verbs),
+        ("", Some(&[from, to])) => compare(from..to, common::equal_under_all),
         _ => {
-            eprintln!("usage: equality [--list] FROM TO (seeds FROM up to, but not including, TO)");
+            eprintln!("usage: equality [--list|--verbs] FROM TO (seeds FROM up to, but not including, TO)");
             ExitCode::from(2)
         }
     }
+}
+
+/// The windowed engine's outcome, if hosts that call the verbs alone have the same.
+fn by_verbs(spec: &Spec) -> Result<Outcome, String> {
+    let outcome = farspan_sim::run(spec, EngineKind::Windowed, &mut |_| true);
+    common::equal_by_verbs(spec, &outcome)?;
+    Ok(outcome)
 }
 
 fn print_list(seeds: Range<u64>) -> ExitCode {
@@ -40,11 +50,11 @@ fn print_list(seeds: Range<u64>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn compare(seeds: Range<u64>) -> ExitCode {
+fn compare(seeds: Range<u64>, equal: fn(&Spec) -> Result<Outcome, String>) -> ExitCode {
     let (mut hops, mut seen) = (0, BTreeMap::<_, u64>::new());
     for seed in seeds.clone() {
         let spec = random::random_spec(seed);
-        let outcome = common::equal_under_all(&spec).and_then(|outcome| {
+        let outcome = equal(&spec).and_then(|outcome| {
             worlds::as_listed(seed, &outcome)?;
             Ok(outcome)
         });

@@ -20,3 +20,4 @@ mod small;
 mod traces;
 mod triggers;
 mod trimming;
+mod verbs;

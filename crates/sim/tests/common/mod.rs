@@ -205,6 +205,15 @@ pub fn run(spec: &Spec) -> Outcome {
     equal_under_all(spec).unwrap_or_else(|what| panic!("{what}"))
 }
 
+/// The outcome of hosts that call the verbs alone and get bytes, if it is this one.
+///
+/// # Errors
+/// The first field that differs.
+pub fn equal_by_verbs(spec: &Spec, outcome: &Outcome) -> Result<(), String> {
+    let by_verbs = farspan_sim::run(spec, EngineKind::Verbs, &mut |_| true);
+    difference(outcome, &by_verbs).map_or(Ok(()), |what| Err(format!("in place and by verbs: {what}")))
+}
+
 /// The oracle's outcome, if every other engine has the same.
 ///
 /// # Errors
