@@ -60,6 +60,7 @@ mod port_config;
 pub mod queue;
 mod routing;
 pub mod switch;
+mod telemetry;
 pub mod topology;
 
 pub use fault::{Fault, NodeFaults};

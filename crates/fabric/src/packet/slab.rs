@@ -5,10 +5,11 @@
 #![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
 
 use super::Packet;
+use crate::telemetry;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
-use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry};
+use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry, TelemetryKind};
 
 /// The index of a packet in the slab. Only a slab makes one, so that safe code cannot forge it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -270,14 +271,9 @@ impl<A: Access> Packets<A> {
         self.sides.get_mut(id.0 as usize)
     }
 
-    /// The last bit of a packet has left a port that says so.
-    pub(crate) fn stamp(&mut self, id: PacketId, hop: HopTelemetry) {
-        self.telemetry_mut(id).get_or_insert_default().push(hop);
-    }
-
-    /// As [`Self::stamp`], of a port that writes the largest queueing delay.
-    pub(crate) fn stamp_largest(&mut self, id: PacketId, hop: HopTelemetry) {
-        self.telemetry_mut(id).get_or_insert_default().keep_largest(hop);
+    /// The last bit of a packet has left a port that writes telemetry.
+    pub(crate) fn stamp(&mut self, id: PacketId, kind: TelemetryKind, hop: HopTelemetry) {
+        telemetry::stamp(kind, self.telemetry_mut(id).get_or_insert_default(), hop);
     }
 
     /// A packet carries telemetry from now on: an ACK, that of the packet that it is for.
@@ -424,14 +420,14 @@ mod tests {
         let carried = |packets: &mut Packets<Unchecked>, id| {
             packets.take_telemetry(id).map(|telemetry| telemetry.hops().to_vec())
         };
-        here.stamp(stamped, hop(1));
-        here.stamp(stamped, hop(2));
+        here.stamp(stamped, TelemetryKind::Int, hop(1));
+        here.stamp(stamped, TelemetryKind::Int, hop(2));
         here.swap(plain, stamped);
         let moved = there.put(here.take(plain));
         assert_eq!(carried(&mut here, plain), None, "it is no more where it was");
         assert_eq!(carried(&mut there, moved), Some(vec![hop(1), hop(2)]));
         assert_eq!(carried(&mut there, moved), None, "it is taken once");
-        here.stamp(stamped, hop(3));
+        here.stamp(stamped, TelemetryKind::Int, hop(3));
         here.remove(stamped);
         let next = here.insert(packet(2));
         assert_eq!((next, carried(&mut here, next)), (stamped, None), "the next one at its place has none");

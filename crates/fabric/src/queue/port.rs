@@ -419,12 +419,9 @@ impl Port {
             packets[id].mark();
             self.marked += 1;
         }
-        let (sent, queued) = (self.sent_bytes, self.data_bytes);
-        let hop = || HopTelemetry { at: now, sent, queued, rate: model.rate };
-        match model.telemetry {
-            TelemetryKind::None => {}
-            TelemetryKind::Mpd => packets.stamp_largest(id, hop()),
-            TelemetryKind::Int => packets.stamp(id, hop()),
+        if model.telemetry != TelemetryKind::None {
+            let (sent, queued) = (self.sent_bytes, self.data_bytes);
+            packets.stamp(id, model.telemetry, HopTelemetry { at: now, sent, queued, rate: model.rate });
         }
     }
 }
