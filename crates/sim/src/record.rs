@@ -9,7 +9,7 @@
 //! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the
 //! flow's sender by its flow.
 
-use farspan_fabric::{Packet, PacketId, Packets, Side};
+use farspan_fabric::{Access, Packet, PacketId, Packets, Side};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::Reply;
@@ -124,7 +124,7 @@ const fn flags_of_ack(ecn_ce: bool, block_complete: bool) -> u16 {
 
 /// Makes the record of a control packet; `header`: size of a header. An ACK of one packet, which most are, has a way of its own.
 #[inline(always)]
-pub(crate) fn insert_reply(packets: &mut Packets, reply: &mut Reply, header: Bytes) -> PacketId {
+pub(crate) fn insert_reply(packets: &mut Packets<impl Access>, reply: &mut Reply, header: Bytes) -> PacketId {
     let Reply { to, entropy, ack_bytes, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
     let size = header + Bytes::new(u64::from(ack_bytes));
     let id = match fate {
@@ -143,7 +143,7 @@ pub(crate) fn insert_reply(packets: &mut Packets, reply: &mut Reply, header: Byt
 
 #[cold]
 #[inline(never)]
-fn insert_other_reply(packets: &mut Packets, reply: &Reply, size: Bytes) -> PacketId {
+fn insert_other_reply(packets: &mut Packets<impl Access>, reply: &Reply, size: Bytes) -> PacketId {
     let Reply { to, entropy, feedback: Feedback { flow, seq, cumulative, fate }, .. } = *reply;
     let packet = |kind| Packet::new(flow, to, size, entropy, true, kind);
     match fate {
@@ -333,9 +333,7 @@ mod tests {
             };
             let is_data = kind < 2 || kind == 8;
             let size = if is_data { header + Bytes::new(u64::from(len)) } else { header };
-            // SAFETY: the one number that is used comes from it.
-            #[allow(unsafe_code, reason = "as in the simulator")]
-            let mut packets = unsafe { Packets::new() };
+            let mut packets = Packets::new();
             let id = match value {
                 Header::Feedback(feedback) => {
                     let (ack_bytes, telemetry) = (0, None);

@@ -4,11 +4,11 @@ mod pauses;
 
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor};
-use crate::node::NetworkNode;
 use crate::node::host::{Host, proxy_fails};
 use crate::node::instrumentation::Instrumentation;
 use crate::node::nic::Nic;
 use crate::node::switch::{Switch, port_changes, routes_change};
+use crate::node::{NetworkNode, Packets};
 use crate::observe::delay::DelayHistogram;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::Samplers;
@@ -20,9 +20,7 @@ use crate::plan::pool;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared::pause::PauseRecord;
-use farspan_fabric::{
-    Gate, NodeFaults, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
-};
+use farspan_fabric::{Gate, NodeFaults, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier};
 use farspan_transport::FlowOutcome;
 use farspan_transport::proxy::ProxyQueue;
 use farspan_units::random::mix;

@@ -280,7 +280,7 @@ fn fill_ports(
         tiers: Some(written.tiers.clone().unwrap_or(tiers)),
         overflow,
         routing: written.routing.or(base.routing).or(Some(RoutingRule::Ecmp)),
-        telemetry: written.telemetry.or(base.telemetry).or(Some(Telemetry::None)),
+        telemetry: written.telemetry.or(base.telemetry).or(Some(Telemetry::default())),
         trim_victim: if trims { written.trim_victim.or(base.trim_victim) } else { None },
         header_buffer: if trims { written.header_buffer.or(base.header_buffer) } else { None },
         pool: Some(pool),

@@ -6,7 +6,7 @@ mod outgoing;
 mod waiting;
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
-use crate::node::common::Common;
+use crate::node::common::{Common, Packets};
 use crate::node::instrumentation::{Holding, Instrumentation};
 use crate::node::nic::Nic;
 use crate::observe::port_tracer::PortTracer;
@@ -18,8 +18,8 @@ use crate::plan::Plan;
 use crate::plan::trigger::End;
 use crate::record;
 use counters::HostCounters;
+use farspan_fabric::PacketId;
 use farspan_fabric::switch::shared;
-use farspan_fabric::{PacketId, Packets};
 use farspan_trace::{FlowEvent, PacketEvent};
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::{Endpoint, EndpointConfig, Event, FlowOutcome, SenderCounters};

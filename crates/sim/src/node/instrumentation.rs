@@ -2,10 +2,11 @@
 //! holds the packets that leave until the order in which they left is known.
 
 use crate::engine::{Channel, Frame, Key, Outbox};
+use crate::node::common::Packets;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::ProxySampler;
 use crate::observe::trace::FlowTracer;
-use farspan_fabric::{NodeFaults, PacketId, Packets};
+use farspan_fabric::{NodeFaults, PacketId};
 use farspan_units::{PortId, Time};
 
 /// Faults and traces of one node. A node with instrumentation handles its events in order of time.

@@ -12,9 +12,6 @@
 //! A host numbers what it sends. A sender goes by its number alone, and only its receiver, or the proxy that it goes through, has
 //! a say in it. What comes in goes by who sends it and the number there, so that two peers may use one number.
 //!
-//! A driver whose peers may fall silent also [cancels](Endpoint::cancel) senders and [forgets](Endpoint::forget) receivers, and
-//! one whose peers may begin anew [forgets them](Endpoint::forget_peer).
-//!
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
 mod abandon;
@@ -28,6 +25,7 @@ mod timers;
 use crate::coding::Decoded;
 use crate::flow::message::{Incoming, Message, Poll, Received, Trimmed};
 use crate::flow::profile::Profiles;
+use crate::path::Path;
 use crate::proxy::Proxies;
 use crate::pulls::Pulls;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
@@ -60,6 +58,14 @@ pub struct EndpointConfig {
     pub header: Bytes,
 }
 
+impl EndpointConfig {
+    /// An endpoint with seed 1, and packets of the size that [`Path::new`] has.
+    #[must_use]
+    pub const fn new(host: HostId) -> Self {
+        Self { host, seed: 1, mss: Path::MSS, header: Path::HEADER }
+    }
+}
+
 /// Something that the application wants to know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -87,6 +93,23 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 }
 
 /// The endpoint of one host.
+///
+/// # The contract for drivers
+///
+/// After each call that tells the endpoint something, drain it: [`Self::poll_transmit`], as often as the NIC is free, until it gives
+/// no packet; [`Self::poll_event`] until `None`; then arm a timer for [`Self::poll_timeout`], and one for [`Poll::At`]. A driver that
+/// does so, and calls [`Self::handle_timeout`] and `poll_transmit` when those times come, gets every packet and every event.
+/// Nothing comes after that: until the endpoint is told something or such a time comes, asking again gives the same, and changes
+/// nothing.
+///
+/// # Beside the verbs
+///
+/// | to | functions |
+/// |---|---|
+/// | build it | [`Self::new`], [`Self::with_profiles`], [`Self::with_proxy`] |
+/// | end flows early, where peers may fall silent or begin anew | [`Self::cancel`], [`Self::forget`], [`Self::forget_peer`] |
+/// | set proxies up, and let one fail | [`Self::relay`], [`Self::expect_relayed`], [`Self::fail_proxy`] |
+/// | look on, which changes nothing | [`Self::host`], [`Self::sender`], [`Self::packet_state`], [`Self::receiver`], [`Self::relayed`], [`Self::proxy_waiting`], [`Self::proxy_queue`] |
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,

@@ -27,6 +27,14 @@ pub struct Message {
     pub via: Option<Arc<Via>>,
 }
 
+impl Message {
+    /// A message that goes straight to its receiver, and begins with a window of one BDP.
+    #[must_use]
+    pub fn new(flow: FlowId, to: HostId, size: Bytes, route: Arc<Route>) -> Self {
+        Self { flow, to, size, initial_cwnd: route.path().bdp, route, via: None }
+    }
+}
+
 /// Whether the payload of a packet was cut off on its way; its header still says how long that was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trimmed {
@@ -50,6 +58,14 @@ pub struct Incoming {
     pub ecn_ce: bool,
     /// Whether a switch cut its payload off, and which. Only data packets are trimmed.
     pub trimmed: Trimmed,
+}
+
+impl Incoming {
+    /// A packet that came whole and unmarked.
+    #[must_use]
+    pub const fn new(from: HostId, header: Header) -> Self {
+        Self { from, header, ecn_ce: false, trimmed: Trimmed::No }
+    }
 }
 
 /// A payload that arrived for the first time: the driver copies it, if there are bytes at all.

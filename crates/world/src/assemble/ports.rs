@@ -10,7 +10,7 @@ use farspan_scenario::value::{
     self, Headroom, MarkAt, PfcLinks, PhantomSize, PoolSize, PortTier, StepAt, TopologyKind, TrimVictim,
 };
 use farspan_sim::{ByTier, Spec};
-use farspan_units::{Bytes, NodeId, PortId, Rate, TelemetryKind};
+use farspan_units::{Bytes, NodeId, PortId, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -91,11 +91,7 @@ fn config(
 ) -> Result<PortConfig, ValueError> {
     let control_priority = given(scenario.transport.ack_priority);
     let overflow = overflow(scenario, tier, buffer)?;
-    let telemetry = match given(scenario.scheme.ports.telemetry) {
-        value::Telemetry::None => TelemetryKind::None,
-        value::Telemetry::Mpd => TelemetryKind::Mpd,
-        value::Telemetry::Int => TelemetryKind::Int,
-    };
+    let telemetry = given(scenario.scheme.ports.telemetry).0;
     // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
     let pool = pool_size(scenario).filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
     let limit = pool.unwrap_or(buffer);

@@ -178,23 +178,18 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
 fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
     let needed = control.needs().telemetry;
-    let wanted = match needed {
-        TelemetryKind::None => "none",
-        TelemetryKind::Mpd => "mpd",
-        TelemetryKind::Int => "int",
-    };
     (needed > crossed.telemetry).then(|| {
-        let (written, effect) = match crossed.telemetry {
-            TelemetryKind::None => ("any", "their windows never move"),
-            TelemetryKind::Mpd | TelemetryKind::Int => {
-                ("all of it", "their windows follow one port at a time")
-            }
+        let (written, effect) = if crossed.telemetry == TelemetryKind::None {
+            ("any", "their windows never move")
+        } else {
+            ("all of it", "their windows follow one port at a time")
         };
         format!(
             "{} needs telemetry, and no port on the path of {} flows writes {written}: {effect} \
-             (scheme.ports.telemetry = {wanted:?} makes ports write it)",
+             (scheme.ports.telemetry = {:?} makes ports write it)",
             control.name(),
-            name(class)
+            name(class),
+            needed.name()
         )
     })
 }

@@ -1,9 +1,10 @@
 //! Data packets that leave a host's endpoint.
 
 use crate::engine::Outbox;
+use crate::node::common::Packets;
 use crate::node::nic::Nic;
 use crate::record;
-use farspan_fabric::{PacketId, Packets};
+use farspan_fabric::PacketId;
 use farspan_transport::in_place::{DataPacket, Forward, Take};
 use farspan_transport::wire::{self, Header};
 use farspan_units::{HostId, Time};
