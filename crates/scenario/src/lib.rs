@@ -42,9 +42,9 @@ pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::{Fitting, Resolved, file_digest};
 pub use text::document::Document;
+pub use text::reader::component;
 pub use text::schema::{flatten as flatten_schema, schema};
 pub use text::seeds::{SeedsError, seeds};
-pub use text::typed::component;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]

@@ -134,5 +134,7 @@ pub use path::{Class, Path};
 pub use pulls::PullConfig;
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use recovery::PacketState;
+#[cfg(feature = "serde")]
+pub use registry::ByName;
 pub use registry::{ConfigError, Entry, Requirement};
 pub use sender::{SenderReport, SenderView};

@@ -7,7 +7,6 @@ use crate::model::LinkFault;
 use crate::value::{FaultKind, LossPackets};
 use farspan_fabric::fault::LossProcess;
 use farspan_units::Duration;
-use serde::de::DeserializeOwned;
 
 /// The keys of every fault, beside `kind`.
 const COMMON: &[&str] =
@@ -79,12 +78,11 @@ impl Context<'_> {
     }
 
     fn blocks(&self, path: &str, fault: &mut LinkFault) -> Result<(), ValueError> {
-        let mut constants = self.constants("block_loss");
-        fault.block = fault.block.or_else(|| constant(&mut constants, "block"));
+        fault.block = fault.block.or_else(|| self.constant("block_loss", "block"));
         fault.probabilities =
-            fault.probabilities.take().or_else(|| constant(&mut constants, "probabilities"));
-        fault.per = fault.per.or_else(|| constant(&mut constants, "per"));
-        fault.packets = fault.packets.or_else(|| constant(&mut constants, "packets"));
+            fault.probabilities.take().or_else(|| self.constant("block_loss", "probabilities"));
+        fault.per = fault.per.or_else(|| self.constant("block_loss", "per"));
+        fault.packets = fault.packets.or_else(|| self.constant("block_loss", "packets"));
         within(&format!("{path}.block"), fault.block, 1, LossProcess::LONGEST_BLOCK)?;
         let (key, probabilities) =
             (format!("{path}.probabilities"), fault.probabilities.as_deref().unwrap_or_default());
@@ -106,10 +104,6 @@ impl Context<'_> {
         }
         Ok(())
     }
-}
-
-fn constant<T: DeserializeOwned>(constants: &mut toml::Table, key: &str) -> Option<T> {
-    constants.remove(key).and_then(|value| value.try_into().ok())
 }
 
 /// When it begins, ends, and routes change.

@@ -15,9 +15,11 @@ use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
 use crate::limits;
 use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
+use crate::text::reader::read_value;
 use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 pub use files::digest as file_digest;
@@ -182,6 +184,11 @@ impl Context<'_> {
     fn constants(&self, component: &str) -> toml::Table {
         let own = control::named(component).map(|control| control.constants.clone());
         own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.special, component))
+    }
+
+    /// One of these constants, if it is there.
+    fn constant<T: DeserializeOwned>(&self, component: &str, key: &str) -> Option<T> {
+        self.constants(component).get(key).and_then(|value| read_value(value).ok())
     }
 }
 

@@ -8,8 +8,8 @@ use crate::limits::{LARGEST_BUFFER, within};
 use crate::model::{Pfc, Phantom, Pool, Ports, Red, Scheme, SchemeClass, Transport};
 use crate::names::UnknownName;
 use crate::table::overlay;
+use crate::text::reader::{component, read};
 use crate::text::schema::Keys;
-use crate::text::typed;
 use crate::value::{
     Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, RoutingRule, Telemetry,
 };
@@ -17,9 +17,9 @@ use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
-use farspan_transport::{ConfigError, WindowCheck, recovery};
+use farspan_transport::{ByName, ConfigError, WindowCheck, recovery};
 use farspan_units::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use toml::{Table, Value};
 
 /// The scheme of a scenario that names none.
@@ -63,7 +63,7 @@ impl Context<'_> {
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
-        let window = constants.get("window_check").cloned().and_then(|value| value.try_into().ok());
+        let window = self.constant(control, "window_check");
         Ok(SchemeClass {
             congestion: Some(congestion),
             balance: Some(to_part(&balance)),
@@ -164,9 +164,8 @@ impl Context<'_> {
         let (ours, theirs) = (asked(intra), asked(inter));
         let mut table = theirs.clone();
         overlay(&mut table, &ours);
-        let typed = |table: &Table| -> Ports {
-            Value::Table(table.clone()).try_into().expect("the constants of ports are ports")
-        };
+        let typed =
+            |table: &Table| -> Ports { read("ports", table).expect("the constants of ports are ports") };
         let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
         let tiers = union(ours.tiers, theirs.tiers);
@@ -200,9 +199,9 @@ fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Tab
 }
 
 /// A component from its table; unknown keys name the nearest known one.
-fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
+fn checked<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
     check_keys(path, table)?;
-    typed::component(path, table)
+    component(path, table)
 }
 
 /// Checks that the component at `path` has these keys.

@@ -56,9 +56,8 @@ impl Context<'_> {
                 Ok(part)
             }
             WorkloadKind::Pairs => {
-                let flow_size = self.constants("pairs").remove("flow_size");
                 let part = Workload {
-                    flow_size: part.flow_size.or(flow_size.and_then(|size| size.try_into().ok())),
+                    flow_size: part.flow_size.or_else(|| self.constant("pairs", "flow_size")),
                     gap: Some(part.gap.unwrap_or(Duration::ZERO)),
                     ..part
                 };
@@ -105,8 +104,7 @@ impl Context<'_> {
         }
         let mix = self.mix(path, &part, several_sites)?;
         let sizes = part.sizes.map(|sizes| self.sizes_with_places(path, sizes));
-        let granularity = self.constants("poisson").remove("start_granularity");
-        let granularity = granularity.and_then(|value| value.try_into().ok()).unwrap_or(Duration::ZERO);
+        let granularity = self.constant("poisson", "start_granularity").unwrap_or(Duration::ZERO);
         let reference = match (&part.receivers, part.class) {
             (Some(_), _) => LoadReference::Receivers,
             (None, Some(Class::Inter)) => LoadReference::Wan,

@@ -21,10 +21,9 @@ use farspan_sim::{EngineKind, Flow, InitialWindow, OwnBalance, Rule, Spec, Stop,
 use farspan_transport::coding::Layout;
 use farspan_transport::congestion::{self, CongestionConfig};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{Class, FlowProfile, Scheme};
+use farspan_transport::{ByName, Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{Expected, OfferedLoad, Sites, Workload};
-use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -311,7 +310,7 @@ fn shortest_link(network: &Network) -> Duration {
     network.links.iter().map(|link| link.delay).min().unwrap_or_default()
 }
 
-fn of_part<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, ValueError> {
+fn of_part<T: ByName>(path: &str, part: Option<&Part>) -> Result<T, ValueError> {
     component(path, &given(part).0)
 }
 
