@@ -4,7 +4,7 @@ mod base;
 mod rivals;
 
 use crate::error::{Place, ScenarioError, ValueError};
-use crate::model::Scenario;
+use crate::model::ScenarioText;
 use crate::table::{join, overlay};
 use crate::text::document::{self, Document};
 use crate::text::reader::read;
@@ -102,7 +102,7 @@ impl Source {
         // Of a base's parts, a table changes all.
         if !(base && document.table.get("workload").is_some_and(Value::is_table)) {
             document.check_keys(&Keys::of_scenario())?;
-            document.typed::<Scenario>()?;
+            document.typed::<ScenarioText>()?;
         }
         let text = Text { document, folder };
         if base {
@@ -113,7 +113,7 @@ impl Source {
     }
 
     /// The values over those of `base`, typed.
-    pub fn scenario(&self, base: &Table) -> Result<Scenario, ScenarioError> {
+    pub fn scenario(&self, base: &Table) -> Result<ScenarioText, ScenarioError> {
         let mut table = base.clone();
         overlay(&mut table, &self.table);
         read("", &table).map_err(|error| error.at(self.whole()))
@@ -247,7 +247,7 @@ impl Source {
         Keys::of_scenario().check(&self.table).map_err(at_key)?;
         // Of what was set, the text or the argument has the place of the whole.
         let of_whole = |error: ValueError| ValueError { path: path.to_owned(), ..error }.at(origin.place(""));
-        read::<Scenario>("", &self.table).map(|_| ()).map_err(of_whole)
+        read::<ScenarioText>("", &self.table).map(|_| ()).map_err(of_whole)
     }
 
     /// Of keys that exclude each other, one that was just set takes the place of what it was set over, but not of what was
@@ -480,7 +480,7 @@ mod tests {
         Source::new("t.toml", TEXT, None).unwrap()
     }
 
-    fn set(assignment: &str) -> Result<Scenario, String> {
+    fn set(assignment: &str) -> Result<ScenarioText, String> {
         let mut source = source();
         source.set(assignment).map_err(|error| error.to_string())?;
         source.scenario(&Table::new()).map_err(|error| error.to_string())
