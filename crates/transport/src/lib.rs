@@ -93,7 +93,7 @@
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
-//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::RelayKind`] |
+//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::ProxyKind`] |
 #![no_std]
 #![deny(unsafe_code)]
 

@@ -17,7 +17,7 @@ pub use ports::{
     FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText,
     Thresholds,
 };
-pub use proxy::{Proxy, ProxyText, Relaying};
+pub use proxy::{NaiveProxy, Proxy, ProxyText};
 pub use tables::{
     Host, HostText, Measure, MeasureText, Probes, ProbesText, SchemeClass, SchemeClassText, Stop, StopText,
     Transport, TransportText,

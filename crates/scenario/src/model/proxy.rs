@@ -1,6 +1,7 @@
 //! Proxies between the senders of an incast and its receiver: as a text has them, and resolved by kind.
 
 use crate::value::{OnwardRule, ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule};
+use farspan_transport::proxy::ProxyKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +39,8 @@ pub struct ProxyText {
 /// A proxy: the keys that every kind has, and those of one. Keys are those of [`ProxyText`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proxy {
-    /// How it relays.
-    pub relaying: Relaying,
+    /// How it relays; of a streamlined one, how it learns of losses.
+    pub kind: ProxyKind<NaiveProxy, ProxyLoss>,
     /// Which host.
     pub host: ProxyHost,
     /// How long it takes over a packet.
@@ -48,23 +49,15 @@ pub struct Proxy {
     pub patience: u32,
 }
 
-/// How a proxy relays.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Relaying {
-    /// Over two connections.
-    Naive {
-        /// Bytes that may wait at the proxy.
-        queue: ProxyQueueLimit,
-        /// The control of the second connection.
-        onward: OnwardRule,
-        /// The time-out of the first connection.
-        rto: RtoRule,
-    },
-    /// Over one connection, with early NACKs.
-    Streamlined {
-        /// How it learns of losses.
-        loss: ProxyLoss,
-    },
+/// The keys of a naive proxy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NaiveProxy {
+    /// Bytes that may wait at the proxy.
+    pub queue: ProxyQueueLimit,
+    /// The control of the second connection.
+    pub onward: OnwardRule,
+    /// The time-out of the first connection.
+    pub rto: RtoRule,
 }
 
 impl From<&Proxy> for ProxyText {
@@ -75,15 +68,15 @@ impl From<&Proxy> for ProxyText {
             patience: Some(proxy.patience),
             ..Self::default()
         };
-        match proxy.relaying {
-            Relaying::Naive { queue, onward, rto } => Self {
+        match proxy.kind {
+            ProxyKind::Naive(NaiveProxy { queue, onward, rto }) => Self {
                 kind: Some(ProxyRule::Naive),
                 queue: Some(queue),
                 onward: Some(onward),
                 rto: Some(rto),
                 ..text
             },
-            Relaying::Streamlined { loss } => {
+            ProxyKind::Streamlined(loss) => {
                 Self { kind: Some(ProxyRule::Streamlined), loss: Some(loss), ..text }
             }
         }

@@ -4,11 +4,12 @@ use super::Context;
 use super::scheme::in_range;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
-use crate::model::{FullBuffer, IncastText, Ports, Proxy, ProxyText, Relaying, SchemeClass, WorkloadText};
+use crate::model::{FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, WorkloadText};
 use crate::value::{
     OnwardRule, Part, ProxyDelay, ProxyHost, ProxyHostRule, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule,
     WorkloadKind,
 };
+use farspan_transport::proxy::ProxyKind;
 use farspan_units::{Bytes, Duration};
 
 /// The keys of every proxy, beside `kind`.
@@ -34,23 +35,23 @@ impl Context<'_> {
             let cure = "write points such as [[0.0, \"0us\"], [0.5, \"2us\"], [1.0, \"9us\"]]";
             return Err(ValueError::rule("scheme.proxy.delay", error.to_string(), cure));
         }
-        let relaying = if kind == ProxyRule::Naive {
-            Relaying::Naive {
+        let kind = if kind == ProxyRule::Naive {
+            ProxyKind::Naive(NaiveProxy {
                 queue: written.queue.unwrap_or(ProxyQueueLimit::Unbounded),
                 onward: written.onward.unwrap_or(OnwardRule::LineRate),
                 rto: written.rto.unwrap_or(RtoRule::Path),
-            }
+            })
         } else {
             let loss = written.loss.unwrap_or(ProxyLoss::Trim);
             if let ProxyLoss::GapFlow(config) = &loss {
                 in_range("scheme.proxy.loss", config.check())?;
             }
-            Relaying::Streamlined { loss }
+            ProxyKind::Streamlined(loss)
         };
         let patience = written.patience.unwrap_or(3);
         within("scheme.proxy.patience", Some(patience), 1, 1000)?;
         let host = written.host.unwrap_or(ProxyHost::Rule(ProxyHostRule::Last));
-        Ok(Some(Proxy { relaying, host, delay, patience }))
+        Ok(Some(Proxy { kind, host, delay, patience }))
     }
 }
 
@@ -67,11 +68,11 @@ pub(super) fn check(
         return Err(ValueError::rule("scheme.proxy.kind", "what a proxy relays is not coded", cure));
     }
     let is_trimming = matches!(ports.overflow, FullBuffer::Trims { .. });
-    if proxy.relaying == (Relaying::Streamlined { loss: ProxyLoss::None }) && is_trimming {
+    if proxy.kind == ProxyKind::Streamlined(ProxyLoss::None) && is_trimming {
         let cure = "write scheme.ports.overflow = \"drop\", or loss = \"trim\"";
         return Err(ValueError::rule("scheme.proxy.loss", "ports trim, and nothing tells the senders", cure));
     }
-    let naive = matches!(proxy.relaying, Relaying::Naive { .. });
+    let naive = matches!(proxy.kind, ProxyKind::Naive(_));
     let on_signals = ["ndp", "dcqcn"].into_iter().find(|control| intra.congestion.name() == Some(control));
     if let Some(control) = on_signals.filter(|_| naive) {
         let problem =

@@ -3,13 +3,13 @@
 use super::PacketSizes;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::ValueError;
-use farspan_scenario::model::{Fault, FullBuffer, Proxy, Relaying, Scenario, Traffic};
+use farspan_scenario::model::{Fault, FullBuffer, NaiveProxy, Proxy, Scenario, Traffic};
 use farspan_scenario::value::{FirstWindow, OnwardRule, ProxyHost, ProxyHostRule, ProxyLoss, RtoRule};
-use farspan_sim::{ProxyKind, ProxySpec};
+use farspan_sim::{NaiveSpec, ProxySpec};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::congestion::fixed_window::FixedWindowConfig;
-use farspan_transport::proxy::{LossDetection, planner};
+use farspan_transport::proxy::{LossDetection, ProxyKind, planner};
 use farspan_transport::recovery::Rto;
 use farspan_transport::{FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Time};
@@ -38,7 +38,7 @@ pub(super) fn proxies(
     seed: u64,
 ) -> Result<Vec<ProxySpec>, ValueError> {
     let Some(proxy) = &scenario.scheme.proxy else { return Ok(Vec::new()) };
-    let by_gaps = proxy.relaying == Relaying::Streamlined { loss: ProxyLoss::GapPath };
+    let by_gaps = proxy.kind == ProxyKind::Streamlined(ProxyLoss::GapPath);
     if by_gaps && paths(&inter.balance).is_none() {
         let problem = format!("flows under {} take many paths, or change them", inter.balance.name());
         let cure =
@@ -218,19 +218,17 @@ fn none_idle(group: &Group) -> ValueError {
     ValueError::rule(PATH, problem, "let a host be idle, or name one")
 }
 
-fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
-    let (queue, onward, rto) = match &proxy.relaying {
-        Relaying::Naive { queue, onward, rto } => (queue, onward, rto),
-        Relaying::Streamlined { loss } => {
-            let loss = match *loss {
-                ProxyLoss::GapPath => {
-                    Some(LossDetection::PerPath { paths: paths(&inter.balance).unwrap_or(1) })
-                }
-                ProxyLoss::GapFlow(config) => Some(LossDetection::PerFlow(config)),
-                ProxyLoss::Trim | ProxyLoss::None => None,
-            };
-            return ProxyKind::Streamlined { loss };
+fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind<NaiveSpec, Option<LossDetection>> {
+    let NaiveProxy { queue, onward, rto } = match proxy.kind {
+        ProxyKind::Naive(naive) => naive,
+        ProxyKind::Streamlined(ProxyLoss::GapPath) => {
+            let paths = paths(&inter.balance).unwrap_or(1);
+            return ProxyKind::Streamlined(Some(LossDetection::PerPath { paths }));
         }
+        ProxyKind::Streamlined(ProxyLoss::GapFlow(config)) => {
+            return ProxyKind::Streamlined(Some(LossDetection::PerFlow(config)));
+        }
+        ProxyKind::Streamlined(ProxyLoss::Trim | ProxyLoss::None) => return ProxyKind::Streamlined(None),
     };
     let onward = match onward {
         OnwardRule::Scheme => inter.clone(),
@@ -241,7 +239,7 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
             Scheme { congestion, profile, ..inter.clone() }
         }
     };
-    let rto = Some(match *rto {
+    let rto = Some(match rto {
         RtoRule::Path => Rto::Path,
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
@@ -250,7 +248,7 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
             min: scenario.transport.rto_min,
         },
     });
-    ProxyKind::Naive { rto, onward: Arc::new(onward), room: queue.get() }
+    ProxyKind::Naive(NaiveSpec { rto, onward: Arc::new(onward), room: queue.get() })
 }
 
 /// How many paths a flow takes under a path selector, if it takes a few and the same all the time.

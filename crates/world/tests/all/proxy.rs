@@ -2,9 +2,9 @@
 
 use farspan_metrics::ProxySums;
 use farspan_scenario::{Request, Resolved};
-use farspan_sim::{Outcome, ProbeKind, ProxyKind, SampleId, Series, Trace};
+use farspan_sim::{Outcome, ProbeKind, SampleId, Series, Trace};
 use farspan_trace::{Reason, What};
-use farspan_transport::proxy::LossDetection;
+use farspan_transport::proxy::{LossDetection, ProxyKind};
 use farspan_transport::wire::Header;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_world::{EngineKind, Results, World};
@@ -129,7 +129,7 @@ fn a_detector_takes_parameters_and_says_all_of_them() {
     }
     assert_eq!(resolved_of(&text, &[]).unwrap().scenario(), first.scenario());
     let proxy = &World::build(&first).unwrap().spec.proxies[0];
-    let ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow(config)) } = proxy.kind else {
+    let ProxyKind::Streamlined(Some(LossDetection::PerFlow(config))) = proxy.kind else {
         panic!("{proxy:?}")
     };
     assert_eq!((config.window, config.fixed), (256, Some(3)));
