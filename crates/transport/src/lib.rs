@@ -74,7 +74,7 @@
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
-//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::RelayKind`] |
+//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::ProxyKind`] |
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -115,5 +115,7 @@ pub use path::{Class, Path};
 pub use pulls::PullConfig;
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use recovery::PacketState;
+#[cfg(feature = "serde")]
+pub use registry::ByName;
 pub use registry::{ConfigError, Entry, Requirement};
 pub use sender::{SenderReport, SenderView};
