@@ -6,7 +6,7 @@ use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_scenario::ValueError;
 use farspan_scenario::model::{self, FullBuffer, Ports, Scenario, Shape, Thresholds};
-use farspan_scenario::value::{self, Headroom, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
+use farspan_scenario::value::{Headroom, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
 use farspan_sim::{ByTier, Spec};
 use farspan_units::{Bytes, NodeId, PortId, Rate};
 use std::collections::BTreeMap;
