@@ -50,6 +50,21 @@ def rounds(word):
     return number
 
 
+def ratios(binaries, arguments, count, cpu=None):
+    """CPU seconds of the old and the new build and their ratio, a round each; `cpu` is the core, the first where none is given."""
+    cpu = min(os.sched_getaffinity(0)) if cpu is None else cpu
+    for number in range(count):
+        # Who starts first has the core to itself for a moment: they take turns.
+        if number % 2 == 0:
+            old, new = run_both(binaries, arguments, cpu)
+        else:
+            new, old = run_both(binaries[::-1], arguments, cpu)
+        (old_s, old_digest), (new_s, new_digest) = old, new
+        if old_digest != new_digest:
+            sys.exit(f"the outcomes differ: digest {old_digest} and {new_digest}")
+        yield old_s, new_s, new_s / old_s
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__,
@@ -59,23 +74,15 @@ def main():
     parser.add_argument("old", help="a farspan binary")
     parser.add_argument("new", help="another one")
     parser.add_argument("--rounds", type=rounds, default=5, help="how often (5)")
-    parser.add_argument("--cpu", type=int, default=min(os.sched_getaffinity(0)), help="the core (the first)")
+    parser.add_argument("--cpu", type=int, help="the core (the first)")
     parser.add_argument("arguments", nargs="+", help="of farspan run, behind --")
     args = parser.parse_args()
-    ratios = []
-    for number in range(args.rounds):
-        # Who starts first has the core to itself for a moment: they take turns.
-        if number % 2 == 0:
-            old, new = run_both([args.old, args.new], args.arguments, args.cpu)
-        else:
-            new, old = run_both([args.new, args.old], args.arguments, args.cpu)
-        (old_s, old_digest), (new_s, new_digest) = old, new
-        if old_digest != new_digest:
-            sys.exit(f"the outcomes differ: digest {old_digest} and {new_digest}")
-        ratios.append(new_s / old_s)
-        line = {"old_s": round(old_s, 3), "new_s": round(new_s, 3), "ratio": round(ratios[-1], 4)}
+    found = []
+    for old_s, new_s, ratio in ratios([args.old, args.new], args.arguments, args.rounds, args.cpu):
+        found.append(ratio)
+        line = {"old_s": round(old_s, 3), "new_s": round(new_s, 3), "ratio": round(ratio, 4)}
         print(json.dumps(line), flush=True)
-    print(json.dumps({"rounds": len(ratios), "median_ratio": round(statistics.median(ratios), 4)}))
+    print(json.dumps({"rounds": len(found), "median_ratio": round(statistics.median(found), 4)}))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 //! # A packet crosses a switch
 //!
 //! ```
-//! use farspan_fabric::switch::{Routing, Sink, shared::Frame};
+//! use farspan_fabric::switch::{Sink, shared::Frame};
 //! use farspan_fabric::topology::Star;
 //! use farspan_fabric::{Packet, PacketId, Packets, Port, PortConfig, PortModel, Routes, Switch, SwitchConfig};
 //! use farspan_units::{Bytes, Duration, FlowId, HostId, NodeId, PortId, Rate, Time};
@@ -31,20 +31,11 @@
 //! let (routes, hub) = (Routes::new(&network, 1), NodeId(3));
 //! let model = Arc::new(PortModel::new(&PortConfig::drop_tail(Bytes::new(100_000)), rate, delay));
 //! let ports = network.ports_of(hub).map(PortId);
-//! let config = SwitchConfig {
-//!     routes: routes.tables[hub.index()].clone(),
-//!     first_port: PortId(network.ports_of(hub).start),
-//!     routing: Routing::Ecmp,
-//!     jitter: Duration::ZERO,
-//!     seed: 1,
-//!     faults: None,
-//!     shared: None,
-//!     is_ordered: true,
-//! };
+//! let first_port = PortId(network.ports_of(hub).start);
+//! let config = SwitchConfig::new(routes.tables[hub.index()].clone(), first_port);
 //! let mut switch = Switch::new(config, ports.map(|id| (Port::new(&model, id, 1), id)).collect());
 //!
-//! // SAFETY: the ids are used with this slab alone.
-//! let mut packets = unsafe { Packets::new() };
+//! let mut packets = Packets::new();
 //! let packet = Packet::new(FlowId(0), HostId(2), Bytes::new(4160), 0, false, 0);
 //! let (id, mut sent) = (packets.insert(packet), Sent::default());
 //! switch.arrive(Time::ZERO, PortId(0), id, Time::MAX, &mut packets, &mut sent);
@@ -69,12 +60,13 @@ mod port_config;
 pub mod queue;
 mod routing;
 pub mod switch;
+mod telemetry;
 pub mod topology;
 
 pub use fault::{Fault, NodeFaults};
 pub use jitter::Jitter;
 pub use network::{Link, Network, Node, NodeKind, PortGroup, Tier};
-pub use packet::{MovedPacket, Packet, PacketId, Packets, Side};
+pub use packet::{Access, Checked, MovedPacket, Packet, PacketId, Packets, Side, Unchecked};
 pub use port_config::{Marker, MarkingPoint, Overflow, Phantom, PortConfig, Red, Trim, Victim};
 pub use queue::port::{Admission, Gate, Port, PortCounters, PortModel, Service, Step};
 pub use routing::{RouteTable, RoutedPath, Routes};

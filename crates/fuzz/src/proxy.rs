@@ -4,7 +4,9 @@ use crate::input::Input;
 use crate::protocol::{MSS, route_of};
 use farspan_transport::Route;
 use farspan_transport::proxy::detector::PerFlowConfig;
-use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
+use farspan_transport::proxy::{
+    Delay, LossDetection, NaiveRelay, Numbering, Relay, RelayKind, StreamlinedRelay, Via,
+};
 use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Message, Poll, Trimmed};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use std::sync::Arc;
@@ -34,10 +36,12 @@ fn loss(byte: u8) -> Option<LossDetection> {
 fn relay(onward: u32, input: &mut Input<'_>) -> Relay {
     let (size, signals) = (Bytes::new(u64::from(input.short())), Default::default());
     let kind = match input.byte() {
-        byte @ 0..128 => RelayKind::Streamlined { header: HEADER, signals, loss: loss(byte) },
+        byte @ 0..128 => {
+            RelayKind::Streamlined(StreamlinedRelay { header: HEADER, signals, loss: loss(byte) })
+        }
         byte => {
             let (onward, room) = (uncoded(input), (byte & 1 == 1).then(|| u32::from(byte % 16) + 1));
-            RelayKind::Naive { onward, initial_cwnd: MSS * 20, room, signals }
+            RelayKind::Naive(NaiveRelay { onward, initial_cwnd: MSS * 20, room, signals })
         }
     };
     let (from, flow) = (SENDERS[onward as usize / 2], FlowId(onward % 2));
@@ -136,7 +140,7 @@ fn check(endpoint: &Endpoint, now: Time, sizes: &[Bytes], relays: &[Relay]) {
         assert!(view.in_flight <= most && view.delivered <= most, "{view:?}");
     }
     let queue = endpoint.proxy_queue(now).expect("it is a proxy");
-    let naive = |relay: &&Relay| matches!(relay.kind, RelayKind::Naive { .. });
+    let naive = |relay: &&Relay| matches!(relay.kind, RelayKind::Naive(_));
     let most: Bytes = relays.iter().filter(naive).map(|relay| relay.size).sum();
     assert!(queue.unacked_max <= most, "no more is kept than the messages have: {queue:?}");
 }

@@ -45,18 +45,17 @@ fn between(text: &str, part: &str) -> String {
     format!("{before}{MADE}\n\n{part}\n{END}{after}")
 }
 
-/// The book's contents with a line a figure below the ledger's.
+/// The heading of the book's last part.
+const FIGURES: &str = "# Figures";
+
+/// The book's contents, and after all else a line a figure, which begins with its paper.
 fn listed(contents: &str, figures: &[Figure]) -> String {
-    let mut text = String::new();
-    for line in contents.lines().filter(|line| !line.contains("](figures/")) {
-        text += line;
-        text.push('\n');
-        if line.contains("](ledger.md)") {
-            for figure in figures {
-                writeln!(text, "  - [{}](figures/{}.md)", figure.title, figure.slug())
-                    .expect("text can be written to");
-            }
-        }
+    let before = contents.split_once(FIGURES).map_or(contents, |(before, _)| before);
+    let mut text = format!("{}\n\n{FIGURES}\n\n", before.trim_end());
+    for figure in figures {
+        let paper = figure.place.split([',', ':']).next().unwrap_or_default();
+        writeln!(text, "- [{paper}: {}](figures/{}.md)", figure.title, figure.slug())
+            .expect("text can be written to");
     }
     text
 }

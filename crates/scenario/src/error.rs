@@ -59,14 +59,19 @@ impl ScenarioError {
 impl fmt::Display for ScenarioError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.place)?;
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        write!(f, "{}", self.problem)?;
-        match self.cure() {
-            cure if cure.is_empty() => Ok(()),
-            cure => write!(f, "; {cure}"),
-        }
+        say(f, &self.path, &self.problem)
+    }
+}
+
+/// The key, the problem, the cure.
+fn say(f: &mut fmt::Formatter<'_>, path: &str, problem: &Problem) -> fmt::Result {
+    if !path.is_empty() {
+        write!(f, "{path}: ")?;
+    }
+    write!(f, "{problem}")?;
+    match problem.cure() {
+        cure if cure.is_empty() => Ok(()),
+        cure => write!(f, "; {cure}"),
     }
 }
 
@@ -227,12 +232,18 @@ impl Problem {
 }
 
 /// A value that a scenario cannot have, before it is known where it was written.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub struct ValueError {
     /// The key, as a dotted path.
     pub path: String,
     /// The problem.
     pub problem: Box<Problem>,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        say(f, &self.path, &self.problem)
+    }
 }
 
 impl ValueError {

@@ -9,7 +9,7 @@
 //!
 //! let set = |text: &str| Request { set: vec![text.to_owned()], ..Request::new("uno/incast-intra") };
 //! let resolved = set("workload.flow_size=64KiB").resolve()?;
-//! assert_eq!((resolved.scheme(), resolved.scenario().topology.k), ("uno", Some(8)));
+//! assert_eq!((resolved.scheme(), resolved.text().topology.k), ("uno", Some(8)));
 //! assert!(resolved.to_toml().contains("flow_size = \"64KiB\""));
 //!
 //! let error = set("topology.kk=4").resolve().unwrap_err();
@@ -42,9 +42,9 @@ pub use names::UnknownName;
 pub use request::Request;
 pub use resolve::{Fitting, Resolved, file_digest};
 pub use text::document::Document;
+pub use text::reader::component;
 pub use text::schema::{flatten as flatten_schema, schema};
 pub use text::seeds::{SeedsError, seeds};
-pub use text::typed::component;
 
 /// Why `text` is not one of the names of a `what`, with the nearest name and what there is.
 #[must_use]

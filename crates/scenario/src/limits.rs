@@ -1,7 +1,7 @@
 //! Ranges outside which sums of times overflow, packet records are too narrow, or memory runs out.
 
 use crate::error::{Problem, ValueError};
-use crate::model::{Scenario, Topology, Transport};
+use crate::model::{ScenarioText, TopologyText, TransportText};
 use crate::value::{Jitter, TriggerDelay};
 use farspan_units::{Bytes, Duration, Rate};
 use std::fmt::Display;
@@ -42,8 +42,8 @@ pub(crate) fn within<T: Copy + PartialOrd + Display>(
     Err(ValueError::new(path, Problem::OutOfRange { value, least, most }))
 }
 
-/// Checks a resolved scenario against the ranges that the simulator needs.
-pub(crate) fn check(scenario: &Scenario) -> Result<(), ValueError> {
+/// Checks a scenario, every default spelled out, against the ranges that the simulator needs.
+pub(crate) fn check(scenario: &ScenarioText) -> Result<(), ValueError> {
     topology(&scenario.topology)?;
     transport(&scenario.transport)?;
     let jitters = [("host.jitter", scenario.host.jitter), ("topology.jitter", scenario.topology.jitter)];
@@ -68,7 +68,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ValueError> {
     within("stop.time", scenario.stop.time, Duration::from_ps(1), LONGEST_RUN)
 }
 
-fn topology(topology: &Topology) -> Result<(), ValueError> {
+fn topology(topology: &TopologyText) -> Result<(), ValueError> {
     let wan = topology.wan.clone().unwrap_or_default();
     let delays = [
         ("topology.link_delay", topology.link_delay),
@@ -107,7 +107,7 @@ fn topology(topology: &Topology) -> Result<(), ValueError> {
     within("topology.wan.links", wan.links, 1, MOST_LINKS)
 }
 
-fn transport(transport: &Transport) -> Result<(), ValueError> {
+fn transport(transport: &TransportText) -> Result<(), ValueError> {
     let (payload, header) = (transport.payload.unwrap_or_default(), transport.header.unwrap_or_default());
     within("transport.header", Some(header), Bytes::new(1), LARGEST_PACKET)?;
     within("transport.payload", Some(payload), Bytes::new(1), LARGEST_PACKET.saturating_sub(header))

@@ -71,7 +71,7 @@ pub use farspan_transport::FlowOutcome;
 pub use outcome::{Amount, Outcome, PortOutcome, Rtt, Rtts, Sample, SampleId, Totals, Traced};
 pub use plan::pool::ingress;
 pub use spec::{
-    ByTier, EngineKind, Flow, InitialWindow, OwnBalance, ProbeKind, Probes, Progress, ProxyKind, ProxySpec,
+    ByTier, EngineKind, Flow, InitialWindow, NaiveSpec, OwnBalance, ProbeKind, Probes, Progress, ProxySpec,
     Rule, Series, Spec, Stop, Trace, Trigger,
 };
 pub use world::run;

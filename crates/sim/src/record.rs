@@ -9,7 +9,7 @@
 //! An ACK or a NACK does not name its sender: nothing in a simulated network forges one, and it finds the
 //! flow's sender by its flow.
 
-use farspan_fabric::{Packet, PacketId, Packets, Side};
+use farspan_fabric::{Access, Packet, PacketId, Packets, Side};
 use farspan_transport::balance::Entropy;
 use farspan_transport::coding::Layout;
 use farspan_transport::in_place::{DataPacket, Reply};
@@ -72,7 +72,7 @@ const fn host_and_profile(word: u32) -> (HostId, u8) {
 /// where it is known what it is.
 #[inline(always)]
 pub(crate) fn insert_data(
-    packets: &mut Packets,
+    packets: &mut Packets<impl Access>,
     packet: &DataPacket,
     (from, to): (HostId, HostId),
     size: Bytes,
@@ -88,7 +88,7 @@ pub(crate) fn insert_data(
 /// its own.
 #[inline(always)]
 pub(crate) fn insert_reply(
-    packets: &mut Packets,
+    packets: &mut Packets<impl Access>,
     reply: &mut Reply,
     from: HostId,
     header: Bytes,
@@ -111,14 +111,19 @@ pub(crate) fn insert_reply(
 
 #[cold]
 #[inline(never)]
-fn insert_other_reply(packets: &mut Packets, reply: &Reply, from: HostId, size: Bytes) -> PacketId {
+fn insert_other_reply(
+    packets: &mut Packets<impl Access>,
+    reply: &Reply,
+    from: HostId,
+    size: Bytes,
+) -> PacketId {
     insert(packets, &Header::Feedback(reply.feedback), (from, reply.to), size, reply.entropy)
 }
 
 /// Makes the record of any packet from `from` to `to`, with what stands beside it.
 #[inline(never)]
 pub(crate) fn insert(
-    packets: &mut Packets,
+    packets: &mut Packets<impl Access>,
     header: &Header,
     (from, to): (HostId, HostId),
     size: Bytes,
@@ -392,9 +397,7 @@ mod tests {
             };
             let is_data = kind < 2 || kind == 8;
             let size = if is_data { header + Bytes::new(u64::from(len)) } else { header };
-            // SAFETY: the one number that is used comes from it.
-            #[allow(unsafe_code, reason = "as in the simulator")]
-            let mut packets = unsafe { Packets::new() };
+            let mut packets = Packets::new();
             let id = insert(&mut packets, &value, (from, HostId(3)), size, entropy);
             if is_data && trimmed {
                 packets.trim(id, header, ce);

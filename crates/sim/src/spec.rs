@@ -4,7 +4,7 @@ use farspan_fabric::switch::Routing;
 use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Fault, Network, PortConfig, Tier};
 use farspan_transport::balance::BalanceConfig;
-use farspan_transport::proxy::{Delay, LossDetection};
+use farspan_transport::proxy::{Delay, LossDetection, ProxyKind};
 use farspan_transport::recovery::Rto;
 use farspan_transport::{Class, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -213,32 +213,25 @@ pub struct ProxySpec {
     pub host: HostId,
     /// The flows: each goes through one proxy, which is neither end of it.
     pub flows: Vec<FlowId>,
-    /// How it relays them.
-    pub kind: ProxyKind,
+    /// How it relays them. A streamlined proxy's one connection ends at the receiver, under the scheme of inter-DC flows; what
+    /// is said of it is how losses on the way to it are detected beside trimming.
+    pub kind: ProxyKind<NaiveSpec, Option<LossDetection>>,
     /// How long it takes over a packet: the same for all that one host relays.
     pub delay: Delay,
     /// After how many time-outs of the direct path's length without news from the proxy a sender goes straight to its receiver.
     pub longest_silence: u32,
 }
 
-/// How a proxy relays flows.
+/// A proxy of two connections: the first under the scheme of intra-DC flows.
 #[derive(Clone, Debug)]
-pub enum ProxyKind {
-    /// Two connections: the first under the scheme of intra-DC flows.
-    Naive {
-        /// The time-out of the first; `None`: its scheme's.
-        rto: Option<Rto>,
-        /// The scheme of the second.
-        onward: Arc<Scheme>,
-        /// How many bytes may wait that have not been sent on, shared by the flows, each with room for two packets at least;
-        /// `None`: any number.
-        room: Option<Bytes>,
-    },
-    /// One connection, which ends at the receiver, under the scheme of inter-DC flows.
-    Streamlined {
-        /// How losses on the way to the proxy are detected beside trimming.
-        loss: Option<LossDetection>,
-    },
+pub struct NaiveSpec {
+    /// The time-out of the first; `None`: its scheme's.
+    pub rto: Option<Rto>,
+    /// The scheme of the second.
+    pub onward: Arc<Scheme>,
+    /// How many bytes may wait that have not been sent on, shared by the flows, each with room for two packets at least;
+    /// `None`: any number.
+    pub room: Option<Bytes>,
 }
 
 /// A world and what happens in it.

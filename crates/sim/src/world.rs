@@ -4,10 +4,10 @@ mod pauses;
 
 use crate::engine::{EventClass, Key, Map, Pause};
 use crate::executor::{Engine, Executor};
-use crate::node::NetworkNode;
 use crate::node::host::{Attached, Host, Instruments, proxy_fails};
 use crate::node::nic::Nic;
 use crate::node::switch::{Switch, port_changes, routes_change};
+use crate::node::{NetworkNode, Packets};
 use crate::observe::delay::DelayHistogram;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::Samplers;
@@ -19,9 +19,7 @@ use crate::plan::pool;
 use crate::spec::{EngineKind, Progress, Spec};
 use farspan_fabric::fault::Lost;
 use farspan_fabric::switch::shared::pause::PauseRecord;
-use farspan_fabric::{
-    Gate, NodeFaults, Packets, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier,
-};
+use farspan_fabric::{Gate, NodeFaults, Port, PortConfig, PortCounters, PortModel, SwitchConfig, Tier};
 use farspan_transport::FlowOutcome;
 use farspan_transport::proxy::ProxyQueue;
 use farspan_units::random::mix;

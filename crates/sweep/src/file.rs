@@ -368,7 +368,7 @@ mod tests {
         let first: Vec<_> = points[..4].iter().map(|p| (p.resolved.scheme(), p.resolved.seed())).collect();
         assert_eq!(first, [("uno", 1), ("uno", 2), ("uno", 3), ("gemini", 1)]);
         assert_eq!(points[0].parameters, [("topology.k".to_owned(), Value::Integer(4))]);
-        assert_eq!(points[23].resolved.scenario().topology.k, Some(8));
+        assert_eq!(points[23].resolved.text().topology.k, Some(8));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The protocol, sans-IO: it decides what to send and when, and never learns which clock or wire drives it.
 //!
-//! One [`Endpoint`] per host owns that host's senders and receivers. Every driver (simulator, emulator, sockets) speaks
-//! to it with the same six verbs:
+//! One [`Endpoint`] per host owns that host's senders and receivers. Every driver (simulator, emulator, sockets) moves
+//! packets with the same six verbs:
 //!
 //! | in | out |
 //! |---|---|
@@ -9,8 +9,10 @@
 //! | [`Endpoint::handle_packet`]: a packet has arrived | [`Endpoint::poll_timeout`]: when to call `handle_timeout` |
 //! | [`Endpoint::handle_timeout`]: a time has come | [`Endpoint::poll_event`]: messages that have come to their end |
 //!
-//! `now` is always an argument; randomness is counter-based and keyed by the flow. A driver that keeps headers in
-//! records of its own calls the [parts](in_place) of these verbs.
+//! After each call in, a driver drains what comes out: [the contract](Endpoint#the-contract-for-drivers). `now` is always an
+//! argument; randomness is counter-based and keyed by the flow. The [other functions](Endpoint#beside-the-verbs) build an
+//! endpoint, set up proxies, end flows early and look on. A driver that keeps headers in records of its own calls the
+//! [parts](in_place) of these verbs.
 //!
 //! A sender is assembled from a [`congestion`] control, a [`balance`] path selector, [`coding`] and [`recovery`]; a
 //! receiver follows the [profile](FlowProfile) of the flow. Both speak of headers and byte ranges, and a thin layer of
@@ -34,48 +36,27 @@
 //! # Two endpoints and a message
 //!
 //! ```
-//! use farspan_transport::balance::BalanceConfig;
-//! use farspan_transport::coding::CodingConfig;
 //! use farspan_transport::congestion::CongestionConfig;
-//! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-//! use farspan_transport::{
-//!     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, Trimmed, WindowCheck,
-//! };
+//! use farspan_transport::{Endpoint, EndpointConfig, Event, Incoming, Message, Path, Poll, Route, Scheme};
 //! use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 //! use std::sync::Arc;
 //!
-//! let (mss, header) = (Bytes::new(4096), Bytes::new(64));
-//! let endpoint = |host| Endpoint::new(EndpointConfig { host: HostId(host), seed: 1, mss, header });
-//! let mut hosts = [endpoint(0), endpoint(1)];
+//! let mut hosts = [0, 1].map(|host| Endpoint::new(EndpointConfig::new(HostId(host))));
 //!
 //! // What the sender knows of its path, and what it is assembled from.
-//! let (line_rate, base_rtt) = (Rate::from_gbps(100), Duration::from_us(10));
-//! let bdp = line_rate.bytes_in(base_rtt);
-//! let path = Path {
-//!     class: Class::Intra, base_rtt, line_rate, bdp, intra_base_rtt: base_rtt, largest_base_rtt: base_rtt,
-//!     hops: 1, max_queueing: Duration::from_us(50), k_min: None, trims: false, mss, header,
-//! };
-//! let scheme = Scheme {
-//!     congestion: CongestionConfig::by_name("dctcp").expect("a built-in name"),
-//!     balance: BalanceConfig::by_name("ecmp").expect("a built-in name"),
-//!     coding: CodingConfig::by_name("none").expect("a built-in name"),
-//!     recovery: RecoveryConfig { rto: Rto::Path, backoff: true, policy: RecoveryPolicy::PerPacketRto },
-//!     window_check: WindowCheck::Below,
-//!     profile: FlowProfile::default(),
-//! };
+//! let path = Path::new(Rate::from_gbps(100), Duration::from_us(10));
+//! let scheme = Scheme::new(CongestionConfig::by_name("dctcp").expect("a built-in name"));
 //! let route = Arc::new(Route::new(path, &scheme));
 //!
 //! // Host 0 sends 10,000 bytes; each packet takes 5 us.
-//! let (flow, to, size) = (FlowId(0), HostId(1), Bytes::new(10_000));
-//! hosts[0].submit(Time::ZERO, Message { flow, to, size, initial_cwnd: bdp, route, via: None });
+//! hosts[0].submit(Time::ZERO, Message::new(FlowId(0), HostId(1), Bytes::new(10_000), route));
 //! let (mut now, mut events) = (Time::ZERO, Vec::new());
 //! for _ in 0..2 {
 //!     for from in 0..2 {
 //!         let arrival = now + Duration::from_us(5);
 //!         while let Poll::Packet(packet) = hosts[from].poll_transmit(now) {
-//!             let (from, header) = (HostId(from as u32), packet.header);
-//!             let packet = Incoming::new(from, header);
-//!             hosts[1 - from.index()].handle_packet(arrival, packet);
+//!             let packet = Incoming::new(HostId(from as u32), packet.header);
+//!             hosts[1 - from].handle_packet(arrival, packet);
 //!         }
 //!         now = arrival;
 //!     }
@@ -93,7 +74,7 @@
 //! | what an ACK echoes (telemetry, several packets) | a field of [`wire::Feedback`], then of [`congestion::Ack`] |
 //! | credit | a [`Decision::allowance`](congestion::Decision::allowance), and [`PullConfig`] at the receiver |
 //! | coded bytes | the driver's copying layer: [`Transmit::payload`] and [`Received`] name segments, parity and blocks |
-//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::RelayKind`] |
+//! | a proxy of another kind | a file in [`proxy`], and a variant of [`proxy::ProxyKind`] |
 #![no_std]
 #![deny(unsafe_code)]
 
@@ -134,5 +115,7 @@ pub use path::{Class, Path};
 pub use pulls::PullConfig;
 pub use receiver::{ReceiverReport, ReceiverView};
 pub use recovery::PacketState;
+#[cfg(feature = "serde")]
+pub use registry::ByName;
 pub use registry::{ConfigError, Entry, Requirement};
 pub use sender::{SenderReport, SenderView};

@@ -56,6 +56,31 @@ pub struct Path {
 }
 
 impl Path {
+    /// A path of one link inside a datacenter, where nothing marks or trims and buffers hold a BDP; packets of 4,096 bytes and
+    /// headers of 64. Its BDP follows from the two arguments; any field may be another: `Path { hops: 3, ..Path::new(rate, rtt) }`.
+    #[must_use]
+    pub fn new(line_rate: Rate, base_rtt: Duration) -> Self {
+        Self {
+            class: Class::Intra,
+            base_rtt,
+            line_rate,
+            bdp: line_rate.bytes_in(base_rtt),
+            intra_base_rtt: base_rtt,
+            largest_base_rtt: base_rtt,
+            hops: 1,
+            max_queueing: base_rtt,
+            k_min: None,
+            trims: false,
+            mss: Self::MSS,
+            header: Self::HEADER,
+        }
+    }
+
+    /// Payload of a full packet where nobody says otherwise.
+    pub(crate) const MSS: Bytes = Bytes::new(4096);
+    /// Header of a packet where nobody says otherwise.
+    pub(crate) const HEADER: Bytes = Bytes::new(64);
+
     /// Size on the wire of a full packet.
     #[must_use]
     pub fn mtu(&self) -> Bytes {

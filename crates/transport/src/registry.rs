@@ -145,6 +145,19 @@ impl ConfigError {
     }
 }
 
+/// A configuration that is read by the name of its algorithm, so that an error keeps the place of the parameter.
+#[cfg(feature = "serde")]
+pub trait ByName: Sized {
+    /// The algorithm `name` with these parameters; the name is not among them.
+    ///
+    /// # Errors
+    /// If no algorithm has the name, or a parameter does not fit.
+    fn deserialize_named<'de, D: serde::Deserializer<'de>>(
+        name: &str,
+        parameters: D,
+    ) -> Result<Self, D::Error>;
+}
+
 /// Generates the enum of a registry's configurations, `NAMES` and `ENTRIES` from one line per algorithm: its variant, its
 /// configuration, its name in text, a summary and a source. Each configuration has `Default` and `check`. `or TYPE`: one
 /// more variant for algorithms from outside this crate.
@@ -178,6 +191,19 @@ macro_rules! config_registry {
         #[doc = concat!("Every built-in ", $what, " with a line about it.")]
         pub const ENTRIES: &[$crate::registry::Entry] =
             &[$($(#[$meta])* $crate::registry::Entry { name: $name, summary: $summary, source: $source }),*];
+
+        #[cfg(feature = "serde")]
+        impl $crate::registry::ByName for $registry {
+            fn deserialize_named<'de, D: serde::Deserializer<'de>>(
+                name: &str,
+                parameters: D,
+            ) -> Result<Self, D::Error> {
+                match name {
+                    $($(#[$meta])* $name => serde::Deserialize::deserialize(parameters).map(Self::$variant),)*
+                    _ => Err(serde::de::Error::unknown_variant(name, NAMES)),
+                }
+            }
+        }
 
         impl $registry {
             /// The algorithm with this name, all its parameters at their defaults (the `paper` profile).

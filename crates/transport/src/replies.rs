@@ -45,9 +45,9 @@ impl Reply {
         Self { to, entropy, ack_bytes: 0, feedback, telemetry: None }
     }
 
-    /// As the driver wants it; `size`: of a header.
-    pub(crate) fn into_transmit(self, size: Bytes) -> Transmit {
-        let Self { to, entropy, ack_bytes, feedback, telemetry } = self;
+    /// As the driver wants it, which takes the telemetry out; `size`: of a header.
+    pub(crate) fn take_transmit(&mut self, size: Bytes) -> Transmit {
+        let Self { to, entropy, ack_bytes, feedback, .. } = *self;
         let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
         Transmit {
             to,
@@ -58,7 +58,7 @@ impl Reply {
             payload: None,
             retransmission: false,
             ecn_ce: false,
-            telemetry,
+            telemetry: self.telemetry.take(),
         }
     }
 }
@@ -134,16 +134,12 @@ impl Replies {
         }
     }
 
-    /// The first reply that may leave.
+    /// Hands the first reply that may leave to `take`, and drops it; gives the result.
     #[inline(always)]
-    pub(crate) fn first_mut(&mut self) -> Option<&mut Reply> {
-        self.ready.first_mut()
-    }
-
-    /// Drops the first reply that may leave.
-    #[inline(always)]
-    pub(crate) fn drop_first(&mut self) {
+    pub(crate) fn take<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
+        let taken = take(self.ready.first_mut()?);
         self.ready.drop_first();
+        Some(taken)
     }
 }
 
@@ -174,12 +170,7 @@ mod tests {
     }
 
     fn take_all(replies: &mut Replies) -> Vec<u32> {
-        let next = || {
-            let seq = replies.first_mut()?.feedback.seq;
-            replies.drop_first();
-            Some(seq)
-        };
-        core::iter::from_fn(next).collect()
+        core::iter::from_fn(|| replies.take(|reply| reply.feedback.seq)).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The transport over UDP sockets: a real clock and real bytes for the endpoint that the simulator drives too.
 //!
-//! A [`Driver`] owns an endpoint and calls its six verbs. Around it stand three small layers:
+//! A [`Driver`] owns an endpoint and moves its packets with the six verbs. Around it stand three small layers:
 //!
 //! - [`wire`]: what datagrams go through: a [`Socket`] (ECN codepoints read and written), or a [`Lossy`] wrapper around
 //!   one;
@@ -14,11 +14,7 @@
 //! # A message over the loopback
 //!
 //! ```
-//! use farspan_transport::balance::BalanceConfig;
-//! use farspan_transport::coding::CodingConfig;
-//! use farspan_transport::congestion::CongestionConfig;
-//! use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-//! use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, WindowCheck};
+//! use farspan_transport::{Path, Route, Scheme};
 //! use farspan_udp::{Config, Driver, Limits, MessageOutcome, Socket};
 //! use farspan_units::{Bytes, Duration, FlowId, Rate};
 //! use std::sync::Arc;
@@ -33,23 +29,9 @@
 //! let (mut from, mut to) = (driver()?, driver()?);
 //!
 //! // The sender's path, and the parts from which it is assembled.
-//! let (base_rtt, line_rate) = (Duration::from_us(100), Rate::from_gbps(1));
-//! let path = Path {
-//!     class: Class::Intra, base_rtt, line_rate, bdp: line_rate.bytes_in(base_rtt), intra_base_rtt: base_rtt,
-//!     largest_base_rtt: base_rtt, hops: 1, max_queueing: Duration::from_ms(1), k_min: None, trims: false, mss, header,
-//! };
-//! let scheme = Scheme {
-//!     congestion: CongestionConfig::by_name("bbr").expect("a built-in name"),
-//!     balance: BalanceConfig::by_name("ecmp").expect("a built-in name"),
-//!     coding: CodingConfig::by_name("none").expect("a built-in name"),
-//!     recovery: RecoveryConfig {
-//!         rto: Rto::Rfc6298 { variance_floor: Duration::from_ms(5), min: Duration::ZERO }, backoff: true, policy: RecoveryPolicy::Rack,
-//!     },
-//!     window_check: WindowCheck::Below,
-//!     profile: FlowProfile::default(),
-//! };
+//! let path = Path { mss, header, ..Path::new(Rate::from_gbps(1), Duration::from_us(100)) };
 //! let message = b"across the room".repeat(1000);
-//! from.submit(FlowId(0), to.address()?, message.clone(), Arc::new(Route::new(path, &scheme)));
+//! from.submit(FlowId(0), to.address()?, message.clone(), Arc::new(Route::new(path, &Scheme::default())));
 //!
 //! // One thread drives both ends.
 //! let received = loop {

@@ -1,21 +1,58 @@
 //! In-band network telemetry: what the ports of a path say of themselves on a packet that they send (HPCC, SIGCOMM 2019,
 //! section 4.1).
 //!
-//! Networks write it and controls read it, so that it stands here, between the two.
+//! Networks write it and controls read it, so that it stands here, between the two: which kinds there are, and what a packet
+//! carries. How a port stamps a packet is the network's: adding a kind takes a line here, and a file and a line in
+//! `crates/fabric/src/telemetry`.
 
 use crate::{Bytes, Duration, Rate, Time};
 
-/// The state that a port writes on each data packet that it sends, the poorer before the richer.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum TelemetryKind {
+/// Generates [`TelemetryKind`] from one line per kind: its variant, its name in text, and of how many ports a packet carries the
+/// state at most.
+macro_rules! telemetry_kinds {
+    ($($(#[$meta:meta])* $variant:ident, $name:literal, $most_hops:expr;)*) => {
+        /// The state that a port writes on each data packet that it sends, the poorer before the richer: who needs one kind is
+        /// served by those after it.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+        pub enum TelemetryKind {
+            $($(#[$meta])* $variant,)*
+        }
+
+        impl TelemetryKind {
+            /// Every kind, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name of every kind, in order.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// The kind's name in text.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+
+            /// Of how many ports a packet carries the state at most.
+            #[must_use]
+            pub const fn most_hops(self) -> usize {
+                match self {
+                    $(Self::$variant => $most_hops,)*
+                }
+            }
+        }
+    };
+}
+
+telemetry_kinds! {
     /// Nothing.
     #[default]
-    None,
+    None, "none", 0;
     /// Its state, in the place of that of a port before it whose queue is shorter in time: the packet carries the largest
     /// queueing delay of its path (Poseidon, NSDI 2023: MPD).
-    Mpd,
+    Mpd, "mpd", 1;
     /// Its state, behind those of the ports before it (HPCC, SIGCOMM 2019: INT).
-    Int,
+    Int, "int", Telemetry::MOST_HOPS;
 }
 
 /// The state of a port when the last bit of a packet has left it (HPCC, figure 7).
@@ -61,12 +98,9 @@ impl Telemetry {
         }
     }
 
-    /// Another port has sent the packet: of it and the one before, the one with the larger queueing delay stays, and the earlier
-    /// one where they are alike.
-    pub fn keep_largest(&mut self, hop: HopTelemetry) {
-        if self.hops().first().is_none_or(|kept| hop.queueing_delay() > kept.queueing_delay()) {
-            (self.hops[0], self.len) = (hop, 1);
-        }
+    /// Another port has sent the packet, which carries the state of this one alone from here on.
+    pub const fn replace(&mut self, hop: HopTelemetry) {
+        (self.hops[0], self.len) = (hop, 1);
     }
 
     /// The ports, the first on the way first.
@@ -98,18 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn of_queues_the_one_that_takes_longest_to_send_stays_whatever_its_bytes() {
-        let hop = |bytes, gbps| HopTelemetry {
-            queued: Bytes::new(bytes),
-            rate: Rate::from_gbps(gbps),
-            ..HopTelemetry::default()
-        };
-        let mut telemetry = Telemetry::default();
-        let [short, long, fast, alike] = [hop(0, 100), hop(10_000, 100), hop(30_000, 400), hop(20_000, 200)];
-        for (next, kept) in [(short, short), (long, long), (fast, long), (alike, long)] {
-            telemetry.keep_largest(next);
-            assert_eq!(telemetry.hops(), [kept]);
-        }
-        assert_eq!(long.queueing_delay(), Duration::from_ns(800));
+    fn a_port_that_replaces_the_others_stands_alone() {
+        let hop = |n: u64| HopTelemetry { sent: Bytes::new(n), ..HopTelemetry::default() };
+        let mut telemetry: Telemetry = (0..3).map(hop).collect();
+        telemetry.replace(hop(7));
+        assert_eq!(telemetry.hops(), [hop(7)]);
     }
 }

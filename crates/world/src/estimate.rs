@@ -6,7 +6,6 @@ use farspan_fabric::Routes;
 use farspan_scenario::Resolved;
 use farspan_scenario::ScenarioError;
 use farspan_scenario::model::Workload;
-use farspan_scenario::value::WorkloadKind;
 use farspan_units::Bytes;
 use farspan_workload::Expected;
 use serde::Serialize;
@@ -37,15 +36,14 @@ impl Estimate {
     /// If the world cannot be built.
     pub fn of(resolved: &Resolved) -> Result<Self, ScenarioError> {
         let parts = &resolved.scenario().workload;
-        let random = |part: &Workload| part.kind == Some(WorkloadKind::Poisson) || part.load.is_some();
-        if !parts.iter().any(random) {
+        if !parts.iter().any(Workload::is_random) {
             return Ok(World::build(resolved)?.estimate());
         }
         let (Expected { flows, bytes }, links) = World::expected(resolved)?;
         if flows <= MOST_DRAWN {
             return Ok(World::build(resolved)?.estimate());
         }
-        let mss = resolved.scenario().transport.payload.unwrap_or_default();
+        let mss = resolved.scenario().transport.payload;
         // Their last packets are not full.
         let packets = (bytes / mss.as_f64() + flows) as u64;
         Ok(Self {

@@ -12,7 +12,7 @@ use farspan_transport::congestion::{
     self, Ack, Congestion as _, CongestionConfig, Control, SendRecord, Start,
 };
 use farspan_transport::{Class, Path};
-use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, TelemetryKind, Time};
+use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, Time};
 use farspan_world::clock::now;
 use serde::Serialize;
 use std::ffi::OsString;
@@ -285,10 +285,10 @@ fn chosen(args: &BenchCongestionArgs) -> Result<Vec<CongestionBenchmark>, Failur
 
 /// Of how many ports an ACK brings the telemetry, for each time that a control is measured.
 fn ports(config: &CongestionConfig) -> &'static [usize] {
-    match config.needs().telemetry {
-        TelemetryKind::None => &[0],
-        TelemetryKind::Mpd => &[1],
-        TelemetryKind::Int => &[1, PORTS],
+    match config.needs().telemetry.most_hops() {
+        0 => &[0],
+        1 => &[1],
+        _ => &[1, PORTS],
     }
 }
 

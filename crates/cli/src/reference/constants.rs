@@ -93,7 +93,7 @@ fn values(name: &str, profile: &str) -> Vec<(String, String)> {
     );
     let request = Request { text: Some(text), ..Request::new("reference") };
     let resolved = request.resolve().expect("the schemes of the reference are built in");
-    let scenario = Value::try_from(resolved.scenario()).expect("a scenario has a TOML form");
+    let scenario = Value::try_from(resolved.text()).expect("a scenario has a TOML form");
     let class = &scenario["scheme"]["inter"];
     let part = match () {
         () if is(congestion::NAMES) => "congestion",

@@ -9,7 +9,7 @@
 
 mod slab;
 
-pub use slab::{MovedPacket, PacketId, Packets, Side};
+pub use slab::{Access, Checked, MovedPacket, PacketId, Packets, Side, Unchecked};
 
 use farspan_units::{Bytes, FlowId, HostId};
 
@@ -160,7 +160,7 @@ mod tests {
         let mut p = Packet::new(FlowId(1), HostId(2), Bytes::new(4160), 3, false, 4);
         p.mark();
         (p.words, p.halves) = ([5, 6, 7], [8, 9]);
-        let mut packets = Packets::for_test();
+        let mut packets = Packets::new();
         let id = packets.insert(p);
         assert_eq!(packets.trim(id, Bytes::new(64), true), Bytes::new(4096));
         assert_eq!(packets[id].size(), Bytes::new(64));

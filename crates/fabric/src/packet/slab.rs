@@ -1,13 +1,15 @@
 //! The slab that holds packet records, and the side state of packets that carry any.
 //!
-//! A packet is looked up several times a hop, by a number that the slab itself gave out: without a check, in `unsafe`
-//! code.
+//! A packet is looked up several times a hop, by a number that the slab itself gave out. The simulator, which keeps to that,
+//! has the check left out, in `unsafe` code.
 #![allow(unsafe_code, reason = "lookups by numbers that the slab gave out; a debug build checks them")]
 
 use super::Packet;
+use crate::telemetry;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry};
+use core::marker::PhantomData;
+use farspan_units::{Bytes, FlowId, HopTelemetry, HostId, PortId, Telemetry, TelemetryKind};
 
 /// The index of a packet in the slab. Only a slab makes one, so that safe code cannot forge it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -33,7 +35,8 @@ impl PacketId {
     /// The id with this number.
     ///
     /// # Safety
-    /// `number` is the [`Self::number`] of an id, and the result is used with that id's slab only.
+    /// `number` is the [`Self::number`] of an id, and the result is used with that id's slab only. In a [`Checked`] slab, any
+    /// number does.
     #[must_use]
     #[inline(always)]
     pub const unsafe fn from_number(number: u32) -> Self {
@@ -62,10 +65,34 @@ pub struct MovedPacket {
     telemetry: Option<Box<Telemetry>>,
 }
 
+/// How a slab looks packets up.
+pub trait Access {
+    /// Whether it checks that it has a place of that number.
+    const IS_CHECKED: bool;
+}
+
+/// Lookups are checked: the id of another slab is a panic, or names another packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checked {}
+
+impl Access for Checked {
+    const IS_CHECKED: bool = true;
+}
+
+/// Lookups are not checked, which [`Packets::unchecked`] asks a promise for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unchecked {}
+
+impl Access for Unchecked {
+    const IS_CHECKED: bool = false;
+}
+
 /// All packets of one simulation (or of one thread's part of it): a slab with a last-in, first-out free list, so that
 /// the footprint is the peak occupancy and the records in use stay in cache.
+///
+/// The id of a packet that was taken out names what has its place now.
 #[derive(Debug)]
-pub struct Packets {
+pub struct Packets<A = Checked> {
     slab: Vec<Packet>,
     free: PacketId,
     /// By index, up to the highest at which a packet has carried anything; empty if none has.
@@ -74,35 +101,67 @@ pub struct Packets {
     telemetry: Vec<Option<Box<Telemetry>>>,
     /// Whether any packet has carried anything beside its record.
     is_laden: bool,
+    access: PhantomData<A>,
 }
 
 impl Packets {
-    /// No packets.
+    /// No packets. Lookups are checked.
+    ///
+    /// # Panics
+    /// Whatever is given a [`PacketId`] panics later where the slab has no place of that number.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self::empty()
+    }
+}
+
+impl Default for Packets {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Packets<Unchecked> {
+    /// No packets. Lookups cost nothing beside the access to memory.
     ///
     /// # Safety
     /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab:
-    /// only debug builds check that. The id of a packet that was taken out does no harm; it names what has
-    /// its place now.
+    /// only debug builds check that. The id of a packet that was taken out does no harm.
     #[must_use]
-    pub const unsafe fn new() -> Self {
+    pub const unsafe fn unchecked() -> Self {
+        Self::empty()
+    }
+}
+
+impl<A> Packets<A> {
+    const fn empty() -> Self {
         Self {
             slab: Vec::new(),
             free: PacketId::NONE,
             sides: Vec::new(),
             telemetry: Vec::new(),
             is_laden: false,
+            access: PhantomData,
         }
     }
+}
 
+impl<A: Access> Packets<A> {
     #[inline(always)]
     fn get(&self, id: PacketId) -> &Packet {
-        // SAFETY: the slab gave `id` out (see `new`), and never shrinks.
+        if A::IS_CHECKED {
+            return &self.slab[id.0 as usize];
+        }
+        // SAFETY: the slab gave `id` out (see `unchecked`), and never shrinks.
         unsafe { self.slab.get_unchecked(id.0 as usize) }
     }
 
     #[inline(always)]
     fn get_mut(&mut self, id: PacketId) -> &mut Packet {
-        // SAFETY: the slab gave `id` out (see `new`) or keeps it as a free index, and never shrinks.
+        if A::IS_CHECKED {
+            return &mut self.slab[id.0 as usize];
+        }
+        // SAFETY: the slab gave `id` out (see `unchecked`) or keeps it as a free index, and never shrinks.
         unsafe { self.slab.get_unchecked_mut(id.0 as usize) }
     }
 
@@ -212,14 +271,9 @@ impl Packets {
         self.sides.get_mut(id.0 as usize)
     }
 
-    /// The last bit of a packet has left a port that says so.
-    pub(crate) fn stamp(&mut self, id: PacketId, hop: HopTelemetry) {
-        self.telemetry_mut(id).get_or_insert_default().push(hop);
-    }
-
-    /// As [`Self::stamp`], of a port that writes the largest queueing delay.
-    pub(crate) fn stamp_largest(&mut self, id: PacketId, hop: HopTelemetry) {
-        self.telemetry_mut(id).get_or_insert_default().keep_largest(hop);
+    /// The last bit of a packet has left a port that writes telemetry.
+    pub(crate) fn stamp(&mut self, id: PacketId, kind: TelemetryKind, hop: HopTelemetry) {
+        telemetry::stamp(kind, self.telemetry_mut(id).get_or_insert_default(), hop);
     }
 
     /// A packet carries telemetry from now on: an ACK, that of the packet that it is for.
@@ -303,7 +357,7 @@ impl Packets {
     }
 }
 
-impl core::ops::Index<PacketId> for Packets {
+impl<A: Access> core::ops::Index<PacketId> for Packets<A> {
     type Output = Packet;
     #[inline]
     fn index(&self, id: PacketId) -> &Packet {
@@ -311,19 +365,10 @@ impl core::ops::Index<PacketId> for Packets {
     }
 }
 
-impl core::ops::IndexMut<PacketId> for Packets {
+impl<A: Access> core::ops::IndexMut<PacketId> for Packets<A> {
     #[inline]
     fn index_mut(&mut self, id: PacketId) -> &mut Packet {
         self.get_mut(id)
-    }
-}
-
-#[cfg(test)]
-impl Packets {
-    /// For tests, which see to it themselves that they hand back what they were given.
-    pub(crate) const fn for_test() -> Self {
-        // SAFETY: tests use the numbers of one slab, and are built with checks.
-        unsafe { Self::new() }
     }
 }
 
@@ -332,13 +377,18 @@ mod tests {
     use super::*;
     use alloc::vec;
 
+    fn unchecked() -> Packets<Unchecked> {
+        // SAFETY: the tests hand back what they were given, and are built with checks.
+        unsafe { Packets::unchecked() }
+    }
+
     fn packet(n: u32) -> Packet {
         Packet::new(FlowId(n), HostId(0), Bytes::new(64), 0, false, 0)
     }
 
     #[test]
     fn the_slab_uses_the_last_freed_place_first() {
-        let mut packets = Packets::for_test();
+        let mut packets = unchecked();
         let ids: Vec<_> = (0..3).map(|n| packets.insert(packet(n))).collect();
         assert_eq!(packets.remove(ids[0]).flow, FlowId(0));
         assert_eq!(packets.remove(ids[2]).flow, FlowId(2));
@@ -353,20 +403,31 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "index out of bounds")]
+    fn a_checked_slab_knows_the_id_of_a_larger_one() {
+        let (mut small, mut large) = (Packets::new(), Packets::new());
+        small.insert(packet(0));
+        let ids = [0, 1].map(|n| large.insert(packet(n)));
+        assert_eq!(small[ids[0]].flow, FlowId(0), "the place is there");
+        let _ = small[ids[1]];
+    }
+
+    #[test]
     fn telemetry_travels_with_its_packet_and_goes_when_it_does() {
-        let (mut here, mut there) = (Packets::for_test(), Packets::for_test());
+        let (mut here, mut there) = (unchecked(), unchecked());
         let (plain, stamped) = (here.insert(packet(0)), here.insert(packet(1)));
         let hop = |n| HopTelemetry { sent: Bytes::new(n), ..HopTelemetry::default() };
-        let carried =
-            |packets: &mut Packets, id| packets.take_telemetry(id).map(|telemetry| telemetry.hops().to_vec());
-        here.stamp(stamped, hop(1));
-        here.stamp(stamped, hop(2));
+        let carried = |packets: &mut Packets<Unchecked>, id| {
+            packets.take_telemetry(id).map(|telemetry| telemetry.hops().to_vec())
+        };
+        here.stamp(stamped, TelemetryKind::Int, hop(1));
+        here.stamp(stamped, TelemetryKind::Int, hop(2));
         here.swap(plain, stamped);
         let moved = there.put(here.take(plain));
         assert_eq!(carried(&mut here, plain), None, "it is no more where it was");
         assert_eq!(carried(&mut there, moved), Some(vec![hop(1), hop(2)]));
         assert_eq!(carried(&mut there, moved), None, "it is taken once");
-        here.stamp(stamped, hop(3));
+        here.stamp(stamped, TelemetryKind::Int, hop(3));
         here.remove(stamped);
         let next = here.insert(packet(2));
         assert_eq!((next, carried(&mut here, next)), (stamped, None), "the next one at its place has none");
@@ -374,7 +435,7 @@ mod tests {
 
     #[test]
     fn what_a_packet_carries_travels_with_it_and_goes_when_it_does() {
-        let (mut here, mut there) = (Packets::for_test(), Packets::for_test());
+        let (mut here, mut there) = (unchecked(), unchecked());
         let (plain, laden) = (here.insert(packet(0)), here.insert(packet(1)));
         let side = Side { ingress: Some(PortId(7)), charged: 2, words: [9, 8] };
         *here.side_mut(laden) = side;

@@ -1,6 +1,6 @@
 //! First-in, first-out lists of packets, linked through the slab.
 
-use crate::packet::{Packet, PacketId, Packets};
+use crate::packet::{Access, Packet, PacketId, Packets};
 
 /// A queue of packets.
 #[derive(Clone, Copy, Debug)]
@@ -16,7 +16,7 @@ impl List {
 
     /// Adds a packet at the end. The link in its record is left as it is: the list knows its last packet.
     #[inline]
-    pub(super) fn push(&mut self, id: PacketId, packets: &mut Packets) {
+    pub(super) fn push(&mut self, id: PacketId, packets: &mut Packets<impl Access>) {
         if self.is_empty() {
             self.head = id;
         } else {
@@ -36,7 +36,7 @@ impl List {
     }
 
     /// Its packets, in order.
-    pub(super) fn iter<'a>(&self, packets: &'a Packets) -> impl Iterator<Item = PacketId> + 'a {
+    pub(super) fn iter<'a>(&self, packets: &'a Packets<impl Access>) -> impl Iterator<Item = PacketId> + 'a {
         let tail = self.tail;
         let first = (!self.is_empty()).then_some(self.head);
         core::iter::successors(first, move |&id| (id != tail).then(|| packets[id].next))
@@ -44,7 +44,7 @@ impl List {
 
     /// Takes out the first packet of a list that has one; gives its record, too.
     #[inline]
-    pub(super) fn pop<'a>(&mut self, packets: &'a Packets) -> (PacketId, &'a Packet) {
+    pub(super) fn pop<'a>(&mut self, packets: &'a Packets<impl Access>) -> (PacketId, &'a Packet) {
         let id = self.head;
         let packet = &packets[id];
         if id == self.tail {

@@ -128,7 +128,7 @@ impl Marking {
         let level = |bytes: Bytes| if fifo { rate.transmission(bytes).as_ps() } else { bytes.get() };
         let phantom = config.phantom.map(|phantom| PhantomModel::new(&phantom, rate));
         let (queue, step, phantom_ramp) = (Ramp::OFF, Ramp::OFF, Ramp::OFF);
-        let mut marking = Self { phantom, loud: u64::MAX, queue, step, phantom_ramp };
+        let mut marking = Self { phantom, loud: 0, queue, step, phantom_ramp };
         for marker in &config.markers {
             let slot = match marker {
                 Marker::Queue(_) => &mut marking.queue,
@@ -145,10 +145,9 @@ impl Marking {
                 }
             };
         }
-        marking.loud = match config.telemetry {
-            TelemetryKind::None => marking.queue.min.min(marking.step.min).saturating_add(1),
-            TelemetryKind::Mpd | TelemetryKind::Int => 0,
-        };
+        if config.telemetry == TelemetryKind::None {
+            marking.loud = marking.queue.min.min(marking.step.min).saturating_add(1);
+        }
         marking
     }
 

@@ -10,7 +10,7 @@ mod model;
 use super::list::List;
 use super::marking::PhantomQueue;
 use super::overflow::Trimming;
-use crate::packet::{Packet, PacketId, Packets};
+use crate::packet::{Access, Packet, PacketId, Packets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use farspan_units::random::Random;
@@ -163,20 +163,37 @@ impl Port {
     }
 
     /// A packet arrives, to be queued or dropped. Everything due at or before `now` must have been done.
-    pub fn enqueue(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
+    pub fn enqueue(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets<impl Access>,
+        gate: Gate,
+    ) -> Admission {
         self.enqueue_as::<false>(now, id, packets, gate)
     }
 
     /// [`Self::enqueue`] of data at a port that is not [FIFO](PortModel::is_fifo).
     #[inline(always)]
-    pub fn enqueue_data(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
+    pub fn enqueue_data(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets<impl Access>,
+        gate: Gate,
+    ) -> Admission {
         debug_assert!(!self.model.fifo && !packets[id].control(), "data at a port that is not FIFO");
         self.enqueue_as::<true>(now, id, packets, gate)
     }
 
     /// [`Self::enqueue`] of a control packet at a port that is not [FIFO](PortModel::is_fifo).
     #[inline(always)]
-    pub fn enqueue_control(&mut self, now: Time, id: PacketId, packets: &mut Packets) -> Admission {
+    pub fn enqueue_control(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets<impl Access>,
+    ) -> Admission {
         if packets[id].has_any(self.model.held_up) {
             return self.enqueue(now, id, packets, Gate::Open);
         }
@@ -197,7 +214,7 @@ impl Port {
         &mut self,
         now: Time,
         id: PacketId,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         gate: Gate,
     ) -> Admission {
         debug_assert!(self.next_at > now, "something is overdue");
@@ -318,7 +335,7 @@ impl Port {
     /// # Panics
     /// If nothing is due, ever.
     #[inline(always)]
-    pub fn advance(&mut self, until: Time, packets: &mut Packets, gate: Gate) -> Step {
+    pub fn advance(&mut self, until: Time, packets: &mut Packets<impl Access>, gate: Gate) -> Step {
         let now = self.next_at;
         debug_assert!(now <= until, "nothing is due yet");
         let left = self.complete(now, packets);
@@ -327,7 +344,12 @@ impl Port {
     }
 
     #[inline(always)]
-    pub(super) fn begin(&mut self, until: Time, packets: &Packets, gate: Gate) -> Option<Service> {
+    pub(super) fn begin(
+        &mut self,
+        until: Time,
+        packets: &Packets<impl Access>,
+        gate: Gate,
+    ) -> Option<Service> {
         if !self.control.is_empty() {
             return self.serve_control(until, packets);
         }
@@ -339,7 +361,7 @@ impl Port {
     }
 
     #[inline(always)]
-    fn serve_next(&mut self, until: Time, in_data: bool, packets: &Packets) -> Option<Service> {
+    fn serve_next(&mut self, until: Time, in_data: bool, packets: &Packets<impl Access>) -> Option<Service> {
         let list = if in_data { &mut self.data } else { &mut self.control };
         if list.is_empty() {
             self.next_at = Time::MAX;
@@ -354,7 +376,7 @@ impl Port {
     }
 
     /// Rare in a switch where most control packets [bypass](Self::bypass) the queue.
-    fn serve_control(&mut self, until: Time, packets: &Packets) -> Option<Service> {
+    fn serve_control(&mut self, until: Time, packets: &Packets<impl Access>) -> Option<Service> {
         let start = self.free_at;
         let mut service = self.serve_next(until, false, packets)?;
         if self.model.fifo {
@@ -365,7 +387,7 @@ impl Port {
     }
 
     #[inline(always)]
-    fn complete(&mut self, now: Time, packets: &mut Packets) -> Option<PacketId> {
+    fn complete(&mut self, now: Time, packets: &mut Packets<impl Access>) -> Option<PacketId> {
         let serving = self.serving;
         if serving.is_none() {
             assert!(now != Time::MAX, "something is due");
@@ -389,7 +411,7 @@ impl Port {
     }
 
     /// A data packet has left, which may be marked by the state that it leaves behind, and stamped with it.
-    fn act(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+    fn act(&mut self, now: Time, id: PacketId, packets: &mut Packets<impl Access>) {
         let model = &*self.model;
         if !model.marks_at_enqueue
             && model.marking.marks(now, self.data_bytes.get(), self.phantom, &mut self.random)
@@ -397,12 +419,9 @@ impl Port {
             packets[id].mark();
             self.marked += 1;
         }
-        let (sent, queued) = (self.sent_bytes, self.data_bytes);
-        let hop = || HopTelemetry { at: now, sent, queued, rate: model.rate };
-        match model.telemetry {
-            TelemetryKind::None => {}
-            TelemetryKind::Mpd => packets.stamp_largest(id, hop()),
-            TelemetryKind::Int => packets.stamp(id, hop()),
+        if model.telemetry != TelemetryKind::None {
+            let (sent, queued) = (self.sent_bytes, self.data_bytes);
+            packets.stamp(id, model.telemetry, HopTelemetry { at: now, sent, queued, rate: model.rate });
         }
     }
 }

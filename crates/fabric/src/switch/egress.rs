@@ -2,7 +2,7 @@
 
 use super::Sink;
 use crate::jitter::Jitter;
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Access, PacketId, Packets};
 use crate::queue::port::{Admission, Gate, Port, Service, Step};
 use farspan_units::{Duration, Time};
 
@@ -30,7 +30,7 @@ impl<L> Egress<L> {
         id: PacketId,
         jitter: Duration,
         horizon: Time,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         self.advance(now, jitter, packets, sink);
@@ -55,7 +55,7 @@ impl<L> Egress<L> {
         now: Time,
         id: PacketId,
         horizon: Time,
-        packets: &Packets,
+        packets: &Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> bool {
         let Some(ends) = self.port.forward_unmarked(now, &packets[id], horizon) else { return false };
@@ -71,7 +71,7 @@ impl<L> Egress<L> {
         id: PacketId,
         jitter: Duration,
         horizon: Time,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         if !jitter.is_zero() {
@@ -93,7 +93,7 @@ impl<L> Egress<L> {
         now: Time,
         id: PacketId,
         horizon: Time,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         if self.port.next_at() < horizon {
@@ -105,7 +105,7 @@ impl<L> Egress<L> {
     }
 
     #[inline(never)]
-    fn enqueue(&mut self, now: Time, id: PacketId, jitter: Duration, packets: &mut Packets) {
+    fn enqueue(&mut self, now: Time, id: PacketId, jitter: Duration, packets: &mut Packets<impl Access>) {
         let admission = self.port.enqueue(now, id, packets, Gate::Open);
         self.admitted(admission, id, jitter, packets);
     }
@@ -117,7 +117,7 @@ impl<L> Egress<L> {
         admission: Admission,
         id: PacketId,
         jitter: Duration,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
     ) {
         match admission {
             Admission::Started(service) => self.begin(service, jitter),
@@ -132,7 +132,7 @@ impl<L> Egress<L> {
         &mut self,
         until: Time,
         jitter: Duration,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         while self.port.next_at() <= until {
@@ -149,7 +149,7 @@ impl<L> Egress<L> {
         &mut self,
         until: Time,
         jitter: Duration,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         gate: Gate,
     ) -> Option<(PacketId, Time)> {
         let Step { left, began } = self.port.advance(until, packets, gate);

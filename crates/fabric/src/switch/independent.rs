@@ -6,7 +6,7 @@
 use super::bits::ones;
 use super::buckets::EgressOf;
 use super::{Arrival, Buckets, Core, Egress, Sink, Span, egress_of};
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Access, PacketId, Packets};
 use crate::routing::RouteView;
 use alloc::vec::Vec;
 use farspan_units::{Duration, Time};
@@ -21,12 +21,12 @@ pub(super) struct Independent {
 }
 
 /// The ports of packets in a slab.
-struct Of<'a> {
+struct Of<'a, S> {
     routes: RouteView<'a>,
-    packets: &'a Packets,
+    packets: &'a Packets<S>,
 }
 
-impl<A: Arrival> EgressOf<A> for Of<'_> {
+impl<A: Arrival, S: Access> EgressOf<A> for Of<'_, S> {
     #[inline(always)]
     fn of(&self, arrival: A) -> usize {
         egress_of(self.routes, &self.packets[arrival.id()])
@@ -55,7 +55,7 @@ impl Independent {
         id: PacketId,
         core: &mut Core<L>,
         horizon: Time,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let port = core.lookup.egress(&packets[id]);
@@ -81,7 +81,7 @@ impl Independent {
         &mut self,
         until: Time,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let mut next = Time::MAX;
@@ -104,7 +104,7 @@ impl Independent {
         arrivals: &mut [A],
         buckets: &mut Buckets<A>,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let last = span.end - Duration::from_ps(1);
@@ -128,7 +128,7 @@ impl Independent {
         span: &Span<'_>,
         arrivals: &[A],
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let (start, horizon) = (span.start, span.horizon);
@@ -157,7 +157,7 @@ impl Independent {
         arrivals: &mut [A],
         buckets: &mut Buckets<A>,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         arrivals.sort_by_key(|arrival| arrival.order());
@@ -178,7 +178,7 @@ impl Independent {
         arrivals: &[A],
         buckets: &mut Buckets<A>,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let egress = Of { routes: core.lookup.routes.view(), packets };
@@ -194,7 +194,7 @@ impl Independent {
         until: Time,
         buckets: &mut Buckets<A>,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let (start, horizon, jitter) = (span.start, span.horizon, core.jitter);

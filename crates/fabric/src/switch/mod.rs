@@ -18,7 +18,7 @@ pub use buckets::Buckets;
 
 use crate::fault::NodeFaults;
 use crate::jitter::Jitter;
-use crate::packet::{Packet, PacketId, Packets};
+use crate::packet::{Access, Packet, PacketId, Packets};
 use crate::queue::port::Port;
 use crate::routing::{RouteTable, RouteView};
 use alloc::boxed::Box;
@@ -205,6 +205,24 @@ pub struct SwitchConfig {
     pub is_ordered: bool,
 }
 
+impl SwitchConfig {
+    /// A switch that hashes packets onto its ports, which share nothing: without jitter and faults, in ordered mode, which serves
+    /// whoever hands it one packet at a time. Any field may be another: `SwitchConfig { seed: 7, ..SwitchConfig::new(routes, first_port) }`.
+    #[must_use]
+    pub const fn new(routes: RouteTable, first_port: PortId) -> Self {
+        Self {
+            routes,
+            first_port,
+            routing: Routing::Ecmp,
+            jitter: Duration::ZERO,
+            seed: 1,
+            faults: None,
+            shared: None,
+            is_ordered: true,
+        }
+    }
+}
+
 /// The state that both modes work on.
 #[derive(Debug)]
 struct Core<L> {
@@ -248,7 +266,7 @@ impl<L> Switch<L> {
         ingress: PortId,
         id: PacketId,
         horizon: Time,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let Self { core, mode } = self;
@@ -259,7 +277,12 @@ impl<L> Switch<L> {
     }
 
     /// Does all that is due up to `until`; gives when something is due next, or [`Time::MAX`].
-    pub fn advance(&mut self, until: Time, packets: &mut Packets, sink: &mut impl Sink<L>) -> Time {
+    pub fn advance(
+        &mut self,
+        until: Time,
+        packets: &mut Packets<impl Access>,
+        sink: &mut impl Sink<L>,
+    ) -> Time {
         let Self { core, mode } = self;
         match mode {
             Mode::Independent(mode) => mode.advance(until, core, packets, sink),
@@ -274,7 +297,7 @@ impl<L> Switch<L> {
         span: &Span<'_>,
         arrivals: &mut [A],
         buckets: &mut Buckets<A>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let Self { core, mode } = self;
@@ -296,7 +319,13 @@ impl<L> Switch<L> {
 
     /// Ordered mode: the packet in service at `port` has left, if it is due at `now`. For drivers that
     /// [keep completions](Sink::KEEPS_COMPLETIONS).
-    pub fn complete(&mut self, now: Time, port: PortId, packets: &mut Packets, sink: &mut impl Sink<L>) {
+    pub fn complete(
+        &mut self,
+        now: Time,
+        port: PortId,
+        packets: &mut Packets<impl Access>,
+        sink: &mut impl Sink<L>,
+    ) {
         let Self { core, mode } = self;
         let place = core.lookup.place(port);
         // A port that stopped no longer completes what it was sending.
@@ -313,7 +342,7 @@ impl<L> Switch<L> {
         now: Time,
         ingress: PortId,
         frame: Frame,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let Self { core, mode } = self;
@@ -328,7 +357,7 @@ impl<L> Switch<L> {
         now: Time,
         port: PortId,
         own: Rate,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let Self { core, mode } = self;
@@ -388,7 +417,7 @@ impl<L> Switch<L> {
     }
 
     /// If the switch has paused the sender of link `ingress`: the ports at which the packets lie for which it waits.
-    pub fn waits_for(&self, ingress: PortId, packets: &Packets) -> Option<Vec<PortId>> {
+    pub fn waits_for(&self, ingress: PortId, packets: &Packets<impl Access>) -> Option<Vec<PortId>> {
         self.shared().filter(|shared| shared.has_paused(ingress))?;
         let has_any = |port: &Port| port.waiting(packets).any(|id| packets.side(id).ingress == Some(ingress));
         let places = (0..).zip(self.ports()).filter(|(_, port)| has_any(port));

@@ -6,7 +6,7 @@ use super::shared::pause::FRAME_SIZE;
 use super::shared::{Frame, Shared};
 use super::{Arrival, Core, PortEvent, Routing, Sink, Span};
 use crate::fault::{Lost, NodeFaults};
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Access, PacketId, Packets};
 use crate::queue::port::{Admission, Gate};
 use alloc::vec::Vec;
 use farspan_units::{Duration, PortId, Rate, Time};
@@ -69,7 +69,7 @@ impl Ordered {
         span: &Span<'_>,
         arrivals: &[A],
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         let last = span.end - Duration::from_ps(1);
@@ -91,7 +91,7 @@ impl Ordered {
         ingress: PortId,
         id: PacketId,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         self.advance(now, core, packets, sink);
@@ -106,7 +106,7 @@ impl Ordered {
         ingress: PortId,
         id: PacketId,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let place = core.lookup.egress(&packets[id]);
@@ -140,7 +140,7 @@ impl Ordered {
         id: PacketId,
         place: usize,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let shared = self.shared.as_mut().expect("it is there where `only_shares` says so");
@@ -191,7 +191,7 @@ impl Ordered {
         id: PacketId,
         hashed: usize,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let before = packets[id];
@@ -243,7 +243,7 @@ impl Ordered {
         &mut self,
         until: Time,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) -> Time {
         while let Some(place) = self.agenda.pop(until) {
@@ -258,7 +258,7 @@ impl Ordered {
         &mut self,
         place: usize,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let gate = if self.has_slow_path { self.gate(place) } else { Gate::Open };
@@ -292,7 +292,7 @@ impl Ordered {
         (id, arrival): (PacketId, Time),
         place: usize,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         let (port, egress) = (core.lookup.port(place), &core.ports[place]);
@@ -338,7 +338,7 @@ impl Ordered {
         ingress: PortId,
         frame: Frame,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         self.advance(now, core, packets, sink);
@@ -366,7 +366,7 @@ impl Ordered {
         port: PortId,
         own: Rate,
         core: &mut Core<L>,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         sink: &mut impl Sink<L>,
     ) {
         self.advance(now, core, packets, sink);

@@ -75,7 +75,7 @@ impl World {
             is_ordered: true,
         };
         let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
-        Self { switch: Switch::new(config, ports), packets: Packets::for_test(), seen: Seen::default() }
+        Self { switch: Switch::new(config, ports), packets: Packets::new(), seen: Seen::default() }
     }
 
     /// A packet of 1,000 bytes arrives from one host for another.
@@ -127,7 +127,7 @@ fn uplinks(routing: Routing, sizes: &[u64]) -> (Vec<u32>, Vec<u32>) {
     let up: Vec<u32> = ports.clone().filter(|&id| to(id) >= network.hosts).collect();
     let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
     let mut world =
-        World { switch: Switch::new(config, ports), packets: Packets::for_test(), seen: Seen::default() };
+        World { switch: Switch::new(config, ports), packets: Packets::new(), seen: Seen::default() };
     let mut ids = [Vec::new(), Vec::new()];
     for size in sizes {
         for control in [false, true] {

@@ -208,7 +208,7 @@ fn the_ledger_s_text_reads_back_and_has_a_claim_a_line() {
 fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     let ledger = Ledger { figures: vec![record(Size::Small, doubled)] };
     let readme = "Before\n<!-- made: ledger -->\nstale\n<!-- end -->\nAfter\n";
-    let contents = "- [The ledger](ledger.md)\n  - [Old](figures/old.md)\n- [Speed](speed.md)\n";
+    let contents = "- [The ledger](ledger.md)\n- [Speed](speed.md)\n\n# Figures\n\n- [Old](figures/old.md)\n";
     let made = pages(&[figure()], &ledger, readme, contents);
     let of = |path: &str| made.iter().find(|(name, _)| name == path).unwrap().1.clone();
     let page = of("docs/src/figures/x-fig1.md");
@@ -222,7 +222,7 @@ fn pages_have_the_table_and_the_plot_first_and_replace_only_what_is_made() {
     let contents = of("docs/src/SUMMARY.md");
     assert_eq!(
         contents,
-        "- [The ledger](ledger.md)\n  - [A figure](figures/x-fig1.md)\n- [Speed](speed.md)\n"
+        "- [The ledger](ledger.md)\n- [Speed](speed.md)\n\n# Figures\n\n- [Section 1: A figure](figures/x-fig1.md)\n"
     );
 }
 

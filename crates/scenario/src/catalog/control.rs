@@ -3,7 +3,7 @@
 use super::profile::Profiles;
 use super::scheme;
 use crate::error::{Problem, ValueError};
-use crate::text::typed;
+use crate::text::reader::{component, read as read_table};
 use crate::value::Part;
 use farspan_transport::congestion::{self, CongestionConfig, Custom, Factory};
 use farspan_transport::{ConfigError, Entry, balance, coding};
@@ -230,7 +230,7 @@ impl Registered {
 pub fn congestion(path: &str, part: &Part) -> Result<CongestionConfig, ValueError> {
     match part.name().and_then(named) {
         Some(control) => (control.custom)(path, &part.0).map(CongestionConfig::Custom),
-        None => typed::component(path, &part.0),
+        None => component(path, &part.0),
     }
 }
 
@@ -238,7 +238,7 @@ pub fn congestion(path: &str, part: &Part) -> Result<CongestionConfig, ValueErro
 fn read<C: NamedControl>(path: &str, table: &Table) -> Result<C, ValueError> {
     let mut parameters = table.clone();
     parameters.remove("name");
-    let control: C = typed::component(path, &parameters)?;
+    let control: C = read_table(path, &parameters)?;
     control
         .check()
         .map_err(|error| ValueError::new(format!("{path}.{}", error.parameter), Problem::Parameter(error)))?;

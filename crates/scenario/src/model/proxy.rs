@@ -1,14 +1,15 @@
-//! Proxies between the senders of an incast and its receiver, and incasts as programs declare them.
+//! Proxies between the senders of an incast and its receiver: as a text has them, and resolved by kind.
 
 use crate::value::{OnwardRule, ProxyDelay, ProxyHost, ProxyLoss, ProxyQueueLimit, ProxyRule, RtoRule};
-use farspan_units::{Bytes, Duration};
+use farspan_transport::proxy::ProxyKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A proxy in the sending site for incasts between sites: parts of the workload whose kind is incast, declared ones among them.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Proxy {
+#[schemars(rename = "Proxy")]
+pub struct ProxyText {
     /// How it relays: "none", "naive" (ends the senders' connections, and has its own to the receiver) or "streamlined" (one
     /// connection through it, and early NACKs). Default: none.
     pub kind: Option<ProxyRule>,
@@ -35,18 +36,49 @@ pub struct Proxy {
     pub patience: Option<u32>,
 }
 
-/// An incast that a program declares: senders that together send so many bytes to a receiver.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct Incast {
-    /// The sending hosts.
-    pub senders: Option<Vec<u32>>,
-    /// The receiving host.
-    pub receiver: Option<u32>,
-    /// Payload of all of them together; each sends an equal part, rounded up.
-    pub bytes: Option<Bytes>,
-    /// The name of its flows in results. Default: incast.
-    pub tag: Option<String>,
-    /// When it starts. Default: 0us.
-    pub start: Option<Duration>,
+/// A proxy: the keys that every kind has, and those of one. Keys are those of [`ProxyText`].
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proxy {
+    /// How it relays; of a streamlined one, how it learns of losses.
+    pub kind: ProxyKind<NaiveProxy, ProxyLoss>,
+    /// Which host.
+    pub host: ProxyHost,
+    /// How long it takes over a packet.
+    pub delay: ProxyDelay,
+    /// After how many time-outs of the direct path without news from the proxy a sender goes straight to its receiver.
+    pub patience: u32,
+}
+
+/// The keys of a naive proxy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NaiveProxy {
+    /// Bytes that may wait at the proxy.
+    pub queue: ProxyQueueLimit,
+    /// The control of the second connection.
+    pub onward: OnwardRule,
+    /// The time-out of the first connection.
+    pub rto: RtoRule,
+}
+
+impl From<&Proxy> for ProxyText {
+    fn from(proxy: &Proxy) -> Self {
+        let text = Self {
+            host: Some(proxy.host.clone()),
+            delay: Some(proxy.delay.clone()),
+            patience: Some(proxy.patience),
+            ..Self::default()
+        };
+        match proxy.kind {
+            ProxyKind::Naive(NaiveProxy { queue, onward, rto }) => Self {
+                kind: Some(ProxyRule::Naive),
+                queue: Some(queue),
+                onward: Some(onward),
+                rto: Some(rto),
+                ..text
+            },
+            ProxyKind::Streamlined(loss) => {
+                Self { kind: Some(ProxyRule::Streamlined), loss: Some(loss), ..text }
+            }
+        }
+    }
 }

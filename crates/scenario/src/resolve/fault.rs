@@ -1,13 +1,12 @@
 //! Faults of links: which keys each kind needs, their defaults and ranges.
 
-use super::Context;
+use super::{Context, need};
 use crate::error::ValueError;
 use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
-use crate::model::LinkFault;
-use crate::value::{FaultKind, LossPackets};
+use crate::model::{Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultText};
+use crate::value::{FaultKind, LossPackets, LossPer};
 use farspan_fabric::fault::LossProcess;
 use farspan_units::Duration;
-use serde::de::DeserializeOwned;
 
 /// The keys of every fault, beside `kind`.
 const COMMON: &[&str] =
@@ -24,33 +23,21 @@ const fn keys(kind: FaultKind) -> &'static [&'static str] {
 }
 
 impl Context<'_> {
-    pub(super) fn faults(&self, written: Vec<LinkFault>) -> Result<Vec<LinkFault>, ValueError> {
+    pub(super) fn faults(&self, written: Vec<LinkFaultText>) -> Result<Vec<Fault>, ValueError> {
         (0..).zip(written).map(|(n, fault)| self.fault(&format!("fault[{n}]"), fault)).collect()
     }
 
-    fn fault(&self, path: &str, written: LinkFault) -> Result<LinkFault, ValueError> {
-        let missing = |key: &str, example: &str| ValueError::missing(format!("{path}.{key}"), example);
+    fn fault(&self, path: &str, written: LinkFaultText) -> Result<Fault, ValueError> {
         let names = FaultKind::NAMES.join(", ");
-        let kind = written.kind.ok_or_else(|| missing("kind", &format!("one of {names}")))?;
+        let kind = need(|| format!("{path}.kind"), &format!("one of {names}"), written.kind)?;
         if kind == FaultKind::ProxyDown {
             self.only(path, kind.name(), &["host", "at"], "")?;
-            let at = Some(written.at.unwrap_or(Duration::ZERO));
-            within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
-            return Ok(LinkFault { at, ..written });
+            let at = written.at.unwrap_or(Duration::ZERO);
+            within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
+            return Ok(Fault::ProxyDown { host: written.host, at });
         }
         self.only(path, kind.name(), &[COMMON, keys(kind)].concat(), "")?;
-        match (&written.link, &written.links) {
-            (None, None) => {
-                let example = "a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"; \
-                               or links by tier, such as links = \"fabric:agg-core\"";
-                return Err(missing("link", example));
-            }
-            (Some(_), Some(_)) => {
-                let cure = "give one of them: link by name, links by tier";
-                return Err(ValueError::rule(format!("{path}.links"), "link is given, too", cure));
-            }
-            _ => {}
-        }
+        let links = links(path, &written)?;
         if let Some(share) = written.share.filter(|share| !(*share > 0.0 && *share <= 1.0)) {
             let problem = format!("{share} is out of range");
             return Err(ValueError::rule(
@@ -59,37 +46,49 @@ impl Context<'_> {
                 "give a share above 0, at most 1",
             ));
         }
-        let mut fault = times(path, written)?;
-        match kind {
-            FaultKind::LinkDown | FaultKind::BlackHole | FaultKind::ProxyDown => {}
-            FaultKind::Rate if fault.rate.is_none() => {
-                return Err(missing("rate", "the rate meanwhile, such as \"10Gbps\""));
-            }
-            FaultKind::Rate => within(&format!("{path}.rate"), fault.rate, SLOWEST, FASTEST)?,
-            FaultKind::Loss if fault.probability.is_none() => {
-                return Err(missing("probability", "the share of packets lost, such as 1e-4"));
-            }
-            FaultKind::Loss => {
-                within(&format!("{path}.probability"), fault.probability, 0.0, 1.0)?;
-                fault.packets = Some(fault.packets.unwrap_or(LossPackets::Data));
-            }
-            FaultKind::BlockLoss => self.blocks(path, &mut fault)?,
-        }
-        Ok(fault)
+        let Times { at, withdraw_after } = times(path, &written)?;
+        Ok(Fault::OfLinks(LinkFault {
+            share: written.share,
+            until: written.until,
+            both_directions: written.both_directions.unwrap_or(false),
+            event: self.event(path, kind, written)?,
+            links,
+            at,
+            withdraw_after,
+        }))
     }
 
-    fn blocks(&self, path: &str, fault: &mut LinkFault) -> Result<(), ValueError> {
-        let mut constants = self.constants("block_loss");
-        fault.block = fault.block.or_else(|| constant(&mut constants, "block"));
-        fault.probabilities =
-            fault.probabilities.take().or_else(|| constant(&mut constants, "probabilities"));
-        fault.per = fault.per.or_else(|| constant(&mut constants, "per"));
-        fault.packets = fault.packets.or_else(|| constant(&mut constants, "packets"));
-        within(&format!("{path}.block"), fault.block, 1, LossProcess::LONGEST_BLOCK)?;
-        let (key, probabilities) =
-            (format!("{path}.probabilities"), fault.probabilities.as_deref().unwrap_or_default());
+    fn event(&self, path: &str, kind: FaultKind, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
+        Ok(match kind {
+            FaultKind::LinkDown => LinkEvent::Down,
+            FaultKind::BlackHole => LinkEvent::BlackHole,
+            FaultKind::ProxyDown => unreachable!("the fault of a proxy is none of a link"),
+            FaultKind::Rate => {
+                let what = "the rate meanwhile, such as \"10Gbps\"";
+                let rate = need(|| format!("{path}.rate"), what, written.rate)?;
+                within(&format!("{path}.rate"), Some(rate), SLOWEST, FASTEST)?;
+                LinkEvent::Rate(rate)
+            }
+            FaultKind::Loss => {
+                let what = "the share of packets lost, such as 1e-4";
+                let probability = need(|| format!("{path}.probability"), what, written.probability)?;
+                within(&format!("{path}.probability"), Some(probability), 0.0, 1.0)?;
+                LinkEvent::Loss { probability, packets: written.packets.unwrap_or(LossPackets::Data) }
+            }
+            FaultKind::BlockLoss => self.blocks(path, written)?,
+        })
+    }
+
+    fn blocks(&self, path: &str, written: LinkFaultText) -> Result<LinkEvent, ValueError> {
+        let constants = "block_loss";
+        let block = written.block.or_else(|| self.constant(constants, "block"));
+        let block = need(|| format!("{path}.block"), "packets of a block, such as 10", block)?;
+        let probabilities = written.probabilities.or_else(|| self.constant(constants, "probabilities"));
+        let probabilities = probabilities.unwrap_or_default();
+        within(&format!("{path}.block"), Some(block), 1, LossProcess::LONGEST_BLOCK)?;
+        let key = format!("{path}.probabilities");
         probabilities.iter().try_for_each(|&probability| within(&key, Some(probability), 0.0, 1.0))?;
-        let (count, block) = (probabilities.len(), fault.block.unwrap_or_default());
+        let count = probabilities.len();
         if !(1..=block as usize).contains(&count) {
             let problem = format!("{count} probabilities for a block of {block}");
             let cure = "give those of losing 1, 2, ... packets, up to the whole block";
@@ -104,16 +103,37 @@ impl Context<'_> {
                 "give at most 1 together; the rest is that of no loss",
             ));
         }
-        Ok(())
+        let per = written.per.or_else(|| self.constant(constants, "per")).unwrap_or(LossPer::Queue);
+        let packets = written.packets.or_else(|| self.constant(constants, "packets"));
+        Ok(LinkEvent::BlockLoss { block, probabilities, per, packets: packets.unwrap_or(LossPackets::Data) })
     }
 }
 
-fn constant<T: DeserializeOwned>(constants: &mut toml::Table, key: &str) -> Option<T> {
-    constants.remove(key).and_then(|value| value.try_into().ok())
+/// The links that a fault names.
+fn links(path: &str, written: &LinkFaultText) -> Result<LinkChoice, ValueError> {
+    match (&written.link, &written.links) {
+        (None, None) => {
+            let example = "a link, such as \"border0->border1#0\", or a pattern, such as \"border0->border1#*\"; \
+                           or links by tier, such as links = \"fabric:agg-core\"";
+            Err(ValueError::missing(format!("{path}.link"), example))
+        }
+        (Some(_), Some(_)) => {
+            let cure = "give one of them: link by name, links by tier";
+            Err(ValueError::rule(format!("{path}.links"), "link is given, too", cure))
+        }
+        (Some(name), None) => Ok(LinkChoice::Named(name.clone())),
+        (None, Some(place)) => Ok(LinkChoice::At(place.clone())),
+    }
+}
+
+/// The times of a fault that have defaults.
+struct Times {
+    at: Duration,
+    withdraw_after: Option<Duration>,
 }
 
 /// When it begins, ends, and routes change.
-fn times(path: &str, written: LinkFault) -> Result<LinkFault, ValueError> {
+fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
     let at = written.at.unwrap_or(Duration::ZERO);
     within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
     within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
@@ -131,11 +151,6 @@ fn times(path: &str, written: LinkFault) -> Result<LinkFault, ValueError> {
         return Err(ValueError::rule(format!("{path}.withdraw_delay"), "no routes are withdrawn", cure));
     }
     within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
-    Ok(LinkFault {
-        at: Some(at),
-        both_directions: Some(written.both_directions.unwrap_or(false)),
-        withdraw_routes: Some(withdraws),
-        withdraw_delay: withdraws.then(|| written.withdraw_delay.unwrap_or(Duration::ZERO)),
-        ..written
-    })
+    let withdraw_after = withdraws.then(|| written.withdraw_delay.unwrap_or(Duration::ZERO));
+    Ok(Times { at, withdraw_after })
 }

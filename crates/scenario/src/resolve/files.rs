@@ -2,7 +2,7 @@
 
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::ValueError;
-use crate::model::{Topology, Workload};
+use crate::model::{FlowSizes, Shape, Topology, Traffic, Workload};
 use crate::table::join;
 use crate::value::{ClassSizes, Sizes};
 use farspan_units::random;
@@ -22,8 +22,11 @@ pub(super) fn digests(
     written: &BTreeMap<String, String>,
     others: bool,
 ) -> Result<BTreeMap<String, String>, ValueError> {
-    let network = topology.file.as_deref().filter(|file| BuiltInTopology::named(file).is_none());
-    let of_parts = workload.iter().flat_map(|part| part.file.as_deref().into_iter().chain(sizes(part)));
+    let network = match &topology.shape {
+        Shape::FromFile { file } => Some(file.as_str()).filter(|file| BuiltInTopology::named(file).is_none()),
+        _ => None,
+    };
+    let of_parts = workload.iter().flat_map(of_part);
     let files: BTreeSet<&str> = network.into_iter().chain(of_parts).collect();
     if let Some(unread) = written.keys().find(|file| !others && !files.contains(file.as_str())) {
         let read = files.iter().copied().collect::<Vec<_>>().join(", ");
@@ -44,14 +47,21 @@ pub(super) fn digests(
     Ok(digests)
 }
 
-/// The files with distributions of sizes.
-fn sizes(part: &Workload) -> impl Iterator<Item = &str> {
-    let names = match &part.sizes {
-        None => [None, None],
-        Some(Sizes::Both(name)) => [Some(name), None],
-        Some(Sizes::PerClass(ClassSizes { intra, inter })) => [Some(intra), Some(inter)],
+/// The files of a part: a list of flows, or distributions of sizes.
+fn of_part(part: &Workload) -> impl Iterator<Item = &str> {
+    let is_file = |name: &&String| name.ends_with(".csv");
+    let files = match &part.traffic {
+        Traffic::Flows { file, .. } => [Some(file), None],
+        Traffic::Poisson(poisson) => match &poisson.sizes {
+            FlowSizes::OfMix { .. } => [None, None],
+            FlowSizes::Own(Sizes::Both(name)) => [Some(name).filter(is_file), None],
+            FlowSizes::Own(Sizes::PerClass(ClassSizes { intra, inter })) => {
+                [intra, inter].map(|name| Some(name).filter(is_file))
+            }
+        },
+        _ => [None, None],
     };
-    names.into_iter().flatten().map(String::as_str).filter(|name| name.ends_with(".csv"))
+    files.into_iter().flatten().map(String::as_str)
 }
 
 /// 64 bits over the bytes of a file, in hex: FNV-1a over its words of 8 bytes (the last one filled up with zeros) and its

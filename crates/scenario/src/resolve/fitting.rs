@@ -4,7 +4,7 @@
 use super::{Context, Resolved};
 use crate::catalog::builtin::BuiltIn;
 use crate::catalog::profile::Profiles;
-use crate::model::Scheme;
+use crate::model::{Scheme, SchemeText};
 use crate::table::join;
 use crate::value::{Profile, WorkloadKind};
 use toml::Value;
@@ -26,7 +26,7 @@ impl Resolved {
         if profile != Profile::Artifact || BuiltIn::named(own).is_some() {
             return None;
         }
-        let name = nearest(self.scenario.workload.first()?.kind?);
+        let name = nearest(self.scenario.workload.first()?.kind());
         let world = Profiles::get().constants(profile, own, "world");
         let written = self.source.scenario(&world).ok()?.scheme;
         let context = Context { source: &self.source, name: self.name(), special: name, profile };
@@ -52,7 +52,7 @@ const fn nearest(kind: WorkloadKind) -> &'static str {
 }
 
 fn value(scheme: &Scheme) -> Value {
-    Value::try_from(scheme).expect("a scheme has a TOML form")
+    Value::try_from(SchemeText::from(scheme)).expect("a scheme has a TOML form")
 }
 
 /// The keys of two tables whose values differ; one that names a component stands for all of it.

@@ -14,10 +14,14 @@ use crate::catalog::control;
 use crate::catalog::profile::Profiles;
 use crate::error::{ScenarioError, ValueError};
 use crate::limits;
-use crate::model::{Host, Measure, Probes, Scenario, Stop, Transport};
+use crate::model::{
+    Host, Measure, Probes, ProbesText, Scenario, ScenarioText, Stop, Transport, TransportText,
+};
+use crate::text::reader::read_value;
 use crate::text::source::Source;
 use crate::value::{FirstWindow, Interval, Jitter, Part, PortChoice, Profile, RtoRule};
 use farspan_units::{Bytes, Duration};
+use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 pub use files::digest as file_digest;
@@ -56,39 +60,45 @@ impl Resolved {
     /// The scenario's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.scenario.name.as_deref().unwrap_or_default()
+        &self.scenario.name
     }
 
     /// The scheme's name.
     #[must_use]
     pub fn scheme(&self) -> &str {
-        self.scenario.scheme.name.as_deref().unwrap_or_default()
+        &self.scenario.scheme.name
     }
 
     /// The profile.
     #[must_use]
-    pub fn profile(&self) -> Profile {
-        self.scenario.scheme.profile.unwrap_or(Profile::Paper)
+    pub const fn profile(&self) -> Profile {
+        self.scenario.scheme.profile
     }
 
     /// The seed.
     #[must_use]
-    pub fn seed(&self) -> u64 {
-        self.scenario.seed.unwrap_or(1)
+    pub const fn seed(&self) -> u64 {
+        self.scenario.seed
     }
 
     /// A copy of the scenario with another seed.
     #[must_use]
     pub fn with_seed(&self, seed: u64) -> Self {
         let mut other = self.clone();
-        other.scenario.seed = Some(seed);
+        other.scenario.seed = seed;
         other
     }
 
-    /// As TOML, every default spelled out. Resolving it gives the same scenario.
+    /// As it would be written, every default spelled out. Resolving it gives the same scenario.
+    #[must_use]
+    pub fn text(&self) -> ScenarioText {
+        (&self.scenario).into()
+    }
+
+    /// [`Self::text`] as TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        toml::to_string(&self.scenario).expect("a resolved scenario has a TOML form")
+        toml::to_string(&self.text()).expect("a resolved scenario has a TOML form")
     }
 
     /// Keys that gave way to changes of the scenario, in words.
@@ -137,7 +147,7 @@ struct Context<'a> {
 }
 
 impl Context<'_> {
-    fn fill(&self, written: Scenario) -> Result<Scenario, ValueError> {
+    fn fill(&self, written: ScenarioText) -> Result<Scenario, ValueError> {
         if let Some(special) = &written.constants
             && BuiltIn::named(special).is_none()
         {
@@ -146,35 +156,33 @@ impl Context<'_> {
         }
         let jitter = written.host.jitter.unwrap_or(Jitter::OnePacket);
         let (topology, sites) = self.topology(written.topology, jitter)?;
-        let ack = Some(self.acks(written.transport.ack.clone())?);
-        let transport = Transport { ack, ..transport(written.transport)? };
+        let ack = self.acks(written.transport.ack.clone())?;
+        let transport = transport(written.transport, ack)?;
         let scheme = self.scheme(written.scheme, &transport)?;
         let mut parts = written.workload;
         parts.extend(proxy::incasts(written.incast)?);
         let workload = self.workload(parts, sites > 1)?;
         let files = files::digests(&topology, &workload, &written.files, self.source.has_other_files())?;
         let scenario = Scenario {
-            name: Some(self.name.to_owned()),
+            name: self.name.to_owned(),
             description: written.description,
-            base: None,
             constants: written.constants.filter(|special| special != self.name),
-            seed: Some(written.seed.unwrap_or(1)),
+            seed: written.seed.unwrap_or(1),
             topology,
             transport,
-            host: Host { jitter: Some(jitter) },
+            host: Host { jitter },
             scheme,
             workload,
-            incast: Vec::new(),
             fault: self.faults(written.fault)?,
             probes: probes(written.probes)?,
             measure: Measure {
-                warmup: Some(written.measure.warmup.unwrap_or(Duration::ZERO)),
+                warmup: written.measure.warmup.unwrap_or(Duration::ZERO),
                 fairness_group: written.measure.fairness_group,
             },
-            stop: Stop { time: Some(written.stop.time.unwrap_or(Duration::from_ms(10_000))) },
+            stop: Stop { time: written.stop.time.unwrap_or(Duration::from_ms(10_000)) },
             files,
         };
-        limits::check(&scenario)?;
+        limits::check(&ScenarioText::from(&scenario))?;
         Ok(scenario)
     }
 
@@ -183,9 +191,14 @@ impl Context<'_> {
         let own = control::named(component).map(|control| control.constants.clone());
         own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.special, component))
     }
+
+    /// One of these constants, if it is there.
+    fn constant<T: DeserializeOwned>(&self, component: &str, key: &str) -> Option<T> {
+        self.constants(component).get(key).and_then(|value| read_value(value).ok())
+    }
 }
 
-fn transport(written: Transport) -> Result<Transport, ValueError> {
+fn transport(written: TransportText, ack: Part) -> Result<Transport, ValueError> {
     let payload = written.payload.unwrap_or(Bytes::new(4096));
     let header = written.header.unwrap_or(Bytes::new(64));
     let start = written.start.unwrap_or(FirstWindow::Bdp);
@@ -210,20 +223,20 @@ fn transport(written: Transport) -> Result<Transport, ValueError> {
         return Err(ValueError::rule("transport.balance", "no name", cure));
     }
     Ok(Transport {
-        payload: Some(payload),
-        header: Some(header),
-        start: Some(start),
-        rto: Some(rto),
-        rto_variance_floor: Some(written.rto_variance_floor.unwrap_or(Duration::from_ms(1))),
-        rto_min: Some(written.rto_min.unwrap_or(Duration::from_ms(1))),
-        rto_nic: Some(written.rto_nic.unwrap_or(true)),
-        ack_priority: Some(written.ack_priority.unwrap_or(true)),
-        balance: Some(balance),
-        ack: written.ack,
+        payload,
+        header,
+        start,
+        rto,
+        rto_variance_floor: written.rto_variance_floor.unwrap_or(Duration::from_ms(1)),
+        rto_min: written.rto_min.unwrap_or(Duration::from_ms(1)),
+        rto_nic: written.rto_nic.unwrap_or(true),
+        ack_priority: written.ack_priority.unwrap_or(true),
+        balance,
+        ack,
     })
 }
 
-fn probes(written: Probes) -> Result<Probes, ValueError> {
+fn probes(written: ProbesText) -> Result<Probes, ValueError> {
     let interval = |path: &str, written: Option<Interval>| {
         let interval = written.unwrap_or(Interval::Off);
         if interval == Interval::Value(Duration::ZERO) {
@@ -233,14 +246,19 @@ fn probes(written: Probes) -> Result<Probes, ValueError> {
                 "give a time, such as \"2ms\", or \"off\"",
             ));
         }
-        Ok(Some(interval))
+        Ok(interval)
     };
     Ok(Probes {
         rate_interval: interval("probes.rate_interval", written.rate_interval)?,
         queue_interval: interval("probes.queue_interval", written.queue_interval)?,
-        ports: Some(written.ports.unwrap_or(PortChoice::Bottlenecks)),
-        links: Some(written.links.unwrap_or(PortChoice::Named(Vec::new()))),
+        ports: written.ports.unwrap_or(PortChoice::Bottlenecks),
+        links: written.links.unwrap_or(PortChoice::Named(Vec::new())),
         flows: written.flows,
-        series: Some(written.series.unwrap_or_else(|| vec!["*".to_owned()])),
+        series: written.series.unwrap_or_else(|| vec!["*".to_owned()]),
     })
+}
+
+/// A value that must be there, at `path`; `what`: such as which.
+fn need<T>(path: impl FnOnce() -> String, what: &str, value: Option<T>) -> Result<T, ValueError> {
+    value.ok_or_else(|| ValueError::missing(path(), what))
 }

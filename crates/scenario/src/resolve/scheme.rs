@@ -1,32 +1,37 @@
 //! Schemes: names to parts, parts to constants, and what they ask of the ports.
 
-use super::Context;
+use super::{Context, need};
 use crate::catalog::control;
 use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
 use crate::limits::{LARGEST_BUFFER, within};
-use crate::model::{Pfc, Phantom, Pool, Ports, Red, Scheme, SchemeClass, Transport};
+use crate::model::{
+    FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText, Scheme,
+    SchemeClass, SchemeClassText, SchemeText, Thresholds, Transport,
+};
 use crate::names::UnknownName;
 use crate::table::overlay;
+use crate::text::reader::{component, read};
 use crate::text::schema::Keys;
-use crate::text::typed;
 use crate::value::{
     Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, RoutingRule, Telemetry,
+    TrimVictim,
 };
+use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
-use farspan_transport::{ConfigError, WindowCheck, recovery};
+use farspan_transport::{ByName, ConfigError, WindowCheck, recovery};
 use farspan_units::Bytes;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
 use toml::{Table, Value};
 
 /// The scheme of a scenario that names none.
 const DEFAULT: &str = "uno";
 
 impl Context<'_> {
-    pub(super) fn scheme(&self, written: Scheme, transport: &Transport) -> Result<Scheme, ValueError> {
+    pub(super) fn scheme(&self, written: SchemeText, transport: &Transport) -> Result<Scheme, ValueError> {
         let name = written.name.unwrap_or_else(|| DEFAULT.to_owned());
         let stacks = scheme::parse(&name);
         let (intra, inter) =
@@ -34,17 +39,17 @@ impl Context<'_> {
         let intra = self.class("scheme.intra", intra, written.intra, transport)?;
         let inter = self.class("scheme.inter", inter, written.inter, transport)?;
         let ports = self.ports(&intra, &inter, &written.ports)?;
-        let profile = Some(written.profile.unwrap_or(Profile::Paper));
-        let proxy = super::proxy::proxy(written.proxy)?;
-        super::proxy::check(proxy.as_ref(), [&intra, &inter], &ports, transport.ack.as_ref())?;
-        Ok(Scheme { name: Some(name), profile, intra, inter, ports, proxy })
+        let profile = written.profile.unwrap_or(Profile::Paper);
+        let proxy = self.proxy(written.proxy)?;
+        super::proxy::check(proxy.as_ref(), [&intra, &inter], &ports, &transport.ack)?;
+        Ok(Scheme { name, profile, intra, inter, ports, proxy })
     }
 
     fn class(
         &self,
         path: &str,
         stack: Stack,
-        written: SchemeClass,
+        written: SchemeClassText,
         transport: &Transport,
     ) -> Result<SchemeClass, ValueError> {
         let control_path = format!("{path}.congestion");
@@ -63,13 +68,13 @@ impl Context<'_> {
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
-        let window = constants.get("window_check").cloned().and_then(|value| value.try_into().ok());
+        let window = self.constant(control, "window_check");
         Ok(SchemeClass {
-            congestion: Some(congestion),
-            balance: Some(to_part(&balance)),
-            recovery: Some(known_recovery(&format!("{path}.recovery"), recovery)?),
-            coding: Some(to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?)),
-            window_check: Some(written.window_check.or(window).unwrap_or(WindowCheck::Below)),
+            congestion,
+            balance: to_part(&balance),
+            recovery: known_recovery(&format!("{path}.recovery"), recovery)?,
+            coding: to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?),
+            window_check: written.window_check.or(window).unwrap_or(WindowCheck::Below),
         })
     }
 
@@ -81,7 +86,7 @@ impl Context<'_> {
         own: Option<Part>,
         transport: &Transport,
     ) -> Result<BalanceConfig, ValueError> {
-        let shared = transport.balance.clone().filter(|part| part.name() != Some("scheme"));
+        let shared = Some(transport.balance.clone()).filter(|part| part.name() != Some("scheme"));
         let (path, written) = match shared {
             Some(shared) => ("transport.balance", Some(shared)),
             None => (path, own),
@@ -153,9 +158,14 @@ impl Context<'_> {
 
     /// The ports that the controls of both classes ask for: every marker that either asks for, and trimming if either
     /// does. Where both set a constant, that of intra-DC flows stands.
-    fn ports(&self, intra: &SchemeClass, inter: &SchemeClass, written: &Ports) -> Result<Ports, ValueError> {
+    fn ports(
+        &self,
+        intra: &SchemeClass,
+        inter: &SchemeClass,
+        written: &PortsText,
+    ) -> Result<Ports, ValueError> {
         let asked = |class: &SchemeClass| {
-            let control = class.congestion.as_ref().and_then(Part::name).unwrap_or_default();
+            let control = class.congestion.name().unwrap_or_default();
             let mut table = self.constants("ports");
             let own = self.constants(control).remove("ports");
             overlay(&mut table, own.as_ref().and_then(Value::as_table).unwrap_or(&Table::new()));
@@ -164,15 +174,14 @@ impl Context<'_> {
         let (ours, theirs) = (asked(intra), asked(inter));
         let mut table = theirs.clone();
         overlay(&mut table, &ours);
-        let typed = |table: &Table| -> Ports {
-            Value::Table(table.clone()).try_into().expect("the constants of ports are ports")
-        };
+        let typed =
+            |table: &Table| -> PortsText { read("ports", table).expect("the constants of ports are ports") };
         let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
         let tiers = union(ours.tiers, theirs.tiers);
         let (overflow, telemetry) =
             (ours.overflow.max(theirs.overflow), ours.telemetry.max(theirs.telemetry));
-        fill_ports(written, &Ports { overflow, telemetry, ..base }, marking, tiers)
+        fill_ports(written, &PortsText { overflow, telemetry, ..base }, marking, tiers)
     }
 }
 
@@ -200,9 +209,9 @@ fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Tab
 }
 
 /// A component from its table; unknown keys name the nearest known one.
-fn checked<T: DeserializeOwned>(path: &str, table: &Table) -> Result<T, ValueError> {
+fn checked<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
     check_keys(path, table)?;
-    typed::component(path, table)
+    component(path, table)
 }
 
 /// Checks that the component at `path` has these keys.
@@ -251,8 +260,8 @@ fn union(ours: Option<Vec<PortTier>>, theirs: Option<Vec<PortTier>>) -> Vec<Port
 }
 
 fn fill_ports(
-    written: &Ports,
-    base: &Ports,
+    written: &PortsText,
+    base: &PortsText,
     marking: Marking,
     tiers: Vec<PortTier>,
 ) -> Result<Ports, ValueError> {
@@ -260,90 +269,104 @@ fn fill_ports(
     let path = "scheme.ports.red";
     let red = marking.red.then(|| fill_red(path, written.red.as_ref(), base.red.as_ref())).transpose()?;
     // What neither says stands in `red`.
-    let (own, of_scheme) = (written.wan_red.as_ref(), base.wan_red.as_ref());
+    let (own, of_scheme, of_all) = (written.wan_red.as_ref(), base.wan_red.as_ref(), red.map(RedText::from));
     let has_own = marking.red && own.or(of_scheme).is_some();
-    let wan_red = has_own.then(|| fill_red("scheme.ports.wan_red", own, of_scheme.or(red.as_ref())));
+    let wan_red = has_own.then(|| fill_red("scheme.ports.wan_red", own, of_scheme.or(of_all.as_ref())));
     let wan_red = wan_red.transpose()?;
     let phantom =
         marking.phantom.then(|| fill_phantom(written.phantom.as_ref(), base.phantom.as_ref())).transpose()?;
-    let overflow = written.overflow.or(base.overflow);
-    let trims = overflow == Some(Overflow::Trim);
+    let step =
+        marking.step.then(|| need_port("step", "a size or \"bdp_over_7\"", written.step.or(base.step)));
+    let overflow = match written.overflow.or(base.overflow).unwrap_or(Overflow::Drop) {
+        Overflow::Drop => FullBuffer::Drops,
+        Overflow::Trim => FullBuffer::Trims {
+            victim: written.trim_victim.or(base.trim_victim).unwrap_or(TrimVictim::Coin),
+            header_buffer: written.header_buffer.or(base.header_buffer),
+        },
+    };
     let pool = fill_pool(written.pool.as_ref(), base.pool.as_ref())?;
-    let pfc = fill_pfc(written.pfc.as_ref(), base.pfc.as_ref(), &pool)?;
+    let pfc = fill_pfc(written.pfc.as_ref(), base.pfc.as_ref(), pool.is_some())?;
     Ok(Ports {
-        marking: Some(marking),
-        at: written.at.or(base.at),
+        at: need_port("at", "\"enqueue\" or \"dequeue\"", written.at.or(base.at))?,
         red,
         wan_red,
         phantom,
-        step: if marking.step { written.step.or(base.step) } else { None },
-        tiers: Some(written.tiers.clone().unwrap_or(tiers)),
+        step: step.transpose()?,
+        tiers: written.tiers.clone().unwrap_or(tiers),
         overflow,
-        routing: written.routing.or(base.routing).or(Some(RoutingRule::Ecmp)),
-        telemetry: written.telemetry.or(base.telemetry).or(Some(Telemetry::None)),
-        trim_victim: if trims { written.trim_victim.or(base.trim_victim) } else { None },
-        header_buffer: if trims { written.header_buffer.or(base.header_buffer) } else { None },
-        pool: Some(pool),
-        pfc: Some(pfc),
+        routing: written.routing.or(base.routing).unwrap_or(RoutingRule::Ecmp),
+        telemetry: written.telemetry.or(base.telemetry).unwrap_or(Telemetry::default()),
+        pool: pool.map(|pool| Pool { pfc, ..pool }),
     })
 }
 
+/// A key of ports that a profile gives.
+fn need_port<T>(key: &str, what: &str, value: Option<T>) -> Result<T, ValueError> {
+    need(|| format!("scheme.ports.{key}"), what, value)
+}
+
 /// Without a size, nothing else matters.
-fn fill_pool(written: Option<&Pool>, base: Option<&Pool>) -> Result<Pool, ValueError> {
-    fn value<T>(tables: [Option<&Pool>; 2], get: fn(&Pool) -> Option<T>) -> Option<T> {
+fn fill_pool(written: Option<&PoolText>, base: Option<&PoolText>) -> Result<Option<Pool>, ValueError> {
+    fn value<T>(tables: [Option<&PoolText>; 2], get: fn(&PoolText) -> Option<T>) -> Option<T> {
         tables.into_iter().flatten().find_map(get)
     }
     let tables = [written, base];
-    let size = value(tables, |pool| pool.size).unwrap_or(PoolSize::Off);
+    let size = value(tables, |pool| pool.size).unwrap_or(PoolSize::Off).get();
     let (alpha, reserve) = (value(tables, |pool| pool.alpha), value(tables, |pool| pool.reserve));
-    within("scheme.ports.pool.size", size.get(), Bytes::new(1), LARGEST_BUFFER)?;
+    within("scheme.ports.pool.size", size, Bytes::new(1), LARGEST_BUFFER)?;
     within("scheme.ports.pool.alpha", alpha, 0.001, 64.0)?;
     within("scheme.ports.pool.reserve", reserve, Bytes::ZERO, LARGEST_BUFFER)?;
-    if size == PoolSize::Off {
-        return Ok(Pool { size: Some(size), ..Pool::default() });
-    }
-    Ok(Pool { size: Some(size), alpha, reserve })
+    let Some(size) = size else { return Ok(None) };
+    let alpha = need_port("pool.alpha", "a factor, such as 0.25", alpha)?;
+    let reserve = need_port("pool.reserve", "a size, such as \"4KiB\"", reserve)?;
+    Ok(Some(Pool { size, alpha, reserve, pfc: None }))
 }
 
 /// Where no link is lossless, nothing else matters.
-fn fill_pfc(written: Option<&Pfc>, base: Option<&Pfc>, pool: &Pool) -> Result<Pfc, ValueError> {
-    fn value<T>(tables: [Option<&Pfc>; 2], get: fn(&Pfc) -> Option<T>) -> Option<T> {
+fn fill_pfc(
+    written: Option<&PfcText>,
+    base: Option<&PfcText>,
+    has_pool: bool,
+) -> Result<Option<Pfc>, ValueError> {
+    fn value<T>(tables: [Option<&PfcText>; 2], get: fn(&PfcText) -> Option<T>) -> Option<T> {
         tables.into_iter().flatten().find_map(get)
     }
     let tables = [written, base];
-    let links = value(tables, |pfc| pfc.links).unwrap_or(PfcLinks::None);
     let (resume_offset, headroom) =
         (value(tables, |pfc| pfc.resume_offset), value(tables, |pfc| pfc.headroom));
     within("scheme.ports.pfc.resume_offset", resume_offset, Bytes::ZERO, LARGEST_BUFFER)?;
     if let Some(Headroom::Value(bytes)) = headroom {
         within("scheme.ports.pfc.headroom", Some(bytes), Bytes::ZERO, LARGEST_BUFFER)?;
     }
-    if links == PfcLinks::None {
-        return Ok(Pfc { links: Some(links), ..Pfc::default() });
-    }
-    if pool.size == Some(PoolSize::Off) {
+    let links = match value(tables, |pfc| pfc.links).unwrap_or(PfcLinks::None) {
+        PfcLinks::None => return Ok(None),
+        PfcLinks::Site => LosslessLinks::InsideSites,
+        PfcLinks::All => LosslessLinks::All,
+    };
+    if !has_pool {
         return Err(ValueError::rule(
             "scheme.ports.pfc.links",
             "senders are paused by what their packets take of a switch's pool, and there is none",
             "give scheme.ports.pool.size, such as \"32MiB\", or write links = \"none\"",
         ));
     }
-    Ok(Pfc { links: Some(links), resume_offset, headroom })
+    let resume_offset = need_port("pfc.resume_offset", "a size, such as \"3KiB\"", resume_offset)?;
+    Ok(Some(Pfc { links, resume_offset, headroom: headroom.unwrap_or(Headroom::Auto) }))
 }
 
 /// Where the scenario writes one kind of threshold, the profile's of the other kind do not count; where the profile has both, as
 /// that of a control on top of what all have, those in bytes stand.
-fn fill_red(path: &str, written: Option<&Red>, base: Option<&Red>) -> Result<Red, ValueError> {
-    let in_bytes = |red: &Red| red.min_bytes.or(red.max_bytes).is_some();
-    let in_fractions = |red: &Red| red.min.or(red.max).is_some();
+fn fill_red(path: &str, written: Option<&RedText>, base: Option<&RedText>) -> Result<Red, ValueError> {
+    let in_bytes = |red: &RedText| red.min_bytes.or(red.max_bytes).is_some();
+    let in_fractions = |red: &RedText| red.min.or(red.max).is_some();
     if written.is_some_and(|red| in_bytes(red) && in_fractions(red)) {
         let cure = "write min and max (fractions of the buffer), or min_bytes and max_bytes (sizes)";
         return Err(ValueError::rule(path, "thresholds as fractions and in bytes", cure));
     }
     let own = written.filter(|red| in_bytes(red) || in_fractions(red));
     let decides = own.or(base);
-    let value = |get: fn(&Red) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
-    let size = |get: fn(&Red) -> Option<Bytes>| written.and_then(get).or_else(|| base.and_then(get));
+    let value = |get: fn(&RedText) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
+    let size = |get: fn(&RedText) -> Option<Bytes>| written.and_then(get).or_else(|| base.and_then(get));
     let of_thresholds = base.filter(|_| own.is_none()).and_then(|red| red.max_probability);
     let max_probability = written.and_then(|red| red.max_probability).or(of_thresholds).unwrap_or(1.0);
     if !(max_probability > 0.0 && max_probability <= 1.0) {
@@ -351,21 +374,19 @@ fn fill_red(path: &str, written: Option<&Red>, base: Option<&Red>) -> Result<Red
         let cure = "give a number above 0, at most 1, such as 0.2";
         return Err(ValueError::rule(format!("{path}.max_probability"), problem, cure));
     }
-    let max_probability = Some(max_probability);
-    if decides.is_some_and(in_bytes) {
-        let (min_bytes, max_bytes) = (size(|red| red.min_bytes), size(|red| red.max_bytes));
-        bytes(path, min_bytes, max_bytes)?;
-        return Ok(Red { min_bytes, max_bytes, max_probability, ..Red::default() });
-    }
-    let (min, max) = (value(|red| red.min), value(|red| red.max));
-    thresholds(path, min, max)?;
-    Ok(Red { min, max, max_probability, ..Red::default() })
+    let thresholds = if decides.is_some_and(in_bytes) {
+        bytes(path, size(|red| red.min_bytes), size(|red| red.max_bytes))?
+    } else {
+        let (min, max) = fractions(path, value(|red| red.min), value(|red| red.max))?;
+        Thresholds::Fractions(min, max)
+    };
+    Ok(Red { thresholds, max_probability })
 }
 
-/// Checks thresholds in bytes.
-fn bytes(path: &str, min: Option<Bytes>, max: Option<Bytes>) -> Result<(), ValueError> {
+/// Thresholds in bytes.
+fn bytes(path: &str, min: Option<Bytes>, max: Option<Bytes>) -> Result<Thresholds, ValueError> {
     let problem = match (min, max) {
-        (Some(min), Some(max)) if min <= max => return Ok(()),
+        (Some(min), Some(max)) if min <= max => return Ok(Thresholds::Bytes(min, max)),
         (Some(min), Some(max)) => format!("thresholds from {min} to {max}"),
         _ => "one threshold without the other".to_owned(),
     };
@@ -374,17 +395,10 @@ fn bytes(path: &str, min: Option<Bytes>, max: Option<Bytes>) -> Result<(), Value
     Err(ValueError::rule(format!("{path}.max_bytes"), problem, cure))
 }
 
-fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Phantom, ValueError> {
-    let value = |get: fn(&Phantom) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
-    let phantom = Phantom {
-        size: written.and_then(|p| p.size).or_else(|| base.and_then(|p| p.size)),
-        drain: value(|p| p.drain),
-        min: value(|p| p.min),
-        max: value(|p| p.max),
-        count_dropped: written.and_then(|p| p.count_dropped).or_else(|| base.and_then(|p| p.count_dropped)),
-    };
-    thresholds("scheme.ports.phantom", phantom.min, phantom.max)?;
-    let drain = phantom.drain.unwrap_or_default();
+fn fill_phantom(written: Option<&PhantomText>, base: Option<&PhantomText>) -> Result<Phantom, ValueError> {
+    let value = |get: fn(&PhantomText) -> Option<f64>| written.and_then(get).or_else(|| base.and_then(get));
+    let (min, max) = fractions("scheme.ports.phantom", value(|p| p.min), value(|p| p.max))?;
+    let drain = value(|p| p.drain).unwrap_or_default();
     if !(0.001..=1.0).contains(&drain) {
         let [value, least, most] = [format!("a drain rate of {drain}"), "0.001".to_owned(), "1".to_owned()];
         return Err(ValueError::new(
@@ -392,16 +406,25 @@ fn fill_phantom(written: Option<&Phantom>, base: Option<&Phantom>) -> Result<Pha
             Problem::OutOfRange { value, least, most },
         ));
     }
-    Ok(phantom)
+    let size = written.and_then(|p| p.size).or_else(|| base.and_then(|p| p.size));
+    let count_dropped = written.and_then(|p| p.count_dropped).or_else(|| base.and_then(|p| p.count_dropped));
+    Ok(Phantom {
+        size: need_port("phantom.size", "a size or \"inter_bdp\"", size)?,
+        drain,
+        min,
+        max,
+        count_dropped: count_dropped.unwrap_or(false),
+    })
 }
 
-fn thresholds(path: &str, min: Option<f64>, max: Option<f64>) -> Result<(), ValueError> {
+/// Thresholds as fractions.
+fn fractions(path: &str, min: Option<f64>, max: Option<f64>) -> Result<(f64, f64), ValueError> {
     let (min, max) = (min.unwrap_or_default(), max.unwrap_or_default());
     let cure = "give fractions of the queue with 0 <= min <= max <= 1, such as { min = 0.25, max = 0.75 }";
     let key = match () {
         () if !(0.0..=1.0).contains(&min) => "min",
         () if !(0.0..=1.0).contains(&max) || max < min => "max",
-        () => return Ok(()),
+        () => return Ok((min, max)),
     };
     Err(ValueError::rule(format!("{path}.{key}"), format!("thresholds from {min} to {max}"), cure))
 }

@@ -1,10 +1,12 @@
 //! Topology: which keys apply to which kind, and their defaults. Ranges are the generators' business.
 
-use super::Context;
+use super::{Context, need};
 use crate::catalog::builtin::BuiltInTopology;
 use crate::error::{Problem, ValueError};
 use crate::limits::{FASTEST, MOST_SWITCHES, SLOWEST, within};
-use crate::model::{Backbone, Topology, Wan};
+use crate::model::{
+    Backbone, BackboneText, Between, Borders, FatTree, LeafSpine, Shape, Sides, Topology, TopologyText, Wan,
+};
 use crate::topology::{self, Defaults};
 use crate::value::{Jitter, Oversubscription, TopologyKind};
 use farspan_units::{Bytes, Duration, Rate};
@@ -50,90 +52,105 @@ const fn own_keys(kind: TopologyKind) -> &'static [&'static str] {
     }
 }
 
+/// Defaults of links that do not say otherwise.
+struct All {
+    link_rate: Rate,
+    link_delay: Duration,
+    buffer: Bytes,
+}
+
+const FILE: &str = "a topology file; `farspan new --topology` writes one";
+
 impl Context<'_> {
     /// Every key that applies, and how many sites there are.
     pub(super) fn topology(
         &self,
-        mut written: Topology,
+        mut written: TopologyText,
         jitter: Jitter,
     ) -> Result<(Topology, usize), ValueError> {
         let kind = written.kind.unwrap_or(TopologyKind::DualFatTree);
-        let own = own_keys(kind);
         let elsewhere = match kind {
             TopologyKind::FromFile => "sites, nodes and links stand in its file",
             _ => "",
         };
-        self.only("topology", kind.name(), &[own, COMMON].concat(), elsewhere)?;
-        let mut sites = 1;
-        if kind == TopologyKind::FromFile {
-            sites = self.defaults_of_file(&mut written)?;
-        }
-        let has = |key: &str| own.contains(&key);
-        let link_rate = written.link_rate.unwrap_or(Rate::from_gbps(100));
-        let link_delay = written.link_delay.unwrap_or(Duration::from_us(1));
-        let buffer = written.buffer.unwrap_or(Bytes::new(1 << 20));
-        let two_sites = has("two_sites") && written.two_sites.unwrap_or(false);
-        let wan = (kind.is_dual() || two_sites).then(|| written.wan.clone().unwrap_or_default());
-        let has_borders = has("core_border_links") && !self.has_backbone(&written)?;
-        let wan = wan.map(|wan| fill_wan(&wan, link_rate, buffer, two_sites, has_borders));
-        if has("two_sites") && !two_sites && self.source.has("topology.wan") {
-            let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
-            return Err(ValueError::rule(
-                "topology.wan",
-                "the two sides of this dumbbell are one site",
-                cure,
-            ));
-        }
-        let delays = written.host_delays.as_ref().map(|delays| delays.len() as u32);
-        let k = written.k.unwrap_or(8);
-        let hosts = if kind == TopologyKind::ParkingLot { 2 } else { 8 };
-        let hosts = written.hosts.or(delays).unwrap_or(hosts);
-        let uplink_rate = written.uplink_rate.unwrap_or(link_rate);
-        let (spines, oversubscription) = if kind.is_leaf_spine() {
-            let (spines, ratio) = uplinks(&written, hosts, link_rate, uplink_rate)?;
-            (Some(spines), ratio)
-        } else {
-            (None, Some(written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 })))
+        self.only("topology", kind.name(), &[own_keys(kind), COMMON].concat(), elsewhere)?;
+        let of_file = match kind {
+            TopologyKind::FromFile => Some(self.defaults_of_file(&mut written)?),
+            _ => None,
         };
-        if wan.is_some() {
-            sites = 2;
-        }
+        let all = All {
+            link_rate: written.link_rate.unwrap_or(Rate::from_gbps(100)),
+            link_delay: written.link_delay.unwrap_or(Duration::from_us(1)),
+            buffer: written.buffer.unwrap_or(Bytes::new(1 << 20)),
+        };
         let topology = Topology {
-            kind: Some(kind),
-            file: written.file,
-            k: has("k").then_some(k),
-            // What follows from other keys follows from them still when these are changed.
-            pods: written.pods.filter(|pods| *pods != k),
-            hosts_per_tor: written.hosts_per_tor.filter(|hosts| *hosts != k / 2),
-            fabric_rate: written.fabric_rate.filter(|rate| *rate != link_rate),
-            hosts: has("hosts").then_some(hosts),
-            leaves: has("leaves").then(|| written.leaves.unwrap_or(4)),
-            spines,
-            bottlenecks: has("bottlenecks").then(|| written.bottlenecks.unwrap_or(3)),
-            link_rate: Some(link_rate),
-            uplink_rate: has("uplink_rate").then_some(uplink_rate),
-            link_delay: Some(link_delay),
-            host_delays: written.host_delays.map(|delays| star_delays(delays, hosts)).transpose()?,
-            switch_delay: Some(written.switch_delay.unwrap_or(Duration::ZERO)),
-            jitter: Some(written.jitter.unwrap_or(jitter)),
-            buffer: Some(buffer),
-            oversubscription: oversubscription.filter(|_| has("oversubscription")),
-            backbone: written.backbone.map(|backbone| fill_backbone(&backbone, spines.unwrap_or(1))),
-            core_border_links: has_borders.then(|| written.core_border_links.unwrap_or(8)),
-            core_border_buffer: has_borders.then(|| written.core_border_buffer.unwrap_or(buffer)),
-            bottleneck_rate: has("bottleneck_rate").then(|| written.bottleneck_rate.unwrap_or(link_rate)),
-            bottleneck_delay: (has("bottleneck_delay") && !two_sites)
-                .then(|| written.bottleneck_delay.unwrap_or(link_delay)),
-            two_sites: has("two_sites").then_some(two_sites),
-            wan,
+            switch_delay: written.switch_delay.unwrap_or(Duration::ZERO),
+            jitter: written.jitter.unwrap_or(jitter),
+            link_rate: all.link_rate,
+            link_delay: all.link_delay,
+            buffer: all.buffer,
+            shape: self.shape(kind, written, &all)?,
         };
+        let sites = if topology.wan().is_some() { 2 } else { of_file.unwrap_or(1) };
         Ok((topology, sites))
     }
 
-    /// Whether a backbone stands in place of border switches; then what says something of these is refused.
-    fn has_backbone(&self, written: &Topology) -> Result<bool, ValueError> {
+    fn shape(&self, kind: TopologyKind, written: TopologyText, all: &All) -> Result<Shape, ValueError> {
+        let hosts = written.hosts.unwrap_or(8);
+        let bottleneck_rate = written.bottleneck_rate.unwrap_or(all.link_rate);
+        let bottleneck_delay = written.bottleneck_delay.unwrap_or(all.link_delay);
+        Ok(match kind {
+            TopologyKind::FatTree => Shape::FatTree(fat_tree(&written, all)),
+            TopologyKind::DualFatTree => Shape::DualFatTree {
+                site: fat_tree(&written, all),
+                borders: borders(&written, all),
+                wan: wan(&written, all),
+            },
+            TopologyKind::LeafSpine => Shape::LeafSpine(leaf_spine(&written, hosts, all)?),
+            TopologyKind::DualLeafSpine => {
+                self.check_backbone(&written)?;
+                let site = leaf_spine(&written, hosts, all)?;
+                let between = match &written.backbone {
+                    Some(backbone) => Between::Backbone(fill_backbone(backbone, site.spines)),
+                    None => Between::Borders(borders(&written, all)),
+                };
+                Shape::DualLeafSpine { site, between, wan: wan(&written, all) }
+            }
+            TopologyKind::Dumbbell => {
+                let wan = wan(&written, all);
+                let sides = if written.two_sites.unwrap_or(false) {
+                    Sides::TwoSites { rtt: wan.rtt, buffer: wan.buffer }
+                } else if self.source.has("topology.wan") {
+                    let cure = "set topology.two_sites = true, or give topology.bottleneck_delay instead";
+                    let problem = "the two sides of this dumbbell are one site";
+                    return Err(ValueError::rule("topology.wan", problem, cure));
+                } else {
+                    Sides::OneSite { bottleneck_delay }
+                };
+                Shape::Dumbbell { hosts, bottleneck_rate, sides }
+            }
+            TopologyKind::ParkingLot => Shape::ParkingLot {
+                bottlenecks: written.bottlenecks.unwrap_or(3),
+                hosts: written.hosts.unwrap_or(2),
+                bottleneck_rate,
+                bottleneck_delay,
+            },
+            TopologyKind::Star => {
+                let delays = written.host_delays.as_ref().map(|delays| delays.len() as u32);
+                let hosts = written.hosts.or(delays).unwrap_or(hosts);
+                let host_delays = written.host_delays.map(|delays| star_delays(delays, hosts)).transpose()?;
+                Shape::Star { hosts, host_delays }
+            }
+            TopologyKind::FromFile => {
+                Shape::FromFile { file: need(|| "topology.file".to_owned(), FILE, written.file)? }
+            }
+        })
+    }
+
+    /// Beside a backbone there are no border switches: what says something of these is refused.
+    fn check_backbone(&self, written: &TopologyText) -> Result<(), ValueError> {
         if written.backbone.is_none() {
-            return Ok(false);
+            return Ok(());
         }
         for path in ["topology.core_border_links", "topology.core_border_buffer", "topology.wan.links"] {
             if self.source.has(path) {
@@ -141,15 +158,13 @@ impl Context<'_> {
                 return Err(ValueError::rule(path, "there are no border switches beside a backbone", cure));
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Puts what a topology file says of all links where the scenario says nothing; gives the number of sites.
-    fn defaults_of_file(&self, written: &mut Topology) -> Result<usize, ValueError> {
+    fn defaults_of_file(&self, written: &mut TopologyText) -> Result<usize, ValueError> {
         let key = "topology.file";
-        let Some(file) = written.file.take() else {
-            return Err(ValueError::missing(key, "a topology file; `farspan new --topology` writes one"));
-        };
+        let file = need(|| key.to_owned(), FILE, written.file.take())?;
         let file = if BuiltInTopology::named(&file).is_some() { file } else { self.absolute(key, &file) };
         let topology = topology::TopologyDocument::open(&file)
             .map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
@@ -185,7 +200,7 @@ impl Context<'_> {
 /// The spines of a leaf-spine and its oversubscription: one follows from the other, and both must fit if both are given.
 /// Without a whole ratio there is none.
 fn uplinks(
-    written: &Topology,
+    written: &TopologyText,
     hosts: u32,
     link_rate: Rate,
     uplink_rate: Rate,
@@ -227,24 +242,46 @@ fn uplinks(
     Ok((spines, ratio))
 }
 
-fn fill_wan(written: &Wan, link_rate: Rate, buffer: Bytes, two_sites: bool, has_borders: bool) -> Wan {
-    let rtt = written.rtt.unwrap_or(Duration::from_ms(2));
-    if two_sites {
-        return Wan { rtt: Some(rtt), buffer: Some(written.buffer.unwrap_or(buffer)), ..Wan::default() };
+/// Leaves out numbers that follow from other keys: they follow from these still when these are changed.
+fn fat_tree(written: &TopologyText, all: &All) -> FatTree {
+    let k = written.k.unwrap_or(8);
+    FatTree {
+        k,
+        pods: written.pods.filter(|pods| *pods != k),
+        hosts_per_tor: written.hosts_per_tor.filter(|hosts| *hosts != k / 2),
+        fabric_rate: written.fabric_rate.filter(|rate| *rate != all.link_rate),
+        oversubscription: written.oversubscription.unwrap_or(Oversubscription { tor: 1, agg: 1 }),
     }
+}
+
+fn leaf_spine(written: &TopologyText, hosts: u32, all: &All) -> Result<LeafSpine, ValueError> {
+    let uplink_rate = written.uplink_rate.unwrap_or(all.link_rate);
+    let (spines, oversubscription) = uplinks(written, hosts, all.link_rate, uplink_rate)?;
+    Ok(LeafSpine { leaves: written.leaves.unwrap_or(4), spines, hosts, uplink_rate, oversubscription })
+}
+
+fn borders(written: &TopologyText, all: &All) -> Borders {
+    Borders {
+        core_border_links: written.core_border_links.unwrap_or(8),
+        core_border_buffer: written.core_border_buffer.unwrap_or(all.buffer),
+        wan_links: written.wan.as_ref().and_then(|wan| wan.links).unwrap_or(8),
+    }
+}
+
+fn wan(written: &TopologyText, all: &All) -> Wan {
+    let written = written.wan.clone().unwrap_or_default();
     Wan {
-        rtt: Some(rtt),
-        links: has_borders.then(|| written.links.unwrap_or(8)),
-        rate: Some(written.rate.unwrap_or(link_rate)),
-        buffer: Some(written.buffer.unwrap_or(buffer)),
+        rtt: written.rtt.unwrap_or(Duration::from_ms(2)),
+        rate: written.rate.unwrap_or(all.link_rate),
+        buffer: written.buffer.unwrap_or(all.buffer),
     }
 }
 
 /// Without a number of routers, each has one link to each site.
-fn fill_backbone(written: &Backbone, spines: u32) -> Backbone {
+fn fill_backbone(written: &BackboneText, spines: u32) -> Backbone {
     let links = written.links_per_spine.unwrap_or(8);
     let routers = written.routers.unwrap_or_else(|| spines.saturating_mul(links));
-    Backbone { routers: Some(routers), links_per_spine: Some(links) }
+    Backbone { routers, links_per_spine: links }
 }
 
 fn star_delays(delays: Vec<Duration>, hosts: u32) -> Result<Vec<Duration>, ValueError> {

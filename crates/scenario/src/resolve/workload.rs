@@ -1,11 +1,15 @@
 //! Parts of the workload: which keys each kind needs, and their defaults.
 
-use super::Context;
+use super::{Context, need};
 use crate::error::ValueError;
-use crate::model::Workload;
+use crate::model::{
+    Classes, Collective, CollectiveKind, DrawnHosts, FlowCount, FlowSizes, Incast, IncastHosts, Members,
+    Poisson, Traffic, Workload, WorkloadText,
+};
 use crate::text::source::knobs;
 use crate::value::{
-    ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, TriggerDelay, WorkloadKind,
+    ClassSizes, CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Part, Sizes, TriggerDelay,
+    WorkloadKind,
 };
 use farspan_transport::Class;
 use farspan_units::Duration;
@@ -13,7 +17,7 @@ use farspan_units::Duration;
 impl Context<'_> {
     pub(super) fn workload(
         &self,
-        written: Vec<Workload>,
+        written: Vec<WorkloadText>,
         several_sites: bool,
     ) -> Result<Vec<Workload>, ValueError> {
         if written.is_empty() {
@@ -26,87 +30,84 @@ impl Context<'_> {
             .collect()
     }
 
-    fn part(&self, path: &str, written: Workload, several_sites: bool) -> Result<Workload, ValueError> {
-        let kind = written.kind.ok_or_else(|| {
-            ValueError::missing(format!("{path}.kind"), format!("one of {}", WorkloadKind::NAMES.join(", ")))
-        })?;
+    fn part(&self, path: &str, written: WorkloadText, several_sites: bool) -> Result<Workload, ValueError> {
+        let names = format!("one of {}", WorkloadKind::NAMES.join(", "));
+        let kind = key(path, "kind", &names, written.kind)?;
         self.only(path, kind.name(), knobs(kind), "")?;
-        let part = Workload {
-            kind: Some(kind),
-            tag: Some(written.tag.clone().unwrap_or_else(|| kind.name().to_owned())),
-            start: Some(written.start.unwrap_or(Duration::ZERO)),
-            balance: written
-                .balance
-                .map(|own| self.own_balance(&format!("{path}.balance"), own))
-                .transpose()?,
-            ..written
-        };
-        match kind {
-            WorkloadKind::Incast => incast(path, part),
-            WorkloadKind::Permutation => {
-                need(path, "flow_size", "a size, such as \"1MB\"", part.flow_size.is_some())?;
-                if part.class == Some(Class::Inter) {
-                    let cure = "give \"intra\", or leave class out for a permutation of all hosts";
-                    return Err(ValueError::rule(
-                        format!("{path}.class"),
-                        "a permutation between the sites",
-                        cure,
-                    ));
-                }
-                Ok(part)
-            }
-            WorkloadKind::Pairs => {
-                let flow_size = self.constants("pairs").remove("flow_size");
-                let part = Workload {
-                    flow_size: part.flow_size.or(flow_size.and_then(|size| size.try_into().ok())),
-                    gap: Some(part.gap.unwrap_or(Duration::ZERO)),
-                    ..part
-                };
-                need(path, "pairs", "senders and receivers, such as [[0, 129]]", part.pairs.is_some())?;
-                need(path, "flow_size", "a size, such as \"5MiB\"", part.flow_size.is_some())?;
-                let odd = part.pairs.iter().flatten().position(|pair| pair.len() != 2);
-                if let Some(odd) = odd {
-                    let cure = "give a sender and a receiver, such as [0, 129]";
-                    return Err(ValueError::rule(format!("{path}.pairs[{odd}]"), "not two hosts", cure));
-                }
-                Ok(part)
-            }
-            WorkloadKind::Flows => {
-                let file = part.file.as_deref();
-                need(path, "file", "a CSV or Parquet file with src,dst,size_bytes,start_ns", file.is_some())?;
-                Ok(Workload {
-                    file: file.map(|file| self.absolute(&format!("{path}.file"), file)),
-                    trigger_delay: Some(part.trigger_delay.unwrap_or(TriggerDelay::Lookahead)),
-                    ..part
-                })
-            }
-            WorkloadKind::Poisson => self.poisson(path, part, several_sites),
-            WorkloadKind::Allreduce
-            | WorkloadKind::ReduceScatter
-            | WorkloadKind::AllGather
-            | WorkloadKind::AllToAll => collective(path, part),
-        }
+        let own = |own: &Part| self.own_balance(&format!("{path}.balance"), own.clone());
+        Ok(Workload {
+            tag: written.tag.clone().unwrap_or_else(|| kind.name().to_owned()),
+            start: written.start.unwrap_or(Duration::ZERO),
+            balance: written.balance.as_ref().map(own).transpose()?,
+            traffic: self.traffic(path, kind, written, several_sites)?,
+        })
     }
 
-    fn poisson(&self, path: &str, part: Workload, several_sites: bool) -> Result<Workload, ValueError> {
-        let load = part.load.unwrap_or_default();
-        need(path, "load", "a share of load_reference, such as 0.4", part.load.is_some())?;
+    fn traffic(
+        &self,
+        path: &str,
+        kind: WorkloadKind,
+        written: WorkloadText,
+        several_sites: bool,
+    ) -> Result<Traffic, ValueError> {
+        Ok(match kind {
+            WorkloadKind::Incast => Traffic::Incast(incast(path, written)?),
+            WorkloadKind::Permutation => {
+                let flow_size = key(path, "flow_size", "a size, such as \"1MB\"", written.flow_size)?;
+                if written.class == Some(Class::Inter) {
+                    let cure = "give \"intra\", or leave class out for a permutation of all hosts";
+                    let problem = "a permutation between the sites";
+                    return Err(ValueError::rule(format!("{path}.class"), problem, cure));
+                }
+                Traffic::Permutation { flow_size, inside_sites: written.class.is_some() }
+            }
+            WorkloadKind::Pairs => self.pairs(path, written)?,
+            WorkloadKind::Flows => {
+                let what = "a CSV or Parquet file with src,dst,size_bytes,start_ns";
+                let file = key(path, "file", what, written.file)?;
+                Traffic::Flows {
+                    file: self.absolute(&format!("{path}.file"), &file),
+                    trigger_delay: written.trigger_delay.unwrap_or(TriggerDelay::Lookahead),
+                }
+            }
+            WorkloadKind::Poisson => Traffic::Poisson(self.poisson(path, written, several_sites)?),
+            WorkloadKind::Allreduce => collective(path, CollectiveKind::Allreduce, written)?,
+            WorkloadKind::ReduceScatter => collective(path, CollectiveKind::ReduceScatter, written)?,
+            WorkloadKind::AllGather => collective(path, CollectiveKind::AllGather, written)?,
+            WorkloadKind::AllToAll => collective(path, CollectiveKind::AllToAll, written)?,
+        })
+    }
+
+    fn pairs(&self, path: &str, written: WorkloadText) -> Result<Traffic, ValueError> {
+        let pairs = key(path, "pairs", "senders and receivers, such as [[0, 129]]", written.pairs)?;
+        let flow_size = written.flow_size.or_else(|| self.constant("pairs", "flow_size"));
+        let flow_size = key(path, "flow_size", "a size, such as \"5MiB\"", flow_size)?;
+        let pair = |(n, pair): (usize, Vec<u32>)| {
+            pair.try_into().map_err(|_| {
+                let cure = "give a sender and a receiver, such as [0, 129]";
+                ValueError::rule(format!("{path}.pairs[{n}]"), "not two hosts", cure)
+            })
+        };
+        let pairs = pairs.into_iter().enumerate().map(pair).collect::<Result<_, _>>()?;
+        Ok(Traffic::Pairs { pairs, flow_size, gap: written.gap.unwrap_or(Duration::ZERO) })
+    }
+
+    fn poisson(&self, path: &str, part: WorkloadText, several_sites: bool) -> Result<Poisson, ValueError> {
+        let load = key(path, "load", "a share of load_reference, such as 0.4", part.load)?;
         if !(load > 0.0 && load.is_finite()) {
             let cure = "give a share of capacity above 0, such as 0.4 for 40%";
             return Err(ValueError::rule(format!("{path}.load"), format!("a load of {load}"), cure));
         }
-        if part.flows.is_some() == part.duration.is_some() {
-            let problem = "either flows or duration says how many flows arrive";
-            return Err(ValueError::rule(
-                format!("{path}.flows"),
-                problem,
-                "give one of the two, such as flows = 5000",
-            ));
-        }
-        let mix = self.mix(path, &part, several_sites)?;
-        let sizes = part.sizes.map(|sizes| self.sizes_with_places(path, sizes));
-        let granularity = self.constants("poisson").remove("start_granularity");
-        let granularity = granularity.and_then(|value| value.try_into().ok()).unwrap_or(Duration::ZERO);
+        let arrivals = match (part.flows, part.duration) {
+            (Some(flows), None) => FlowCount::Flows(flows),
+            (None, Some(duration)) => FlowCount::For(duration),
+            _ => {
+                let problem = "either flows or duration says how many flows arrive";
+                let cure = "give one of the two, such as flows = 5000";
+                return Err(ValueError::rule(format!("{path}.flows"), problem, cure));
+            }
+        };
+        let (classes, sizes) = self.mix(path, &part, several_sites)?;
         let reference = match (&part.receivers, part.class) {
             (Some(_), _) => LoadReference::Receivers,
             (None, Some(Class::Inter)) => LoadReference::Wan,
@@ -120,14 +121,17 @@ impl Context<'_> {
             let cure = "say whether their flows come from the same site: class = \"intra\" or \"inter\"";
             return Err(ValueError::rule(format!("{path}.receivers"), "receivers without a class", cure));
         }
-        Ok(Workload {
+        let granularity = part.start_granularity.or_else(|| self.constant("poisson", "start_granularity"));
+        Ok(Poisson {
+            receivers: part.receivers,
+            classes,
             sizes,
-            mix,
-            mix_unit: part.class.is_none().then(|| part.mix_unit.unwrap_or(MixUnit::Flows)),
-            load_reference: Some(part.load_reference.unwrap_or(reference)),
-            load_unit: Some(part.load_unit.unwrap_or(LoadUnit::Payload)),
-            start_granularity: Some(part.start_granularity.unwrap_or(granularity)),
-            ..part
+            large: part.large,
+            load,
+            load_reference: part.load_reference.unwrap_or(reference),
+            load_unit: part.load_unit.unwrap_or(LoadUnit::Payload),
+            arrivals,
+            start_granularity: granularity.unwrap_or(Duration::ZERO),
         })
     }
 
@@ -152,96 +156,117 @@ impl Context<'_> {
         }
     }
 
-    /// The mix, which must agree with sizes, class and sites.
-    fn mix(&self, path: &str, part: &Workload, several_sites: bool) -> Result<Option<Mix>, ValueError> {
+    /// Classes and sizes, which must agree with each other and with the sites.
+    fn mix(
+        &self,
+        path: &str,
+        part: &WorkloadText,
+        several_sites: bool,
+    ) -> Result<(Classes, FlowSizes), ValueError> {
         let error =
             |key: &str, problem: &str, cure: &str| ValueError::rule(format!("{path}.{key}"), problem, cure);
-        let named = part.mix.is_some_and(|mix| mix.sizes().is_some());
-        if named && part.sizes.is_some() {
-            let problem = "a named mix brings its sizes";
-            return Err(error(
-                "sizes",
-                problem,
-                "remove sizes, or write the mix as intra : inter, such as \"4:1\"",
-            ));
-        }
-        if !named {
-            need(
-                path,
-                "sizes",
-                "a distribution, such as \"websearch\", or a CSV file",
-                part.sizes.is_some(),
-            )?;
-        }
-        if part.class.is_some() && part.mix.is_some() && !named {
+        let named = part.mix.and_then(|mix| Some((mix, mix.sizes()?)));
+        let sizes = match (named, &part.sizes) {
+            (Some(_), Some(_)) => {
+                let problem = "a named mix brings its sizes";
+                let cure = "remove sizes, or write the mix as intra : inter, such as \"4:1\"";
+                return Err(error("sizes", problem, cure));
+            }
+            (Some((mix, (intra, inter))), None) => FlowSizes::OfMix { mix, intra, inter },
+            (None, sizes) => {
+                let what = "a distribution, such as \"websearch\", or a CSV file";
+                let sizes = key(path, "sizes", what, sizes.clone())?;
+                FlowSizes::Own(self.sizes_with_places(path, sizes))
+            }
+        };
+        if part.class.is_some() && part.mix.is_some() && named.is_none() {
             let problem = "flows of one class have no mix of two";
             return Err(error("mix", problem, "remove class or mix"));
         }
-        let inter = match (part.class, part.mix) {
-            (Some(class), _) => class == Class::Inter,
-            (None, Some(mix)) => mix.ratio().1 > 0.0,
-            (None, None) => several_sites,
+        let default = if several_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
+        let classes = match part.class {
+            Some(class) => Classes::One(class),
+            None => Classes::Mixed {
+                mix: part.mix.unwrap_or(default),
+                unit: part.mix_unit.unwrap_or(MixUnit::Flows),
+            },
+        };
+        let (key, inter) = match classes {
+            Classes::One(class) => ("class", class == Class::Inter),
+            Classes::Mixed { mix, .. } => ("mix", mix.ratio().1 > 0.0),
         };
         if inter && !several_sites {
-            let key = if part.class.is_some() { "class" } else { "mix" };
-            return Err(error(
-                key,
-                "inter-DC flows need two sites",
-                "take a topology with two sites, or mix = \"1:0\"",
-            ));
+            let cure = "take a topology with two sites, or mix = \"1:0\"";
+            return Err(error(key, "inter-DC flows need two sites", cure));
         }
-        let default = if several_sites { Mix::Ratio(4.0, 1.0) } else { Mix::Ratio(1.0, 0.0) };
-        Ok(part.mix.or((part.class.is_none()).then_some(default)))
+        Ok((classes, sizes))
     }
 }
 
 /// An incast: who takes part, and whether there are many.
-fn incast(path: &str, part: Workload) -> Result<Workload, ValueError> {
+fn incast(path: &str, part: WorkloadText) -> Result<Incast, ValueError> {
     let rule = |key: &str, problem, cure| Err(ValueError::rule(format!("{path}.{key}"), problem, cure));
-    need(path, "flow_size", "a size, such as \"1GiB\"", part.flow_size.is_some())?;
-    let drawn = part.degree.is_some();
-    if drawn && part.senders.is_some() {
-        return rule("degree", "senders are listed, and would be drawn", "give one of the two");
-    }
-    if !drawn {
-        need(path, "senders", "hosts, such as [0, 10, 20], or a degree", part.senders.is_some())?;
-        let several = if part.load.is_some() { Some("load") } else { part.duration.map(|_| "duration") };
-        if let Some(key) = several {
-            return rule(key, "one incast comes once", "give a degree in place of senders");
+    let flow_size = key(path, "flow_size", "a size, such as \"1GiB\"", part.flow_size)?;
+    let receiver = |receiver| key(path, "receiver", "a host, such as 240", receiver);
+    let hosts = match (part.degree, part.senders) {
+        (Some(_), Some(_)) => {
+            return rule("degree", "senders are listed, and would be drawn", "give one of the two");
         }
-    }
-    if part.load.is_some() != part.duration.is_some() {
-        let cure = "give both or neither, such as load = 0.2 and duration = \"2ms\"";
-        return rule("load", "incasts come for a duration with a load", cure);
-    }
-    let receives = part.receiver.is_some() || part.load.is_some();
-    need(path, "receiver", "a host, such as 240", receives)?;
-    Ok(Workload { spread: Some(part.spread.unwrap_or(Duration::ZERO)), ..part })
+        (Some(degree), None) => {
+            let arrivals = part.load.zip(part.duration);
+            if part.load.is_some() != part.duration.is_some() {
+                let cure = "give both or neither, such as load = 0.2 and duration = \"2ms\"";
+                return rule("load", "incasts come for a duration with a load", cure);
+            }
+            if arrivals.is_none() {
+                receiver(part.receiver)?;
+            }
+            IncastHosts::Drawn(DrawnHosts { degree, receiver: part.receiver, arrivals })
+        }
+        (None, senders) => {
+            let senders = key(path, "senders", "hosts, such as [0, 10, 20], or a degree", senders)?;
+            let several = if part.load.is_some() { Some("load") } else { part.duration.map(|_| "duration") };
+            if let Some(key) = several {
+                return rule(key, "one incast comes once", "give a degree in place of senders");
+            }
+            IncastHosts::Listed { senders, receiver: receiver(part.receiver)? }
+        }
+    };
+    Ok(Incast { hosts, flow_size, spread: part.spread.unwrap_or(Duration::ZERO) })
 }
 
 /// A collective: who takes part, and the defaults.
-fn collective(path: &str, part: Workload) -> Result<Workload, ValueError> {
-    if part.ranks.is_some() == part.groups.is_some() {
-        let problem = "either ranks or groups says who takes part";
-        let cure = "give one of the two, such as ranks = [0, 1, 2, 3] or groups = [[0, 128], [1, 129]]";
-        return Err(ValueError::rule(format!("{path}.ranks"), problem, cure));
-    }
-    need(path, "flow_size", "a size, such as \"64MiB\"", part.flow_size.is_some())?;
-    let all_to_all = part.kind == Some(WorkloadKind::AllToAll);
-    let algorithm = if all_to_all { CollectiveAlgorithm::Direct } else { CollectiveAlgorithm::Ring };
-    Ok(Workload {
-        algorithm: Some(part.algorithm.unwrap_or(algorithm)),
-        iterations: Some(part.iterations.unwrap_or(1)),
-        compute_time: Some(part.compute_time.unwrap_or(Duration::ZERO)),
-        barrier: Some(part.barrier.unwrap_or(part.iterations.unwrap_or(1) > 1)),
-        trigger_delay: Some(part.trigger_delay.unwrap_or(TriggerDelay::Lookahead)),
-        ..part
-    })
+fn collective(path: &str, operation: CollectiveKind, part: WorkloadText) -> Result<Traffic, ValueError> {
+    let members = match (part.ranks, part.groups) {
+        (Some(ranks), None) => Members::Ranks(ranks),
+        (None, Some(groups)) => Members::Groups(groups),
+        _ => {
+            let problem = "either ranks or groups says who takes part";
+            let cure = "give one of the two, such as ranks = [0, 1, 2, 3] or groups = [[0, 128], [1, 129]]";
+            return Err(ValueError::rule(format!("{path}.ranks"), problem, cure));
+        }
+    };
+    let flow_size = key(path, "flow_size", "a size, such as \"64MiB\"", part.flow_size)?;
+    let algorithm = match operation {
+        CollectiveKind::AllToAll => CollectiveAlgorithm::Direct,
+        CollectiveKind::Allreduce | CollectiveKind::ReduceScatter | CollectiveKind::AllGather => {
+            CollectiveAlgorithm::Ring
+        }
+    };
+    let iterations = part.iterations.unwrap_or(1);
+    Ok(Traffic::Collective(Collective {
+        operation,
+        members,
+        flow_size,
+        algorithm: part.algorithm.unwrap_or(algorithm),
+        iterations,
+        compute_time: part.compute_time.unwrap_or(Duration::ZERO),
+        barrier: part.barrier.unwrap_or(iterations > 1),
+        trigger_delay: part.trigger_delay.unwrap_or(TriggerDelay::Lookahead),
+    }))
 }
 
-fn need(path: &str, key: &str, what: &str, given: bool) -> Result<(), ValueError> {
-    if given {
-        return Ok(());
-    }
-    Err(ValueError::missing(format!("{path}.{key}"), what))
+/// The value of a key without which the part at `path` says nothing.
+fn key<T>(path: &str, key: &str, what: &str, value: Option<T>) -> Result<T, ValueError> {
+    need(|| format!("{path}.{key}"), what, value)
 }

@@ -1,13 +1,15 @@
 //! A scenario's text with the place of every key in it.
 
-use crate::error::{Place, Problem, ScenarioError};
+use crate::error::{Place, Problem, ScenarioError, ValueError};
 use crate::table::join;
+use crate::text::reader::{SIGNED, read};
 use crate::text::schema::Keys;
-use crate::text::typed;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::num::{IntErrorKind, ParseIntError};
 use std::ops::Range;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
+use toml::{Spanned, Table, Value};
 
 /// A parsed text of TOML, such as a scenario: values, and where each stands.
 #[derive(Clone, Debug)]
@@ -17,44 +19,58 @@ pub struct Document {
     /// The text.
     pub text: String,
     /// Its values.
-    pub table: toml::Table,
-    /// By dotted path (`workload[0].flow_size`): the bytes of the key and of the value.
-    spans: BTreeMap<String, (Range<usize>, Range<usize>)>,
+    pub table: Table,
+    /// Where each stands, by its path, such as `workload[0].flow_size`.
+    spans: Spans,
 }
 
-/// The cure for a text that is not TOML, from the parser's message and the line that it means.
-fn syntax_cure(message: &str, line: &str) -> &'static str {
-    if message.contains("duplicate key") && line.trim_start().starts_with('[') {
-        "write each [table] once; of what there can be several, such as workload and fault, each is a [[table]]"
-    } else if message.contains("duplicate key") {
-        "each key stands once in its table: remove one of the two"
-    } else {
-        "close brackets and quotes, and write key = value; https://toml.io/en/v1.0.0 has the syntax"
-    }
-}
+/// By dotted path: the bytes of a key and of its value.
+type Spans = BTreeMap<String, (Range<usize>, Range<usize>)>;
 
 impl Document {
     /// Parses TOML.
     ///
     /// # Errors
-    /// If the text is not TOML; the error names line and column.
+    /// If the text is not TOML, or a number in it is out of range; the error names line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScenarioError> {
-        let place = |error: &toml::de::Error| {
-            let (line, column) = line_and_column(text, error.span().map_or(0, |span| span.start));
-            ScenarioError {
-                place: Place::Text { name: name.to_owned(), line, column },
-                path: String::new(),
-                problem: Box::new(Problem::Syntax {
-                    message: error.message().replace('\n', ", "),
-                    cure: syntax_cure(error.message(), text.lines().nth(line - 1).unwrap_or_default()),
-                }),
-            }
+        let (tree, errors) = DeTable::parse_recoverable(text);
+        let mut document = Self {
+            name: name.to_owned(),
+            text: text.to_owned(),
+            table: Table::new(),
+            spans: BTreeMap::new(),
         };
-        let tree = DeTable::parse(text).map_err(|error| place(&error))?;
-        let mut spans = BTreeMap::new();
-        record_table("", tree.get_ref(), &mut spans);
-        let table = toml::from_str(text).map_err(|error| place(&error))?;
-        Ok(Self { name: name.to_owned(), text: text.to_owned(), table, spans })
+        if let Some(error) = errors.first() {
+            let span = error.span().unwrap_or_default();
+            let message = error.message().replace('\n', ", ");
+            let problem = Problem::Syntax { message, cure: document.syntax_cure(tree.get_ref(), &span) };
+            return Err(ValueError::new("", problem).at(document.place(span.start)));
+        }
+        let table = record_table("", tree.get_ref(), &mut document.spans);
+        document.table = table.map_err(|error| {
+            let place = document.nearest_place(&error.path);
+            error.at(place)
+        })?;
+        Ok(document)
+    }
+
+    /// The cure for a text that is not TOML, from the bytes that are wrong and what could be read of the rest.
+    fn syntax_cure(&self, tree: &DeTable<'_>, wrong: &Range<usize>) -> &'static str {
+        let part = |bytes: Range<usize>| self.text.get(bytes).unwrap_or_default();
+        let line = part(0..wrong.start).rfind('\n').map_or(0, |end| end + 1);
+        let around = [part(line..wrong.start), part(wrong.clone()), part(wrong.end..self.text.len())];
+        let [left, key, right] = around.map(|text| text.trim_matches(['"', '\'', ' ', '\t']));
+        let is_key =
+            (left.is_empty() || left.ends_with(['[', '{', ',', '.'])) && right.starts_with(['=', ']', '.']);
+        // A header that comes again takes the place of the first one in the tree.
+        let (before, _) = DeTable::parse_recoverable(part(0..line));
+        if !(is_key && [tree, before.get_ref()].into_iter().any(|tree| has_key(tree, key, wrong))) {
+            "close brackets and quotes, and write key = value; https://toml.io/en/v1.0.0 has the syntax"
+        } else if left.starts_with('[') {
+            "write each [table] once; of what there can be several, such as workload and fault, each is a [[table]]"
+        } else {
+            "each key stands once in its table: remove one of the two"
+        }
     }
 
     /// Where the value of `path` stands.
@@ -106,19 +122,10 @@ impl Document {
     /// # Errors
     /// The first value of the wrong type, with its place.
     pub(crate) fn typed<T: DeserializeOwned>(&self) -> Result<T, ScenarioError> {
-        toml::from_str(&self.text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            typed::error(self.path_at(offset), error.message()).at(self.place(offset))
+        read("", &self.table).map_err(|error| {
+            let place = self.nearest_place(&error.path);
+            error.at(place)
         })
-    }
-
-    /// The innermost path whose value covers a byte of the text.
-    pub(crate) fn path_at(&self, offset: usize) -> &str {
-        self.spans
-            .iter()
-            .filter(|(_, (key, value))| value.contains(&offset) || key.contains(&offset))
-            .max_by_key(|(path, (_, value))| (usize::MAX - value.len(), path.len()))
-            .map_or("", |(path, _)| path)
     }
 
     /// The place of a byte of the text.
@@ -128,26 +135,68 @@ impl Document {
     }
 }
 
-fn record_table(path: &str, table: &DeTable<'_>, spans: &mut BTreeMap<String, (Range<usize>, Range<usize>)>) {
-    for (key, value) in table {
-        let path = join(path, key.get_ref());
-        spans.insert(path.clone(), (key.span(), value.span()));
-        record(&path, value.get_ref(), spans);
-    }
+/// A value alone, as it stands behind a key; `None` if the text is none.
+pub(crate) fn value(text: &str) -> Option<Value> {
+    let text = format!("value = {text}");
+    let tree = DeTable::parse(&text).ok()?;
+    record_table("", tree.get_ref(), &mut Spans::new()).ok()?.remove("value")
 }
 
-fn record(path: &str, value: &DeValue<'_>, spans: &mut BTreeMap<String, (Range<usize>, Range<usize>)>) {
-    match value {
-        DeValue::Table(table) => record_table(path, table, spans),
+/// Whether a tree has this key, other than at `wrong`.
+fn has_key(table: &DeTable<'_>, key: &str, wrong: &Range<usize>) -> bool {
+    let has = |value: &DeValue<'_>| value.as_table().is_some_and(|table| has_key(table, key, wrong));
+    table.iter().any(|(known, value)| {
+        let is_key = known.get_ref() == key && known.span() != *wrong;
+        let items = value.get_ref().as_array().into_iter().flatten();
+        is_key || has(value.get_ref()) || items.into_iter().any(|item| has(item.get_ref()))
+    })
+}
+
+fn record_table(path: &str, table: &DeTable<'_>, spans: &mut Spans) -> Result<Table, ValueError> {
+    let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+        let path = join(path, key.get_ref());
+        spans.insert(path.clone(), (key.span(), value.span()));
+        Ok((key.get_ref().to_string(), record(&path, value.get_ref(), spans)?))
+    };
+    table.iter().map(entry).collect()
+}
+
+fn record(path: &str, value: &DeValue<'_>, spans: &mut Spans) -> Result<Value, ValueError> {
+    let out_of_range = |value: &str, [least, most]: [String; 2]| {
+        ValueError::new(path, Problem::OutOfRange { value: value.to_owned(), least, most })
+    };
+    Ok(match value {
+        DeValue::String(text) => Value::String(text.to_string()),
+        DeValue::Integer(number) => {
+            let ends = [i64::MIN, i64::MAX].map(|end| end.to_string());
+            let wrong = |error: ParseIntError| match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => {
+                    out_of_range(&number.to_string(), ends)
+                }
+                // A prefix alone, such as 0x.
+                _ => ValueError::wrong_type(path, number.to_string(), SIGNED),
+            };
+            Value::Integer(i64::from_str_radix(number.as_str(), number.radix()).map_err(wrong)?)
+        }
+        DeValue::Float(number) => {
+            let ends = [f64::MIN, f64::MAX].map(|end| format!("{end:e}"));
+            let is_said =
+                |value: &f64| value.is_finite() || !number.as_str().contains(|c: char| c.is_ascii_digit());
+            let value = number.as_str().parse().ok().filter(is_said);
+            Value::Float(value.ok_or_else(|| out_of_range(number.as_str(), ends))?)
+        }
+        DeValue::Boolean(truth) => Value::Boolean(*truth),
+        DeValue::Datetime(date) => Value::Datetime(*date),
+        DeValue::Table(table) => Value::Table(record_table(path, table, spans)?),
         DeValue::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
+            let item = |(index, item): (usize, &Spanned<DeValue<'_>>)| {
                 let path = format!("{path}[{index}]");
                 spans.insert(path.clone(), (item.span(), item.span()));
-                record(&path, item.get_ref(), spans);
-            }
+                record(&path, item.get_ref(), spans)
+            };
+            Value::Array(items.iter().enumerate().map(item).collect::<Result<_, _>>()?)
         }
-        _ => {}
-    }
+    })
 }
 
 /// Line and column, from 1, of a byte of `text`; the column counts characters.
@@ -182,18 +231,49 @@ mod tests {
     }
 
     #[test]
-    fn a_byte_of_the_text_names_its_innermost_key() {
-        let document = Document::parse("t", TEXT).unwrap();
-        assert_eq!(document.path_at(TEXT.find("2ms").unwrap()), "topology.wan.rtt");
-        assert_eq!(document.path_at(TEXT.find("22").unwrap()), "workload[1].senders[1]");
-    }
-
-    #[test]
     fn text_that_is_not_toml_names_line_and_column() {
         let error = Document::parse("t.toml", "a = 1\nb = = 2\n").unwrap_err().to_string();
         assert!(error.starts_with("t.toml:2:5: not TOML"), "{error}");
         let error = Document::parse("t.toml", "a = 1\na = 2\n").unwrap_err().to_string();
         assert!(error.starts_with("t.toml:2:1: not TOML"), "{error}");
+    }
+
+    #[test]
+    fn the_cure_for_what_stands_twice_is_not_that_for_a_bracket() {
+        for (text, cure) in [
+            ("a = 1\na = 2", "remove one of the two"),
+            ("a = 1\n'a' = 2", "remove one of the two"),
+            ("a = { b = 1, b = 2 }", "remove one of the two"),
+            ("[a]\n[a]", "write each [table] once"),
+            ("[[a]]\nb = 1\n[a]", "write each [table] once"),
+            ("a = 1\na", "close brackets and quotes"),
+            ("a = 1\nb = a", "close brackets and quotes"),
+            ("[a]\n[b] a", "close brackets and quotes"),
+            ("[a", "close brackets and quotes"),
+        ] {
+            let error = Document::parse("t", text).unwrap_err();
+            assert!(error.cure().contains(cure), "{text:?} gave {error}");
+        }
+    }
+
+    #[test]
+    fn a_number_out_of_range_names_its_key() {
+        for (text, said) in [
+            (
+                "a = { b = [1, 9223372036854775808] }",
+                "t:1:15: a.b[1]: 9223372036854775808 is out of range; give from -92",
+            ),
+            ("a = 0x", "t:1:5: a: 0x does not fit here; give a whole number, such as 8"),
+            ("a = 1e400", "t:1:5: a: 1e400 is out of range; give from -1.79"),
+        ] {
+            let error = Document::parse("t", text).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
+        let table = Document::parse("t", "a = 0xff\nb = -1_000\nc = -inf\nd = 1_0.5e1").unwrap().table;
+        assert_eq!(
+            Value::Table(table),
+            Value::Table("a = 255\nb = -1000\nc = -inf\nd = 105.0".parse().unwrap())
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use crate::catalog::control;
 use crate::error::{Problem, ValueError};
-use crate::model::Scenario;
+use crate::model::ScenarioText;
 use crate::table::join;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The JSON Schema (2020-12) of a scenario.
 #[must_use]
 pub fn schema() -> Value {
-    schemars::schema_for!(Scenario).to_value()
+    schemars::schema_for!(ScenarioText).to_value()
 }
 
 /// The keys of a scenario, and how many controls of other crates they count: each component of each class is checked against

@@ -4,11 +4,11 @@ mod base;
 mod rivals;
 
 use crate::error::{Place, ScenarioError, ValueError};
-use crate::model::Scenario;
+use crate::model::ScenarioText;
 use crate::table::{join, overlay};
-use crate::text::document::Document;
+use crate::text::document::{self, Document};
+use crate::text::reader::read;
 use crate::text::schema::{Keys, unknown_key};
-use crate::text::typed;
 use crate::value::WorkloadKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Source {
         // Of a base's parts, a table changes all.
         if !(base && document.table.get("workload").is_some_and(Value::is_table)) {
             document.check_keys(&Keys::of_scenario())?;
-            document.typed::<Scenario>()?;
+            document.typed::<ScenarioText>()?;
         }
         let text = Text { document, folder };
         if base {
@@ -113,10 +113,10 @@ impl Source {
     }
 
     /// The values over those of `base`, typed.
-    pub fn scenario(&self, base: &Table) -> Result<Scenario, ScenarioError> {
+    pub fn scenario(&self, base: &Table) -> Result<ScenarioText, ScenarioError> {
         let mut table = base.clone();
         overlay(&mut table, &self.table);
-        Scenario::deserialize_from("", table).map_err(|error| error.at(self.whole()))
+        read("", &table).map_err(|error| error.at(self.whole()))
     }
 
     /// The name of the file, without folder and extension.
@@ -226,9 +226,8 @@ impl Source {
             return Err(error.at(Place::Argument(argument)));
         };
         let value = value.trim();
-        let parsed =
-            toml::from_str::<Table>(&format!("value = {value}")).ok().and_then(|mut t| t.remove("value"));
-        self.set_value(path.trim(), &parsed.unwrap_or_else(|| value.into()), &argument)
+        let parsed = document::value(value).unwrap_or_else(|| value.into());
+        self.set_value(path.trim(), &parsed, &argument)
     }
 
     /// Puts a value at a path; `argument` is what the user wrote.
@@ -246,9 +245,9 @@ impl Source {
             self.changes.push(Change { path: render(&target), origin: origin.clone() });
         }
         Keys::of_scenario().check(&self.table).map_err(at_key)?;
-        Scenario::deserialize_from(path, self.table.clone())
-            .map(|_| ())
-            .map_err(|error| error.at(origin.place("")))
+        // Of what was set, the text or the argument has the place of the whole.
+        let of_whole = |error: ValueError| ValueError { path: path.to_owned(), ..error }.at(origin.place(""));
+        read::<ScenarioText>("", &self.table).map(|_| ()).map_err(of_whole)
     }
 
     /// Of keys that exclude each other, one that was just set takes the place of what it was set over, but not of what was
@@ -369,13 +368,6 @@ pub(crate) const fn knobs(kind: WorkloadKind) -> &'static [&'static str] {
     }
 }
 
-impl Scenario {
-    /// From values whose places are known elsewhere.
-    fn deserialize_from(path: &str, table: Table) -> Result<Self, ValueError> {
-        Value::Table(table).try_into().map_err(|error: toml::de::Error| typed::error(path, error.message()))
-    }
-}
-
 /// One step of a path: a key, and perhaps a position in an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Step {
@@ -488,7 +480,7 @@ mod tests {
         Source::new("t.toml", TEXT, None).unwrap()
     }
 
-    fn set(assignment: &str) -> Result<Scenario, String> {
+    fn set(assignment: &str) -> Result<ScenarioText, String> {
         let mut source = source();
         source.set(assignment).map_err(|error| error.to_string())?;
         source.scenario(&Table::new()).map_err(|error| error.to_string())

@@ -2,11 +2,12 @@
 
 use super::Part;
 use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
+use crate::text::reader::{read, read_value};
 use farspan_transport::proxy::Delay;
 use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::Error as _;
+use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -23,8 +24,8 @@ pub enum ProxyHost {
     Each(Vec<Option<u32>>),
 }
 
-const HOSTS: &str = "a host's number, such as 63, a rule (\"last\", \"random\", \"planned\", \"probed\"), or a list with a number or \
-                     \"none\" for each incast, such as [63, \"none\"], was expected";
+const HOSTS: &str = "the value does not fit here; give a host's number, such as 63, a rule (\"last\", \"random\", \"planned\", \"probed\"), or a list with a number or \
+                     \"none\" for each incast, such as [63, \"none\"]";
 
 impl ProxyHost {
     fn of(value: &toml::Value) -> Option<Self> {
@@ -120,20 +121,32 @@ impl Serialize for ProxyDelay {
 
 impl<'de> Deserialize<'de> for ProxyDelay {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = toml::Value::deserialize(deserializer)?;
-        if let toml::Value::String(text) = &value {
-            let named = text.parse().map(Self::Named).ok();
-            let delay = || text.parse().map(Self::Constant);
-            return named.map_or_else(delay, Ok).map_err(|error: farspan_units::ParseQuantityError| {
-                D::Error::custom(format!("{error}, or \"ebpf\", or \"user-space\""))
-            });
+        struct DelayVisitor;
+        impl<'de> Visitor<'de> for DelayVisitor {
+            type Value = ProxyDelay;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(
+                    "a time, or points of probability and time, such as [[0.0, \"0us\"], [1.0, \"9us\"]]",
+                )
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<ProxyDelay, E> {
+                if let Ok(name) = text.parse() {
+                    return Ok(ProxyDelay::Named(name));
+                }
+                let or_named = |error: farspan_units::ParseQuantityError| {
+                    E::custom(format!("{error}, or \"ebpf\", or \"user-space\""))
+                };
+                text.parse().map(ProxyDelay::Constant).map_err(or_named)
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ProxyDelay, A::Error> {
+                let mut points = Vec::new();
+                while let Some(point) = seq.next_element()? {
+                    points.push(point);
+                }
+                Ok(ProxyDelay::Points(points))
+            }
         }
-        let points: Result<Vec<(f64, Duration)>, _> = value.try_into();
-        points.map(Self::Points).map_err(|_| {
-            D::Error::custom(
-                "a time, or points of probability and time, such as [[0.0, \"0us\"], [1.0, \"9us\"]], was expected",
-            )
-        })
+        deserializer.deserialize_any(DelayVisitor)
     }
 }
 
@@ -171,9 +184,9 @@ impl ProxyLoss {
         }
     }
 
-    fn of(name: ProxyLossName, parameters: toml::Table) -> Result<Self, String> {
+    fn of(name: ProxyLossName, parameters: &toml::Table) -> Result<Self, String> {
         if name == ProxyLossName::GapFlow {
-            return parameters.try_into().map(Self::GapFlow).map_err(|error| error.message().to_owned());
+            return read("", parameters).map(Self::GapFlow).map_err(|error| error.to_string());
         }
         match parameters.keys().next() {
             Some(key) => {
@@ -201,9 +214,8 @@ impl<'de> Deserialize<'de> for ProxyLoss {
         let missing =
             || D::Error::custom("a table without a name; write { name = \"gap-flow\", window = 256 }");
         let name = table.remove("name").ok_or_else(missing)?;
-        let name: ProxyLossName =
-            name.try_into().map_err(|error: toml::de::Error| D::Error::custom(error.message()))?;
-        Self::of(name, table).map_err(D::Error::custom)
+        let name: ProxyLossName = read_value(&name).map_err(D::Error::custom)?;
+        Self::of(name, &table).map_err(D::Error::custom)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Closed sets of words.
 
 use crate::names::{self, UnknownName};
+use farspan_units::TelemetryKind;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -275,17 +276,27 @@ words! {
     } planned []
 }
 
-words! {
-    /// State that a port writes on packets that it sends.
-    Telemetry is "telemetry" {
-        /// Nothing.
-        None = "none",
-        /// Its queue and rate, if no port before it has a larger queueing delay.
-        Mpd = "mpd",
-        /// Its queue, the bytes that it has sent, the time, its rate.
-        Int = "int",
-    } planned []
+/// State that a port writes on packets that it sends: a word for each kind of telemetry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub struct Telemetry(pub TelemetryKind);
+
+impl fmt::Display for Telemetry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.name())
+    }
 }
+
+impl FromStr for Telemetry {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let kind = TelemetryKind::ALL.iter().find(|kind| kind.name() == text);
+        kind.map(|kind| Self(*kind))
+            .ok_or_else(|| names::unknown("telemetry", text, TelemetryKind::NAMES, &[]))
+    }
+}
+
+as_text!(Telemetry, { "type": "string", "enum": (TelemetryKind::NAMES) });
 
 words! {
     /// The links over which data is lossless.

@@ -125,7 +125,7 @@ fn the_rivals_of_the_published_incasts_are_not_those_of_its_websearch() {
 fn the_paper_profile_is_what_the_controls_take_by_default() {
     for name in ["unocc", "dctcp", "dctcp-per-ack", "mprdma", "bbr"] {
         let resolved = request("uno/websearch", name, "paper").resolve().unwrap();
-        let part = resolved.scenario().scheme.intra.congestion.clone().unwrap();
+        let part = resolved.scenario().scheme.intra.congestion.clone();
         let written: farspan_transport::congestion::CongestionConfig =
             toml::Value::Table(part.0).try_into().unwrap();
         assert_eq!(written, farspan_transport::congestion::CongestionConfig::by_name(name).unwrap());
@@ -149,8 +149,8 @@ fn the_ports_that_are_measured_differ_in_all_that_costs() {
 fn one_path_selector_can_serve_all_schemes() {
     let resolved = with("uno/incast-mixed", &["transport.balance=rps"]).resolve().unwrap();
     let scheme = &resolved.scenario().scheme;
-    assert_eq!(scheme.inter.balance.as_ref().unwrap().name(), Some("rps"));
-    assert_eq!(scheme.intra.balance.as_ref().unwrap().name(), Some("rps"));
+    assert_eq!(scheme.inter.balance.name(), Some("rps"));
+    assert_eq!(scheme.intra.balance.name(), Some("rps"));
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn schemes_combine_it_like_a_built_in_one() {
         let scheme = &resolved.scenario().scheme;
         let [control, balance] = [&scheme.intra.congestion, &scheme.intra.balance];
         let [inter, coding] = [&scheme.inter.congestion, &scheme.inter.coding];
-        let names = [control, balance, inter, coding].map(|part| part.as_ref().unwrap().name().unwrap());
+        let names = [control, balance, inter, coding].map(|part| part.name().unwrap());
         assert_eq!(names, parts);
     }
     assert!(error(&request("constnt", &[])).contains("did you mean \"constant\"?"));
@@ -192,11 +192,10 @@ fn schemes_combine_it_like_a_built_in_one() {
 fn its_constants_and_a_scenarios_parameters_stand_in_the_resolved_scenario() {
     let resolved = request("constant", &["scheme.inter.congestion.packets=40"]).resolve().unwrap();
     let scheme = &resolved.scenario().scheme;
-    let packets = |class: &farspan_scenario::model::SchemeClass| {
-        class.congestion.as_ref().unwrap().0["packets"].as_integer().unwrap()
-    };
+    let packets =
+        |class: &farspan_scenario::model::SchemeClass| class.congestion.0["packets"].as_integer().unwrap();
     assert_eq!((packets(&scheme.intra), packets(&scheme.inter)), (20, 40));
-    assert_eq!(scheme.intra.recovery.as_ref().unwrap().name(), Some("rack"));
+    assert_eq!(scheme.intra.recovery.name(), Some("rack"));
     let text = resolved.to_toml();
     assert!(text.contains("marking = \"step\""), "{text}");
     let folder = std::env::temp_dir().join(format!("farspan-scenario-control-{}", std::process::id()));

@@ -4,7 +4,7 @@ use crate::engine::{Arriving, Message, PartitionState};
 use crate::node::host::Datagrams;
 use crate::observe::delay::DelayHistogram;
 use farspan_fabric::switch::Buckets;
-use farspan_fabric::{MovedPacket, PacketId, Packets};
+use farspan_fabric::{MovedPacket, PacketId, Unchecked};
 
 #[allow(unsafe_code, reason = "a packet's number is its id")]
 impl Message for PacketId {
@@ -20,6 +20,9 @@ impl Message for PacketId {
         unsafe { Self::from_number(number) }
     }
 }
+
+/// The slab of a part, which is handed its own numbers alone.
+pub(crate) type Packets = farspan_fabric::Packets<Unchecked>;
 
 /// State that the nodes of one part share. It never influences the outcome.
 pub(crate) struct Common {
@@ -40,7 +43,7 @@ impl Common {
     pub(crate) fn new() -> Self {
         // SAFETY: numbers come from `insert` and stay in the part: packets that cross are copied (see
         // `PartitionState`), and the engines hand a node what was sent to it in the same part.
-        let packets = unsafe { Packets::new() };
+        let packets = unsafe { Packets::unchecked() };
         Self {
             packets,
             datagrams: Datagrams::default(),

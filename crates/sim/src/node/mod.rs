@@ -5,7 +5,7 @@ pub(crate) mod host;
 pub(crate) mod nic;
 pub(crate) mod switch;
 
-pub(crate) use common::Common;
+pub(crate) use common::{Common, Packets};
 
 use crate::engine::{Key, Node, Outbox, Payload, Window};
 use farspan_fabric::PacketId;

@@ -1,12 +1,13 @@
 //! A switch of the fabric as a node of the engine.
 
 use crate::engine::{Arriving, Channel, EventClass, Frame, Key, Outbox, Payload, Window};
+use crate::node::common::Packets;
 use crate::observe::port_tracer::PortTracer;
 use crate::observe::probe::{PORTS, PortReading, PortSampler};
 use crate::outcome::Sample;
 use crate::plan::Plan;
+use farspan_fabric::PacketId;
 use farspan_fabric::switch::{Arrival, Buckets, PortEvent, Sink, Span, shared};
-use farspan_fabric::{PacketId, Packets};
 use farspan_trace::PacketEvent;
 use farspan_units::{Duration, NodeId, PortId, Time};
 use std::sync::Arc;

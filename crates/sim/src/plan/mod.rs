@@ -6,11 +6,11 @@ mod proxy;
 pub(crate) mod trigger;
 
 use crate::record::MessageFacts;
-use crate::spec::{Flow, InitialWindow, OwnBalance, ProxyKind, ProxySpec, Spec};
+use crate::spec::{Flow, InitialWindow, OwnBalance, ProxySpec, Spec};
 use farspan_fabric::{Fault, Network, Overflow, RoutedPath, Routes, fault};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::Layout;
-use farspan_transport::proxy::Via;
+use farspan_transport::proxy::{ProxyKind, Via};
 use farspan_transport::recovery::Rto;
 use farspan_transport::{Class, Message, Path, Profiles, Route, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Time};
@@ -364,8 +364,8 @@ impl Plan {
 /// The profiles of a run's flows.
 fn profiles(spec: &Spec) -> Profiles {
     let onward = spec.proxies.iter().filter_map(|proxy| match &proxy.kind {
-        ProxyKind::Naive { onward, .. } => Some(onward.profile.clone()),
-        ProxyKind::Streamlined { .. } => None,
+        ProxyKind::Naive(naive) => Some(naive.onward.profile.clone()),
+        ProxyKind::Streamlined(_) => None,
     });
     Profiles::new([spec.intra.profile.clone(), spec.inter.profile.clone()].into_iter().chain(onward))
 }

@@ -1,10 +1,12 @@
 //! Flows that go through a proxy: what the sender knows of it, and what the proxy does with them.
 
 use super::{FlowPath, Plan, RouteKey, Use};
-use crate::spec::{Flow, ProxyKind, ProxySpec};
+use crate::spec::{Flow, NaiveSpec, ProxySpec};
 use farspan_fabric::RoutedPath;
 use farspan_transport::Class;
-use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
+use farspan_transport::proxy::{
+    Delay, LossDetection, NaiveRelay, Numbering, ProxyKind, Relay, RelayKind, StreamlinedRelay, Via,
+};
 use farspan_units::{Bytes, FlowId, HostId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,31 +47,34 @@ impl Plan {
         let direct = self.route(&straight, Class::Inter, Use::Own(own), known);
         let direct = Arc::clone(&self.shared[direct as usize]);
         let (route, last, limit, kind) = match &proxy.kind {
-            ProxyKind::Naive { rto, onward: scheme, room } => {
+            ProxyKind::Naive(NaiveSpec { rto, onward: scheme, room }) => {
                 let room = room.map(|room| self.room(room, proxy.flows.len()));
                 let route = self.route(&there, Class::Intra, Use::ToProxy(own, *rto), known);
                 let second = self.route_of(&onward, Class::Inter, Use::Onward(place), scheme, known);
                 let second = Arc::clone(&self.shared[second as usize]);
                 let initial_cwnd = self.first_window(second.path());
                 let signals = self.shared[route as usize].profile().signals;
-                let kind = RelayKind::Naive { onward: second, initial_cwnd, room, signals };
+                let kind = RelayKind::Naive(NaiveRelay { onward: second, initial_cwnd, room, signals });
                 (route, onward, room.unwrap_or(u32::MAX), kind)
             }
-            ProxyKind::Streamlined { loss } => {
+            ProxyKind::Streamlined(loss) => {
                 let route = self.route(&through, Class::Inter, Use::Own(own), known);
                 let shared = &self.shared[route as usize];
                 let (header, signals) = (shared.path().header, shared.profile().signals);
-                (route, through, u32::MAX, RelayKind::Streamlined { header, signals, loss: *loss })
+                let kind = RelayKind::Streamlined(StreamlinedRelay { header, signals, loss: *loss });
+                (route, through, u32::MAX, kind)
             }
         };
         let numbers = match &kind {
-            RelayKind::Streamlined { loss: Some(LossDetection::PerPath { .. }), .. } => {
-                Some(Numbering::PerPath)
+            RelayKind::Streamlined(StreamlinedRelay {
+                loss: Some(LossDetection::PerPath { .. }), ..
+            }) => Some(Numbering::PerPath),
+            RelayKind::Streamlined(StreamlinedRelay { loss: Some(LossDetection::PerFlow(_)), .. }) => {
+                Some(Numbering::PerFlow)
             }
-            RelayKind::Streamlined { loss: Some(LossDetection::PerFlow(_)), .. } => Some(Numbering::PerFlow),
             _ => None,
         };
-        let acknowledges = matches!(kind, RelayKind::Naive { .. });
+        let acknowledges = matches!(kind, RelayKind::Naive(_));
         let (longest_silence, direct_cwnd) =
             (direct.rto() * u64::from(proxy.longest_silence), self.first_window(direct.path()));
         let via =

@@ -1,8 +1,7 @@
 //! Pauses of a world: how long they were, and whether ports wait for each other.
 
 use super::World;
-use crate::node::NetworkNode;
-use farspan_fabric::Packets;
+use crate::node::{NetworkNode, Packets};
 use farspan_fabric::switch::shared::pause::PauseRecord;
 use farspan_units::{Bytes, NodeId, PortId};
 use std::collections::BTreeMap;

@@ -8,7 +8,7 @@ use farspan_fabric::Port;
 use farspan_fabric::topology::Dumbbell;
 use farspan_sim::{EngineKind, FlowOutcome, InitialWindow, Spec};
 use farspan_transport::coding::Shape;
-use farspan_transport::proxy::{Delay, Relay, RelayKind};
+use farspan_transport::proxy::{Delay, NaiveRelay, Relay, RelayKind, StreamlinedRelay};
 use farspan_transport::wire::{Coded, Data, Header};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route, Scheme,
@@ -295,8 +295,13 @@ fn a_peer_whose_messages_are_relayed_gives_back_its_memory() {
         for (&peer, flow) in peers.iter().flat_map(|peer| (0..500).map(move |flow| (peer, flow))) {
             let (signals, size) = (FlowProfile::default().signals, MSS * 100);
             let kind = match flow % 2 {
-                0 => RelayKind::Streamlined { header: HEADER, signals, loss: None },
-                _ => RelayKind::Naive { onward: Arc::clone(&route), initial_cwnd: size, room: None, signals },
+                0 => RelayKind::Streamlined(StreamlinedRelay { header: HEADER, signals, loss: None }),
+                _ => RelayKind::Naive(NaiveRelay {
+                    onward: Arc::clone(&route),
+                    initial_cwnd: size,
+                    room: None,
+                    signals,
+                }),
             };
             let onward_flow = FlowId(peer * 1000 + flow);
             let (from, to, flow) = (HostId(peer), HostId(9), FlowId(flow));

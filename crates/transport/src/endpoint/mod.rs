@@ -14,9 +14,6 @@
 //!
 //! A driver whose link may pause data asks for [control packets alone](Endpoint::poll_control) meanwhile.
 //!
-//! A driver whose peers may fall silent also [cancels](Endpoint::cancel) senders and [forgets](Endpoint::forget) receivers, and
-//! one whose peers may begin anew [forgets them](Endpoint::forget_peer).
-//!
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
 mod abandon;
@@ -30,11 +27,12 @@ mod timers;
 use crate::coding::Decoded;
 use crate::flow::message::{Incoming, Message, Poll, Received, Transmit, Trimmed};
 use crate::flow::profile::Profiles;
+use crate::path::Path;
 use crate::proxy::Proxies;
 use crate::pulls::Pulls;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
-use crate::replies::Replies;
+use crate::replies::{Replies, Reply};
 use crate::sender::{Leaving, Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, PeerFlow, Table};
 use crate::wire::{Feedback, Header, Numbered};
@@ -60,6 +58,14 @@ pub struct EndpointConfig {
     pub mss: Bytes,
     /// Header of every packet on the wire; also the size of an ACK and of a NACK.
     pub header: Bytes,
+}
+
+impl EndpointConfig {
+    /// An endpoint with seed 1, and packets of the size that [`Path::new`] has.
+    #[must_use]
+    pub const fn new(host: HostId) -> Self {
+        Self { host, seed: 1, mss: Path::MSS, header: Path::HEADER }
+    }
 }
 
 /// Something that the application wants to know.
@@ -89,6 +95,23 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 }
 
 /// The endpoint of one host.
+///
+/// # The contract for drivers
+///
+/// After each call that tells the endpoint something, drain it: [`Self::poll_transmit`], as often as the NIC is free, until it gives
+/// no packet; [`Self::poll_event`] until `None`; then arm a timer for [`Self::poll_timeout`], and one for [`Poll::At`]. A driver that
+/// does so, and calls [`Self::handle_timeout`] and `poll_transmit` when those times come, gets every packet and every event.
+/// Nothing comes after that: until the endpoint is told something or such a time comes, asking again gives the same, and changes
+/// nothing.
+///
+/// # Beside the verbs
+///
+/// | to | functions |
+/// |---|---|
+/// | build it | [`Self::new`], [`Self::with_profiles`], [`Self::with_proxy`] |
+/// | end flows early, where peers may fall silent or begin anew | [`Self::cancel`], [`Self::forget`], [`Self::forget_peer`] |
+/// | set proxies up, and let one fail | [`Self::relay`], [`Self::expect_relayed`], [`Self::fail_proxy`] |
+/// | look on, which changes nothing | [`Self::host`], [`Self::sender`], [`Self::packet_state`], [`Self::receiver`], [`Self::relayed`], [`Self::proxy_waiting`], [`Self::proxy_queue`] |
 #[derive(Debug)]
 pub struct Endpoint {
     config: EndpointConfig,
@@ -225,9 +248,7 @@ impl Endpoint {
     #[inline(always)]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
         let Some((key, live)) = self.senders.find(feedback.flow) else {
-            // Put together anew, so that otherwise it need not lie in memory.
-            let Feedback { flow, seq, cumulative, fate } = *feedback;
-            return self.relay_feedback(now, &Feedback { flow, seq, cumulative, fate }, telemetry);
+            return self.relay_feedback(now, feedback, telemetry);
         };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
@@ -288,29 +309,30 @@ impl Endpoint {
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
+        if let Some(packet) = self.poll_control() {
+            return Poll::Packet(packet);
+        }
         let mut packet = None;
-        if self.send_reply(&mut packet) || self.send_data(now, &mut packet) {
-            let EndpointConfig { mss, header, .. } = self.config;
-            return packet.map_or(Poll::Idle, |packet| Poll::Packet(packet.into_transmit(mss, header)));
+        self.send_data(now, &mut packet);
+        if let Some(packet) = packet {
+            return Poll::Packet(match packet {
+                Leaving::Own(packet) => packet.into_transmit(self.config.mss),
+                Leaving::Forward(packet) => packet.into_transmit(self.config.mss),
+            });
         }
         self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
 
     /// The next control packet alone, for a NIC whose link does not take data now.
     pub fn poll_control(&mut self) -> Option<Transmit> {
-        let EndpointConfig { mss, header, .. } = self.config;
-        let mut packet = None;
-        self.send_reply(&mut packet);
-        packet.map(|packet: Leaving| packet.into_transmit(mss, header))
+        let header = self.config.header;
+        self.take_reply(|reply| reply.take_transmit(header))
     }
 
-    /// The next control packet, if one may leave: `to` takes it. Says whether there was one.
+    /// Hands the next control packet to `take`, if one may leave; gives the result.
     #[inline(always)]
-    pub(crate) fn send_reply(&mut self, to: impl Take) -> bool {
-        let Some(reply) = self.replies.first_mut() else { return false };
-        to.reply(reply);
-        self.replies.drop_first();
-        true
+    pub(crate) fn take_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
+        self.replies.take(take)
     }
 
     /// The next data packet, of the flow whose turn it is: `to` takes it. Says whether there was one.

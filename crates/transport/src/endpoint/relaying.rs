@@ -3,8 +3,8 @@
 use super::{Endpoint, Event};
 use crate::flow::message::{Message, Received, Trimmed};
 use crate::proxy::{
-    Delay, Forward, Lost, Onward, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, Relayed,
-    RelayedPacket, State, Via,
+    Delay, Forward, Lost, NaiveRelay, Onward, Proxies, ProxyQueue, Relay, RelayCounters, RelayKind, Relayed,
+    RelayedPacket, State, StreamlinedRelay, Via,
 };
 use crate::replies::Reply;
 use crate::sender::{Sender, Take};
@@ -257,7 +257,7 @@ impl Endpoint {
         let Some(proxies) = &mut self.proxies else { return };
         let Some((relayed, waiting)) = proxies.parts(name) else { return };
         let State::Streamlined(streamlined) = &mut relayed.state else { return };
-        let RelayKind::Streamlined { header, .. } = relayed.relay.kind else { return };
+        let RelayKind::Streamlined(StreamlinedRelay { header, .. }) = relayed.relay.kind else { return };
         let (lost, next) = (streamlined.on_packet(now, place), streamlined.next_timeout());
         if trimmed != Trimmed::No {
             let echo = Echo { sent_at: data.sent_at, entropy: data.entropy };
@@ -286,7 +286,7 @@ impl Endpoint {
     fn pass_back(&mut self, name: PeerFlow, feedback: Feedback, telemetry: Option<Box<Telemetry>>) {
         let relayed = self.proxies.as_mut().and_then(|proxies| proxies.get_mut(name));
         let Some(relayed) = relayed else { return };
-        let (State::Streamlined(streamlined), RelayKind::Streamlined { signals, .. }) =
+        let (State::Streamlined(streamlined), RelayKind::Streamlined(StreamlinedRelay { signals, .. })) =
             (&mut relayed.state, &relayed.relay.kind)
         else {
             return;
@@ -345,7 +345,7 @@ impl Endpoint {
         let (begins, relay) = (naive.begins(taken.available), &relayed.relay);
         let (to, own) = ((name.peer, entropy.into()), relay.onward_flow);
         self.replies.push(match relay.kind {
-            RelayKind::Naive { signals, .. } if trimmed == Trimmed::No => {
+            RelayKind::Naive(NaiveRelay { signals, .. }) if trimmed == Trimmed::No => {
                 Reply::ack(now, to, signals, taken.feedback, telemetry)
             }
             _ => Reply::bare(to.0, to.1, taken.feedback),
@@ -359,7 +359,7 @@ impl Endpoint {
 
     /// The second connection of a relayed flow begins.
     fn begin_onward(&mut self, now: Time, relay: &Relay) {
-        let RelayKind::Naive { onward, initial_cwnd, .. } = &relay.kind else { return };
+        let RelayKind::Naive(NaiveRelay { onward, initial_cwnd, .. }) = &relay.kind else { return };
         let Relay { onward_flow: flow, to, size, .. } = *relay;
         let (route, initial_cwnd) = (onward.clone(), *initial_cwnd);
         let profile = self.profiles.place(&route.profile);

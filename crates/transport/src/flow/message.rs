@@ -28,6 +28,14 @@ pub struct Message {
     pub via: Option<Arc<Via>>,
 }
 
+impl Message {
+    /// A message that goes straight to its receiver, and begins with a window of one BDP.
+    #[must_use]
+    pub fn new(flow: FlowId, to: HostId, size: Bytes, route: Arc<Route>) -> Self {
+        Self { flow, to, size, initial_cwnd: route.path().bdp, route, via: None }
+    }
+}
+
 /// Whether the payload of a packet was cut off on its way; its header still says how long that was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Trimmed {

@@ -1,8 +1,9 @@
 //! A scheme as the transport sees it: what a sender is assembled from.
 
-use crate::balance::BalanceConfig;
-use crate::coding::CodingConfig;
-use crate::congestion::CongestionConfig;
+use crate::ack::AckConfig;
+use crate::balance::{BalanceConfig, ecmp};
+use crate::coding::{CodingConfig, none};
+use crate::congestion::{CongestionConfig, bbr};
 use crate::flow::profile::FlowProfile;
 use crate::recovery::RecoveryConfig;
 
@@ -32,4 +33,42 @@ pub struct Scheme {
     pub window_check: WindowCheck,
     /// The receiver's part, which both ends know.
     pub profile: FlowProfile,
+}
+
+impl Scheme {
+    /// A scheme with this control, and of the rest what asks nothing of the network: one path, no parity, losses found as
+    /// [`RecoveryConfig::default`] does, an ACK for each packet. Its profile is the one that the control needs.
+    #[must_use]
+    pub fn new(congestion: CongestionConfig) -> Self {
+        let profile = FlowProfile::new(AckConfig::default(), &congestion);
+        Self {
+            congestion,
+            balance: BalanceConfig::Ecmp(ecmp::EcmpConfig::default()),
+            recovery: RecoveryConfig::default(),
+            coding: CodingConfig::None(none::NoneConfig::default()),
+            window_check: WindowCheck::default(),
+            profile,
+        }
+    }
+}
+
+impl Default for Scheme {
+    /// [`Self::new`] with BBR, which needs neither marks nor telemetry. Its profile is the default one, which every endpoint has.
+    fn default() -> Self {
+        Self::new(CongestionConfig::Bbr(bbr::BbrConfig::default()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_scheme_needs_no_profile_of_its_own() {
+        assert_eq!(Scheme::default().profile, FlowProfile::default());
+        let dcqcn = CongestionConfig::by_name("dcqcn").unwrap();
+        let profile = Scheme::new(dcqcn.clone()).profile;
+        assert_eq!(profile.cnps, dcqcn.needs().cnps);
+        assert_ne!(profile, FlowProfile::default());
+    }
 }

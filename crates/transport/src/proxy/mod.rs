@@ -60,29 +60,51 @@ pub struct Relay {
     pub kind: RelayKind,
 }
 
-/// How a flow is relayed.
-#[derive(Clone, Debug)]
-pub enum RelayKind {
+/// How a proxy relays. Each layer has its own facts of a kind: a scenario, a run that is asked for, a relayed flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProxyKind<N, S> {
     /// Over two connections (section 4.1: "naive").
-    Naive {
-        /// The second connection: the path from here, and what its sender is assembled from.
-        onward: Arc<Route>,
-        /// Its first window.
-        initial_cwnd: Bytes,
-        /// How many packets may wait here that have not been sent on; `None`: any number.
-        room: Option<u32>,
-        /// The signals that its ACKs carry.
-        signals: AckSignals,
-    },
+    Naive(N),
     /// Over one connection (section 4.2: "streamlined").
-    Streamlined {
-        /// Bytes of a data packet beside its payload.
-        header: Bytes,
-        /// The signals that ACKs carry.
-        signals: AckSignals,
-        /// How losses are detected beside trimming.
-        loss: Option<LossDetection>,
-    },
+    Streamlined(S),
+}
+
+impl<N, S> ProxyKind<N, S> {
+    /// The paper's word for it.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Naive(_) => "naive",
+            Self::Streamlined(_) => "streamlined",
+        }
+    }
+}
+
+/// How a flow is relayed.
+pub type RelayKind = ProxyKind<NaiveRelay, StreamlinedRelay>;
+
+/// A flow that is relayed over two connections.
+#[derive(Clone, Debug)]
+pub struct NaiveRelay {
+    /// The second connection: the path from here, and what its sender is assembled from.
+    pub onward: Arc<Route>,
+    /// Its first window.
+    pub initial_cwnd: Bytes,
+    /// How many packets may wait here that have not been sent on; `None`: any number.
+    pub room: Option<u32>,
+    /// The signals that its ACKs carry.
+    pub signals: AckSignals,
+}
+
+/// A flow that is relayed over one connection.
+#[derive(Clone, Debug)]
+pub struct StreamlinedRelay {
+    /// Bytes of a data packet beside its payload.
+    pub header: Bytes,
+    /// The signals that ACKs carry.
+    pub signals: AckSignals,
+    /// How losses are detected beside trimming.
+    pub loss: Option<LossDetection>,
 }
 
 /// How a proxy detects losses where ports drop.
@@ -265,11 +287,13 @@ impl Proxies {
 
     pub(crate) fn add(&mut self, relay: Relay, mss: Bytes) {
         let state = match &relay.kind {
-            RelayKind::Naive { room, onward, .. } => {
+            RelayKind::Naive(NaiveRelay { room, onward, .. }) => {
                 let name = PeerFlow { peer: relay.from, flow: relay.flow };
                 State::Naive(Naive::new(name, relay.size, *room, mss, onward.rto))
             }
-            RelayKind::Streamlined { loss, .. } => State::Streamlined(Streamlined::new(*loss)),
+            RelayKind::Streamlined(StreamlinedRelay { loss, .. }) => {
+                State::Streamlined(Streamlined::new(*loss))
+            }
         };
         let counters = RelayCounters::default();
         let relayed = Relayed { relay, counters, state, done_at: Time::ZERO };

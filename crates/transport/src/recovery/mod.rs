@@ -76,6 +76,14 @@ pub struct RecoveryConfig {
     pub policy: RecoveryPolicy,
 }
 
+impl Default for RecoveryConfig {
+    /// As TCP does it: RACK, and the time-out of RFC 6298 with back-off, at least 5 ms above the smoothed round trip.
+    fn default() -> Self {
+        let rto = Rto::Rfc6298 { variance_floor: Duration::from_ms(5), min: Duration::ZERO };
+        Self { rto, backoff: true, policy: RecoveryPolicy::Rack }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

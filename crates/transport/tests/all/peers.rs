@@ -5,7 +5,9 @@ use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::{CodingConfig, Payload};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::proxy::detector::PerFlowConfig;
-use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
+use farspan_transport::proxy::{
+    Delay, LossDetection, NaiveRelay, Numbering, Relay, RelayKind, StreamlinedRelay, Via,
+};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{
     Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route,
@@ -173,9 +175,9 @@ impl Network {
         let signals = Default::default();
         let kind = if is_naive {
             let onward = route(name.1.0, true);
-            RelayKind::Naive { onward, initial_cwnd: path().bdp, room: None, signals }
+            RelayKind::Naive(NaiveRelay { onward, initial_cwnd: path().bdp, room: None, signals })
         } else {
-            RelayKind::Streamlined { header: HEADER, signals, loss }
+            RelayKind::Streamlined(StreamlinedRelay { header: HEADER, signals, loss })
         };
         let onward_flow = FlowId(self.onward);
         self.onward += 1;

@@ -5,7 +5,9 @@ use farspan_transport::balance::{BalanceConfig, spray};
 use farspan_transport::coding::{CodingConfig, Payload};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::proxy::detector::PerFlowConfig;
-use farspan_transport::proxy::{Delay, LossDetection, Numbering, Relay, RelayKind, Via};
+use farspan_transport::proxy::{
+    Delay, LossDetection, NaiveRelay, Numbering, Relay, RelayKind, StreamlinedRelay, Via,
+};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Data, Header, MAX_HEADER, Numbered, Place, View};
 use farspan_transport::{
@@ -136,11 +138,18 @@ impl Trio {
         let kind = match kind {
             Kind::Naive(room) => {
                 let signals = scheme.profile.signals;
-                RelayKind::Naive { onward: route(direct), initial_cwnd: direct.bdp, room, signals }
+                RelayKind::Naive(NaiveRelay {
+                    onward: route(direct),
+                    initial_cwnd: direct.bdp,
+                    room,
+                    signals,
+                })
             }
-            Kind::Streamlined(loss) => {
-                RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss }
-            }
+            Kind::Streamlined(loss) => RelayKind::Streamlined(StreamlinedRelay {
+                header: HEADER,
+                signals: scheme.profile.signals,
+                loss,
+            }),
         };
         let relay =
             Relay { from: HostId(0), flow: FLOW, to: HostId(2), onward_flow: ONWARD_FLOW, size, kind };
@@ -411,7 +420,8 @@ fn streamlined_proxy(scheme: &Scheme) -> Endpoint {
     let mut proxy = Endpoint::new(config).with_profiles(&profiles, LINE).with_proxy(Delay::default());
     let (from, to, size) = (HostId(0), HostId(2), Bytes::new(9 * MSS));
     let loss = Some(LossDetection::PerFlow(PER_FLOW));
-    let kind = RelayKind::Streamlined { header: HEADER, signals: scheme.profile.signals, loss };
+    let kind =
+        RelayKind::Streamlined(StreamlinedRelay { header: HEADER, signals: scheme.profile.signals, loss });
     proxy.relay(Relay { from, flow: FLOW, to, onward_flow: ONWARD_FLOW, size, kind });
     proxy
 }

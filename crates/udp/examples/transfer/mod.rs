@@ -1,10 +1,8 @@
 //! One message between two loopback sockets of this process, through wires that lose, reorder and mark by a seed.
 
-use farspan_transport::balance::BalanceConfig;
 use farspan_transport::coding::CodingConfig;
 use farspan_transport::congestion::CongestionConfig;
-use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
-use farspan_transport::{Class, FlowProfile, Path, Route, Scheme, SenderCounters, WindowCheck};
+use farspan_transport::{FlowProfile, Path, Route, Scheme, SenderCounters};
 use farspan_udp::{Config, Driver, DriverError, Limits, Losses, Lossy, MessageOutcome, Socket};
 use farspan_units::{Bytes, Duration, FlowId, Purpose, Random, Rate, random};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -68,39 +66,15 @@ pub enum TransferError {
 
 /// The loopback path, as the sender is given it: rough numbers.
 fn path() -> Path {
-    let (base_rtt, line_rate) = (Duration::from_us(100), Rate::from_gbps(10));
-    Path {
-        class: Class::Intra,
-        base_rtt,
-        line_rate,
-        bdp: line_rate.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
-        hops: 1,
-        max_queueing: Duration::from_ms(1),
-        k_min: None,
-        trims: false,
-        mss: MSS,
-        header: HEADER,
-    }
+    let path = Path::new(Rate::from_gbps(10), Duration::from_us(100));
+    Path { max_queueing: Duration::from_ms(1), mss: MSS, header: HEADER, ..path }
 }
 
 fn route(transfer: &Transfer) -> Result<Arc<Route>, TransferError> {
-    let unknown = |what: &str, name: &str| TransferError::Scheme(format!("there is no {what} {name:?}"));
     let congestion = CongestionConfig::by_name(&transfer.congestion)
-        .ok_or_else(|| unknown("control", &transfer.congestion))?;
-    let scheme = Scheme {
-        congestion,
-        balance: BalanceConfig::by_name("ecmp").ok_or_else(|| unknown("path selector", "ecmp"))?,
-        recovery: RecoveryConfig {
-            rto: Rto::Rfc6298 { variance_floor: Duration::from_ms(5), min: Duration::ZERO },
-            backoff: true,
-            policy: RecoveryPolicy::Rack,
-        },
-        coding: transfer.coding.clone(),
-        window_check: WindowCheck::Below,
-        profile: FlowProfile::default(),
-    };
+        .ok_or_else(|| TransferError::Scheme(format!("there is no control {:?}", transfer.congestion)))?;
+    let profile = FlowProfile::default();
+    let scheme = Scheme { coding: transfer.coding.clone(), profile, ..Scheme::new(congestion) };
     Ok(Arc::new(Route::new(path(), &scheme)))
 }
 

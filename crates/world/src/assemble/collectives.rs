@@ -1,8 +1,9 @@
 //! Collectives: what an iteration takes in an ideal network.
 
-use super::{given, traffic};
+use super::traffic;
 use farspan_fabric::{Network, Routes};
-use farspan_scenario::model::Scenario;
+use farspan_scenario::model::{Scenario, Traffic};
+use farspan_scenario::value::CollectiveAlgorithm;
 use farspan_units::{Bytes, Duration, HostId, Rate};
 use farspan_workload::{Capacity, Move, Sites};
 use std::collections::BTreeMap;
@@ -16,6 +17,8 @@ pub struct CollectivePlan {
     pub ranks: u32,
     /// How many groups there are.
     pub groups: u32,
+    /// In what steps it goes.
+    pub algorithm: CollectiveAlgorithm,
     /// How often it runs.
     pub iterations: u32,
     /// The messages of one iteration; flows come in this order, iteration after iteration.
@@ -36,21 +39,22 @@ pub(super) fn plans(
     sites: &Sites,
     capacity: &Capacity,
 ) -> Vec<CollectivePlan> {
-    let parts = (0..).zip(&scenario.workload).filter(|(_, part)| given(part.kind).is_collective());
-    let plan = |(number, part): (u32, _)| {
-        let collective = traffic::collective(part);
+    let plan = |(number, part): (u32, &farspan_scenario::model::Workload)| {
+        let Traffic::Collective(written) = &part.traffic else { return None };
+        let collective = traffic::collective(written);
         let moves = collective.round(sites).expect("its flows have been laid out");
         let shares = Shares { network, routes, sites, capacity };
-        CollectivePlan {
+        Some(CollectivePlan {
             part: number,
+            algorithm: written.algorithm,
             ranks: collective.groups.iter().map(Vec::len).sum::<usize>() as u32,
             groups: collective.groups.len() as u32,
             iterations: collective.iterations,
             ideal: shares.longest_chain(&moves),
             moves,
-        }
+        })
     };
-    parts.map(plan).collect()
+    (0..).zip(&scenario.workload).filter_map(plan).collect()
 }
 
 /// The network whose capacity the messages of a stage share.

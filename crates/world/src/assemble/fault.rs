@@ -1,33 +1,40 @@
 //! Faults: names and patterns to links.
 
-use super::given;
 use super::ports::tier_name;
 use farspan_fabric::fault::{Affected, FaultKind, Loss, LossProcess, Numbering};
-use farspan_fabric::{Fault, Link, Network, NodeKind};
+use farspan_fabric::{self as fabric, Link, Network, NodeKind};
 use farspan_scenario::ValueError;
-use farspan_scenario::model::{LinkFault, Scenario};
+use farspan_scenario::model::{Fault, LinkChoice, LinkEvent, LinkFault, Scenario};
 use farspan_scenario::names;
 use farspan_scenario::value::{self, LossPackets, LossPer};
 use farspan_units::{NodeId, PortId, Purpose, Random, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// All faults of a scenario; `seed` draws the links of those that say which share of them.
-pub(super) fn faults(scenario: &Scenario, network: &Network, seed: u64) -> Result<Vec<Fault>, ValueError> {
-    let of_links = |(_, fault): &(usize, &LinkFault)| fault.kind != Some(value::FaultKind::ProxyDown);
-    if !scenario.fault.iter().enumerate().any(|fault| of_links(&fault)) {
+pub(super) fn faults(
+    scenario: &Scenario,
+    network: &Network,
+    seed: u64,
+) -> Result<Vec<fabric::Fault>, ValueError> {
+    let written = scenario.fault.iter().enumerate().filter_map(|(n, fault)| match fault {
+        Fault::OfLinks(fault) => Some((n, fault)),
+        Fault::ProxyDown { .. } => None,
+    });
+    let written: Vec<(usize, &LinkFault)> = written.collect();
+    if written.is_empty() {
         return Ok(Vec::new());
     }
     let names: Vec<_> = (0..network.links.len() as u32).map(|port| network.port_name(PortId(port))).collect();
     let fault = |(n, fault): (usize, &LinkFault)| {
-        Ok(Fault {
+        Ok(fabric::Fault {
             kind: kind(fault),
             links: links(n, fault, network, &names, seed)?,
-            at: Time::ZERO + given(fault.at),
+            at: Time::ZERO + fault.at,
             until: fault.until.map_or(Time::MAX, |until| Time::ZERO + until),
-            withdraw_after: fault.withdraw_delay.filter(|_| given(fault.withdraw_routes)),
+            withdraw_after: fault.withdraw_after,
         })
     };
-    scenario.fault.iter().enumerate().filter(of_links).map(fault).collect()
+    written.into_iter().map(fault).collect()
 }
 
 /// The word of a scenario for a kind of fault.
@@ -42,27 +49,25 @@ pub(crate) const fn fault_name(kind: &FaultKind) -> &'static str {
 }
 
 fn kind(fault: &LinkFault) -> FaultKind {
-    let loss = |process| {
-        let packets = match given(fault.packets) {
+    let loss = |process, packets: &LossPackets| {
+        let packets = match packets {
             LossPackets::Data => Affected::Data,
             LossPackets::All => Affected::All,
         };
         FaultKind::Loss(Loss { process, packets })
     };
-    match given(fault.kind) {
-        value::FaultKind::LinkDown => FaultKind::LinkDown,
-        value::FaultKind::BlackHole => FaultKind::BlackHole,
-        value::FaultKind::ProxyDown => unreachable!("the fault of a proxy is none of a link"),
-        value::FaultKind::Rate => FaultKind::Rate(given(fault.rate)),
-        value::FaultKind::Loss => loss(LossProcess::Independent(given(fault.probability))),
-        value::FaultKind::BlockLoss => loss(LossProcess::Blocks {
-            block: given(fault.block),
-            losses: given(fault.probabilities.clone()),
-            per: match given(fault.per) {
+    match &fault.event {
+        LinkEvent::Down => FaultKind::LinkDown,
+        LinkEvent::BlackHole => FaultKind::BlackHole,
+        LinkEvent::Rate(rate) => FaultKind::Rate(*rate),
+        LinkEvent::Loss { probability, packets } => loss(LossProcess::Independent(*probability), packets),
+        LinkEvent::BlockLoss { block, probabilities, per, packets } => {
+            let per = match per {
                 LossPer::Queue => Numbering::Queue,
                 LossPer::Flow => Numbering::Flow,
-            },
-        }),
+            };
+            loss(LossProcess::Blocks { block: *block, losses: probabilities.clone(), per }, packets)
+        }
     }
 }
 
@@ -75,8 +80,8 @@ fn links(
     seed: u64,
 ) -> Result<Vec<PortId>, ValueError> {
     let named = match &fault.links {
-        Some(place) => of_place(&format!("fault[{number}].links"), place, network)?,
-        None => of_pattern(&format!("fault[{number}].link"), given(fault.link.as_deref()), names)?,
+        LinkChoice::At(place) => of_place(&format!("fault[{number}].links"), place, network)?,
+        LinkChoice::Named(pattern) => of_pattern(&format!("fault[{number}].link"), pattern, names)?,
     };
     let ends = network.links.iter().map(|link| (link.from, link.to, link.index));
     let by_ends: BTreeMap<_, _> = ends.zip(0..).collect();
@@ -84,7 +89,7 @@ fn links(
         let link = &network.links[port.index()];
         by_ends.get(&(link.to, link.from, link.index)).copied().map(PortId)
     };
-    let both = given(fault.both_directions);
+    let both = fault.both_directions;
     let mut chosen = named.clone();
     if let Some(share) = fault.share {
         // One of each pair stands for both.

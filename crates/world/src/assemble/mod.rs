@@ -24,7 +24,6 @@ use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{Class, FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::{Expected, OfferedLoad, Sites, Workload};
-use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -129,7 +128,7 @@ impl World {
             ports: ports::by_tier(scenario, intra, inter)?,
             own_ports: ports::own(scenario, &network, intra, inter)?,
             pool: ports::pool(scenario),
-            routing: match given(scenario.scheme.ports.routing) {
+            routing: match scenario.scheme.ports.routing {
                 RoutingRule::Ecmp => Routing::Ecmp,
                 RoutingRule::Adaptive => Routing::Adaptive,
             },
@@ -209,17 +208,12 @@ struct PacketSizes {
 impl PacketSizes {
     fn of(scenario: &Scenario) -> Self {
         let transport = &scenario.transport;
-        Self { payload: given(transport.payload), header: given(transport.header) }
+        Self { payload: transport.payload, header: transport.header }
     }
 
     fn mtu(self) -> Bytes {
         self.payload + self.header
     }
-}
-
-/// A value that every resolved scenario has.
-fn given<T>(value: Option<T>) -> T {
-    value.expect("a resolved scenario has every key that applies")
 }
 
 fn sites(network: &Network) -> Sites {
@@ -298,7 +292,7 @@ fn triggers(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<
             delivered: ids(&trigger.delivered),
             targets: ids(&trigger.targets),
             pause: trigger.pause,
-            delay: match scenario.workload[trigger.part as usize].trigger_delay {
+            delay: match scenario.workload[trigger.part as usize].trigger_delay() {
                 Some(TriggerDelay::Value(delay)) => delay,
                 Some(TriggerDelay::Lookahead) | None => shortest,
             },
@@ -311,13 +305,9 @@ fn shortest_link(network: &Network) -> Duration {
     network.links.iter().map(|link| link.delay).min().unwrap_or_default()
 }
 
-fn of_part<T: DeserializeOwned>(path: &str, part: Option<&Part>) -> Result<T, ValueError> {
-    component(path, &given(part).0)
-}
-
 fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme, ValueError> {
     let control_path = format!("{path}.congestion");
-    let congestion = congestion(&control_path, given(class.congestion.as_ref()))?;
+    let congestion = congestion(&control_path, &class.congestion)?;
     let (sizes, signals) = (PacketSizes::of(scenario), congestion.needs().signal_bytes.data);
     if sizes.mtu() + signals > LARGEST_PACKET {
         let problem =
@@ -325,12 +315,12 @@ fn scheme(path: &str, scenario: &Scenario, class: &SchemeClass) -> Result<Scheme
         return Err(ValueError::rule(control_path, problem, "write a smaller transport.payload"));
     }
     Ok(Scheme {
-        profile: FlowProfile::new(of_part("transport.ack", scenario.transport.ack.as_ref())?, &congestion),
+        profile: FlowProfile::new(component("transport.ack", &scenario.transport.ack.0)?, &congestion),
         congestion,
-        balance: of_part(&format!("{path}.balance"), class.balance.as_ref())?,
-        recovery: recovery(&format!("{path}.recovery"), scenario, class.recovery.as_ref())?,
-        coding: of_part(&format!("{path}.coding"), class.coding.as_ref())?,
-        window_check: given(class.window_check),
+        balance: component(&format!("{path}.balance"), &class.balance.0)?,
+        recovery: recovery(&format!("{path}.recovery"), scenario, &class.recovery)?,
+        coding: component(&format!("{path}.coding"), &class.coding.0)?,
+        window_check: class.window_check,
     })
 }
 
@@ -353,7 +343,7 @@ fn offered(scheme: &Scheme, size: Bytes, payload: Bytes) -> Bytes {
 }
 
 /// The class's own time-out, or the scenario's.
-fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<RecoveryConfig, ValueError> {
+fn recovery(path: &str, scenario: &Scenario, part: &Part) -> Result<RecoveryConfig, ValueError> {
     let read = |key: &str, error: String| {
         ValueError::rule(
             format!("{path}.{key}"),
@@ -361,14 +351,14 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
             "write it as under [transport], such as \"path\" or \"10ms\"",
         )
     };
-    let own = |key: &str| match part.and_then(|part| part.0.get(key)) {
+    let own = |key: &str| match part.0.get(key) {
         None => Ok(None),
         Some(toml::Value::String(text)) => Ok(Some(text.as_str())),
         Some(other) => Err(read(key, format!("{other} is not text"))),
     };
     let rule = match own("rto")? {
         Some(text) => text.parse().map_err(|error| read("rto", error))?,
-        None => given(scenario.transport.rto),
+        None => scenario.transport.rto,
     };
     if matches!(rule, RtoRule::Value(time) if time.is_zero()) {
         return Err(read("rto", "a time-out of zero".to_owned()));
@@ -377,7 +367,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
         Some(text) => {
             text.parse().map_err(|error: farspan_units::ParseQuantityError| read(key, error.to_string()))
         }
-        None => Ok(given(of_all)),
+        None => Ok(of_all),
     };
     let variance_floor = time("rto_variance_floor", scenario.transport.rto_variance_floor)?;
     let min = time("rto_min", scenario.transport.rto_min)?;
@@ -387,10 +377,10 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
     };
-    let name = part.and_then(Part::name).unwrap_or(recovery::NAMES[0]);
+    let name = part.name().unwrap_or(recovery::NAMES[0]);
     let policy = RecoveryPolicy::by_name(name)
         .ok_or_else(|| ValueError::unknown(path, "loss recovery", name, recovery::NAMES, &[]))?;
-    let backoff = match part.and_then(|part| part.0.get("backoff")) {
+    let backoff = match part.0.get("backoff") {
         // RFC 6298, rule 5.5, speaks of one time-out for a flow.
         None => policy != RecoveryPolicy::PerPacketRto,
         Some(toml::Value::Boolean(backoff)) => *backoff,
@@ -407,7 +397,7 @@ fn recovery(path: &str, scenario: &Scenario, part: Option<&Part>) -> Result<Reco
 }
 
 fn initial_window(scenario: &Scenario) -> InitialWindow {
-    match given(scenario.transport.start) {
+    match scenario.transport.start {
         FirstWindow::Bdp => InitialWindow::Bdp,
         FirstWindow::BdpOver(flows) => InitialWindow::BdpOver(flows),
         FirstWindow::Iw10 => InitialWindow::Iw10,
@@ -415,17 +405,17 @@ fn initial_window(scenario: &Scenario) -> InitialWindow {
     }
 }
 
-fn jitter(jitter: Option<Jitter>, network: &Network, sizes: PacketSizes) -> Duration {
-    match given(jitter) {
+fn jitter(jitter: Jitter, network: &Network, sizes: PacketSizes) -> Duration {
+    match jitter {
         Jitter::OnePacket => network::usual_nic(network).transmission(sizes.mtu()),
         Jitter::Value(jitter) => jitter,
     }
 }
 
 fn stop(scenario: &Scenario) -> Stop {
-    let warmup = given(scenario.measure.warmup);
+    let warmup = scenario.measure.warmup;
     Stop {
-        time: Time::ZERO + given(scenario.stop.time),
+        time: Time::ZERO + scenario.stop.time,
         when_measured_end: (!warmup.is_zero()).then_some(LOOK_FOR_THE_END),
     }
 }

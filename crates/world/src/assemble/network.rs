@@ -1,14 +1,13 @@
 //! Topologies: parameters to nodes and links, and the delay between the sites that gives the base RTT asked for.
 
-use super::{PacketSizes, given};
+use super::PacketSizes;
 use crate::memory;
 use farspan_fabric::topology::{
     BackboneLeafSpine, DualFatTree, DualLeafSpine, Dumbbell, FatTree, LeafSpine, ParkingLot, Star,
 };
 use farspan_fabric::{Network, NodeKind, Routes, Tier, TopologyError};
-use farspan_scenario::model::{Backbone, Topology};
+use farspan_scenario::model::{self, Between, Shape, Sides, Topology};
 use farspan_scenario::topology::{self, Base};
-use farspan_scenario::value::{Oversubscription, TopologyKind};
 use farspan_scenario::{Problem, ValueError};
 use farspan_units::{Duration, HostId, NodeId, PortId, Rate};
 use farspan_workload::{self as workload, Capacity, WanLinks};
@@ -17,175 +16,174 @@ use std::collections::BTreeMap;
 /// Builds the network; the delay between sites follows from `topology.wan.rtt`.
 pub(super) fn build(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
     fits(topology)?;
-    let mut network = match given(topology.kind) {
-        TopologyKind::FatTree => fat_tree(topology).build(),
-        TopologyKind::DualFatTree => dual_fat_tree(topology).build(),
-        TopologyKind::LeafSpine => leaf_spine(topology).build(),
-        TopologyKind::DualLeafSpine => match &topology.backbone {
-            Some(backbone) => backbone_leaf_spine(topology, backbone).build(),
-            None => dual_leaf_spine(topology).build(),
-        },
-        TopologyKind::Dumbbell => dumbbell(topology).build(),
-        TopologyKind::ParkingLot => parking_lot(topology).build(),
-        TopologyKind::Star => star(topology).build(),
-        TopologyKind::FromFile => Ok(from_file(topology, sizes)?),
-    }
-    .map_err(invalid)?;
+    let mut network = generate(topology, sizes)?;
+    let wan = topology.wan();
     let buffers = [
-        ("topology.buffer", topology.buffer),
-        ("topology.core_border_buffer", topology.core_border_buffer),
-        ("topology.wan.buffer", wan_buffer(topology)),
+        ("topology.buffer", Some(topology.buffer)),
+        ("topology.core_border_buffer", topology.core_border_buffer()),
+        ("topology.wan.buffer", wan.map(|(_, buffer)| buffer)),
     ];
     for (path, buffer) in buffers {
-        if buffer.is_some_and(|buffer| buffer < sizes.mtu()) {
-            let problem = format!("a buffer of {} holds no packet of {}", given(buffer), sizes.mtu());
+        if let Some(buffer) = buffer.filter(|buffer| *buffer < sizes.mtu()) {
+            let problem = format!("a buffer of {buffer} holds no packet of {}", sizes.mtu());
             return Err(ValueError::rule(path, problem, "give more, such as \"1MiB\""));
         }
     }
-    if let Some(rtt) = topology.wan.as_ref().and_then(|wan| wan.rtt) {
+    if let Some((rtt, _)) = wan {
         stretch(&mut network, rtt, sizes)?;
     }
     Ok(network)
 }
 
+fn generate(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
+    let Topology { link_rate, link_delay, switch_delay, .. } = *topology;
+    let built = match &topology.shape {
+        Shape::FatTree(site) => fat_tree(topology, site).build(),
+        Shape::DualFatTree { site, borders, wan } => DualFatTree {
+            site: fat_tree(topology, site),
+            core_border_links: borders.core_border_links,
+            wan_links: borders.wan_links,
+            wan_rate: wan.rate,
+            wan_delay: Duration::ZERO,
+        }
+        .build(),
+        Shape::LeafSpine(site) => leaf_spine(topology, site).build(),
+        Shape::DualLeafSpine { site, between: Between::Borders(borders), wan } => DualLeafSpine {
+            site: leaf_spine(topology, site),
+            spine_border_links: borders.core_border_links,
+            wan_links: borders.wan_links,
+            wan_rate: wan.rate,
+            wan_delay: Duration::ZERO,
+        }
+        .build(),
+        Shape::DualLeafSpine { site, between: Between::Backbone(backbone), wan } => BackboneLeafSpine {
+            site: leaf_spine(topology, site),
+            routers: backbone.routers,
+            links_per_spine: backbone.links_per_spine,
+            wan_rate: wan.rate,
+            wan_delay: Duration::ZERO,
+        }
+        .build(),
+        Shape::Dumbbell { hosts, bottleneck_rate, sides } => Dumbbell {
+            hosts_per_side: *hosts,
+            link_rate,
+            link_delay,
+            switch_delay,
+            bottleneck_rate: *bottleneck_rate,
+            bottleneck_delay: match sides {
+                Sides::OneSite { bottleneck_delay } => *bottleneck_delay,
+                Sides::TwoSites { .. } => Duration::ZERO,
+            },
+            two_sites: matches!(sides, Sides::TwoSites { .. }),
+        }
+        .build(),
+        Shape::ParkingLot { bottlenecks, hosts, bottleneck_rate, bottleneck_delay } => ParkingLot {
+            bottlenecks: *bottlenecks,
+            hosts_per_switch: *hosts,
+            link_rate,
+            link_delay,
+            switch_delay,
+            bottleneck_rate: *bottleneck_rate,
+            bottleneck_delay: *bottleneck_delay,
+        }
+        .build(),
+        Shape::Star { hosts, host_delays } => {
+            let hosts = match host_delays {
+                Some(delays) => delays.iter().map(|delay| (link_rate, *delay)).collect(),
+                None => vec![(link_rate, link_delay); *hosts as usize],
+            };
+            Star { switch_delay, hosts }.build()
+        }
+        Shape::FromFile { file } => return from_file(topology, file, sizes),
+    };
+    built.map_err(invalid)
+}
+
 /// Refuses a generated network that there is no memory for.
 fn fits(topology: &Topology) -> Result<(), ValueError> {
     const MOST_HOSTS: f64 = 1048576.0;
-    let number = |n: Option<u32>| f64::from(n.unwrap_or_default());
-    let (hosts, k) = (number(topology.hosts), number(topology.k));
-    let (leaves, spines) = (number(topology.leaves), number(topology.spines));
-    let tors = topology.pods.map_or(k, f64::from) * k / 2.0;
-    let hosts_per_tor = topology.hosts_per_tor.map_or(k / 2.0, f64::from);
-    if k > f64::from(FatTree::MAX_K) || leaves * hosts > MOST_HOSTS || tors * hosts_per_tor > MOST_HOSTS {
+    // Thinned out by oversubscription, which is not counted: of a whole tree, the hosts are a third of it.
+    let tree = |site: &model::FatTree| {
+        let k = f64::from(site.k);
+        let tors = site.pods.map_or(k, f64::from) * k / 2.0;
+        let hosts = tors * site.hosts_per_tor.map_or(k / 2.0, f64::from);
+        (hosts, hosts, k > f64::from(FatTree::MAX_K))
+    };
+    let spine = |site: &model::LeafSpine| {
+        let [leaves, spines, hosts] = [site.leaves, site.spines, site.hosts].map(f64::from);
+        (leaves * hosts, leaves * (hosts + spines))
+    };
+    let (key, hosts, pairs) = match &topology.shape {
+        Shape::FatTree(site) | Shape::DualFatTree { site, .. } => {
+            let (hosts, pairs, is_too_large) = tree(site);
+            if is_too_large {
+                return Ok(());
+            }
+            let sites = if matches!(topology.shape, Shape::FatTree(_)) { 1.0 } else { 2.0 };
+            ("topology.k", hosts, pairs * sites)
+        }
+        Shape::LeafSpine(site) => {
+            let (hosts, pairs) = spine(site);
+            ("topology.leaves", hosts, pairs)
+        }
+        Shape::DualLeafSpine { site, between, .. } => {
+            let (hosts, pairs) = spine(site);
+            let links = match between {
+                Between::Borders(_) => 0.0,
+                Between::Backbone(backbone) => f64::from(backbone.links_per_spine),
+            };
+            ("topology.leaves", hosts, 2.0 * (pairs + f64::from(site.spines) * links))
+        }
+        Shape::ParkingLot { bottlenecks, hosts, .. } => {
+            ("topology.hosts", 0.0, f64::from(*bottlenecks) * f64::from(*hosts))
+        }
+        Shape::Dumbbell { hosts, .. } => ("topology.hosts", 0.0, 2.0 * f64::from(*hosts)),
+        Shape::Star { hosts, .. } => ("topology.hosts", 0.0, f64::from(*hosts)),
+        Shape::FromFile { .. } => return Ok(()),
+    };
+    if hosts > MOST_HOSTS {
         // The generator says it better.
         return Ok(());
     }
-    let (key, pairs) = match given(topology.kind) {
-        // Thinned out by oversubscription, which is not counted: of a whole tree, the hosts are a third of it.
-        TopologyKind::FatTree => ("topology.k", tors * hosts_per_tor),
-        TopologyKind::DualFatTree => ("topology.k", tors * hosts_per_tor * 2.0),
-        TopologyKind::LeafSpine => ("topology.leaves", leaves * (hosts + spines)),
-        TopologyKind::DualLeafSpine => {
-            let links = topology.backbone.as_ref().and_then(|backbone| backbone.links_per_spine);
-            ("topology.leaves", 2.0 * (leaves * (hosts + spines) + spines * number(links)))
-        }
-        TopologyKind::ParkingLot => ("topology.hosts", number(topology.bottlenecks) * hosts),
-        TopologyKind::Dumbbell => ("topology.hosts", 2.0 * hosts),
-        TopologyKind::Star => ("topology.hosts", hosts),
-        TopologyKind::FromFile => return Ok(()),
-    };
     memory::fits(key, (2.0 * pairs, "links", memory::OF_LINK), "ask for a smaller network")
 }
 
-fn wan_buffer(topology: &Topology) -> Option<farspan_units::Bytes> {
-    topology.wan.as_ref().and_then(|wan| wan.buffer)
-}
-
-fn fat_tree(topology: &Topology) -> FatTree {
-    let Oversubscription { tor, agg } = given(topology.oversubscription);
-    let whole = FatTree::new(given(topology.k), given(topology.link_rate), given(topology.link_delay));
+fn fat_tree(topology: &Topology, site: &model::FatTree) -> FatTree {
+    let whole = FatTree::new(site.k, topology.link_rate, topology.link_delay);
     FatTree {
-        pods: topology.pods.unwrap_or(whole.pods),
-        hosts_per_tor: topology.hosts_per_tor.unwrap_or(whole.hosts_per_tor),
-        fabric_rate: topology.fabric_rate.unwrap_or(whole.fabric_rate),
-        switch_delay: given(topology.switch_delay),
-        oversubscription: [tor, agg],
+        pods: site.pods.unwrap_or(whole.pods),
+        hosts_per_tor: site.hosts_per_tor.unwrap_or(whole.hosts_per_tor),
+        fabric_rate: site.fabric_rate.unwrap_or(whole.fabric_rate),
+        switch_delay: topology.switch_delay,
+        oversubscription: [site.oversubscription.tor, site.oversubscription.agg],
         ..whole
     }
 }
 
-fn dual_fat_tree(topology: &Topology) -> DualFatTree {
-    let wan = given(topology.wan.as_ref());
-    DualFatTree {
-        site: fat_tree(topology),
-        core_border_links: given(topology.core_border_links),
-        wan_links: given(wan.links),
-        wan_rate: given(wan.rate),
-        wan_delay: Duration::ZERO,
-    }
-}
-
-fn leaf_spine(topology: &Topology) -> LeafSpine {
+const fn leaf_spine(topology: &Topology, site: &model::LeafSpine) -> LeafSpine {
     LeafSpine {
-        leaves: given(topology.leaves),
-        spines: given(topology.spines),
-        hosts_per_leaf: given(topology.hosts),
-        link_rate: given(topology.link_rate),
-        uplink_rate: given(topology.uplink_rate),
-        link_delay: given(topology.link_delay),
-        switch_delay: given(topology.switch_delay),
+        leaves: site.leaves,
+        spines: site.spines,
+        hosts_per_leaf: site.hosts,
+        link_rate: topology.link_rate,
+        uplink_rate: site.uplink_rate,
+        link_delay: topology.link_delay,
+        switch_delay: topology.switch_delay,
     }
 }
 
-fn dual_leaf_spine(topology: &Topology) -> DualLeafSpine {
-    let wan = given(topology.wan.as_ref());
-    DualLeafSpine {
-        site: leaf_spine(topology),
-        spine_border_links: given(topology.core_border_links),
-        wan_links: given(wan.links),
-        wan_rate: given(wan.rate),
-        wan_delay: Duration::ZERO,
-    }
-}
-
-fn backbone_leaf_spine(topology: &Topology, backbone: &Backbone) -> BackboneLeafSpine {
-    BackboneLeafSpine {
-        site: leaf_spine(topology),
-        routers: given(backbone.routers),
-        links_per_spine: given(backbone.links_per_spine),
-        wan_rate: given(topology.wan.as_ref().and_then(|wan| wan.rate)),
-        wan_delay: Duration::ZERO,
-    }
-}
-
-fn parking_lot(topology: &Topology) -> ParkingLot {
-    ParkingLot {
-        bottlenecks: given(topology.bottlenecks),
-        hosts_per_switch: given(topology.hosts),
-        link_rate: given(topology.link_rate),
-        link_delay: given(topology.link_delay),
-        switch_delay: given(topology.switch_delay),
-        bottleneck_rate: given(topology.bottleneck_rate),
-        bottleneck_delay: given(topology.bottleneck_delay),
-    }
-}
-
-fn dumbbell(topology: &Topology) -> Dumbbell {
-    Dumbbell {
-        hosts_per_side: given(topology.hosts),
-        link_rate: given(topology.link_rate),
-        link_delay: given(topology.link_delay),
-        switch_delay: given(topology.switch_delay),
-        bottleneck_rate: given(topology.bottleneck_rate),
-        bottleneck_delay: topology.bottleneck_delay.unwrap_or(Duration::ZERO),
-        two_sites: given(topology.two_sites),
-    }
-}
-
-fn star(topology: &Topology) -> Star {
-    let (rate, delay) = (given(topology.link_rate), given(topology.link_delay));
-    let hosts = match &topology.host_delays {
-        Some(delays) => delays.iter().map(|delay| (rate, *delay)).collect(),
-        None => vec![(rate, delay); given(topology.hosts) as usize],
-    };
-    Star { switch_delay: given(topology.switch_delay), hosts }
-}
-
-fn from_file(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueError> {
-    let base = Base {
-        rate: given(topology.link_rate),
-        delay: given(topology.link_delay),
-        switch_delay: given(topology.switch_delay),
-    };
+fn from_file(topology: &Topology, file: &str, sizes: PacketSizes) -> Result<Network, ValueError> {
+    let base =
+        Base { rate: topology.link_rate, delay: topology.link_delay, switch_delay: topology.switch_delay };
     let key = "topology.file";
-    let file = topology::TopologyDocument::open(given(topology.file.as_deref()));
-    let network = file.and_then(|file| file.network(&base));
+    let network = topology::TopologyDocument::open(file).and_then(|file| file.network(&base));
     let network = network.map_err(|error| ValueError::new(key, Problem::File(Box::new(error))))?;
-    let small = |link: &&farspan_fabric::Link| link.buffer.is_some_and(|buffer| buffer < sizes.mtu());
-    if let Some(link) = network.links.iter().find(small) {
-        let [from, to] = [link.from, link.to].map(|node| &network.nodes[node.index()].name);
-        let (buffer, mtu) = (given(link.buffer), sizes.mtu());
-        let problem = format!("a buffer of {buffer} from {from} to {to} holds no packet of {mtu}");
+    let small = |link: &farspan_fabric::Link| {
+        link.buffer.filter(|buffer| *buffer < sizes.mtu()).map(|buffer| (link.from, link.to, buffer))
+    };
+    if let Some((from, to, buffer)) = network.links.iter().find_map(small) {
+        let [from, to] = [from, to].map(|node| &network.nodes[node.index()].name);
+        let problem = format!("a buffer of {buffer} from {from} to {to} holds no packet of {}", sizes.mtu());
         return Err(ValueError::rule(key, problem, "give more"));
     }
     Ok(network)
@@ -193,8 +191,10 @@ fn from_file(topology: &Topology, sizes: PacketSizes) -> Result<Network, ValueEr
 
 /// The names of the sites of a network, by number.
 pub(super) fn site_names(topology: &Topology, network: &Network) -> Vec<String> {
-    let file = topology.file.as_deref().filter(|_| topology.kind == Some(TopologyKind::FromFile));
-    let file = file.and_then(|file| topology::TopologyDocument::open(file).ok());
+    let file = match &topology.shape {
+        Shape::FromFile { file } => topology::TopologyDocument::open(file).ok(),
+        _ => None,
+    };
     let named: Vec<_> =
         file.iter().flat_map(|file| &file.file().site).map(|site| site.name.clone()).collect();
     let sites = network.nodes.iter().map(|node| node.site as usize + 1).max().unwrap_or_default();
@@ -250,7 +250,7 @@ pub(super) fn capacity(
     // What racks can send to other switches.
     let up = |link: &&farspan_fabric::Link| kind(link.from) == NodeKind::Tor && link.tier != Tier::HostDown;
     let mut fabric = sum(&mut network.links.iter().filter(up).map(|link| link.rate));
-    if given(topology.kind).is_fat_tree() {
+    if matches!(topology.shape, Shape::FatTree(_) | Shape::DualFatTree { .. }) {
         // The switches above may be narrower still.
         let up = |link: &&farspan_fabric::Link| {
             kind(link.from) == NodeKind::Agg && kind(link.to) == NodeKind::Core

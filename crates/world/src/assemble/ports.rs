@@ -1,16 +1,14 @@
 //! Ports: what a scheme asks of them, tier by tier.
 
-use super::{PathFacts, given};
-use farspan_fabric::switch::shared::pause::{LosslessLinks, PauseConfig};
+use super::PathFacts;
+use farspan_fabric::switch::shared::pause::PauseConfig;
 use farspan_fabric::switch::shared::pool::PoolConfig;
 use farspan_fabric::{Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim};
 use farspan_scenario::ValueError;
-use farspan_scenario::model::{self, Ports, Scenario};
-use farspan_scenario::value::{
-    self, Headroom, MarkAt, PfcLinks, PhantomSize, PoolSize, PortTier, StepAt, TopologyKind, TrimVictim,
-};
+use farspan_scenario::model::{self, FullBuffer, Ports, Scenario, Shape, Thresholds};
+use farspan_scenario::value::{Headroom, MarkAt, PhantomSize, PortTier, StepAt, TrimVictim};
 use farspan_sim::{ByTier, Spec};
-use farspan_units::{Bytes, NodeId, PortId, Rate, TelemetryKind};
+use farspan_units::{Bytes, NodeId, PortId, Rate};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -36,13 +34,13 @@ pub(super) fn own(
     inter: Option<PathFacts>,
 ) -> Result<BTreeMap<PortId, Arc<PortConfig>>, ValueError> {
     let mut own = BTreeMap::new();
-    if given(scenario.topology.kind) != TopologyKind::FromFile {
+    if !matches!(scenario.topology.shape, Shape::FromFile { .. }) {
         return Ok(own);
     }
     let mut known: BTreeMap<(Tier, Bytes, Rate), Arc<PortConfig>> = BTreeMap::new();
     for (port, link) in (0..).zip(&network.links) {
         let (buffer, rate) = usual(scenario, link.tier);
-        let counts = link.tier != Tier::HostUp || given(scenario.transport.rto_nic);
+        let counts = link.tier != Tier::HostUp || scenario.transport.rto_nic;
         let mine = (link.buffer.filter(|_| counts).unwrap_or(buffer), link.rate);
         if mine == (buffer, rate) {
             continue;
@@ -61,23 +59,14 @@ pub(super) fn own(
 /// The buffer and the rate of a tier's ports.
 fn usual(scenario: &Scenario, tier: Tier) -> (Bytes, Rate) {
     let topology = &scenario.topology;
-    let buffer = given(topology.buffer);
-    let wan = topology.wan.as_ref();
-    let link_rate = given(topology.link_rate);
-    let uplink_rate = topology.uplink_rate.or(topology.fabric_rate);
+    let (buffer, link_rate) = (topology.buffer, topology.link_rate);
     match tier {
         // What a NIC is said to hold only counts in time-outs: it takes a packet when it is free.
-        Tier::HostUp if given(scenario.transport.rto_nic) => (buffer, link_rate),
+        Tier::HostUp if scenario.transport.rto_nic => (buffer, link_rate),
         Tier::HostUp => (Bytes::MAX, link_rate),
-        Tier::Wan => {
-            let rate = wan.and_then(|wan| wan.rate).or(topology.bottleneck_rate);
-            (wan.and_then(|wan| wan.buffer).unwrap_or(buffer), rate.unwrap_or(link_rate))
-        }
-        Tier::Fabric => (buffer, uplink_rate.or(topology.bottleneck_rate).unwrap_or(link_rate)),
-        Tier::Border => {
-            let buffer = topology.core_border_buffer.unwrap_or(buffer);
-            (buffer, uplink_rate.unwrap_or(link_rate))
-        }
+        Tier::Wan => (topology.wan().map_or(buffer, |(_, buffer)| buffer), topology.wan_rate()),
+        Tier::Fabric => (buffer, topology.fabric_rate()),
+        Tier::Border => (topology.core_border_buffer().unwrap_or(buffer), topology.fabric_rate()),
         Tier::HostDown => (buffer, link_rate),
     }
 }
@@ -89,45 +78,31 @@ fn config(
     rate: Rate,
     (intra, inter): (Option<PathFacts>, Option<PathFacts>),
 ) -> Result<PortConfig, ValueError> {
-    let control_priority = given(scenario.transport.ack_priority);
+    let control_priority = scenario.transport.ack_priority;
     let overflow = overflow(scenario, tier, buffer)?;
-    let telemetry = match given(scenario.scheme.ports.telemetry) {
-        value::Telemetry::None => TelemetryKind::None,
-        value::Telemetry::Mpd => TelemetryKind::Mpd,
-        value::Telemetry::Int => TelemetryKind::Int,
-    };
+    let telemetry = scenario.scheme.ports.telemetry.0;
     // In a pool only ports that trim have a limit of their own: no other one can hold more than the pool.
-    let pool = pool_size(scenario).filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
-    let limit = pool.unwrap_or(buffer);
+    let pool = scenario.scheme.ports.pool.filter(|_| tier != Tier::HostUp && overflow == Overflow::Drop);
+    let limit = pool.map_or(buffer, |pool| pool.size);
     let plain = PortConfig { control_priority, overflow, telemetry, ..PortConfig::drop_tail(limit) };
-    let marks = name(tier).is_some_and(|name| given(scenario.scheme.ports.tiers.as_ref()).contains(&name));
+    let marks = name(tier).is_some_and(|name| scenario.scheme.ports.tiers.contains(&name));
     let ports = &scenario.scheme.ports;
     let red = ports.wan_red.as_ref().filter(|_| tier == Tier::Wan).or(ports.red.as_ref());
     if marks { marked(plain, buffer, ports, red, rate, (intra, inter)) } else { Ok(plain) }
 }
 
-fn pool_size(scenario: &Scenario) -> Option<Bytes> {
-    scenario.scheme.ports.pool.as_ref().and_then(|pool| pool.size).and_then(PoolSize::get)
-}
-
 /// The buffer that the ports of each switch share, if they do.
 pub(super) fn pool(scenario: &Scenario) -> Option<PoolConfig> {
-    let (ports, size) = (&scenario.scheme.ports, pool_size(scenario)?);
-    let (pool, pfc) = (given(ports.pool.as_ref()), given(ports.pfc.as_ref()));
-    let links = match given(pfc.links) {
-        PfcLinks::None => None,
-        PfcLinks::Site => Some(LosslessLinks::InsideSites),
-        PfcLinks::All => Some(LosslessLinks::All),
-    };
-    let pause = links.map(|links| PauseConfig {
-        links,
-        resume_offset: given(pfc.resume_offset),
-        headroom: match given(pfc.headroom) {
+    let model::Pool { size, alpha, reserve, pfc } = scenario.scheme.ports.pool?;
+    let pause = pfc.map(|pfc| PauseConfig {
+        links: pfc.links,
+        resume_offset: pfc.resume_offset,
+        headroom: match pfc.headroom {
             Headroom::Auto => None,
             Headroom::Value(bytes) => Some(bytes),
         },
     });
-    Some(PoolConfig { size, alpha: given(pool.alpha), reserve: given(pool.reserve), pause })
+    Some(PoolConfig { size, alpha, reserve, pause })
 }
 
 /// Checks that every switch's pool is large enough for its links.
@@ -147,25 +122,25 @@ pub(super) fn check_pool(spec: &Spec) -> Result<(), ValueError> {
 const HEADER_BUFFERS: u64 = 2;
 
 fn overflow(scenario: &Scenario, tier: Tier, buffer: Bytes) -> Result<Overflow, ValueError> {
-    let (ports, transport) = (&scenario.scheme.ports, &scenario.transport);
-    if given(ports.overflow) == value::Overflow::Drop {
+    let transport = &scenario.transport;
+    let FullBuffer::Trims { victim, header_buffer } = scenario.scheme.ports.overflow else {
         return Ok(Overflow::Drop);
-    }
-    if !given(transport.ack_priority) {
+    };
+    if !transport.ack_priority {
         return Err(ValueError::rule(
             "scheme.ports.overflow",
             "trimmed packets travel in the priority queue, which transport.ack_priority = false turns off",
             "write transport.ack_priority = true, or overflow = \"drop\"",
         ));
     }
-    let victim = match given(ports.trim_victim) {
+    let victim = match victim {
         TrimVictim::Arriving => Victim::Arriving,
         TrimVictim::Coin => Victim::Coin,
     };
     let default = Bytes::new(buffer.get().saturating_mul(HEADER_BUFFERS));
-    let headers = ports.header_buffer.unwrap_or(default);
+    let headers = header_buffer.unwrap_or(default);
     Ok(Overflow::Trim(Trim {
-        header: given(transport.header),
+        header: transport.header,
         victim,
         headers,
         at_last_hop: tier == Tier::HostDown,
@@ -196,21 +171,18 @@ fn marked(
     rate: Rate,
     (intra, inter): (Option<PathFacts>, Option<PathFacts>),
 ) -> Result<PortConfig, ValueError> {
-    let fractions = |size: Bytes, min: Option<f64>, max: Option<f64>| {
-        Red::new(size.mul_f64(given(min)), size.mul_f64(given(max)))
-    };
+    let fractions = |size: Bytes, min: f64, max: f64| Red::new(size.mul_f64(min), size.mul_f64(max));
     let mut port = plain;
-    port.marking_point = match given(ports.at) {
+    port.marking_point = match ports.at {
         MarkAt::Enqueue => MarkingPoint::Enqueue,
         MarkAt::Dequeue => MarkingPoint::Dequeue,
     };
     if let Some(red) = red {
-        let thresholds = match (red.min_bytes, red.max_bytes) {
-            (Some(min), Some(max)) => Red::new(min, max),
-            _ => fractions(buffer, red.min, red.max),
+        let thresholds = match red.thresholds {
+            Thresholds::Bytes(min, max) => Red::new(min, max),
+            Thresholds::Fractions(min, max) => fractions(buffer, min, max),
         };
-        let max_probability = given(red.max_probability);
-        port.markers.push(Marker::Queue(Red { max_probability, ..thresholds }));
+        port.markers.push(Marker::Queue(Red { max_probability: red.max_probability, ..thresholds }));
     }
     if let Some(step) = ports.step {
         let at = match step {
@@ -222,7 +194,7 @@ fn marked(
         port.markers.push(Marker::Step(at));
     }
     if let Some(phantom) = &ports.phantom {
-        let size = match given(phantom.size) {
+        let size = match phantom.size {
             PhantomSize::InterBdp => inter.or(intra).map(|path| path.bdp).unwrap_or_default(),
             PhantomSize::IntraBdp => intra.or(inter).map(|path| path.bdp).unwrap_or_default(),
             PhantomSize::Value(bytes) => bytes,
@@ -234,9 +206,9 @@ fn marked(
                 "give a size",
             ));
         }
-        let (drain, count_dropped) = (given(phantom.drain), given(phantom.count_dropped));
+        let model::Phantom { drain, min, max, count_dropped, .. } = *phantom;
         port.phantom = Some(Phantom { size, drain, count_dropped });
-        port.markers.push(Marker::Phantom(fractions(size, phantom.min, phantom.max)));
+        port.markers.push(Marker::Phantom(fractions(size, min, max)));
     }
     Ok(port)
 }

@@ -1,18 +1,15 @@
 //! Which flows go through a proxy, and through which.
 
-use super::{PacketSizes, given};
+use super::PacketSizes;
 use farspan_fabric::{Network, Routes};
 use farspan_scenario::ValueError;
-use farspan_scenario::model::{Proxy, Scenario};
-use farspan_scenario::value::{
-    FaultKind, FirstWindow, OnwardRule, Overflow, ProxyHost, ProxyHostRule, ProxyLoss, ProxyRule, RtoRule,
-    WorkloadKind,
-};
-use farspan_sim::{ProxyKind, ProxySpec};
+use farspan_scenario::model::{Fault, FullBuffer, NaiveProxy, Proxy, Scenario, Traffic};
+use farspan_scenario::value::{FirstWindow, OnwardRule, ProxyHost, ProxyHostRule, ProxyLoss, RtoRule};
+use farspan_sim::{NaiveSpec, ProxySpec};
 use farspan_transport::balance::BalanceConfig;
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::congestion::fixed_window::FixedWindowConfig;
-use farspan_transport::proxy::{LossDetection, planner};
+use farspan_transport::proxy::{LossDetection, ProxyKind, planner};
 use farspan_transport::recovery::Rto;
 use farspan_transport::{FlowProfile, Scheme};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Time};
@@ -41,7 +38,8 @@ pub(super) fn proxies(
     seed: u64,
 ) -> Result<Vec<ProxySpec>, ValueError> {
     let Some(proxy) = &scenario.scheme.proxy else { return Ok(Vec::new()) };
-    if proxy.loss == Some(ProxyLoss::GapPath) && paths(&inter.balance).is_none() {
+    let by_gaps = proxy.kind == ProxyKind::Streamlined(ProxyLoss::GapPath);
+    if by_gaps && paths(&inter.balance).is_none() {
         let problem = format!("flows under {} take many paths, or change them", inter.balance.name());
         let cure =
             "write scheme.inter.balance = { name = \"spray\", entropy_bits = 3 }, or loss = \"gap-flow\"";
@@ -49,9 +47,7 @@ pub(super) fn proxies(
     }
     let groups = groups(scenario, network, workload);
     let of_its_own = |group: &&Group| scenario.workload[group.part as usize].balance.is_some();
-    if proxy.loss == Some(ProxyLoss::GapPath)
-        && let Some(group) = groups.iter().find(of_its_own)
-    {
+    if by_gaps && let Some(group) = groups.iter().find(of_its_own) {
         let problem = "gap-path knows the paths of scheme.inter.balance alone";
         let cure = "remove it, or write scheme.proxy.loss = \"gap-flow\"";
         return Err(ValueError::rule(format!("workload[{}].balance", group.part), problem, cure));
@@ -62,8 +58,8 @@ pub(super) fn proxies(
             host: host?,
             kind: kind(proxy, scenario, inter),
             flows: group.flows,
-            delay: given(proxy.delay.as_ref()).get().expect("delays are checked when a scenario is resolved"),
-            longest_silence: given(proxy.patience),
+            delay: proxy.delay.get().expect("delays are checked when a scenario is resolved"),
+            longest_silence: proxy.patience,
         })
     };
     Ok(groups.into_iter().zip(hosts).filter_map(spec).collect())
@@ -73,7 +69,7 @@ pub(super) fn proxies(
 fn groups(scenario: &Scenario, network: &Network, workload: &Workload) -> Vec<Group> {
     let mut groups: BTreeMap<(u32, u32, HostId), Group> = BTreeMap::new();
     for (id, flow) in (0..).map(FlowId).zip(&workload.flows) {
-        let is_incast = scenario.workload[flow.part as usize].kind == Some(WorkloadKind::Incast);
+        let is_incast = matches!(scenario.workload[flow.part as usize].traffic, Traffic::Incast(_));
         let sites = [flow.src, flow.dst].map(|host| network.site(host));
         if !is_incast || sites[0] == sites[1] {
             continue;
@@ -99,7 +95,7 @@ struct Choosing<'a> {
 impl Choosing<'_> {
     /// The host of each group, or none.
     fn hosts(&self, proxy: &Proxy, groups: &[Group]) -> Result<Vec<Option<HostId>>, ValueError> {
-        match given(proxy.host.as_ref()) {
+        match &proxy.host {
             ProxyHost::Number(number) => {
                 groups.iter().map(|group| self.named(group, *number).map(Some)).collect()
             }
@@ -200,8 +196,8 @@ impl Choosing<'_> {
         let ((line_rate, base_rtt), (_, near_rtt)): ((_, Duration), (_, Duration)) =
             (between(incast.receiver), between(near));
         let bdp = line_rate.bytes_in(base_rtt);
-        let buffer = given(self.scenario.topology.buffer);
-        let first_window = match given(self.scenario.transport.start) {
+        let buffer = self.scenario.topology.buffer;
+        let first_window = match self.scenario.transport.start {
             FirstWindow::Bdp => bdp,
             FirstWindow::BdpOver(flows) => bdp / u64::from(flows.get()),
             FirstWindow::Iw10 => sizes.payload * 10,
@@ -212,7 +208,7 @@ impl Choosing<'_> {
             Rto::Fixed(rto) => rto,
             _ => base_rtt + line_rate.transmission(buffer),
         };
-        let trims = self.scenario.scheme.ports.overflow == Some(Overflow::Trim);
+        let trims = matches!(self.scenario.scheme.ports.overflow, FullBuffer::Trims { .. });
         Some(planner::PathFacts { line_rate, base_rtt, near_rtt, first_window, buffer, rto, trims })
     }
 }
@@ -222,16 +218,19 @@ fn none_idle(group: &Group) -> ValueError {
     ValueError::rule(PATH, problem, "let a host be idle, or name one")
 }
 
-fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
-    if given(proxy.kind) != ProxyRule::Naive {
-        let loss = match given(proxy.loss) {
-            ProxyLoss::GapPath => Some(LossDetection::PerPath { paths: paths(&inter.balance).unwrap_or(1) }),
-            ProxyLoss::GapFlow(config) => Some(LossDetection::PerFlow(config)),
-            ProxyLoss::Trim | ProxyLoss::None => None,
-        };
-        return ProxyKind::Streamlined { loss };
-    }
-    let onward = match given(proxy.onward) {
+fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind<NaiveSpec, Option<LossDetection>> {
+    let NaiveProxy { queue, onward, rto } = match proxy.kind {
+        ProxyKind::Naive(naive) => naive,
+        ProxyKind::Streamlined(ProxyLoss::GapPath) => {
+            let paths = paths(&inter.balance).unwrap_or(1);
+            return ProxyKind::Streamlined(Some(LossDetection::PerPath { paths }));
+        }
+        ProxyKind::Streamlined(ProxyLoss::GapFlow(config)) => {
+            return ProxyKind::Streamlined(Some(LossDetection::PerFlow(config)));
+        }
+        ProxyKind::Streamlined(ProxyLoss::Trim | ProxyLoss::None) => return ProxyKind::Streamlined(None),
+    };
+    let onward = match onward {
         OnwardRule::Scheme => inter.clone(),
         OnwardRule::LineRate => {
             let window = FixedWindowConfig { cwnd: Some(Bytes::MAX), pacing_rate: None };
@@ -240,16 +239,16 @@ fn kind(proxy: &Proxy, scenario: &Scenario, inter: &Scheme) -> ProxyKind {
             Scheme { congestion, profile, ..inter.clone() }
         }
     };
-    let rto = Some(match given(proxy.rto) {
+    let rto = Some(match rto {
         RtoRule::Path => Rto::Path,
         RtoRule::ThreeRtts => Rto::BaseRtts(3),
         RtoRule::Value(time) => Rto::Fixed(time),
         RtoRule::Rfc6298 => Rto::Rfc6298 {
-            variance_floor: given(scenario.transport.rto_variance_floor),
-            min: given(scenario.transport.rto_min),
+            variance_floor: scenario.transport.rto_variance_floor,
+            min: scenario.transport.rto_min,
         },
     });
-    ProxyKind::Naive { rto, onward: Arc::new(onward), room: given(proxy.queue).get() }
+    ProxyKind::Naive(NaiveSpec { rto, onward: Arc::new(onward), room: queue.get() })
 }
 
 /// How many paths a flow takes under a path selector, if it takes a few and the same all the time.
@@ -268,22 +267,20 @@ pub(super) fn failures(
     proxies: &[ProxySpec],
 ) -> Result<Vec<(Time, HostId)>, ValueError> {
     let hosts: BTreeSet<_> = proxies.iter().map(|proxy| proxy.host).collect();
-    let down =
-        scenario.fault.iter().enumerate().filter(|(_, fault)| fault.kind == Some(FaultKind::ProxyDown));
     let mut failures = Vec::new();
-    for (n, fault) in down {
-        let at = Time::ZERO + fault.at.unwrap_or(Duration::ZERO);
-        let named: Vec<_> = match fault.host {
+    for (n, fault) in scenario.fault.iter().enumerate() {
+        let Fault::ProxyDown { host, at } = fault else { continue };
+        let named: Vec<_> = match host {
             None => hosts.iter().copied().collect(),
-            Some(host) => hosts.get(&HostId(host)).copied().into_iter().collect(),
+            Some(host) => hosts.get(&HostId(*host)).copied().into_iter().collect(),
         };
         if named.is_empty() {
             let problem =
-                fault.host.map_or("there is no proxy".to_owned(), |host| format!("host {host} is no proxy"));
+                host.map_or("there is no proxy".to_owned(), |host| format!("host {host} is no proxy"));
             let cure = "give [scheme.proxy] a kind, or leave host out for all proxies";
             return Err(ValueError::rule(format!("fault[{n}].host"), problem, cure));
         }
-        failures.extend(named.into_iter().map(|host| (at, host)));
+        failures.extend(named.into_iter().map(|host| (Time::ZERO + *at, host)));
     }
     Ok(failures)
 }

@@ -1,7 +1,7 @@
 //! Which flows and which ports: by id, name, tag, class and pattern.
 
+use super::World;
 use super::network::usual_nic;
-use super::{World, given};
 use crate::memory;
 use farspan_fabric::{Network, Tier};
 use farspan_metrics::Probe;
@@ -73,12 +73,12 @@ pub(super) fn probes(
     proxies: usize,
 ) -> Result<Probes, ValueError> {
     let probes = &scenario.probes;
-    let rate_interval = given(probes.rate_interval).get();
-    let queue_interval = given(probes.queue_interval).get();
-    let ports = |key, choice: &Option<PortChoice>| match choice {
-        None | Some(PortChoice::Bottlenecks) => Ok(bottlenecks(network, workload)),
-        Some(PortChoice::All) => Ok((0..network.links.len() as u32).map(PortId).collect()),
-        Some(PortChoice::Named(wanted)) => self::ports(key, wanted, network),
+    let rate_interval = probes.rate_interval.get();
+    let queue_interval = probes.queue_interval.get();
+    let ports = |key, choice: &PortChoice| match choice {
+        PortChoice::Bottlenecks => Ok(bottlenecks(network, workload)),
+        PortChoice::All => Ok((0..network.links.len() as u32).map(PortId).collect()),
+        PortChoice::Named(wanted) => self::ports(key, wanted, network),
     };
     let links = ports("probes.links", &probes.links)?;
     if !links.is_empty() && queue_interval.is_none() {
@@ -108,7 +108,7 @@ pub(super) fn probes(
         queue_interval,
         queue_ports,
         links,
-        series: series(probes.series.as_deref().unwrap_or_default())?,
+        series: series(&probes.series)?,
     })
 }
 
@@ -118,7 +118,7 @@ fn shortest_run(scenario: &Scenario, network: &Network, workload: &Workload) -> 
     let rate = usual_nic(network).as_bps().max(1) as f64;
     let end = |flow: &Flow| flow.start.as_ps() as f64 + flow.size.as_f64() * 8.0 * PS / rate;
     let last = workload.flows.iter().filter(|flow| flow.measured).map(end).fold(0.0, f64::max);
-    last.min(given(scenario.stop.time).as_ps() as f64)
+    last.min(scenario.stop.time.as_ps() as f64)
 }
 
 /// The flows whose rates, windows and RTTs are sampled.

@@ -1,16 +1,16 @@
 //! Traffic: the parts of a workload to flows.
 
-use super::given;
 use crate::memory;
 use farspan_scenario::Resolved;
 use farspan_scenario::ValueError;
-use farspan_scenario::model::{Scenario, Workload as Part};
-use farspan_scenario::value::{
-    CollectiveAlgorithm, LoadReference, LoadUnit, Mix, MixUnit, Sizes, WorkloadKind,
+use farspan_scenario::model::{
+    self, Classes, CollectiveKind, DrawnHosts, FlowCount, FlowSizes, Incast, IncastHosts, Members, Scenario,
+    Traffic, Workload as Part,
 };
+use farspan_scenario::value::{CollectiveAlgorithm, LoadReference, LoadUnit, MixUnit, Sizes};
 use farspan_transport::Class;
 use farspan_transport::coding::Shape;
-use farspan_units::{Duration, HostId, Time};
+use farspan_units::{Bytes, Duration, HostId, Time};
 use farspan_workload::{
     self as workload, Algorithm, Arrivals, AssembleError, Capacity, Collective, CollectiveError,
     DrawnIncasts, Expected, Flow, IncastArrivals, IncastsError, ListError, Load, Operation, PatternError,
@@ -25,8 +25,8 @@ pub(super) fn flows(resolved: &Resolved, sites: &Sites, capacity: &Capacity) -> 
     let parts = parts.collect::<Result<Vec<_>, _>>()?;
     let mut all =
         workload::assemble(parts).map_err(|error: AssembleError| ValueError::new("workload", error))?;
-    all.exclude_warmup(Time::ZERO + given(scenario.measure.warmup));
-    all.leave_out_after(Time::ZERO + given(scenario.stop.time));
+    all.exclude_warmup(Time::ZERO + scenario.measure.warmup);
+    all.leave_out_after(Time::ZERO + scenario.stop.time);
     if all.flows.is_empty() {
         return Err(ValueError::rule(
             "workload",
@@ -47,19 +47,23 @@ pub(super) fn expected(
     let draw = Draw { resolved, scenario, sites, capacity };
     let mut all = Expected { flows: 0.0, bytes: 0.0 };
     for (number, part) in (0..).zip(&scenario.workload) {
-        if given(part.kind) == WorkloadKind::Poisson {
-            let path = format!("workload[{number}]");
-            let poisson = draw.poisson(&path, number, part, Time::ZERO + given(part.start))?;
-            let Expected { flows, bytes } =
-                Expected::of(&poisson, sites, capacity).map_err(|error| poisson_error(&path, error))?;
-            all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
-        }
-        if let Some(drawn) = drawn_incasts(number, part, Time::ZERO).filter(|_| part.load.is_some()) {
-            let path = format!("workload[{number}]");
-            let flows = drawn.expected_flows(sites, capacity).map_err(|error| drawn_error(&path, error))?;
-            let bytes = flows * drawn.flow_size.as_f64();
-            all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
-        }
+        let path = format!("workload[{number}]");
+        let Expected { flows, bytes } = match &part.traffic {
+            Traffic::Poisson(poisson) => {
+                let poisson = draw.poisson(&path, number, poisson, Time::ZERO + part.start)?;
+                Expected::of(&poisson, sites, capacity).map_err(|error| poisson_error(&path, error))?
+            }
+            Traffic::Incast(Incast { hosts: IncastHosts::Drawn(hosts), flow_size, .. })
+                if part.is_random() =>
+            {
+                let drawn = drawn_incasts(number, hosts, *flow_size, Time::ZERO);
+                let flows =
+                    drawn.expected_flows(sites, capacity).map_err(|error| drawn_error(&path, error))?;
+                Expected { flows, bytes: flows * flow_size.as_f64() }
+            }
+            _ => continue,
+        };
+        all = Expected { flows: all.flows + flows, bytes: all.bytes + bytes };
     }
     Ok(all)
 }
@@ -70,7 +74,7 @@ pub(super) fn too_large(
     scenario: &Scenario,
     shape: impl Fn(&Flow) -> Option<Shape>,
 ) -> Result<(), ValueError> {
-    let payload = given(scenario.transport.payload);
+    let payload = scenario.transport.payload;
     let most = |flow: &Flow| {
         let most = u64::from(u32::MAX - 1);
         let segments = |shape: Shape| most / u64::from(shape.packets()) * u64::from(shape.data());
@@ -80,9 +84,9 @@ pub(super) fn too_large(
     large.map_or(Ok(()), |flow| {
         let most = most(flow);
         let problem = format!("a flow of {} from host {} is too large", flow.size, flow.src);
-        let key = match given(scenario.workload[flow.part as usize].kind) {
-            WorkloadKind::Poisson => "sizes",
-            WorkloadKind::Flows => "file",
+        let key = match scenario.workload[flow.part as usize].traffic {
+            Traffic::Poisson(_) => "sizes",
+            Traffic::Flows { .. } => "file",
             _ => "flow_size",
         };
         Err(ValueError::rule(
@@ -103,72 +107,71 @@ struct Draw<'a> {
 impl Draw<'_> {
     fn part(&self, number: u32, part: &Part) -> Result<workload::Part, ValueError> {
         let path = format!("workload[{number}]");
-        let tag = part.tag.clone().unwrap_or_default();
-        let start = Time::ZERO + given(part.start);
+        let tag = part.tag.clone();
+        let start = Time::ZERO + part.start;
         let seed = self.resolved.seed();
-        let flows = match given(part.kind) {
-            WorkloadKind::Incast => {
-                let mut flows = self.incast(&path, number, part, start)?;
-                workload::spread(&mut flows, given(part.spread), number, seed);
+        let flows = match &part.traffic {
+            Traffic::Incast(incast) => {
+                let mut flows = self.incast(&path, number, incast, start)?;
+                workload::spread(&mut flows, incast.spread, number, seed);
                 flows
             }
-            WorkloadKind::Permutation => {
-                let pattern =
-                    if part.class.is_some() { workload::site_permutations } else { workload::permutation };
-                pattern(self.sites, given(part.flow_size), start, number, seed)
+            Traffic::Permutation { flow_size, inside_sites } => {
+                let pattern = if *inside_sites { workload::site_permutations } else { workload::permutation };
+                pattern(self.sites, *flow_size, start, number, seed)
                     .map_err(|error| pattern_error(&path, "flow_size", error))?
             }
-            WorkloadKind::Pairs => {
-                let pair = |pair: &Vec<u32>| [pair[0], pair[1]].map(HostId);
-                let pairs: Vec<_> = given(part.pairs.as_ref()).iter().map(pair).collect();
-                let gap = given(part.gap);
-                workload::pairs(self.sites, &pairs, given(part.flow_size), start, gap).map_err(|error| {
+            Traffic::Pairs { pairs, flow_size, gap } => {
+                let pairs: Vec<_> = pairs.iter().map(|pair| pair.map(HostId)).collect();
+                workload::pairs(self.sites, &pairs, *flow_size, start, *gap).map_err(|error| {
                     let key = if error == PatternError::ZeroSize { "flow_size" } else { "pairs" };
                     pattern_error(&path, key, error)
                 })?
             }
-            WorkloadKind::Poisson => {
-                let poisson = self.poisson(&path, number, part, start)?;
-                self.fits(&path, part, &poisson)?;
-                workload::poisson(&poisson, self.sites, self.capacity, seed)
-                    .map_err(|error| poisson_error(&path, error))?
+            Traffic::Poisson(written) => {
+                let poisson = self.poisson(&path, number, written, start)?;
+                self.fits(&path, written, &poisson)?;
+                let flows = workload::poisson(&poisson, self.sites, self.capacity, seed)
+                    .map_err(|error| poisson_error(&path, error))?;
+                return Ok(by_size(written.large, workload::Part::new(tag, flows)));
             }
-            WorkloadKind::Flows => return self.list(&path, number, part, &tag, start),
-            WorkloadKind::Allreduce
-            | WorkloadKind::ReduceScatter
-            | WorkloadKind::AllGather
-            | WorkloadKind::AllToAll => {
-                return collective(part)
+            Traffic::Flows { file, .. } => return self.list(&path, number, file, &tag, start),
+            Traffic::Collective(written) => {
+                return collective(written)
                     .part(&tag, number, start, self.sites)
-                    .map_err(|error| collective_error(&path, part, error));
+                    .map_err(|error| collective_error(&path, written, error));
             }
         };
-        Ok(by_size(part, workload::Part::new(tag, flows)))
+        Ok(workload::Part::new(tag, flows))
     }
 
     /// One incast or many, of hosts that are given or drawn.
-    fn incast(&self, path: &str, number: u32, part: &Part, start: Time) -> Result<Vec<Flow>, ValueError> {
-        if let Some(drawn) = drawn_incasts(number, part, start) {
-            let expected = drawn.expected_flows(self.sites, self.capacity);
-            let flows = expected.map_err(|error| drawn_error(path, error))?;
-            let cure = "ask for fewer senders, a shorter time, or a lower load";
-            memory::fits(&format!("{path}.degree"), (flows, "flows", memory::OF_FLOW), cure)?;
-            return workload::drawn_incasts(&drawn, self.sites, self.capacity, self.resolved.seed())
-                .map_err(|error| drawn_error(path, error));
+    fn incast(&self, path: &str, number: u32, part: &Incast, start: Time) -> Result<Vec<Flow>, ValueError> {
+        match &part.hosts {
+            IncastHosts::Listed { senders, receiver } => {
+                let (senders, receiver) = (hosts(senders), HostId(*receiver));
+                workload::incast(self.sites, receiver, &senders, part.flow_size, start)
+                    .map_err(|error| incast_error(path, receiver, error))
+            }
+            IncastHosts::Drawn(hosts) => {
+                let drawn = drawn_incasts(number, hosts, part.flow_size, start);
+                let expected = drawn.expected_flows(self.sites, self.capacity);
+                let flows = expected.map_err(|error| drawn_error(path, error))?;
+                let cure = "ask for fewer senders, a shorter time, or a lower load";
+                memory::fits(&format!("{path}.degree"), (flows, "flows", memory::OF_FLOW), cure)?;
+                workload::drawn_incasts(&drawn, self.sites, self.capacity, self.resolved.seed())
+                    .map_err(|error| drawn_error(path, error))
+            }
         }
-        let senders = hosts(given(part.senders.as_deref()));
-        let receiver = HostId(given(part.receiver));
-        workload::incast(self.sites, receiver, &senders, given(part.flow_size), start)
-            .map_err(|error| incast_error(path, receiver, error))
     }
 
     /// Refuses more random arrivals than there is memory for.
-    fn fits(&self, path: &str, part: &Part, poisson: &Poisson) -> Result<(), ValueError> {
+    fn fits(&self, path: &str, part: &model::Poisson, poisson: &Poisson) -> Result<(), ValueError> {
         let expected = Expected::of(poisson, self.sites, self.capacity);
         let Expected { flows, .. } = expected.map_err(|error| poisson_error(path, error))?;
-        let (key, cure) = match part.flows {
-            Some(_) => ("flows", "ask for fewer flows"),
-            None => ("duration", "ask for a shorter time, or a lower load"),
+        let (key, cure) = match part.arrivals {
+            FlowCount::Flows(_) => ("flows", "ask for fewer flows"),
+            FlowCount::For(_) => ("duration", "ask for a shorter time, or a lower load"),
         };
         memory::fits(&format!("{path}.{key}"), (flows, "flows", memory::OF_FLOW), cure)
     }
@@ -177,12 +180,12 @@ impl Draw<'_> {
         &self,
         path: &str,
         number: u32,
-        part: &Part,
+        file: &str,
         tag: &str,
         start: Time,
     ) -> Result<workload::Part, ValueError> {
         let key = format!("{path}.file");
-        let file = self.resolved.file(&key, given(part.file.as_deref()));
+        let file = self.resolved.file(&key, file);
         let invalid = |error: ListError| ValueError::new(key.clone(), error);
         let mut list = workload::list::read(&file, self.sites, number, tag).map_err(invalid)?;
         for flow in &mut list.flows {
@@ -191,45 +194,48 @@ impl Draw<'_> {
         Ok(list)
     }
 
-    fn poisson(&self, path: &str, number: u32, part: &Part, start: Time) -> Result<Poisson, ValueError> {
-        let (intra, inter) = self.distributions(path, part)?;
-        let warmup = given(self.scenario.measure.warmup);
+    fn poisson(
+        &self,
+        path: &str,
+        number: u32,
+        part: &model::Poisson,
+        start: Time,
+    ) -> Result<Poisson, ValueError> {
+        let (intra, inter) = self.distributions(path, &part.sizes)?;
+        let warmup = self.scenario.measure.warmup;
         // With a warm-up, arrivals go on until the last measured flow has ended.
-        let tail = if warmup.is_zero() { Duration::ZERO } else { given(self.scenario.stop.time) };
+        let tail = if warmup.is_zero() { Duration::ZERO } else { self.scenario.stop.time };
         Ok(Poisson {
             part: number,
             receivers: hosts(part.receivers.as_deref().unwrap_or_default()),
             intra,
             inter,
             load: load(part),
-            load_unit: match given(part.load_unit) {
+            load_unit: match part.load_unit {
                 LoadUnit::Payload => workload::LoadUnit::Payload,
                 LoadUnit::Wire => workload::LoadUnit::Wire,
             },
-            arrivals: arrivals(path, part)?,
+            arrivals: arrivals(path, part.arrivals)?,
             start,
             warmup: Time::ZERO + warmup,
             tail,
-            start_granularity: given(part.start_granularity),
+            start_granularity: part.start_granularity,
         })
     }
 
     fn distributions(
         &self,
         path: &str,
-        part: &Part,
+        sizes: &FlowSizes,
     ) -> Result<(SizeDistribution, SizeDistribution), ValueError> {
         let key = format!("{path}.sizes");
-        let (intra, inter) = match (&part.sizes, part.mix.and_then(Mix::sizes)) {
-            (Some(Sizes::Both(name)), _) => ((key.clone(), name.as_str()), (key, name.as_str())),
-            (Some(Sizes::PerClass(sizes)), _) => (
+        let (intra, inter) = match sizes {
+            FlowSizes::Own(Sizes::Both(name)) => ((key.clone(), name.as_str()), (key, name.as_str())),
+            FlowSizes::Own(Sizes::PerClass(sizes)) => (
                 (format!("{key}.intra"), sizes.intra.as_str()),
                 (format!("{key}.inter"), sizes.inter.as_str()),
             ),
-            (None, Some((intra, inter))) => ((key.clone(), intra), (key, inter)),
-            (None, None) => {
-                return Err(ValueError::missing(key, "a distribution, such as \"websearch\""));
-            }
+            FlowSizes::OfMix { intra, inter, .. } => ((key.clone(), *intra), (key, *inter)),
         };
         Ok((self.distribution(intra)?, self.distribution(inter)?))
     }
@@ -245,19 +251,22 @@ impl Draw<'_> {
     }
 }
 
-fn load(part: &Part) -> Load {
-    let (intra, inter) = match part.class {
-        Some(Class::Intra) => (1.0, 0.0),
-        Some(Class::Inter) => (0.0, 1.0),
-        None => given(part.mix).ratio(),
-    };
-    let unit = match part.mix_unit {
-        Some(MixUnit::Bytes) => workload::MixUnit::Bytes,
-        Some(MixUnit::Flows) | None => workload::MixUnit::Flows,
+fn load(part: &model::Poisson) -> Load {
+    let (intra, inter, unit) = match part.classes {
+        Classes::One(Class::Intra) => (1.0, 0.0, workload::MixUnit::Flows),
+        Classes::One(Class::Inter) => (0.0, 1.0, workload::MixUnit::Flows),
+        Classes::Mixed { mix, unit } => {
+            let (intra, inter) = mix.ratio();
+            let unit = match unit {
+                MixUnit::Bytes => workload::MixUnit::Bytes,
+                MixUnit::Flows => workload::MixUnit::Flows,
+            };
+            (intra, inter, unit)
+        }
     };
     Load::Mixed {
-        load: given(part.load),
-        reference: match given(part.load_reference) {
+        load: part.load,
+        reference: match part.load_reference {
             LoadReference::Host => workload::LoadReference::Host,
             LoadReference::Wan => workload::LoadReference::Wan,
             LoadReference::Bisection => workload::LoadReference::Bisection,
@@ -267,19 +276,19 @@ fn load(part: &Part) -> Load {
     }
 }
 
-fn arrivals(path: &str, part: &Part) -> Result<Arrivals, ValueError> {
-    match (part.flows, part.duration) {
-        (Some(flows), _) => u32::try_from(flows).map(Arrivals::Flows).map_err(|_| {
+fn arrivals(path: &str, count: FlowCount) -> Result<Arrivals, ValueError> {
+    match count {
+        FlowCount::Flows(flows) => u32::try_from(flows).map(Arrivals::Flows).map_err(|_| {
             let problem = format!("{flows} flows, but flow ids end at {}", u32::MAX);
             ValueError::rule(format!("{path}.flows"), problem, "ask for fewer")
         }),
-        (None, duration) => Ok(Arrivals::For(given(duration))),
+        FlowCount::For(duration) => Ok(Arrivals::For(duration)),
     }
 }
 
 /// Gives large flows a tag of their own.
-fn by_size(part: &Part, mut all: workload::Part) -> workload::Part {
-    if let Some(large) = part.large {
+fn by_size(large: Option<Bytes>, mut all: workload::Part) -> workload::Part {
+    if let Some(large) = large {
         all.tags.push(format!("{}-large", all.tags[0]));
         all.flows.iter_mut().for_each(|flow| flow.tag = u32::from(flow.size >= large));
     }
@@ -290,55 +299,55 @@ fn hosts(numbers: &[u32]) -> Vec<HostId> {
     numbers.iter().copied().map(HostId).collect()
 }
 
-/// The collective of a part that is one.
-pub(super) fn collective(part: &Part) -> Collective {
-    let groups = match (&part.ranks, &part.groups) {
-        (Some(ranks), _) => vec![hosts(ranks)],
-        (None, groups) => given(groups.as_ref()).iter().map(|group| hosts(group)).collect(),
-    };
+/// A collective as the workload has it.
+pub(super) fn collective(part: &model::Collective) -> Collective {
     Collective {
-        operation: match given(part.kind) {
-            WorkloadKind::ReduceScatter => Operation::ReduceScatter,
-            WorkloadKind::AllGather => Operation::AllGather,
-            WorkloadKind::AllToAll => Operation::AllToAll,
-            _ => Operation::Allreduce,
+        operation: match part.operation {
+            CollectiveKind::Allreduce => Operation::Allreduce,
+            CollectiveKind::ReduceScatter => Operation::ReduceScatter,
+            CollectiveKind::AllGather => Operation::AllGather,
+            CollectiveKind::AllToAll => Operation::AllToAll,
         },
-        algorithm: match given(part.algorithm) {
+        algorithm: match part.algorithm {
             CollectiveAlgorithm::Ring => Algorithm::Ring,
             CollectiveAlgorithm::Direct => Algorithm::Direct,
             CollectiveAlgorithm::Pipeline => Algorithm::Pipeline,
             CollectiveAlgorithm::Hierarchical => Algorithm::Hierarchical,
         },
-        groups,
-        size: given(part.flow_size),
-        iterations: given(part.iterations),
-        compute_time: given(part.compute_time),
-        barrier: given(part.barrier),
+        groups: match &part.members {
+            Members::Ranks(ranks) => vec![hosts(ranks)],
+            Members::Groups(groups) => groups.iter().map(|group| hosts(group)).collect(),
+        },
+        size: part.flow_size,
+        iterations: part.iterations,
+        compute_time: part.compute_time,
+        barrier: part.barrier,
     }
 }
 
-fn collective_error(path: &str, part: &Part, error: CollectiveError) -> ValueError {
+fn collective_error(path: &str, part: &model::Collective, error: CollectiveError) -> ValueError {
     let key = match error {
         CollectiveError::TooSmall { .. } => "flow_size",
         CollectiveError::NoIterations | CollectiveError::TooMany { .. } => "iterations",
         CollectiveError::NotHierarchical
         | CollectiveError::NothingToPassOn
         | CollectiveError::Uneven { .. } => "algorithm",
-        _ if part.ranks.is_some() => "ranks",
-        _ => "groups",
+        _ => match part.members {
+            Members::Ranks(_) => "ranks",
+            Members::Groups(_) => "groups",
+        },
     };
     ValueError::new(format!("{path}.{key}"), error)
 }
 
 /// The incasts of a part whose hosts are drawn.
-fn drawn_incasts(number: u32, part: &Part, start: Time) -> Option<DrawnIncasts> {
-    let degree = part.degree?;
-    let arrivals = match (part.load, part.duration) {
-        (Some(load), Some(duration)) => IncastArrivals::Poisson { load, duration },
-        _ => IncastArrivals::Once,
+fn drawn_incasts(part: u32, hosts: &DrawnHosts, flow_size: Bytes, start: Time) -> DrawnIncasts {
+    let arrivals = match hosts.arrivals {
+        Some((load, duration)) => IncastArrivals::Poisson { load, duration },
+        None => IncastArrivals::Once,
     };
-    let (receiver, flow_size) = (part.receiver.map(HostId), given(part.flow_size));
-    Some(DrawnIncasts { part: number, degree, receiver, flow_size, start, arrivals })
+    let receiver = hosts.receiver.map(HostId);
+    DrawnIncasts { part, degree: hosts.degree, receiver, flow_size, start, arrivals }
 }
 
 fn drawn_error(path: &str, error: IncastsError) -> ValueError {

@@ -1,6 +1,6 @@
 //! Warnings about a world before it runs. A built-in scenario as it was published brings few: its page has what is odd.
 
-use super::{World, given, initial_window, shortest_link};
+use super::{World, initial_window, shortest_link};
 use farspan_fabric::{Overflow, Routes, Tier};
 use farspan_scenario::model::Scenario;
 use farspan_scenario::{Fitting, Resolved};
@@ -67,8 +67,7 @@ fn constants(resolved: &Resolved) -> Option<String> {
 fn rates(resolved: &Resolved, world: &World) -> Option<String> {
     let facts = [world.intra, world.inter];
     let largest = facts.into_iter().flatten().map(|fact| fact.base_rtt).max().unwrap_or_default();
-    let interval =
-        given(resolved.scenario().probes.rate_interval).get().filter(|interval| *interval < largest)?;
+    let interval = resolved.scenario().probes.rate_interval.get().filter(|interval| *interval < largest)?;
     Some(format!(
         "probes.rate_interval = {interval} is shorter than the largest base RTT ({largest}): rates will jump"
     ))
@@ -169,7 +168,7 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
              (scheme.ports.marking = {:?} on these ports; \"red\" marks)",
             control.name(),
             name(class),
-            resolved.scenario().scheme.ports.marking.map_or_else(String::new, |marking| marking.to_string())
+            resolved.scenario().scheme.ports.marking().to_string()
         )
     })
 }
@@ -178,23 +177,18 @@ fn marks(resolved: &Resolved, world: &World, class: Class, crossed: &Crossed) ->
 fn telemetry(world: &World, class: Class, crossed: &Crossed) -> Option<String> {
     let control = &world.spec.scheme(class).congestion;
     let needed = control.needs().telemetry;
-    let wanted = match needed {
-        TelemetryKind::None => "none",
-        TelemetryKind::Mpd => "mpd",
-        TelemetryKind::Int => "int",
-    };
     (needed > crossed.telemetry).then(|| {
-        let (written, effect) = match crossed.telemetry {
-            TelemetryKind::None => ("any", "their windows never move"),
-            TelemetryKind::Mpd | TelemetryKind::Int => {
-                ("all of it", "their windows follow one port at a time")
-            }
+        let (written, effect) = if crossed.telemetry == TelemetryKind::None {
+            ("any", "their windows never move")
+        } else {
+            ("all of it", "their windows follow one port at a time")
         };
         format!(
             "{} needs telemetry, and no port on the path of {} flows writes {written}: {effect} \
-             (scheme.ports.telemetry = {wanted:?} makes ports write it)",
+             (scheme.ports.telemetry = {:?} makes ports write it)",
             control.name(),
-            name(class)
+            name(class),
+            needed.name()
         )
     })
 }

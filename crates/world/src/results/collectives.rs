@@ -15,7 +15,7 @@ pub(super) fn iterations(
     flows: &[FlowRecord],
 ) -> Vec<IterationRecord> {
     let tag: Arc<str> = tag(resolved, plan).into();
-    let warmup = Time::ZERO + resolved.scenario().measure.warmup.unwrap_or_default();
+    let warmup = Time::ZERO + resolved.scenario().measure.warmup;
     // Flows of a part keep their order, whatever other parts stand between.
     let of_part = world.workload.flows.iter().zip(flows).filter(|(flow, _)| flow.part == plan.part);
     let own: Vec<&FlowRecord> = of_part.map(|(_, record)| record).collect();
@@ -48,8 +48,8 @@ pub(super) fn summary(resolved: &Resolved, plan: &CollectivePlan, rows: &[Iterat
     let part = &resolved.scenario().workload[plan.part as usize];
     let kind = CollectiveKind {
         tag: tag(resolved, plan).to_owned(),
-        kind: part.kind.map_or("", |kind| kind.name()).to_owned(),
-        algorithm: part.algorithm.map_or("", |algorithm| algorithm.name()).to_owned(),
+        kind: part.kind().name().to_owned(),
+        algorithm: plan.algorithm.name().to_owned(),
         groups: plan.groups,
         ranks: plan.ranks,
         ideal: plan.ideal,
@@ -58,5 +58,5 @@ pub(super) fn summary(resolved: &Resolved, plan: &CollectivePlan, rows: &[Iterat
 }
 
 fn tag<'a>(resolved: &'a Resolved, plan: &CollectivePlan) -> &'a str {
-    resolved.scenario().workload[plan.part as usize].tag.as_deref().unwrap_or_default()
+    &resolved.scenario().workload[plan.part as usize].tag
 }

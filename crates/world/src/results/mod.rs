@@ -13,7 +13,7 @@ use farspan_metrics::{
     RttSummary, RttTable, SeriesId, SeriesRecord, SeriesTable, SizeBins, Summary, TableError,
 };
 use farspan_scenario::Resolved;
-use farspan_scenario::value::WorkloadKind;
+use farspan_scenario::model::Traffic;
 use farspan_sim::{EngineKind, FlowOutcome, Outcome, PortOutcome, Progress, Rtt, Rtts, Sample, SampleId};
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_workload::input::is_special;
@@ -128,8 +128,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), SaveError> {
 fn flow_records(resolved: &Resolved, world: &World, outcomes: Vec<FlowOutcome>) -> Vec<FlowRecord> {
     let tags: Vec<Arc<str>> = world.workload.tags.iter().map(|tag| tag.as_str().into()).collect();
     let parts = &resolved.scenario().workload;
-    let poisson = |part: u32| parts[part as usize].kind == Some(WorkloadKind::Poisson);
-    let warmup = Time::ZERO + resolved.scenario().measure.warmup.unwrap_or_default();
+    let poisson = |part: u32| matches!(parts[part as usize].traffic, Traffic::Poisson(_));
+    let warmup = Time::ZERO + resolved.scenario().measure.warmup;
     let flows = (0..).zip(world.workload.flows.iter().zip(outcomes));
     let record = |(id, (flow, outcome)): (u32, (&farspan_workload::Flow, FlowOutcome))| FlowRecord {
         flow: FlowId(id),
@@ -288,7 +288,7 @@ fn offered_load(world: &World) -> OfferedLoad {
 fn fairness(resolved: &Resolved, flows: &[FlowRecord], series: &[SeriesRecord]) -> Fairness {
     let scenario = resolved.scenario();
     let group = scenario.measure.fairness_group.as_deref();
-    let interval = scenario.probes.rate_interval.and_then(farspan_scenario::value::Interval::get);
+    let interval = scenario.probes.rate_interval.get();
     let of_group = |flow: &&FlowRecord| group == Some(&*flow.tag);
     let member = |flow: &FlowRecord| {
         let FlowOutcome { started, start, delivered, .. } = flow.outcome;

@@ -2,7 +2,7 @@
 
 use crate::assemble::World;
 use farspan_metrics::{FlowRecord, ProxyRecord, ProxySummary, ProxySums};
-use farspan_sim::{FlowOutcome, Outcome, ProxyKind};
+use farspan_sim::{FlowOutcome, Outcome};
 use farspan_transport::proxy::ProxyQueue;
 use farspan_units::{Bytes, HostId};
 
@@ -22,11 +22,7 @@ fn record(world: &World, flows: &[FlowRecord], host: HostId, queue: &ProxyQueue)
     let specs = || world.spec.proxies.iter().filter(|proxy| proxy.host == host);
     let flows: Vec<_> =
         specs().flat_map(|proxy| &proxy.flows).map(|flow| &flows[flow.index()].outcome).collect();
-    let kind = match specs().next().map(|proxy| &proxy.kind) {
-        Some(ProxyKind::Naive { .. }) => "naive",
-        Some(ProxyKind::Streamlined { .. }) => "streamlined",
-        None => unreachable!("the world made it a proxy"),
-    };
+    let kind = specs().next().map_or("", |proxy| proxy.kind.name());
     ProxyRecord {
         host: world.spec.network.nodes[host.index()].name.clone(),
         kind: kind.to_owned(),

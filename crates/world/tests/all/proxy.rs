@@ -2,9 +2,9 @@
 
 use farspan_metrics::ProxySums;
 use farspan_scenario::{Request, Resolved};
-use farspan_sim::{Outcome, ProbeKind, ProxyKind, SampleId, Series, Trace};
+use farspan_sim::{Outcome, ProbeKind, SampleId, Series, Trace};
 use farspan_trace::{Reason, What};
-use farspan_transport::proxy::LossDetection;
+use farspan_transport::proxy::{LossDetection, ProxyKind};
 use farspan_transport::wire::Header;
 use farspan_units::{Bytes, Duration, FlowId, HostId, Time};
 use farspan_world::{EngineKind, Results, World};
@@ -64,12 +64,13 @@ const ALL: [&[&str]; 3] = [NAIVE, STREAMLINED, GAPS];
 #[test]
 fn a_declared_incast_is_a_part_of_the_workload() {
     let resolved = resolved_of(SMALL, &["incast[0].tag=shuffle", "incast[0].start=2us"]).unwrap();
-    let [part] = &resolved.scenario().workload[..] else { panic!("one part") };
+    let text = resolved.text();
+    let [part] = &text.workload[..] else { panic!("one part") };
     assert_eq!((part.tag.as_deref(), part.flow_size), (Some("shuffle"), Some(Bytes::new(1_000_000))));
     assert_eq!(part.start, Some(Duration::from_us(2)));
-    assert!(resolved.scenario().incast.is_empty());
+    assert!(text.incast.is_empty());
     let uneven = resolved_of(SMALL, &["incast[0].bytes=10B"]).unwrap();
-    assert_eq!(uneven.scenario().workload[0].flow_size, Some(Bytes::new(4)), "rounded up");
+    assert_eq!(uneven.text().workload[0].flow_size, Some(Bytes::new(4)), "rounded up");
     let flows = &world(&[]).spec.flows;
     assert_eq!(flows.iter().map(|flow| flow.src.0).collect::<Vec<_>>(), [0, 1, 4]);
 }
@@ -128,7 +129,7 @@ fn a_detector_takes_parameters_and_says_all_of_them() {
     }
     assert_eq!(resolved_of(&text, &[]).unwrap().scenario(), first.scenario());
     let proxy = &World::build(&first).unwrap().spec.proxies[0];
-    let ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow(config)) } = proxy.kind else {
+    let ProxyKind::Streamlined(Some(LossDetection::PerFlow(config))) = proxy.kind else {
         panic!("{proxy:?}")
     };
     assert_eq!((config.window, config.fixed), (256, Some(3)));

@@ -2,14 +2,14 @@
 
 use super::{Cold, Gate, Port, Service, Serving};
 use crate::fault::Lost;
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Access, PacketId, Packets};
 use alloc::sync::Arc;
 use farspan_units::{Bytes, Rate, Time};
 
 impl Port {
     /// The gate opens: the next packet is served as soon as the transmitter is free, which may be now; else it is due
     /// then.
-    pub fn resume(&mut self, now: Time, packets: &Packets) -> Option<Service> {
+    pub fn resume(&mut self, now: Time, packets: &Packets<impl Access>) -> Option<Service> {
         if self.next_at != Time::MAX {
             return None;
         }
@@ -30,7 +30,7 @@ impl Port {
     }
 
     /// The packets at the port, the one in service included.
-    pub fn waiting<'a>(&'a self, packets: &'a Packets) -> impl Iterator<Item = PacketId> + 'a {
+    pub fn waiting<'a>(&'a self, packets: &'a Packets<impl Access>) -> impl Iterator<Item = PacketId> + 'a {
         let serving = (!self.serving.is_none()).then_some(self.serving.id);
         serving.into_iter().chain([&self.control, &self.data].into_iter().flat_map(|list| list.iter(packets)))
     }
@@ -52,15 +52,15 @@ impl Port {
     /// The port stops: everything that waits, and the packet in service, is discarded after `each` has seen it; gives what
     /// that was. Everything due at or before `now` must have been done, and nothing may have been forwarded. For ports of a
     /// [`PortModel::changeable`](super::PortModel::changeable).
-    pub fn flush(
+    pub fn flush<A: Access>(
         &mut self,
         now: Time,
-        packets: &mut Packets,
-        mut each: impl FnMut(PacketId, &mut Packets),
+        packets: &mut Packets<A>,
+        mut each: impl FnMut(PacketId, &mut Packets<A>),
     ) -> Lost {
         debug_assert!(self.next_at > now && !self.model.fifo, "something is overdue, or settled");
         let mut lost = Lost::default();
-        let mut discard = |id, packets: &mut Packets| {
+        let mut discard = |id, packets: &mut Packets<A>| {
             each(id, packets);
             lost.add(packets.remove(id).size());
         };

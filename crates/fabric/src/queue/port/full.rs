@@ -1,7 +1,7 @@
 //! A port without room: packets are dropped, or their payload is cut off.
 
 use super::{Admission, Cold, Gate, Port};
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Access, PacketId, Packets};
 use crate::port_config::Trim;
 use crate::queue::overflow::Trimming;
 use farspan_units::{Bytes, Time};
@@ -27,7 +27,7 @@ impl Port {
         &mut self,
         now: Time,
         id: PacketId,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         gate: Gate,
     ) -> Admission {
         let picks = |state: &mut Trimming, trim: &Trim| state.picks_the_last(trim.victim);
@@ -36,7 +36,13 @@ impl Port {
 
     /// A packet arrives that may not be queued, whatever room the port has: its payload is cut off, if the port does that,
     /// or it is dropped.
-    pub fn reject(&mut self, now: Time, id: PacketId, packets: &mut Packets, gate: Gate) -> Admission {
+    pub fn reject(
+        &mut self,
+        now: Time,
+        id: PacketId,
+        packets: &mut Packets<impl Access>,
+        gate: Gate,
+    ) -> Admission {
         self.cut_or_refuse(now, id, packets, gate, |_, _| false)
     }
 
@@ -45,7 +51,7 @@ impl Port {
         &mut self,
         now: Time,
         id: PacketId,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
         gate: Gate,
         picks_the_last: impl Fn(&mut Trimming, &Trim) -> bool,
     ) -> Admission {
@@ -87,7 +93,7 @@ impl Port {
 
     /// The packet that arrives takes the place of the last one in the data queue, if it fits there: `id` is then the
     /// number of that one.
-    fn replace_last(&mut self, now: Time, id: PacketId, packets: &mut Packets) {
+    fn replace_last(&mut self, now: Time, id: PacketId, packets: &mut Packets<impl Access>) {
         let Some(last) = self.data.last() else { return };
         let (arriving, leaving) = (packets[id].size(), packets[last].size());
         if self.data_bytes - leaving + arriving > self.model.buffer {

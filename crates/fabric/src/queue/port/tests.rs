@@ -39,7 +39,7 @@ fn drain(port: &mut Port, packets: &mut Packets) -> Vec<(Time, PacketId)> {
 
 #[test]
 fn packets_leave_in_order_one_transmission_apart() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
+    let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::MAX)));
     let ids: Vec<_> = (0..3).map(|_| data(&mut packets, 4160)).collect();
     for &id in &ids {
         port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
@@ -53,7 +53,7 @@ fn packets_leave_in_order_one_transmission_apart() {
 
 #[test]
 fn control_packets_overtake_waiting_data_but_not_the_packet_in_service() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
+    let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::MAX)));
     let (a, b, c) = (data(&mut packets, 4160), data(&mut packets, 4160), ack(&mut packets));
     for id in [a, b, c] {
         port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
@@ -65,7 +65,7 @@ fn control_packets_overtake_waiting_data_but_not_the_packet_in_service() {
 #[test]
 fn without_priority_control_packets_wait_their_turn_and_take_buffer() {
     let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(4200)) };
-    let (mut packets, mut port) = (Packets::for_test(), port(&config));
+    let (mut packets, mut port) = (Packets::new(), port(&config));
     let (a, b) = (data(&mut packets, 4160), ack(&mut packets));
     assert!(matches!(port.enqueue(Time::ZERO, a, &mut packets, Gate::Open), Admission::Started(_)));
     assert_eq!(port.enqueue(Time::ZERO, b, &mut packets, Gate::Open), Admission::Dropped);
@@ -73,7 +73,7 @@ fn without_priority_control_packets_wait_their_turn_and_take_buffer() {
 
 #[test]
 fn the_buffer_holds_exactly_its_size_and_never_refuses_control_packets() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::new(3 * 4160))));
+    let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::new(3 * 4160))));
     let mut taken = 0;
     for _ in 0..10 {
         let id = data(&mut packets, 4160);
@@ -89,7 +89,7 @@ fn the_buffer_holds_exactly_its_size_and_never_refuses_control_packets() {
 }
 
 fn marks(config: &PortConfig, burst: usize) -> Vec<bool> {
-    let (mut packets, mut port) = (Packets::for_test(), port(config));
+    let (mut packets, mut port) = (Packets::new(), port(config));
     for _ in 0..burst {
         let id = data(&mut packets, 1000);
         port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
@@ -129,7 +129,7 @@ fn refused_packets_count_in_the_phantom_queue_only_if_asked() {
             phantom: Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped }),
             ..PortConfig::drop_tail(Bytes::new(5000))
         };
-        let (mut packets, mut port) = (Packets::for_test(), port(&config));
+        let (mut packets, mut port) = (Packets::new(), port(&config));
         for _ in 0..3 {
             let id = data(&mut packets, 4160);
             port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
@@ -143,7 +143,7 @@ fn an_m_d_1_queue_has_the_pollaczek_khinchine_mean_wait_within_three_percent() {
     // W = rho / (2 (1 - rho)) services (Pollaczek and Khinchine, deterministic service).
     let service = GBPS_100.transmission(Bytes::new(4160));
     for rho in [0.5, 0.8] {
-        let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
+        let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::MAX)));
         let mut random = Random::new(11, Purpose::Test, (rho * 100.0) as u64);
         let (mut now, mut arrivals, n) = (Time::ZERO, alloc::collections::VecDeque::new(), 1_000_000);
         let mut waited = 0_u128;
@@ -178,7 +178,7 @@ fn packets_gone(port: &mut Port, packets: &mut Packets) {
 
 #[test]
 fn the_mean_queue_is_weighted_by_time() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
+    let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::MAX)));
     for _ in 0..2 {
         let id = data(&mut packets, 1000);
         port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
@@ -192,7 +192,7 @@ fn the_mean_queue_is_weighted_by_time() {
 #[test]
 fn the_queue_of_a_fifo_port_is_what_is_left_to_send() {
     let config = PortConfig { control_priority: false, ..PortConfig::drop_tail(Bytes::new(2500)) };
-    let (mut packets, mut port) = (Packets::for_test(), port(&config));
+    let (mut packets, mut port) = (Packets::new(), port(&config));
     let mut arrive = |ns: u64| {
         let id = data(&mut packets, 1000);
         port.forward(Time::ZERO + Duration::from_ns(ns), &mut packets[id], Time::MAX).map(Time::as_ps)
@@ -225,7 +225,7 @@ proptest! {
         let horizon = Time::from_ps(horizon);
         // By port: the packets in the order in which they left, with time and mark; counters; mean queue.
         let run = |passes: bool| {
-            let (mut packets, mut port, mut now, mut left) = (Packets::for_test(), port(&config), Time::ZERO, vec![]);
+            let (mut packets, mut port, mut now, mut left) = (Packets::new(), port(&config), Time::ZERO, vec![]);
             for (number, &(gap, control)) in (0..).zip(&steps) {
                 now += Duration::from_ps(gap);
                 while port.next_at() <= now {
@@ -277,7 +277,7 @@ proptest! {
         // queue, busy time.
         let run = |flows: bool| {
             let (mut packets, mut port, mut now, mut left) =
-                (Packets::for_test(), Port::new(&model, PortId(0), 1), Time::ZERO, vec![]);
+                (Packets::new(), Port::new(&model, PortId(0), 1), Time::ZERO, vec![]);
             let mut looks = vec![];
             for (number, &(gap, control)) in (0..).zip(&steps) {
                 now += Duration::from_ps(gap);
@@ -315,7 +315,7 @@ proptest! {
         buffer in 10_000_u64..100_000,
     ) {
         let config = PortConfig::drop_tail(Bytes::new(buffer));
-        let (mut packets, mut port, mut now) = (Packets::for_test(), port(&config), Time::ZERO);
+        let (mut packets, mut port, mut now) = (Packets::new(), port(&config), Time::ZERO);
         let (mut offered, mut left) = (Bytes::ZERO, 0_u64);
         for &(gap, size, control) in &steps {
             now += Duration::from_ps(gap);
@@ -366,7 +366,7 @@ fn leave(port: &mut Port, packets: &mut Packets) -> Vec<(u32, bool)> {
 
 #[test]
 fn a_full_port_that_trims_sends_the_header_of_what_arrives_before_waiting_data() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&trimming(Victim::Arriving)));
+    let (mut packets, mut port) = (Packets::new(), port(&trimming(Victim::Arriving)));
     let taken = burst(&mut port, &mut packets, 5);
     assert!(taken.iter().all(|&(_, admission)| admission != Admission::Dropped));
     let left = drain(&mut port, &mut packets);
@@ -382,7 +382,7 @@ fn a_full_port_that_trims_sends_the_header_of_what_arrives_before_waiting_data()
 
 #[test]
 fn trimmed_packets_take_no_buffer_and_are_not_trimmed_again() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&trimming(Victim::Arriving)));
+    let (mut packets, mut port) = (Packets::new(), port(&trimming(Victim::Arriving)));
     let taken = burst(&mut port, &mut packets, 4);
     assert_eq!(port.queued(Time::ZERO), Bytes::new(3 * 4160));
     let mut next = self::port(&trimming(Victim::Arriving));
@@ -396,7 +396,7 @@ fn the_coin_trims_the_last_in_the_queue_or_what_arrives_about_as_often() {
     let (mut tails, n) = (0_u32, 1000);
     for seed in 0..n {
         let model = trimming(Victim::Coin);
-        let (mut packets, mut port) = (Packets::for_test(), seeded(&model, 0, seed));
+        let (mut packets, mut port) = (Packets::new(), seeded(&model, 0, seed));
         burst(&mut port, &mut packets, 4);
         match leave(&mut port, &mut packets)[..] {
             [(0, false), (3, true), (1, false), (2, false)] => {}
@@ -417,7 +417,7 @@ fn the_coin_s_draws_are_the_port_s_own_and_touch_no_others() {
     };
     let coin = PortConfig { overflow: trimming(Victim::Coin).overflow, ..config.clone() };
     let run = |config: &PortConfig, id| {
-        let (mut packets, mut port) = (Packets::for_test(), seeded(config, id, 1));
+        let (mut packets, mut port) = (Packets::new(), seeded(config, id, 1));
         burst(&mut port, &mut packets, 40);
         leave(&mut port, &mut packets);
         (packets.iter().map(|p| (p.flow.0, p.trimmed())).collect::<Vec<_>>(), port.counters().marked)
@@ -430,7 +430,7 @@ fn the_coin_s_draws_are_the_port_s_own_and_touch_no_others() {
 #[test]
 fn a_packet_that_does_not_fit_in_the_last_one_s_place_is_trimmed_itself() {
     for seed in 0..20 {
-        let (mut packets, mut port) = (Packets::for_test(), seeded(&trimming(Victim::Coin), 0, seed));
+        let (mut packets, mut port) = (Packets::new(), seeded(&trimming(Victim::Coin), 0, seed));
         for (flow, size) in [(0, 4160), (1, 4160), (2, 4000), (3, 4160), (4, 4160)] {
             let packet = Packet::new(FlowId(flow), HostId(1), Bytes::new(size), 0, false, 0);
             let id = packets.insert(packet);
@@ -443,7 +443,7 @@ fn a_packet_that_does_not_fit_in_the_last_one_s_place_is_trimmed_itself() {
     let small =
         PortConfig { overflow: trimming(Victim::Coin).overflow, ..PortConfig::drop_tail(Bytes::new(8200)) };
     for seed in 0..20 {
-        let (mut packets, mut port) = (Packets::for_test(), seeded(&small, 0, seed));
+        let (mut packets, mut port) = (Packets::new(), seeded(&small, 0, seed));
         for (flow, size) in [(0, 4160), (1, 4000), (2, 4160)] {
             let packet = Packet::new(FlowId(flow), HostId(1), Bytes::new(size), 0, false, 0);
             let id = packets.insert(packet);
@@ -458,7 +458,7 @@ fn nothing_but_the_packet_in_service_leaves_the_coin_no_choice() {
     let one =
         PortConfig { overflow: trimming(Victim::Coin).overflow, ..PortConfig::drop_tail(Bytes::new(4160)) };
     for seed in 0..20 {
-        let (mut packets, mut port) = (Packets::for_test(), seeded(&one, 0, seed));
+        let (mut packets, mut port) = (Packets::new(), seeded(&one, 0, seed));
         burst(&mut port, &mut packets, 2);
         assert_eq!(leave(&mut port, &mut packets), [(0, false), (1, true)]);
     }
@@ -472,7 +472,7 @@ fn a_trimmed_packet_keeps_its_mark_and_gets_none() {
             marking_point,
             ..trimming(Victim::Arriving)
         };
-        let (mut packets, mut port) = (Packets::for_test(), port(&config));
+        let (mut packets, mut port) = (Packets::new(), port(&config));
         burst(&mut port, &mut packets, 3);
         let (plain, marked) = (data(&mut packets, 4160), data(&mut packets, 4160));
         packets[marked].mark();
@@ -489,7 +489,7 @@ fn what_takes_the_last_one_s_place_is_marked_as_what_is_queued() {
     let markers = vec![Marker::Step(Bytes::new(9000))];
     let config = PortConfig { markers, marking_point: MarkingPoint::Enqueue, ..trimming(Victim::Coin) };
     for seed in 0..20 {
-        let (mut packets, mut port) = (Packets::for_test(), seeded(&config, 0, seed));
+        let (mut packets, mut port) = (Packets::new(), seeded(&config, 0, seed));
         burst(&mut port, &mut packets, 4);
         let marks: Vec<_> = packets.iter().map(|p| (p.trimmed(), p.ecn_ce(), p.flow.0)).collect();
         // Queued third, above the step: marked, whether trimmed later or not. Trimmed on arrival: not marked.
@@ -504,7 +504,7 @@ fn headers_beyond_their_limit_are_dropped_whole_until_some_have_left() {
     let trim =
         Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(3 * 64), at_last_hop: false };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
-    let (mut packets, mut port) = (Packets::for_test(), port(&config));
+    let (mut packets, mut port) = (Packets::new(), port(&config));
     let taken = burst(&mut port, &mut packets, 8);
     let dropped: Vec<_> = taken.iter().map(|&(_, admission)| admission == Admission::Dropped).collect();
     assert_eq!(dropped, [false, false, false, false, false, false, true, true]);
@@ -529,7 +529,7 @@ fn headers_that_were_cut_elsewhere_find_the_same_room() {
     let trim =
         Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::new(2 * 64), at_last_hop: false };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
-    let (mut packets, mut port) = (Packets::for_test(), port(&config));
+    let (mut packets, mut port) = (Packets::new(), port(&config));
     let taken = burst(&mut port, &mut packets, 4);
     assert_eq!((taken.len(), port.trimmed().0), (4, 1), "one was cut here");
     let admissions = [(); 2].map(|()| {
@@ -545,7 +545,7 @@ fn headers_that_were_cut_elsewhere_find_the_same_room() {
 fn acks_are_never_refused_whatever_headers_wait() {
     let trim = Trim { header: HEADER, victim: Victim::Arriving, headers: Bytes::ZERO, at_last_hop: false };
     let config = PortConfig { overflow: Overflow::Trim(trim), ..trimming(Victim::Arriving) };
-    let (mut packets, mut port) = (Packets::for_test(), port(&config));
+    let (mut packets, mut port) = (Packets::new(), port(&config));
     burst(&mut port, &mut packets, 4);
     assert_eq!((port.trimmed().0, port.counters().dropped), (0, 1));
     let id = ack(&mut packets);
@@ -557,8 +557,7 @@ fn trimmed_packets_count_in_the_phantom_queue_only_if_asked() {
     for victim in [Victim::Arriving, Victim::Coin] {
         for (count_dropped, expected) in [(false, 3 * 4160), (true, 5 * 4160)] {
             let phantom = Some(Phantom { size: Bytes::new(100_000), drain: 0.9, count_dropped });
-            let (mut packets, mut port) =
-                (Packets::for_test(), port(&PortConfig { phantom, ..trimming(victim) }));
+            let (mut packets, mut port) = (Packets::new(), port(&PortConfig { phantom, ..trimming(victim) }));
             burst(&mut port, &mut packets, 5);
             assert!(port.phantom(Time::ZERO).is_some_and(|level| level.get().abs_diff(expected) <= 1));
         }
@@ -581,7 +580,7 @@ proptest! {
     ) {
         let trim = Trim { header: HEADER, victim, headers: Bytes::new(headers), at_last_hop: false };
         let config = PortConfig { overflow: Overflow::Trim(trim), ..PortConfig::drop_tail(Bytes::new(buffer)) };
-        let (mut packets, mut port, mut now) = (Packets::for_test(), port(&config), Time::ZERO);
+        let (mut packets, mut port, mut now) = (Packets::new(), port(&config), Time::ZERO);
         let (mut offered, mut left, mut trimmed) = (Bytes::ZERO, 0_u64, 0_u64);
         let mut order = vec![];
         for (n, &(gap, size, kind)) in (0..).zip(&steps) {
@@ -625,7 +624,7 @@ proptest! {
 
 #[test]
 fn a_port_that_stops_discards_what_waits_and_what_it_sends_and_begins_anew() {
-    let (mut packets, mut port) = (Packets::for_test(), port(&PortConfig::drop_tail(Bytes::MAX)));
+    let (mut packets, mut port) = (Packets::new(), port(&PortConfig::drop_tail(Bytes::MAX)));
     for _ in 0..3 {
         let id = data(&mut packets, 4160);
         port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
@@ -655,7 +654,7 @@ fn another_rate_counts_from_the_next_service_on_and_leaves_the_phantom_queue_alo
     let config = PortConfig { phantom: Some(phantom), ..PortConfig::drop_tail(Bytes::MAX) };
     let mut levels = vec![];
     for slower in [false, true] {
-        let (mut packets, mut port) = (Packets::for_test(), port(&config));
+        let (mut packets, mut port) = (Packets::new(), port(&config));
         for _ in 0..2 {
             let id = data(&mut packets, 4160);
             port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);

@@ -8,7 +8,7 @@
 pub mod pause;
 pub mod pool;
 
-use crate::packet::{PacketId, Packets};
+use crate::packet::{Access, PacketId, Packets};
 use crate::queue::port::Gate;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -57,7 +57,7 @@ impl Shared {
         &mut self,
         ingress: PortId,
         id: PacketId,
-        packets: &mut Packets,
+        packets: &mut Packets<impl Access>,
     ) -> (bool, Option<(usize, Frame)>) {
         let size = packets[id].size();
         let account = self.back(ingress);
@@ -72,7 +72,11 @@ impl Shared {
 
     /// Gives back what a packet took that leaves or is discarded; gives the port and the frame that is to leave there.
     #[inline]
-    pub(super) fn give_back(&mut self, id: PacketId, packets: &mut Packets) -> Option<(usize, Frame)> {
+    pub(super) fn give_back(
+        &mut self,
+        id: PacketId,
+        packets: &mut Packets<impl Access>,
+    ) -> Option<(usize, Frame)> {
         let side = packets.present_side_mut(id)?;
         let ingress = side.ingress.take()?;
         let size = Bytes::new(u64::from(core::mem::take(&mut side.charged)));

@@ -125,14 +125,14 @@ pub fn proxied_spec(seed: u64) -> Spec {
     }
     for (host, flows) in by_host {
         let kind = match draw.below(if may_end { 6 } else { 3 }) {
-            0 => ProxyKind::Streamlined { loss: None },
-            1 => ProxyKind::Streamlined { loss: Some(LossDetection::PerPath { paths: 1 << paths }) },
-            2 => ProxyKind::Streamlined { loss: Some(LossDetection::PerFlow(PerFlowConfig::default())) },
-            _ => ProxyKind::Naive {
+            0 => ProxyKind::Streamlined(None),
+            1 => ProxyKind::Streamlined(Some(LossDetection::PerPath { paths: 1 << paths })),
+            2 => ProxyKind::Streamlined(Some(LossDetection::PerFlow(PerFlowConfig::default()))),
+            _ => ProxyKind::Naive(NaiveSpec {
                 rto: draw.one_in(2).then_some(Rto::BaseRtts(3)),
                 onward: Arc::clone(&spec.inter),
                 room: draw.one_in(2).then(|| Bytes::new(draw.spread(1, 100_000))),
-            },
+            }),
         };
         let delay = match draw.below(3) {
             0 => Delay::default(),

@@ -24,7 +24,7 @@ use farspan_fabric::{
     Fault, Link, Marker, MarkingPoint, Network, Overflow, Phantom, PortConfig, Red, Tier, Trim, Victim,
 };
 use farspan_sim::{
-    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, Outcome, ProbeKind, Probes, ProxyKind, ProxySpec,
+    ByTier, EngineKind, Flow, FlowOutcome, InitialWindow, NaiveSpec, Outcome, ProbeKind, Probes, ProxySpec,
     Rule, Series, Spec, Stop, Trace, Trigger,
 };
 use farspan_trace::{Remark, What};
@@ -34,7 +34,7 @@ use farspan_transport::coding::CodingConfig;
 use farspan_transport::coding::blocks::{self, Resend};
 use farspan_transport::congestion::{self, CongestionConfig, Pacing};
 use farspan_transport::proxy::detector::PerFlowConfig;
-use farspan_transport::proxy::{Delay, LossDetection};
+use farspan_transport::proxy::{Delay, LossDetection, ProxyKind};
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::{CnpConfig, FlowProfile, Scheme, WindowCheck};
 use farspan_units::{Bytes, Duration, FlowId, HostId, PortId, Purpose, Random, Rate, TelemetryKind, Time};

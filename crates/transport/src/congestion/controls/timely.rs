@@ -19,7 +19,7 @@ const LEAST: f64 = 0.001;
 /// A threshold of the round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
-#[cfg_attr(feature = "serde", serde(expecting = "a size or a time was expected"))]
+#[cfg_attr(feature = "serde", serde(expecting = "the value does not fit here; give a size or a time"))]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum RttThreshold {
     /// One base round trip and such a queue at the line rate.
@@ -43,7 +43,10 @@ impl RttThreshold {
 /// How often the rate moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
-#[cfg_attr(feature = "serde", serde(expecting = "\"round_trip\" or a size was expected"))]
+#[cfg_attr(
+    feature = "serde",
+    serde(expecting = "the value does not fit here; give \"round_trip\" or a size")
+)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Completion {
     /// By a rule.

@@ -10,7 +10,9 @@ use farspan_units::{Bytes, Time};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 #[cfg_attr(
     feature = "serde",
-    serde(expecting = "\"bdp_over_7\", \"ports\", a size, or { per_gbps = SIZE } was expected")
+    serde(
+        expecting = "the value does not fit here; give \"bdp_over_7\", \"ports\", a size, or { per_gbps = SIZE }"
+    )
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Threshold {

@@ -326,11 +326,10 @@ impl Dumbbell {
             QueueFate::Served { left_at, marked } => {
                 let rest = path.base_rtt.saturating_sub(path.packet_time() * 2);
                 let ack_at = left_at + rest;
-                match self.flows[i].needs.telemetry {
-                    TelemetryKind::None => (ack_at, ModelEvent::Ack { sent_at, marked }),
-                    TelemetryKind::Mpd | TelemetryKind::Int => {
-                        (left_at, ModelEvent::Leave { sent_at, marked, ack_at })
-                    }
+                if self.flows[i].needs.telemetry == TelemetryKind::None {
+                    (ack_at, ModelEvent::Ack { sent_at, marked })
+                } else {
+                    (left_at, ModelEvent::Leave { sent_at, marked, ack_at })
                 }
             }
             QueueFate::Lost => (sent_at + path.base_rtt.mul_f64(1.25), ModelEvent::Loss { sent_at }),

@@ -238,15 +238,15 @@ impl TrialSender {
         })
     }
 
-    /// The words of ports and receiver on a packet: ports say no less than the control asks for.
+    /// The words of ports and receiver on a packet: of a kind that has room for one port, those of the longest queue.
     fn telemetry_of(&self, packet: Packet) -> Telemetry {
         let mut telemetry = Telemetry::default();
         if self.gives(Asked::Telemetry) {
-            for hop in self.hops {
-                match self.telemetry {
-                    TelemetryKind::Mpd => telemetry.keep_largest(hop),
-                    TelemetryKind::None | TelemetryKind::Int => telemetry.push(hop),
-                }
+            let [first, second] = self.hops;
+            match self.telemetry.most_hops() {
+                1 if first.queueing_delay() >= second.queueing_delay() => telemetry.push(first),
+                1 => telemetry.push(second),
+                _ => self.hops.into_iter().for_each(|hop| telemetry.push(hop)),
             }
         }
         let arrived = packet.sent_at + self.path.base_rtt / 2;

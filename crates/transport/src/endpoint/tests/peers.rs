@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::flow::profile::AckSignals;
-use crate::proxy::{Delay, Relay, RelayKind};
+use crate::proxy::{Delay, NaiveRelay, Relay, RelayKind, StreamlinedRelay};
 
 const OTHER: HostId = HostId(2);
 const MSS: u16 = 4096;
@@ -192,9 +192,9 @@ fn relay(peer: HostId, onward: u32, is_naive: bool) -> Relay {
     let (signals, Message { size, initial_cwnd, route, .. }) =
         (AckSignals::default(), message(onward, 3, Rto::Path));
     let kind = if is_naive {
-        RelayKind::Naive { onward: route, initial_cwnd, room: None, signals }
+        RelayKind::Naive(NaiveRelay { onward: route, initial_cwnd, room: None, signals })
     } else {
-        RelayKind::Streamlined { header: testing::path().header, signals, loss: None }
+        RelayKind::Streamlined(StreamlinedRelay { header: testing::path().header, signals, loss: None })
     };
     Relay { from: peer, flow: FlowId(9), to: RECEIVER, onward_flow: FlowId(onward), size, kind }
 }

@@ -255,8 +255,8 @@ impl Recover for Rack {
         self.armed
     }
 
-    /// An ACK of a packet's only transmission, while nothing is under recovery or probed and no packet was sent twice, by which
-    /// none is lost. What is noted twice stays as it is.
+    /// An ACK of a packet's only transmission, or of one that is known to have arrived, while nothing is under recovery or
+    /// probed and no packet was sent twice, by which none is lost. What is noted twice stays as it is.
     #[inline(always)]
     fn on_good_ack(
         &mut self,
@@ -265,15 +265,21 @@ impl Recover for Rack {
         sent: &mut SentMap,
         rto_policy: RtoPolicy,
     ) -> Option<bool> {
-        let is_plain = ack.outcome == AckOutcome::Arrived { is_last: true } && ack.mapped_below == 0;
-        if !self.is_quiet || !is_plain || sent.has_retransmitted() {
+        let is_expected = matches!(ack.outcome, AckOutcome::Known | AckOutcome::Arrived { is_last: true });
+        if !self.is_quiet || !is_expected || ack.mapped_below != 0 || sent.has_retransmitted() {
             return None;
         }
         (self.min_rtt, self.srtt) = (rtt.min(), rtt.srtt());
         self.note(ack);
         self.in_order = sent.base() >= self.highest;
-        let oldest = sent.oldest_sent_at(ack.now).filter(|&oldest| oldest < self.newest);
-        self.overtaken = !self.in_order || oldest.is_some();
+        // Sent once each, what is in flight left after all before it.
+        let oldest = if self.in_order {
+            debug_assert!(sent.oldest_sent_at(ack.now).is_none_or(|oldest| oldest >= self.newest));
+            None
+        } else {
+            sent.oldest_sent_at(ack.now).filter(|&oldest| oldest < self.newest)
+        };
+        self.overtaken = !self.in_order;
         let mut due = self.tail_due(rto_policy);
         if self.overtaken {
             if !self.reordering_seen {

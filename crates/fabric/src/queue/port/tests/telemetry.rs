@@ -8,7 +8,7 @@ fn a_stamp_is_the_state_that_the_packet_leaves_behind() {
     let config = PortConfig { telemetry: TelemetryKind::Int, ..PortConfig::drop_tail(Bytes::new(9000)) };
     for control_priority in [true, false] {
         let config = PortConfig { control_priority, ..config.clone() };
-        let (mut packets, mut port) = (Packets::for_test(), port(&config));
+        let (mut packets, mut port) = (Packets::new(), port(&config));
         assert!(!port.model().is_fifo());
         let ids = [data(&mut packets, 4160), data(&mut packets, 4160), ack(&mut packets)];
         for id in ids {
@@ -45,27 +45,26 @@ fn a_port_with_telemetry_marks_as_one_without() {
             marking_point,
             ..PortConfig::drop_tail(Bytes::new(40_000))
         };
-        let kinds = [TelemetryKind::None, TelemetryKind::Mpd, TelemetryKind::Int];
-        let [plain, others @ ..] = kinds.map(|telemetry| {
-            let (mut packets, mut port) =
-                (Packets::for_test(), port(&PortConfig { telemetry, ..config.clone() }));
+        let marked = |&telemetry: &TelemetryKind| {
+            let (mut packets, mut port) = (Packets::new(), port(&PortConfig { telemetry, ..config.clone() }));
             let ids: Vec<_> = (0..9).map(|_| data(&mut packets, 4160)).collect();
             for &id in &ids {
                 port.enqueue(Time::ZERO, id, &mut packets, Gate::Open);
             }
             drain(&mut port, &mut packets);
             ids.iter().map(|&id| packets[id].ecn_ce()).collect::<Vec<_>>()
-        });
+        };
+        let plain = marked(&TelemetryKind::None);
         assert!(plain.contains(&true) && plain.contains(&false));
-        assert_eq!(others, [plain.clone(), plain]);
+        assert!(TelemetryKind::ALL.iter().all(|kind| marked(kind) == plain));
     }
 }
 
 #[test]
 fn no_control_packet_passes_a_port_with_telemetry_before_it_is_counted() {
-    for telemetry in [TelemetryKind::Mpd, TelemetryKind::Int] {
+    for &telemetry in TelemetryKind::ALL.iter().filter(|&&kind| kind != TelemetryKind::None) {
         let config = PortConfig { telemetry, ..PortConfig::drop_tail(Bytes::new(9000)) };
-        let (mut packets, mut port) = (Packets::for_test(), port(&config));
+        let (mut packets, mut port) = (Packets::new(), port(&config));
         let id = ack(&mut packets);
         assert_eq!(port.bypass(Time::ZERO, &packets[id], Time::MAX), None);
     }
@@ -74,7 +73,7 @@ fn no_control_packet_passes_a_port_with_telemetry_before_it_is_counted() {
 #[test]
 fn the_largest_queueing_delay_of_the_ports_travels_alone() {
     let config = PortConfig { telemetry: TelemetryKind::Mpd, ..PortConfig::drop_tail(Bytes::new(90_000)) };
-    let (mut packets, mut now) = (Packets::for_test(), Time::ZERO);
+    let (mut packets, mut now) = (Packets::new(), Time::ZERO);
     let id = data(&mut packets, 4160);
     let mut kept = vec![];
     // So many packets wait behind it at one port after the other.

@@ -64,7 +64,10 @@ pub struct GeminiConfig {
 /// Increase per round trip.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
-#[cfg_attr(feature = "serde", serde(expecting = "a size or { factor, min, max } was expected"))]
+#[cfg_attr(
+    feature = "serde",
+    serde(expecting = "the value does not fit here; give a size or { factor, min, max }")
+)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Increase {
     /// A constant.

@@ -24,7 +24,10 @@ const STEEPEST_FALL: f64 = -0.9;
 /// The delay that the window aims at.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
-#[cfg_attr(feature = "serde", serde(expecting = "a number of base round trips or a size was expected"))]
+#[cfg_attr(
+    feature = "serde",
+    serde(expecting = "the value does not fit here; give a number of base round trips or a size")
+)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Target {
     /// So many base round trips of the flow.
@@ -48,7 +51,10 @@ pub enum Signal {
 /// How long a batch is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
-#[cfg_attr(feature = "serde", serde(expecting = "a number of base round trips or a time was expected"))]
+#[cfg_attr(
+    feature = "serde",
+    serde(expecting = "the value does not fit here; give a number of base round trips or a time")
+)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum BatchPeriod {
     /// So many base round trips of the flow.

@@ -160,7 +160,7 @@ pub enum DelaySample {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
 #[cfg_attr(
     feature = "serde",
-    serde(expecting = "\"hops\" or a fraction of the base round trip was expected")
+    serde(expecting = "the value does not fit here; give \"hops\" or a fraction of the base round trip")
 )]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Tolerance {
@@ -206,7 +206,10 @@ pub struct QaConfig {
 /// How long a Quick Adapt period is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(untagged))]
-#[cfg_attr(feature = "serde", serde(expecting = "\"measured\" or a number of base round trips was expected"))]
+#[cfg_attr(
+    feature = "serde",
+    serde(expecting = "the value does not fit here; give \"measured\" or a number of base round trips")
+)]
 #[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum QaPeriod {
     /// A rule.

@@ -357,6 +357,16 @@ fn among_reordered_packets_acks_are_good_ones_until_the_window_has_passed() {
 }
 
 #[test]
+fn an_ack_of_what_is_known_is_a_good_one() {
+    let mut flow = Flow::new(4);
+    flow.ack(0);
+    flow.ack(1);
+    let before = flow.good;
+    assert!(flow.ack_at(2 + R, 0, 0).is_empty());
+    assert_eq!(flow.good, before + 1);
+}
+
+#[test]
 fn a_probe_is_judged_by_the_acks_that_follow() {
     let mut flow = Flow::new(3);
     flow.ack(0);

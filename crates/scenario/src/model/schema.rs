@@ -1,0 +1,70 @@
+//! Schemas of components: a name, or a table whose keys are those of the component.
+
+use crate::catalog::control;
+use farspan_transport::ack::{self, AckConfig};
+use farspan_transport::balance::{self, BalanceConfig};
+use farspan_transport::coding::{self, CodingConfig};
+use farspan_transport::congestion::{self, CongestionConfig};
+use farspan_transport::recovery;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+/// A component: one of `names`, or a table.
+fn part_schema(names: &[&str], table: &Schema) -> Schema {
+    json_schema!({ "anyOf": [{ "type": "string", "enum": names }, table] })
+}
+
+pub(super) fn congestion_schema(generator: &mut SchemaGenerator) -> Schema {
+    let built_in = generator.subschema_for::<CongestionConfig>();
+    let registered = control::registered();
+    if registered.is_empty() {
+        return part_schema(congestion::NAMES, &built_in);
+    }
+    let tables: Vec<Schema> =
+        [built_in].into_iter().chain(registered.iter().map(|known| known.schema(generator))).collect();
+    part_schema(&control::names(), &json_schema!({ "anyOf": tables }))
+}
+
+pub(super) fn balance_schema(generator: &mut SchemaGenerator) -> Schema {
+    let names = [&["scheme"], balance::NAMES].concat();
+    part_schema(&names, &generator.subschema_for::<BalanceConfig>())
+}
+
+pub(super) fn own_balance_schema(generator: &mut SchemaGenerator) -> Schema {
+    part_schema(balance::NAMES, &generator.subschema_for::<BalanceConfig>())
+}
+
+pub(super) fn ack_schema(generator: &mut SchemaGenerator) -> Schema {
+    let mut tables = AckConfig::json_schema(generator);
+    let is_known = |table: &serde_json::Value| {
+        table["properties"]["name"]["const"].as_str().is_some_and(|name| ack::OF_SCHEMES.contains(&name))
+    };
+    if let Some(tables) = tables.get_mut("oneOf").and_then(serde_json::Value::as_array_mut) {
+        tables.retain(is_known);
+    }
+    part_schema(ack::OF_SCHEMES, &tables)
+}
+
+pub(super) fn recovery_schema(_: &mut SchemaGenerator) -> Schema {
+    part_schema(
+        recovery::NAMES,
+        &json_schema!({ "type": "object", "additionalProperties": false, "properties": {
+            "name": { "type": "string", "enum": recovery::NAMES },
+            "rto": { "type": "string", "description": "As transport.rto, for this class only." },
+            "rto_variance_floor": { "type": "string", "description": "As transport.rto_variance_floor, for this class only." },
+            "rto_min": { "type": "string", "description": "As transport.rto_min, for this class only." },
+            "backoff": { "type": "boolean", "description": "Whether a time-out doubles with each one before it. Left out: no under per_packet_rto, else yes." },
+        } }),
+    )
+}
+
+pub(super) fn coding_schema(generator: &mut SchemaGenerator) -> Schema {
+    part_schema(coding::NAMES, &generator.subschema_for::<CodingConfig>())
+}
+
+pub(super) fn class_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["intra", "inter"] })
+}
+
+pub(super) fn window_check_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "enum": ["below", "fits"] })
+}

@@ -1,0 +1,145 @@
+//! Tables whose keys all schemes, topologies and workloads share, and the macro that declares a table twice.
+
+use super::schema::{
+    ack_schema, balance_schema, coding_schema, congestion_schema, recovery_schema, window_check_schema,
+};
+use crate::value::{FirstWindow, FlowChoice, Interval, Jitter, Part, PortChoice, RtoRule};
+use farspan_transport::WindowCheck;
+use farspan_units::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Declares tables from one list of keys: `Table`, resolved, has a value for each key, or for an `optional` one perhaps none;
+/// `TableText`, as it is written, has none that must be there.
+macro_rules! tables {
+    (@type $type:ty) => { $type };
+    (@type $type:ty, optional) => { Option<$type> };
+    (@text $value:expr) => { Some($value) };
+    (@text $value:expr, optional) => { $value };
+    ($(
+        $(#[doc = $doc:literal])*
+        $table:ident, $text:ident as $name:literal {
+            $(
+                $(#[doc = $key_doc:literal])*
+                $(#[schemars($($schema:tt)*)])?
+                $key:ident $([$optional:ident])?: $type:ty,
+            )*
+        }
+    )*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        #[schemars(rename = $name)]
+        pub struct $text {
+            $(
+                $(#[doc = $key_doc])*
+                $(#[schemars($($schema)*)])?
+                pub $key: Option<$type>,
+            )*
+        }
+
+        $(#[doc = $doc])*
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct $table {
+            $(
+                $(#[doc = $key_doc])*
+                pub $key: tables!(@type $type $(, $optional)?),
+            )*
+        }
+
+        impl From<&$table> for $text {
+            fn from(table: &$table) -> Self {
+                Self { $($key: tables!(@text table.$key.clone() $(, $optional)?),)* }
+            }
+        }
+    )*};
+}
+pub(super) use tables;
+
+tables! {
+    /// Settings that all schemes of the scenario share.
+    Transport, TransportText as "Transport" {
+        /// Payload of a full packet. Default: 4096B.
+        payload: Bytes,
+        /// Header of a packet; also the size of an ACK, a NACK and a trimmed packet. Default: 64B.
+        header: Bytes,
+        /// First window of every flow: "bdp", "bdp/8" (the fair share of eight flows that start together), "iw10" or a size. Default: bdp.
+        start: FirstWindow,
+        /// Retransmission time-out: "path" (base RTT and full buffers along the path), "rfc6298" or a time. Default: path.
+        rto: RtoRule,
+        /// The least by which a time-out under "rfc6298" is longer than the smoothed round trip. Default: 1ms.
+        rto_variance_floor: Duration,
+        /// The shortest time-out under "rfc6298". Default: 1ms.
+        rto_min: Duration,
+        /// Whether "path" counts the sender's own NIC as a port with a full buffer, too. Default: of the profile.
+        rto_nic: bool,
+        /// Whether ACKs and NACKs go through the priority queue. Default: true.
+        ack_priority: bool,
+        /// "scheme", or one path selector for all schemes. Default: scheme.
+        #[schemars(schema_with = "balance_schema")]
+        balance: Part,
+        /// When receivers acknowledge packets: "per_packet", "coalesced", or a table with name and parameters. Default:
+        /// per_packet.
+        #[schemars(schema_with = "ack_schema")]
+        ack: Part,
+    }
+
+    /// The hosts.
+    Host, HostText as "Host" {
+        /// Largest send jitter, uniform per data packet, order kept: "1packet" (one packet time of the NIC) or a time; "0ns"
+        /// is off. Exact clocks lock drop-tail queues to one flow. Default: 1packet.
+        jitter: Jitter,
+    }
+
+    /// A scheme's parts for one class of flows.
+    SchemeClass, SchemeClassText as "SchemeClass" {
+        /// Congestion control: a name, or a table with name and parameters. Default: of the scheme.
+        #[schemars(schema_with = "congestion_schema")]
+        congestion: Part,
+        /// Path selection: a name, or a table with name and parameters. Default: of the scheme.
+        #[schemars(schema_with = "balance_schema")]
+        balance: Part,
+        /// Loss recovery: a name, or a table with name and rto. Default: of the scheme.
+        #[schemars(schema_with = "recovery_schema")]
+        recovery: Part,
+        /// Erasure coding: "none", "mds", or a table with name and parameters. Default: of the scheme.
+        #[schemars(schema_with = "coding_schema")]
+        coding: Part,
+        /// When the window lets a packet go: "below" (while bytes in flight are below it) or "fits" (while one more full
+        /// packet fits). Default: of the scheme.
+        #[schemars(schema_with = "window_check_schema")]
+        window_check: WindowCheck,
+    }
+
+    /// Samples to take. Sampling changes nothing.
+    Probes, ProbesText as "Probes" {
+        /// Interval of flow samples: receiver goodput, window, RTT; "off" or a time. Default: off.
+        rate_interval: Interval,
+        /// Interval of samples of ports (queue, phantom queue, utilisation) and proxies (queue); "off" or a time. Default: off.
+        queue_interval: Interval,
+        /// Which ports: "bottlenecks", "all", or names and patterns, such as "border*->*". Default: bottlenecks.
+        ports: PortChoice,
+        /// Ports of which only the utilisation is sampled, chosen alike. Default: none.
+        links: PortChoice,
+        /// Which flows: "all", or some of "flow=17,18", "tag=incast*" and "class=inter". Default: those of the fairness
+        /// group, or all if there is none.
+        flows [optional]: FlowChoice,
+        /// Which series, by name or pattern: rate, cwnd, rtt, queue, phantom_queue, utilization, proxy_queue. Default: all of
+        /// them.
+        series: Vec<String>,
+    }
+
+    /// Flows that count in the summary.
+    Measure, MeasureText as "Measure" {
+        /// Flows that start before are not in the summary. Default: 0s.
+        warmup: Duration,
+        /// The tag whose flows are backlogged on one bottleneck; without one, fairness is null.
+        fairness_group [optional]: String,
+    }
+
+    /// When to end. A run also ends when nothing is left to happen.
+    Stop, StopText as "Stop" {
+        /// Nothing at or after this time happens. Default: 10s.
+        time: Duration,
+    }
+}
