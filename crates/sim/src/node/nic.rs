@@ -34,7 +34,10 @@ pub(crate) struct Nic {
     pub(crate) pauses: PauseRecord,
     /// Whether it takes control packets even so: they go first, in a class of their own.
     pub(crate) control_goes_first: bool,
+    /// Of the packet taken last.
     rate: Rate,
+    /// Of the next one.
+    next_rate: Rate,
     delay: Duration,
     /// Largest jitter of data packets.
     max_jitter: Duration,
@@ -68,6 +71,7 @@ impl Nic {
             pauses: PauseRecord::default(),
             control_goes_first,
             rate: link.rate,
+            next_rate: link.rate,
             delay: link.delay,
             max_jitter: jitter,
             jitter: Jitter::new(seed, u64::from(link.from.0)),
@@ -118,6 +122,9 @@ impl Nic {
 
     #[cold]
     fn begin_run(&mut self, size: Bytes, kind: usize) {
+        if !size.is_zero() {
+            self.change_rate();
+        }
         let before = self.runs[kind];
         self.past[kind] = self.past[kind] + before.amount();
         if kind == 0 {
@@ -129,16 +136,21 @@ impl Nic {
         self.runs[kind] = Run { size, time, packets: 0 };
     }
 
-    /// Packets taken from now on have this rate.
+    /// Packets taken from now on have this rate. Nothing changes before one is: how often the NIC asks in vain must not show.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
-        if rate == self.rate {
-            return;
+        if rate != self.next_rate {
+            self.next_rate = rate;
+            // No packet has this size: the next ones begin runs of their own.
+            [0, 1].into_iter().for_each(|kind| self.begin_run(Bytes::ZERO, kind));
         }
-        let sent = self.sent_bytes();
-        self.before = (sent, self.before.1 + self.rate.transmission(sent - self.before.0));
-        self.rate = rate;
-        // No packet has this size: the next ones begin runs of their own.
-        [0, 1].into_iter().for_each(|kind| self.begin_run(Bytes::ZERO, kind));
+    }
+
+    fn change_rate(&mut self) {
+        if self.next_rate != self.rate {
+            let sent = self.sent_bytes();
+            self.before = (sent, self.before.1 + self.rate.transmission(sent - self.before.0));
+            self.rate = self.next_rate;
+        }
     }
 
     fn sent_bytes(&self) -> Bytes {

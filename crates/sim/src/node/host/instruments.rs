@@ -19,7 +19,7 @@ impl Instruments {
         any.then(|| Box::new(Self { nic, flows }))
     }
 
-    /// What they have seen: of its flows, and of its NIC.
+    /// Takes the events of its flows, and those of its NIC.
     pub(super) fn take(&mut self) -> (Vec<FlowEvent>, Vec<PacketEvent>) {
         let flows = self.flows.as_mut().map(FlowTracer::take).unwrap_or_default();
         (flows, self.nic.as_mut().map(PortTracer::take).unwrap_or_default())

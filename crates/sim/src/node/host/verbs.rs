@@ -1,7 +1,7 @@
 //! A host that drives its endpoint by the six verbs alone, as drivers of real packets do: for tests, which ask for the same
 //! outcome ([`EngineKind::Verbs`](crate::EngineKind::Verbs)).
 //!
-//! What it sends is bytes on its way, and who sent it stands beside them. Of a record the host reads nothing but the size, the
+//! Its packets are bytes on their way, and who sent them stands beside. Of a record the host reads nothing but the size, the
 //! entropy, the mark, and whether the payload was cut off. Records are filled even so, for tracers of ports and for the books
 //! of the run.
 
