@@ -24,8 +24,8 @@ pub trait InPlace {
     /// As [`Self::handle`], not inlined: for packets that may be anything.
     fn handle_any(&mut self, now: Time, packet: Incoming) -> Option<Received>;
 
-    /// Hands the next control packet to `take`, which may take its telemetry out, if one may leave; gives the result.
-    fn poll_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T>;
+    /// `to` takes the next control packet. Says whether there was one.
+    fn poll_reply(&mut self, to: impl Take) -> bool;
 
     /// When there is no control packet: `to` takes the next data packet. Says whether there was one.
     fn poll_data(&mut self, now: Time, to: impl Take) -> bool;
@@ -53,8 +53,8 @@ impl InPlace for Endpoint {
     }
 
     #[inline(always)]
-    fn poll_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
-        self.take_reply(take)
+    fn poll_reply(&mut self, to: impl Take) -> bool {
+        self.send_reply(to)
     }
 
     #[inline(always)]

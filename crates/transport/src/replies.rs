@@ -45,9 +45,9 @@ impl Reply {
         Self { to, entropy, ack_bytes: 0, feedback, telemetry: None }
     }
 
-    /// As the driver wants it, which takes the telemetry out; `size`: of a header.
-    pub(crate) fn take_transmit(&mut self, size: Bytes) -> Transmit {
-        let Self { to, entropy, ack_bytes, feedback, .. } = *self;
+    /// As the driver wants it; `size`: of a header.
+    pub(crate) fn into_transmit(self, size: Bytes) -> Transmit {
+        let Self { to, entropy, ack_bytes, feedback, telemetry } = self;
         let (header, size) = (Header::Feedback(feedback), size + Bytes::new(u64::from(ack_bytes)));
         Transmit {
             to,
@@ -58,7 +58,7 @@ impl Reply {
             payload: None,
             retransmission: false,
             ecn_ce: false,
-            telemetry: self.telemetry.take(),
+            telemetry,
         }
     }
 }
@@ -134,12 +134,26 @@ impl Replies {
         }
     }
 
-    /// Hands the first reply that may leave to `take`, and drops it; gives the result.
+    /// The first reply that may leave.
     #[inline(always)]
-    pub(crate) fn take<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
-        let taken = take(self.ready.first_mut()?);
+    pub(crate) fn first_mut(&mut self) -> Option<&mut Reply> {
+        self.ready.first_mut()
+    }
+
+    /// Drops the first reply that may leave.
+    #[inline(always)]
+    pub(crate) fn drop_first(&mut self) {
         self.ready.drop_first();
-        Some(taken)
+    }
+}
+
+#[cfg(test)]
+impl Replies {
+    /// Takes the first reply that may leave.
+    pub(crate) fn take(&mut self) -> Option<Reply> {
+        let reply = self.first_mut()?.clone();
+        self.drop_first();
+        Some(reply)
     }
 }
 
@@ -170,7 +184,7 @@ mod tests {
     }
 
     fn take_all(replies: &mut Replies) -> Vec<u32> {
-        core::iter::from_fn(|| replies.take(|reply| reply.feedback.seq)).collect()
+        core::iter::from_fn(|| replies.take()).map(|reply| reply.feedback.seq).collect()
     }
 
     #[test]

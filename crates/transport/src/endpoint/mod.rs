@@ -32,7 +32,7 @@ use crate::proxy::Proxies;
 use crate::pulls::Pulls;
 use crate::receiver::{Receiver, ReceiverReport, ReceiverView};
 use crate::recovery::PacketState;
-use crate::replies::{Replies, Reply};
+use crate::replies::Replies;
 use crate::sender::{Leaving, Sender, SenderReport, SenderView, Take};
 use crate::table::{Fixed, FlowMap, Key, PeerFlow, Table};
 use crate::wire::{Feedback, Header, Numbered};
@@ -248,7 +248,9 @@ impl Endpoint {
     #[inline(always)]
     fn on_feedback(&mut self, now: Time, feedback: &Feedback, telemetry: Option<&Telemetry>) {
         let Some((key, live)) = self.senders.find(feedback.flow) else {
-            return self.relay_feedback(now, feedback, telemetry);
+            // Put together anew, so that otherwise it need not lie in memory.
+            let Feedback { flow, seq, cumulative, fate } = *feedback;
+            return self.relay_feedback(now, &Feedback { flow, seq, cumulative, fate }, telemetry);
         };
         let is_earlier = live.sender.on_feedback(now, feedback, telemetry);
         if live.sender.is_finished() {
@@ -309,30 +311,29 @@ impl Endpoint {
     /// The next packet for the NIC, which is free: control packets first, in order; then one data packet of the flow
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
-        if let Some(packet) = self.poll_control() {
-            return Poll::Packet(packet);
-        }
         let mut packet = None;
-        self.send_data(now, &mut packet);
-        if let Some(packet) = packet {
-            return Poll::Packet(match packet {
-                Leaving::Own(packet) => packet.into_transmit(self.config.mss),
-                Leaving::Forward(packet) => packet.into_transmit(self.config.mss),
-            });
+        if self.send_reply(&mut packet) || self.send_data(now, &mut packet) {
+            let EndpointConfig { mss, header, .. } = self.config;
+            return packet.map_or(Poll::Idle, |packet| Poll::Packet(packet.into_transmit(mss, header)));
         }
         self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
 
     /// The next control packet alone, for a NIC whose link does not take data now.
     pub fn poll_control(&mut self) -> Option<Transmit> {
-        let header = self.config.header;
-        self.take_reply(|reply| reply.take_transmit(header))
+        let EndpointConfig { mss, header, .. } = self.config;
+        let mut packet = None;
+        self.send_reply(&mut packet);
+        packet.map(|packet: Leaving| packet.into_transmit(mss, header))
     }
 
-    /// Hands the next control packet to `take`, if one may leave; gives the result.
+    /// The next control packet, if one may leave: `to` takes it. Says whether there was one.
     #[inline(always)]
-    pub(crate) fn take_reply<T>(&mut self, take: impl FnOnce(&mut Reply) -> T) -> Option<T> {
-        self.replies.take(take)
+    pub(crate) fn send_reply(&mut self, to: impl Take) -> bool {
+        let Some(reply) = self.replies.first_mut() else { return false };
+        to.reply(reply);
+        self.replies.drop_first();
+        true
     }
 
     /// The next data packet, of the flow whose turn it is: `to` takes it. Says whether there was one.

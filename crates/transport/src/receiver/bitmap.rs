@@ -44,7 +44,7 @@ impl Bitmap {
     }
 
     /// Sets the bit of `seq`, given that none below `floor` is set; returns whether it was clear.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, floor: u32, seq: u32) -> bool {
         let words = (seq / 64 - floor / 64) as usize + 1;
         if words > self.words.len() {

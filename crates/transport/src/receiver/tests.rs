@@ -312,13 +312,13 @@ impl Holding {
         let reply = Reply::bare(HostId(0), 0, feedback);
         let held = self.receiver.acknowledge(Time::ZERO, is_new, ecn_ce, &data, reply, &mut self.replies);
         assert!(!held, "there is no timer");
-        let said = |reply: &mut Reply| match reply.feedback {
+        let said = |reply: Reply| match reply.feedback {
             Feedback { seq, cumulative, fate: Fate::Arrived { map, ecn_ce, .. }, .. } => {
                 (seq, cumulative, map, ecn_ce)
             }
             other => panic!("{other:?}"),
         };
-        core::iter::from_fn(|| self.replies.take(said)).collect()
+        core::iter::from_fn(|| self.replies.take()).map(said).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::coding::{Layout, Payload, Shape};
 use crate::congestion::Needs;
 use crate::flow::message::Transmit;
 use crate::proxy::Forward;
+use crate::replies::Reply;
 use crate::wire::{self, Header};
 use farspan_units::{Bytes, HostId};
 
@@ -70,6 +71,9 @@ impl DataPacket {
 
 /// A consumer of packets that leave.
 pub trait Take {
+    /// Takes a control packet, out of which it may take the telemetry.
+    fn reply(self, reply: &mut Reply);
+
     /// Takes a packet of one of the host's own flows.
     fn take(self, packet: DataPacket);
 
@@ -80,10 +84,23 @@ pub trait Take {
 /// The packet that leaves next.
 #[derive(Debug)]
 pub(crate) enum Leaving {
+    /// A control packet.
+    Reply(Reply),
     /// Of one of the host's own flows.
     Own(DataPacket),
     /// Of a flow that the host is a proxy of.
     Forward(Forward),
+}
+
+impl Leaving {
+    /// As the driver wants it; `mss`: payload of a full packet, `header`: size of a header.
+    pub(crate) fn into_transmit(self, mss: Bytes, header: Bytes) -> Transmit {
+        match self {
+            Self::Reply(reply) => reply.into_transmit(header),
+            Self::Own(packet) => packet.into_transmit(mss),
+            Self::Forward(packet) => packet.into_transmit(mss),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -92,12 +109,17 @@ impl Leaving {
     pub(crate) fn own(self) -> DataPacket {
         match self {
             Self::Own(packet) => packet,
-            Self::Forward(packet) => panic!("{packet:?} is not of its own"),
+            other => panic!("{other:?} is not of its own"),
         }
     }
 }
 
 impl Take for &mut Option<Leaving> {
+    fn reply(self, reply: &mut Reply) {
+        let telemetry = reply.telemetry.take();
+        *self = Some(Leaving::Reply(Reply { telemetry, ..*reply }));
+    }
+
     fn take(self, packet: DataPacket) {
         *self = Some(Leaving::Own(packet));
     }

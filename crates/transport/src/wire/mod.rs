@@ -237,6 +237,13 @@ impl Header {
         }
     }
 
+    /// When the transmission left, or that which an ACK echoes; `None`: it is feedback of another kind.
+    #[must_use]
+    pub fn sent_at(&self) -> Option<Time> {
+        let echo = || self.feedback()?.acknowledged();
+        self.data().map(|data| data.sent_at).or_else(|| Some(echo()?.sent_at))
+    }
+
     /// The feedback; `None`: it is a data packet.
     #[must_use]
     #[inline]

@@ -6,9 +6,9 @@ use crate::observe::trace::Seen;
 use crate::record::{self, ACK, DATA};
 use farspan_fabric::PacketId;
 use farspan_transport::in_place::InPlace as _;
-use farspan_transport::wire::{Feedback, Header};
+use farspan_transport::wire::Header;
 use farspan_transport::{Class, Incoming, Received, Trimmed};
-use farspan_units::{Bytes, Time};
+use farspan_units::{Bytes, Duration, Time};
 
 impl Host {
     /// A packet has arrived.
@@ -47,9 +47,9 @@ impl Host {
         let telemetry = if LADEN { common.packets.take_telemetry(id) } else { None };
         let packet = &common.packets[id];
         let (from, data) = record::data(packet, now, self.plan.flows[packet.flow.index()].packets());
-        let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
+        let (size, ecn_ce, age) = (packet.size(), packet.ecn_ce(), record::age(packet, now));
         let packet = Incoming { ecn_ce, telemetry, ..Incoming::new(from, Header::Data(data)) };
-        self.count(now, &packet, size, false, common);
+        self.count(now, &packet, size, false, Some(age), common);
         let received = self.endpoint.handle(now, packet);
         common.packets.remove(id);
         self.count_delivered(received);
@@ -63,10 +63,10 @@ impl Host {
         }
         let telemetry = if LADEN { common.packets.take_telemetry(id) } else { None };
         let packet = common.packets.remove(id);
-        let (size, ecn_ce) = (packet.size(), packet.ecn_ce());
+        let (size, ecn_ce, age) = (packet.size(), packet.ecn_ce(), record::age(&packet, now));
         let header = Header::Feedback(record::ack(&packet, 0, now));
         let packet = Incoming { ecn_ce, telemetry, ..Incoming::new(self.id, header) };
-        self.count(now, &packet, size, false, common);
+        self.count(now, &packet, size, false, Some(age), common);
         self.endpoint.handle(now, packet);
     }
 
@@ -76,7 +76,8 @@ impl Host {
         let (packet, size, entropy) = self.unpack(now, id, common);
         let Incoming { header, ecn_ce, trimmed, .. } = packet;
         let passes = self.passes(header.flow());
-        self.count(now, &packet, size, passes, common);
+        let age = header.sent_at().filter(|_| !passes).map(|at| now.since(at));
+        self.count(now, &packet, size, passes, age, common);
         let received = if self.verbs.is_some() {
             self.endpoint.handle_packet(now, packet)
         } else {
@@ -112,26 +113,33 @@ impl Host {
         (Incoming { from, header, ecn_ce, trimmed, telemetry }, packet.size(), packet.entropy)
     }
 
-    /// Counts an arrival. `passes`: whether its flow goes on from here: delays and round trips do not end here then.
+    /// Counts an arrival. `passes`: whether its flow goes through here and on; `age`: how long ago the transmission left, or that which an ACK echoes; `None`: no delay or round trip ends
+    /// here.
     #[inline(always)]
-    fn count(&mut self, now: Time, packet: &Incoming, size: Bytes, passes: bool, common: &mut Common) {
+    fn count(
+        &mut self,
+        now: Time,
+        packet: &Incoming,
+        size: Bytes,
+        passes: bool,
+        age: Option<Duration>,
+        common: &mut Common,
+    ) {
         self.last_arrival = now;
         let Incoming { header, ecn_ce, trimmed, .. } = packet;
         let flow = header.flow();
         let (kind, number) = record::digest(header, passes);
         let what = kind << 1 | u64::from(*ecn_ce);
-        let Some(data) = header.data() else {
+        if header.data().is_none() {
             self.counters.count(1, size);
             self.counters.hash(now, flow, number, what);
-            if let Some(echo) = header.feedback().and_then(Feedback::acknowledged)
-                && !passes
-            {
+            if let Some(age) = age {
                 // Of one site all are alike: the flow's class need not be looked up.
                 let between = self.plan.has_sites && self.plan.class_of(flow) == Class::Inter;
-                common.rtts[usize::from(between)].add(now.since(echo.sent_at));
+                common.rtts[usize::from(between)].add(age);
             }
             return;
-        };
+        }
         if *trimmed != Trimmed::No {
             self.counters.count(2, size);
             return self.counters.hash(now, flow, number, 1 << 3 | what);
@@ -139,9 +147,9 @@ impl Host {
         self.counters.count(0, size);
         self.counters.hash(now, flow, number, what);
         self.counters.marked += u64::from(*ecn_ce);
-        if !passes {
+        if let Some(age) = age {
             let empty = self.plan.flows[flow.index()].one_way(size);
-            common.delays.add(now.since(data.sent_at).saturating_sub(empty));
+            common.delays.add(age.saturating_sub(empty));
         }
     }
 

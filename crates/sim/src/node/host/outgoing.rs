@@ -7,9 +7,10 @@ use crate::node::nic::Nic;
 use crate::observe::trace::Seen;
 use crate::record;
 use farspan_fabric::PacketId;
-use farspan_transport::in_place::{DataPacket, Forward, InPlace as _, Take};
+use farspan_transport::Endpoint;
+use farspan_transport::in_place::{DataPacket, Forward, InPlace as _, Reply, Take};
 use farspan_transport::wire::Header;
-use farspan_units::{HostId, PortId, Time};
+use farspan_units::{Bytes, HostId, PortId, Time};
 
 impl Host {
     /// No packet leaves before this time, unless something happens: [`Time::ZERO`], one may leave at once,
@@ -62,9 +63,8 @@ impl Host {
         if self.send_reply(now, common, out) {
             return true;
         }
-        let (from, packets) = (self.id, &mut common.packets);
-        let Self { endpoint, nic, .. } = self;
-        endpoint.poll_data(now, ToNic { now, from, nic, packets, out })
+        let (endpoint, to) = self.parts(now, common, out);
+        endpoint.poll_data(now, to)
     }
 
     /// A paused NIC takes control packets alone, if they go first.
@@ -75,11 +75,21 @@ impl Host {
 
     #[inline(always)]
     fn send_reply(&mut self, now: Time, common: &mut Common, out: &mut impl Outbox<PacketId>) -> bool {
-        let (header, from, packets) = (self.plan.header, self.id, &mut common.packets);
-        let reply = self.endpoint.poll_reply(|reply| record::insert_reply(packets, reply, from, header));
-        let Some(id) = reply else { return false };
-        self.nic.send(now, id, packets[id].size(), true, out);
-        true
+        let (endpoint, to) = self.parts(now, common, out);
+        endpoint.poll_reply(to)
+    }
+
+    /// The endpoint, and the way from it to the NIC.
+    #[inline(always)]
+    fn parts<'a, O>(
+        &'a mut self,
+        now: Time,
+        common: &'a mut Common,
+        out: &'a mut O,
+    ) -> (&'a mut Endpoint, ToNic<'a, O>) {
+        let (from, header, packets) = (self.id, self.plan.header, &mut common.packets);
+        let Self { endpoint, nic, .. } = self;
+        (endpoint, ToNic { now, from, header, nic, packets, out })
     }
 
     /// As [`Self::send_next`], where the NIC's link may have faults, or the host is traced: when a packet leaves is known when
@@ -158,10 +168,12 @@ impl<O: Outbox<PacketId>> Outbox<PacketId> for Holding<'_, O> {
     }
 }
 
-/// The outbox of a data packet from the endpoint to the NIC.
+/// The outbox of a packet from the endpoint to the NIC.
 struct ToNic<'a, O> {
     now: Time,
     from: HostId,
+    /// Size of a header.
+    header: Bytes,
     nic: &'a mut Nic,
     packets: &'a mut Packets,
     out: &'a mut O,
@@ -169,8 +181,15 @@ struct ToNic<'a, O> {
 
 impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
     #[inline(always)]
+    fn reply(self, reply: &mut Reply) {
+        let Self { now, from, header, nic, packets, out } = self;
+        let id = record::insert_reply(packets, reply, from, header);
+        nic.send(now, id, packets[id].size(), true, out);
+    }
+
+    #[inline(always)]
     fn take(self, data: DataPacket) {
-        let Self { now, from, nic, packets, out } = self;
+        let Self { now, from, nic, packets, out, .. } = self;
         let size = data.size;
         let id = record::insert_data(packets, &data, (from, data.to), size);
         nic.send(now, id, size, false, out);
@@ -178,7 +197,7 @@ impl<O: Outbox<PacketId>> Take for ToNic<'_, O> {
 
     #[cold]
     fn forward(self, data: Forward) {
-        let Self { now, from, nic, packets, out } = self;
+        let Self { now, from, nic, packets, out, .. } = self;
         let (entropy, size) = (data.header.entropy, data.size);
         let id = record::insert(packets, &Header::Data(data.header), (from, data.to), size, entropy);
         if data.ecn_ce {
