@@ -37,7 +37,7 @@ TOLD = {
     "control": ["--scheme", "toy"],
     "balancer": ["--scheme", "dctcp+toy"],
     "ack": ["--set", "transport.ack=toy"],
-    "recovery": ["--set", "transport.recovery=toy"],
+    "recovery": ["--set", "scheme.intra.recovery=toy"],
     "telemetry": ["--set", "scheme.ports.telemetry=toy"],
     "key": ["--set", "host.toy=5us"],
     "column": [],
@@ -59,9 +59,9 @@ def copy(tree):
     """The files of the checkout as they are now, committed or not, with their times, so that nothing is built twice."""
     shutil.rmtree(tree, ignore_errors=True)
     for name in run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).split("\0"):
-        if name and (ROOT / name).is_file():
+        if name and os.path.lexists(ROOT / name):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name)
+            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
     run("git", "init", "--quiet", cwd=tree)
     git(tree, "add", "--all")
     git(tree, "commit", "--quiet", "--message=Before")

@@ -7,8 +7,8 @@ use farspan_transport::congestion::{self, Congestion, CongestionConfig, Floor, S
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{MAX_HEADER, View, telemetry};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme,
-    Trimmed, WindowCheck,
+    Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Route, Scheme, Trimmed,
+    WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
@@ -45,20 +45,8 @@ pub(crate) fn route(input: &mut Input<'_>) -> (Arc<Route>, bool) {
 /// A [`route`] whose coding is one of these.
 pub(crate) fn route_of(input: &mut Input<'_>, codings: &[&'static str]) -> (Arc<Route>, bool) {
     let (base_rtt, line_rate) = (Duration::from_us(10), Rate::from_gbps(10));
-    let path = Path {
-        class: Class::Intra,
-        base_rtt,
-        line_rate,
-        bdp: line_rate.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
-        hops: 2,
-        max_queueing: Duration::from_us(100),
-        k_min: None,
-        trims: false,
-        mss: MSS,
-        header: Bytes::new(64),
-    };
+    let path =
+        Path { hops: 2, max_queueing: Duration::from_us(100), mss: MSS, ..Path::new(line_rate, base_rtt) };
     let pick = |names: &[&'static str], byte: u8| names[usize::from(byte) % names.len()];
     let scheme = Scheme {
         congestion: CongestionConfig::by_name(pick(congestion::NAMES, input.byte())).expect("its name"),

@@ -8,10 +8,10 @@ use crate::format::{Table, bytes, number};
 use crate::{Failure, output};
 use clap::Args;
 use farspan_scenario::unknown_name;
+use farspan_transport::Path;
 use farspan_transport::congestion::{
     self, Ack, Congestion as _, CongestionConfig, Control, SendRecord, Start,
 };
-use farspan_transport::{Class, Path};
 use farspan_units::{Bytes, Duration, FlowId, HopTelemetry, Rate, Telemetry, Time};
 use farspan_world::clock::now;
 use serde::Serialize;
@@ -125,19 +125,13 @@ impl CongestionBenchmark {
 /// 100 Gb/s, 12 us, six links.
 fn path(config: &CongestionConfig) -> Path {
     let (line_rate, base_rtt) = (Rate::from_gbps(100), Duration::from_us(12));
+    let path = Path::new(line_rate, base_rtt);
     Path {
-        class: Class::Intra,
-        base_rtt,
-        line_rate,
-        bdp: line_rate.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
         hops: 6,
         max_queueing: Duration::from_us(400),
         k_min: Some(line_rate.bytes_in(MARKED_FROM)),
-        trims: false,
-        mss: Bytes::new(4096),
-        header: Bytes::new(64) + config.needs().signal_bytes.data,
+        header: path.header + config.needs().signal_bytes.data,
+        ..path
     }
 }
 

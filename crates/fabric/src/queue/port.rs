@@ -376,6 +376,7 @@ impl Port {
     }
 
     /// Rare in a switch where most control packets [bypass](Self::bypass) the queue.
+    #[cold]
     fn serve_control(&mut self, until: Time, packets: &Packets<impl Access>) -> Option<Service> {
         let start = self.free_at;
         let mut service = self.serve_next(until, false, packets)?;
@@ -411,6 +412,7 @@ impl Port {
     }
 
     /// A data packet has left, which may be marked by the state that it leaves behind, and stamped with it.
+    #[cold]
     fn act(&mut self, now: Time, id: PacketId, packets: &mut Packets<impl Access>) {
         let model = &*self.model;
         if !model.marks_at_enqueue

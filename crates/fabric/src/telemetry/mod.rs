@@ -1,14 +1,16 @@
 //! Telemetry as ports write it: one file a kind, with its stamp.
 //!
-//! Adding a kind: its file, a line in the registry below, and a line in that of `farspan_units`, between controls and networks.
+//! Adding a kind: its file, its module and a line in the registry below, and a line in that of `farspan_units`, between
+//! controls and networks.
+
+mod int;
+mod mpd;
 
 use farspan_units::{HopTelemetry, Telemetry, TelemetryKind};
 
 /// Generates [`stamp`] from one line per kind: its variant and its module.
 macro_rules! stamps {
     ($($variant:ident, $module:ident;)*) => {
-        $(mod $module;)*
-
         /// A port has sent a packet that carries `telemetry`, and is in state `hop`.
         #[inline]
         pub(crate) fn stamp(kind: TelemetryKind, telemetry: &mut Telemetry, hop: HopTelemetry) {

@@ -14,8 +14,7 @@ use crate::table::overlay;
 use crate::text::reader::{component, read};
 use crate::text::schema::Keys;
 use crate::value::{
-    Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, RoutingRule, Telemetry,
-    TrimVictim,
+    Headroom, Marking, Overflow, Part, PfcLinks, PoolSize, PortTier, Profile, RoutingRule, TrimVictim,
 };
 use farspan_fabric::switch::shared::pause::LosslessLinks;
 use farspan_transport::ack::AckConfig;
@@ -295,7 +294,7 @@ fn fill_ports(
         tiers: written.tiers.clone().unwrap_or(tiers),
         overflow,
         routing: written.routing.or(base.routing).unwrap_or(RoutingRule::Ecmp),
-        telemetry: written.telemetry.or(base.telemetry).unwrap_or(Telemetry::default()),
+        telemetry: written.telemetry.or(base.telemetry).unwrap_or_default(),
         pool: pool.map(|pool| Pool { pfc, ..pool }),
     })
 }

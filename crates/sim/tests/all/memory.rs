@@ -11,8 +11,8 @@ use farspan_transport::coding::Shape;
 use farspan_transport::proxy::{Delay, NaiveRelay, Relay, RelayKind, StreamlinedRelay};
 use farspan_transport::wire::{Coded, Data, Header};
 use farspan_transport::{
-    Class, Endpoint, EndpointConfig, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route, Scheme,
-    Transmit, Trimmed, balance, congestion,
+    Endpoint, EndpointConfig, FlowProfile, Incoming, Message, Path, Poll, Profiles, Route, Scheme, Transmit,
+    Trimmed, balance, congestion,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Rate, Time};
 use std::sync::Arc;
@@ -37,18 +37,11 @@ fn path() -> Path {
     let line_rate = Rate::from_gbps(100);
     let base_rtt = Duration::from_us(10);
     Path {
-        class: Class::Intra,
-        base_rtt,
-        line_rate,
-        bdp: line_rate.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
         hops: 6,
         max_queueing: Duration::from_us(100),
-        k_min: None,
-        trims: false,
         mss: MSS,
         header: HEADER,
+        ..Path::new(line_rate, base_rtt)
     }
 }
 

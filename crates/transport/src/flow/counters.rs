@@ -137,7 +137,7 @@ mod tests {
         let sender = SenderCounters::from_row(row);
         assert_eq!(
             (sender.sent_packets, sender.sent_bytes, sender.blocks_undecodable),
-            (1, Bytes::new(2), 12)
+            (1, Bytes::new(2), SenderCounters::COUNT as u64)
         );
         assert_eq!(sender.to_row(), row);
         assert_eq!(SenderCounters::default().to_row(), [0; SenderCounters::COUNT]);

@@ -32,17 +32,12 @@ fn path() -> Path {
     let base_rtt = DELAY * 4;
     Path {
         class: Class::Inter,
-        base_rtt,
-        line_rate: LINE,
-        bdp: LINE.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
         hops: 2,
         max_queueing: Duration::from_us(100),
-        k_min: None,
         trims: true,
         mss: Bytes::new(MSS),
         header: HEADER,
+        ..Path::new(LINE, base_rtt)
     }
 }
 

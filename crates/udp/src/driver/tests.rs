@@ -7,7 +7,7 @@ use farspan_transport::coding::{CodingConfig, Shape};
 use farspan_transport::congestion::CongestionConfig;
 use farspan_transport::recovery::{RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Data, Echo, Fate, Feedback, Header, MAX_HEADER, Numbered, Place, View};
-use farspan_transport::{Class, FlowProfile, Path, Scheme, WindowCheck};
+use farspan_transport::{FlowProfile, Path, Scheme, WindowCheck};
 use farspan_units::{HostId, Rate};
 use proptest::prelude::*;
 
@@ -204,20 +204,7 @@ fn poll_until(driver: &mut Driver<Fed>, mut done: impl FnMut(&mut Driver<Fed>) -
 
 fn route() -> Arc<Route> {
     let (base_rtt, line_rate) = (Duration::from_us(100), Rate::from_gbps(1));
-    let path = Path {
-        class: Class::Intra,
-        base_rtt,
-        line_rate,
-        bdp: line_rate.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
-        hops: 1,
-        max_queueing: Duration::from_ms(1),
-        k_min: None,
-        trims: false,
-        mss: MSS,
-        header: Bytes::new(64),
-    };
+    let path = Path { max_queueing: Duration::from_ms(1), mss: MSS, ..Path::new(line_rate, base_rtt) };
     let scheme = Scheme {
         congestion: CongestionConfig::by_name("fixed_window").unwrap(),
         balance: BalanceConfig::by_name("ecmp").unwrap(),

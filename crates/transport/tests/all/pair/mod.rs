@@ -10,7 +10,7 @@ use farspan_transport::congestion::{self, CongestionConfig, fixed_window};
 use farspan_transport::recovery::{self, RecoveryConfig, RecoveryPolicy, Rto};
 use farspan_transport::wire::{Coded, Header, MAX_HEADER, View};
 use farspan_transport::{
-    Class, CnpConfig, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
+    CnpConfig, Endpoint, EndpointConfig, Event, FlowProfile, Incoming, Message, Path, Poll, Profiles,
     ReceiverReport, Route, Scheme, SenderReport, Transmit, Trimmed, WindowCheck,
 };
 use farspan_units::{Bytes, Duration, FlowId, HostId, Purpose, Random, Rate, Time, random};
@@ -31,18 +31,10 @@ const LINE: Rate = Rate::from_gbps(10);
 fn path() -> Path {
     let base_rtt = DELAY + DELAY + LINE.transmission(Bytes::new(MSS) + HEADER) + LINE.transmission(HEADER);
     Path {
-        class: Class::Intra,
-        base_rtt,
-        line_rate: LINE,
-        bdp: LINE.bytes_in(base_rtt),
-        intra_base_rtt: base_rtt,
-        largest_base_rtt: base_rtt,
-        hops: 1,
         max_queueing: Duration::from_us(20),
-        k_min: None,
-        trims: false,
         mss: Bytes::new(MSS),
         header: HEADER,
+        ..Path::new(LINE, base_rtt)
     }
 }
 
