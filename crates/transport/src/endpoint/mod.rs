@@ -12,8 +12,6 @@
 //! A host numbers what it sends. A sender goes by its number alone, and only its receiver, or the proxy that it goes through, has
 //! a say in it. What comes in goes by who sends it and the number there, so that two peers may use one number.
 //!
-//! A driver whose link may pause data asks for [control packets alone](Endpoint::poll_control) meanwhile.
-//!
 //! Calls come in order of time; calls at one instant may come in any order, and the order decides ties.
 
 mod abandon;
@@ -109,6 +107,7 @@ fn is_live(timer: Timer, senders: &Table<Live>, receivers: &Table<Receiver>) -> 
 /// | to | functions |
 /// |---|---|
 /// | build it | [`Self::new`], [`Self::with_profiles`], [`Self::with_proxy`] |
+/// | let control packets alone leave while a link pauses data | [`Self::poll_control`] |
 /// | end flows early, where peers may fall silent or begin anew | [`Self::cancel`], [`Self::forget`], [`Self::forget_peer`] |
 /// | set proxies up, and let one fail | [`Self::relay`], [`Self::expect_relayed`], [`Self::fail_proxy`] |
 /// | look on, which changes nothing | [`Self::host`], [`Self::sender`], [`Self::packet_state`], [`Self::receiver`], [`Self::relayed`], [`Self::proxy_waiting`], [`Self::proxy_queue`] |

@@ -113,8 +113,8 @@ impl Host {
         (Incoming { from, header, ecn_ce, trimmed, telemetry }, packet.size(), packet.entropy)
     }
 
-    /// Counts an arrival. `passes`: whether its flow goes through here and on; `age`: how long ago the transmission left, or that which an ACK echoes; `None`: no delay or round trip ends
-    /// here.
+    /// Counts an arrival. `passes`: whether its flow goes through here and on. `age`: how long ago the transmission left, or that which
+    /// an ACK echoes; `None`: no delay or round trip ends here.
     #[inline(always)]
     fn count(
         &mut self,
