@@ -7,7 +7,7 @@ usage: baseline.py BINARY [--only PATTERN]... [--most-hops N] [--engine NAME] [-
 PATTERN is matched against "SCENARIO SCHEME PROFILE": 'uno/incast-* uno paper', or any part of it; --most-hops leaves out rows
 with more packet-hops. The list holds runs of the windowed engine on one thread; any other engine or number of threads must give
 the same, and so must `verbs`: hosts that call the six verbs of their endpoints alone, and get headers as bytes. `--write` renews the list (with
-`--only`, those rows) where a change of results is meant, and prints which sections changed in how many runs.
+`--only` or `--most-hops`, those rows) where a change of results is meant, and prints which sections changed in how many runs.
 """
 import argparse
 import collections
@@ -130,9 +130,10 @@ def main():
     listed, all_runs = read(), offered(a.binary)
     wanted = lambda run: not a.only or any(fnmatch.fnmatch(" ".join(run[:3]), f"*{pattern}*") for pattern in a.only)
     is_short = lambda run: a.most_hops is None or int(listed.get(run, {}).get("packet_hops", 0)) <= a.most_hops
+    is_narrowed = a.only or a.most_hops is not None
     runs = [run for run in (all_runs if a.write else listed) if wanted(run) and is_short(run)]
     if not runs:
-        p.error("no run matches")
+        p.error(f"no run matches --only {a.only} --most-hops {a.most_hops}")
     with concurrent.futures.ThreadPoolExecutor(a.jobs) as pool:
         found = dict(zip(runs, pool.map(lambda run: result(a.binary, run, a.engine, a.threads), runs)))
     changed = {run: differences(listed.get(run, {}), row) for run, row in found.items()}
@@ -147,7 +148,7 @@ def main():
     print(f"{len(runs)} runs, {failed} of them failing: {len(runs) - len(changed)} as listed, {len(changed)} not{': ' * bool(counts)}{counts}")
     unlisted = [run for run in all_runs if run not in listed and wanted(run)]
     if a.write:
-        kept = {run: row for run, row in listed.items() if a.only and run not in found}
+        kept = {run: row for run, row in listed.items() if is_narrowed and run not in found}
         write(kept | found, commit(a.binary))
     elif unlisted:
         print(f"{len(unlisted)} runs are not in the list, {' '.join(unlisted[0]).strip()} the first of them; --write adds them")

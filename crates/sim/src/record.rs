@@ -221,7 +221,7 @@ fn map(side: &Side) -> u64 {
 }
 
 /// A packet in `packet_digest`: its kind, and a number. The flags of an ACK make four kinds of one, and its map four of another;
-/// of a NACK that `passes` a proxy they make two.
+/// of a NACK that `passes` a proxy they make two, as the listed digests have it.
 #[inline(always)]
 pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
     let (kind, number) = match *header {
@@ -247,10 +247,10 @@ pub(crate) fn digest(header: &Header, passes: bool) -> (u64, u32) {
     (u64::from(kind), number)
 }
 
-/// Whether it is a data packet of that kind, with its payload.
+/// Whether it is a data packet, neither coded nor numbered, with its payload.
 #[inline(always)]
-pub(crate) const fn is_whole(packet: &Packet, kind: u8) -> bool {
-    packet.kind() == kind && !packet.trimmed()
+pub(crate) const fn is_whole_data(packet: &Packet) -> bool {
+    packet.kind() == DATA && !packet.trimmed()
 }
 
 /// Whether it is a mark at the end of a burst, which is no packet of its message.

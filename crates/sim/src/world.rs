@@ -40,6 +40,8 @@ struct World {
     plan: Arc<Plan>,
     map: Map,
     engine: Engine,
+    /// Whether its hosts call their endpoints by the verbs alone.
+    by_verbs: bool,
 }
 
 impl World {
@@ -102,7 +104,7 @@ impl World {
             let start = Key::new(flow.flow.start, EventClass::Start, id, 0);
             engine.wake(&executor.map, flow.flow.src.0, start);
         }
-        Self { plan, map: executor.map, engine }
+        Self { plan, map: executor.map, engine, by_verbs: kind == EngineKind::Verbs }
     }
 
     fn node(&self, node: u32) -> &NetworkNode {
@@ -215,6 +217,12 @@ impl World {
         let ports = self.port_outcomes(end);
         let totals = self.totals(&flows, &ports, end);
         assert!(totals.conserved(), "packets or bytes were lost in the books: {totals:?}");
+        let sent = ports.iter().any(|port| port.sent_packets > 0);
+        assert_eq!(
+            self.engine.common().iter().any(|common| !common.datagrams.is_empty()),
+            self.by_verbs && sent,
+            "headers travel as bytes if hosts are to call the verbs alone, and only then"
+        );
         assert!(
             self.pools_are_conserved(),
             "buffers hold what no packet takes, or packets what no buffer has given"

@@ -3,7 +3,7 @@
 //!
 //! | verb | its part |
 //! |---|---|
-//! | [`Endpoint::handle_packet`] | [`InPlace::handle`], inlined: where it is known what a header is, the rest of the match goes; else [`InPlace::handle_any`] |
+//! | [`Endpoint::handle_packet`] | [`InPlace::handle`], inlined: where it is known what a header is, the compiler drops the other arms; else [`InPlace::handle_any`] |
 //! | [`Endpoint::poll_transmit`] | [`InPlace::poll_reply`], then [`InPlace::poll_data`]; [`InPlace::has_replies`] and [`InPlace::next_data`] say when |
 //! | [`Endpoint::poll_event`] | [`InPlace::has_events`] says whether |
 

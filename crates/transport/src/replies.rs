@@ -151,9 +151,7 @@ impl Replies {
 impl Replies {
     /// Takes the first reply that may leave.
     pub(crate) fn take(&mut self) -> Option<Reply> {
-        let reply = self.first_mut()?.clone();
-        self.drop_first();
-        Some(reply)
+        self.ready.pop()
     }
 }
 

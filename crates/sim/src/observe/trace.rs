@@ -101,6 +101,9 @@ impl FlowTracer {
         let Seen { header, size, entropy, .. } = *packet;
         let flow = header.flow();
         if header.is_mark() {
+            if !self.sending.contains_key(&flow) {
+                return;
+            }
             return self.extend(now, flow, End::Sender, [What::Sent { header, size, entropy, again: None }]);
         }
         if let Some(seq) = header.data().map(|data| data.seq) {

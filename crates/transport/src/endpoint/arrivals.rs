@@ -17,7 +17,7 @@ use farspan_units::{Bytes, HostId, Telemetry, Time};
 impl Endpoint {
     /// A data packet that was not trimmed.
     #[inline(always)]
-    pub(crate) fn on_data(
+    pub(super) fn on_data(
         &mut self,
         now: Time,
         from: HostId,
@@ -70,7 +70,7 @@ impl Endpoint {
     }
 
     /// A packet of a coded message that was not trimmed.
-    pub(crate) fn on_coded(
+    pub(super) fn on_coded(
         &mut self,
         now: Time,
         from: HostId,

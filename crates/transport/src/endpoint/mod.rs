@@ -311,19 +311,23 @@ impl Endpoint {
     /// whose turn it is.
     pub fn poll_transmit(&mut self, now: Time) -> Poll {
         let mut packet = None;
-        if self.send_reply(&mut packet) || self.send_data(now, &mut packet) {
-            let EndpointConfig { mss, header, .. } = self.config;
-            return packet.map_or(Poll::Idle, |packet| Poll::Packet(packet.into_transmit(mss, header)));
+        let _ = self.send_reply(&mut packet) || self.send_data(now, &mut packet);
+        match packet {
+            Some(packet) => Poll::Packet(self.transmit(packet)),
+            None => self.schedule.next_release().map_or(Poll::Idle, Poll::At),
         }
-        self.schedule.next_release().map_or(Poll::Idle, Poll::At)
     }
 
     /// The next control packet alone, for a NIC whose link does not take data now.
     pub fn poll_control(&mut self) -> Option<Transmit> {
-        let EndpointConfig { mss, header, .. } = self.config;
         let mut packet = None;
         self.send_reply(&mut packet);
-        packet.map(|packet: Leaving| packet.into_transmit(mss, header))
+        packet.map(|packet| self.transmit(packet))
+    }
+
+    /// A packet that leaves, as the driver wants it.
+    fn transmit(&self, packet: Leaving) -> Transmit {
+        packet.into_transmit(self.config.mss, self.config.header)
     }
 
     /// The next control packet, if one may leave: `to` takes it. Says whether there was one.

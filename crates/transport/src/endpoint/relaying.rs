@@ -132,7 +132,7 @@ impl Endpoint {
     }
 
     /// A numbered data packet that was not trimmed.
-    pub(crate) fn on_numbered(
+    pub(super) fn on_numbered(
         &mut self,
         now: Time,
         from: HostId,

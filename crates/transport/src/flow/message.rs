@@ -59,12 +59,12 @@ pub struct Incoming {
     pub ecn_ce: bool,
     /// Whether a switch cut its payload off, and which. Only data packets are trimmed.
     pub trimmed: Trimmed,
-    /// The state of ports that they have written on it, or, of an ACK, on the packet that it is for.
+    /// What ports have written on it; on an ACK, what they had written on the packet that it acknowledges, and when that came.
     pub telemetry: Option<Box<Telemetry>>,
 }
 
 impl Incoming {
-    /// A whole packet without a congestion mark and telemetry.
+    /// A whole packet without a congestion mark or telemetry.
     #[must_use]
     #[inline]
     pub const fn new(from: HostId, header: Header) -> Self {

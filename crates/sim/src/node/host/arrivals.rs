@@ -3,7 +3,7 @@
 use super::{Host, verbs};
 use crate::node::common::Common;
 use crate::observe::trace::Seen;
-use crate::record::{self, ACK, DATA};
+use crate::record::{self, ACK};
 use farspan_fabric::PacketId;
 use farspan_transport::in_place::InPlace as _;
 use farspan_transport::wire::Header;
@@ -25,12 +25,12 @@ impl Host {
     #[inline(always)]
     pub(super) fn receive_plain(&mut self, now: Time, id: PacketId, common: &mut Common) {
         let packet = &common.packets[id];
-        if record::is_whole(packet, DATA) {
+        if record::is_whole_data(packet) {
             self.receive_data::<false>(now, id, common);
         } else if packet.kind() == ACK {
             self.receive_ack::<false>(now, id, common);
         } else {
-            self.receive_any(now, id, common);
+            return self.receive_any(now, id, common);
         }
         if self.endpoint.has_events() {
             self.note_events(now);
@@ -97,7 +97,7 @@ impl Host {
         let packet = common.packets.remove(id);
         let (from, header, telemetry) = if self.verbs.is_some() {
             let (from, header) = common.datagrams.take(side.words[0]);
-            (from, header, telemetry.map(|telemetry| Box::new(verbs::read(&telemetry))))
+            (from, header, telemetry.map(|telemetry| Box::new(verbs::through_bytes(&telemetry))))
         } else {
             let message = || self.plan.message_facts(packet.flow);
             let (from, header) = record::unpack(&packet, &side, now, message);

@@ -105,7 +105,8 @@ impl Host {
         self.send_next::<true>(now, common, &mut holding);
         let Some(Departure { channel, arrival, id }) = holding.held else { return false };
         let at = self.nic.free_at();
-        let header = self.instruments.is_some().then(|| self.header_of(now, id, common));
+        let traces_flows = self.instruments.as_ref().is_some_and(|all| all.flows.is_some());
+        let header = traces_flows.then(|| self.header_of(now, id, common));
         let packets = &mut common.packets;
         let lost = self.faults.as_mut().is_some_and(|faults| faults.loses(port, at, &packets[id]));
         if let Some(instruments) = &mut self.instruments {

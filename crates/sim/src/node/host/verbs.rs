@@ -1,9 +1,10 @@
-//! A host that drives its endpoint by the six verbs alone, as drivers of real packets do: for tests, which ask for the same
-//! outcome ([`EngineKind::Verbs`](crate::EngineKind::Verbs)).
+//! A host that drives its endpoint by the verbs, as drivers of real packets do: for tests, which ask for the same outcome
+//! ([`EngineKind::Verbs`](crate::EngineKind::Verbs)). While its link pauses data it asks for control packets alone. Only whether
+//! packets wait that a pause holds, which the outcome of a deadlock says, is read in place.
 //!
-//! Its packets are bytes on their way, and who sent them stands beside. Of a record the host reads nothing but the size, the
-//! entropy, the mark, and whether the payload was cut off. Records are filled even so, for tracers of ports and for the books
-//! of the run.
+//! Headers are bytes on their way, and who sent them stands beside. Telemetry, which ports write as a value, becomes bytes where it
+//! arrives. Of a record the host reads nothing but the size, the entropy, the mark, whether the payload was cut off, and where the
+//! header lies. Records are filled even so: tracers of ports read them, and the counts of packets that were lost or are under way.
 
 use super::Host;
 use crate::engine::Outbox;
@@ -27,7 +28,8 @@ struct Datagram {
 }
 
 /// The headers on their way, each at a place that its packet carries beside its record: ports may exchange the numbers of two
-/// packets. That of a packet which is dropped keeps its place to the end of the run.
+/// packets. A dropped packet's header keeps its place until the
+/// run ends.
 #[derive(Default)]
 pub(crate) struct Datagrams {
     all: Vec<Datagram>,
@@ -46,6 +48,11 @@ impl Datagrams {
         place
     }
 
+    /// Whether no host has ever sent a header here.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// The header at a place.
     pub(super) fn header(&self, place: u32) -> Header {
         Header::decode(&self.all[place as usize].header).expect("what was encoded is a header")
@@ -58,8 +65,8 @@ impl Datagrams {
     }
 }
 
-/// Telemetry that has come as bytes.
-pub(super) fn read(telemetry: &Telemetry) -> Telemetry {
+/// Writes telemetry as bytes, and reads it again.
+pub(super) fn through_bytes(telemetry: &Telemetry) -> Telemetry {
     let mut bytes = Vec::new();
     telemetry::encode(telemetry, &mut bytes);
     telemetry::decode(&bytes).expect("what was encoded is telemetry")
