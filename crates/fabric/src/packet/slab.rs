@@ -65,13 +65,19 @@ pub struct MovedPacket {
     telemetry: Option<Box<Telemetry>>,
 }
 
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Checked {}
+    impl Sealed for super::Unchecked {}
+}
+
 /// How a slab looks packets up.
-pub trait Access {
-    /// Whether it checks that it has a place of that number.
+pub trait Access: sealed::Sealed {
+    /// Whether it checks that a packet is there.
     const IS_CHECKED: bool;
 }
 
-/// Lookups are checked: the id of another slab is a panic, or names another packet.
+/// Lookups are checked: where no packet is, they panic. The id of another slab may name another packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Checked {}
 
@@ -90,7 +96,7 @@ impl Access for Unchecked {
 /// All packets of one simulation (or of one thread's part of it): a slab with a last-in, first-out free list, so that
 /// the footprint is the peak occupancy and the records in use stay in cache.
 ///
-/// The id of a packet that was taken out names what has its place now.
+/// The id of a packet that was taken out names the one that has its place now, if there is one.
 #[derive(Debug)]
 pub struct Packets<A = Checked> {
     slab: Vec<Packet>,
@@ -108,7 +114,7 @@ impl Packets {
     /// No packets. Lookups are checked.
     ///
     /// # Panics
-    /// Whatever is given a [`PacketId`] panics later where the slab has no place of that number.
+    /// Whatever is given a [`PacketId`] panics later where no packet has that number.
     #[must_use]
     pub const fn new() -> Self {
         Self::empty()
@@ -125,8 +131,9 @@ impl Packets<Unchecked> {
     /// No packets. Lookups cost nothing beside the access to memory.
     ///
     /// # Safety
-    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab:
-    /// only debug builds check that. The id of a packet that was taken out does no harm.
+    /// Whatever [`PacketId`] is handed to this slab, now or later, is one that it gave out, not another slab, and no record of
+    /// another slab is assigned to a place of this one ([`IndexMut`](core::ops::IndexMut)). Only debug builds check that. The id of a
+    /// packet that was taken out reaches no foreign memory.
     #[must_use]
     pub const unsafe fn unchecked() -> Self {
         Self::empty()
@@ -150,7 +157,9 @@ impl<A: Access> Packets<A> {
     #[inline(always)]
     fn get(&self, id: PacketId) -> &Packet {
         if A::IS_CHECKED {
-            return &self.slab[id.0 as usize];
+            let packet = &self.slab[id.0 as usize];
+            assert!(!packet.is_free(), "packet {} was taken out", id.0);
+            return packet;
         }
         // SAFETY: the slab gave `id` out (see `unchecked`), and never shrinks.
         unsafe { self.slab.get_unchecked(id.0 as usize) }
@@ -158,6 +167,16 @@ impl<A: Access> Packets<A> {
 
     #[inline(always)]
     fn get_mut(&mut self, id: PacketId) -> &mut Packet {
+        let packet = self.place_mut(id);
+        if A::IS_CHECKED {
+            assert!(!packet.is_free(), "packet {} was taken out", id.0);
+        }
+        packet
+    }
+
+    /// The place of that number, whether a packet is there or not.
+    #[inline(always)]
+    fn place_mut(&mut self, id: PacketId) -> &mut Packet {
         if A::IS_CHECKED {
             return &mut self.slab[id.0 as usize];
         }
@@ -189,7 +208,7 @@ impl<A: Access> Packets<A> {
             self.grow();
         }
         let id = self.free;
-        let slot = self.get_mut(id);
+        let slot = self.place_mut(id);
         let next = core::mem::replace(slot, packet).next;
         self.free = next;
         id
@@ -410,6 +429,16 @@ mod tests {
         let ids = [0, 1].map(|n| large.insert(packet(n)));
         assert_eq!(small[ids[0]].flow, FlowId(0), "the place is there");
         let _ = small[ids[1]];
+    }
+
+    #[test]
+    #[should_panic(expected = "packet 1 was taken out")]
+    fn a_checked_slab_takes_no_packet_out_twice() {
+        let mut packets = Packets::new();
+        let ids = [0, 1].map(|n| packets.insert(packet(n)));
+        packets.remove(ids[1]);
+        assert_eq!(packets[ids[0]].flow, FlowId(0));
+        packets.remove(ids[1]);
     }
 
     #[test]

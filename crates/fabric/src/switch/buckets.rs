@@ -20,23 +20,28 @@ pub struct Buckets<A> {
     next: Vec<u32>,
     /// From one bucket to the next.
     stride: usize,
+    /// About how many places there may be.
+    places: usize,
     /// Port after port: one that comes before all, then room for a window's packets, should all go there.
     packets: Vec<A>,
 }
 
 impl<A> Default for Buckets<A> {
     fn default() -> Self {
-        Self { held: 0, next: Vec::new(), stride: 0, packets: Vec::new() }
+        Self { held: 0, next: Vec::new(), stride: 0, places: 1 << 20, packets: Vec::new() }
     }
 }
 
 impl<A: Arrival> Buckets<A> {
-    /// No more places than this are made for a window.
-    const PLACES: usize = 1 << 20;
+    /// As [`Self::default`], with about so many places.
+    #[cfg(test)]
+    pub(super) fn of(places: usize) -> Self {
+        Self { places, ..Self::default() }
+    }
 
-    /// The most packets that are partitioned at once: thousands, unless there are hundreds of ports.
-    pub(super) fn room(ports: usize) -> usize {
-        (Self::PLACES / ports).max(255)
+    /// The most packets that are partitioned at once for so many ports: with the default, 2^20 over their number, and 255 at least.
+    pub(super) fn room(&self, ports: usize) -> usize {
+        (self.places / ports).max(255)
     }
 
     /// Partitions packets, one or more and up to [`Self::room`], into the buckets of `ports` ports, and sets
@@ -45,7 +50,7 @@ impl<A: Arrival> Buckets<A> {
     pub(super) fn partition(&mut self, ports: usize, from: &[A], egress: &impl EgressOf<A>, hit: &mut [u64]) {
         assert!(self.held == 0, "what was put in before has been taken");
         if self.next.len() < ports || self.stride <= from.len() {
-            self.grow(ports, from);
+            self.lay_out(ports, from);
         }
         self.held = from.len();
         if let [hit] = hit {
@@ -79,15 +84,22 @@ impl<A: Arrival> Buckets<A> {
         }
     }
 
+    /// Makes room for these packets, all of which may go to one of `ports` ports.
     #[cold]
-    fn grow(&mut self, ports: usize, from: &[A]) {
-        let any = *from.first().expect("a packet is put in");
-        let ports = ports.max(self.next.len());
+    fn lay_out(&mut self, ports: usize, from: &[A]) {
+        let before_all = from.first().expect("a packet is put in").before_all();
         // An odd number of cache lines, so that the first ones of all buckets do not displace each other.
         let stride = (from.len() + 1).next_power_of_two().max(256) + 8;
-        self.stride = self.stride.max(stride);
-        self.next = (0..ports).map(|port| (port * self.stride + 1) as u32).collect();
-        self.packets = alloc::vec![any.before_all(); ports * self.stride];
+        // Switches that take turns seldom lay out anew. Few ports with many packets and many with few are too much together.
+        let (most_ports, widest) = (ports.max(self.next.len()), stride.max(self.stride));
+        let fits = most_ports * widest <= 2 * self.places;
+        let (ports, stride) = if fits { (most_ports, widest) } else { (ports, stride) };
+        self.stride = stride;
+        self.next = (0..ports).map(|port| (port * stride + 1) as u32).collect();
+        if self.packets.len() < ports * stride {
+            self.packets.resize(ports * stride, before_all);
+        }
+        self.packets.iter_mut().step_by(stride).for_each(|first| *first = before_all);
     }
 
     /// Takes the packets of a port, in order.
@@ -144,6 +156,23 @@ mod tests {
         fn of(&self, packet: Numbered) -> usize {
             packet.1
         }
+    }
+
+    #[test]
+    fn switches_of_any_size_that_take_turns_need_about_the_places_of_one() {
+        let mut buckets = Buckets::of(1 << 12);
+        for _ in 0..3 {
+            for (ports, count) in [(1, 4096), (16, 256), (2, 2048), (600, 255)] {
+                assert!(count <= buckets.room(ports));
+                let packets: Vec<_> = (0..count).rev().map(|n| Numbered(n as u64, n % ports, n as u32)).collect();
+                buckets.partition(ports, &packets, &Own, &mut [0; 10]);
+                for port in 0..ports {
+                    let expected: Vec<_> = packets.iter().rev().filter(|packet| packet.1 == port).copied().collect();
+                    assert_eq!(buckets.take(port), expected);
+                }
+            }
+        }
+        assert!(buckets.packets.len() <= 600 * 264, "{}", buckets.packets.len());
     }
 
     #[test]

@@ -112,7 +112,7 @@ impl Independent {
             if arrivals.is_empty() {
                 return self.advance(last, core, packets, sink);
             }
-            if arrivals.len() > Buckets::<A>::room(core.ports.len()) {
+            if arrivals.len() > buckets.room(core.ports.len()) {
                 return self.run_in_parts(span, arrivals, buckets, core, packets, sink);
             }
             return self.run_by_port(span, last, arrivals, buckets, core, packets, sink);
@@ -161,7 +161,7 @@ impl Independent {
         sink: &mut impl Sink<L>,
     ) -> Time {
         arrivals.sort_by_key(|arrival| arrival.order());
-        for part in arrivals.chunks(Buckets::<A>::room(core.ports.len())) {
+        for part in arrivals.chunks(buckets.room(core.ports.len())) {
             self.run_by_port(span, Time::ZERO, part, buckets, core, packets, sink);
         }
         self.advance(span.end - Duration::from_ps(1), core, packets, sink)

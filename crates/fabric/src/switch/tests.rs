@@ -324,3 +324,80 @@ fn who_waits_for_which_ports_is_known() {
     assert_eq!(world.switch.waits_for(PortId(0), &world.packets), Some(vec![PortId(5), PortId(7)]));
     assert_eq!(world.switch.waits_for(PortId(2), &world.packets), None);
 }
+
+/// A packet that arrives so many ns after the start of a window.
+#[derive(Clone, Copy)]
+struct Coming(u64, PacketId);
+
+// SAFETY: whole numbers order them, and none is below 0.
+#[allow(unsafe_code, reason = "the trait asks for a promise")]
+unsafe impl Arrival for Coming {
+    fn at(self, start: Time) -> Time {
+        start + Duration::from_ns(self.0)
+    }
+
+    fn id(self) -> PacketId {
+        self.1
+    }
+
+    fn rank(self) -> usize {
+        0
+    }
+
+    fn order(self) -> u64 {
+        self.0
+    }
+
+    fn is_after(self, other: Self) -> bool {
+        self.0 > other.0
+    }
+
+    fn before_all(self) -> Self {
+        Self(0, self.1)
+    }
+}
+
+/// Departures by time, link and flow of a window in which so many packets come.
+fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)> {
+    let network = Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 4] }.build().expect("valid");
+    let routes = Routes::new(&network, 1);
+    // Control packets go first: no FIFO, so that packets are served port by port.
+    let config = PortConfig { control_priority: true, ..PortConfig::drop_tail(Bytes::new(100_000)) };
+    let model = Arc::new(PortModel::new(&config, RATE, DELAY));
+    let ports = network.ports_of(NodeId(4));
+    let config = SwitchConfig {
+        routes: routes.tables[4].clone(),
+        first_port: PortId(ports.start),
+        routing: Routing::Ecmp,
+        jitter: Duration::ZERO,
+        seed: 1,
+        faults: None,
+        shared: None,
+        is_ordered: false,
+    };
+    let ports = ports.map(|id| (Port::new(&model, PortId(id), 1), id)).collect();
+    let (mut switch, mut packets, mut seen) = (Switch::new(config, ports), Packets::new(), Seen::default());
+    // 61 is prime to the number of packets: each comes at another time, late ones first.
+    let arrival = |n: u32| {
+        let packet = Packet::new(FlowId(n), HostId(n % 4), Bytes::new(1000), 0, n % 5 == 0, 0);
+        Coming(u64::from(n * 61 % count) * 17, packets.insert(packet))
+    };
+    let mut arrivals: Vec<_> = (0..count).map(arrival).collect();
+    let end = at(u64::from(count) * 17);
+    let span = Span { start: Time::ZERO, end, horizon: Time::ZERO, ingress: &[0] };
+    switch.run(&span, &mut arrivals, buckets, &mut packets, &mut seen);
+    switch.advance(end + PACKET * u64::from(count), &mut packets, &mut seen);
+    let mut left: Vec<_> = seen.packets.iter().map(|&(at, link, id)| (at, link, packets[id].flow)).collect();
+    left.sort_unstable();
+    left
+}
+
+#[test]
+fn a_window_with_more_packets_than_buckets_have_room_for_comes_out_as_one_that_fits() {
+    let count = if cfg!(miri) { 600 } else { 3000 };
+    let (mut few, mut enough) = (Buckets::of(1 << 10), Buckets::default());
+    assert!(few.room(4) < count as usize && enough.room(4) > count as usize);
+    let left = window(count, &mut few);
+    assert_eq!(left, window(count, &mut enough));
+    assert!(!left.is_empty() && left.len() < count as usize, "some are dropped: {}", left.len());
+}
