@@ -231,7 +231,7 @@ macro_rules! config_registry {
             pub fn check(&self) -> Result<(), $crate::registry::ConfigError> {
                 match self {
                     $($(#[$meta])* Self::$variant(config) => config.check(),)*
-                    $(Self::$custom(_) => Ok(()),)?
+                    $(Self::$custom(custom) => custom.check(),)?
                 }
             }
         }

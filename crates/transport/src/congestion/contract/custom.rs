@@ -1,6 +1,7 @@
 //! Controls from outside this crate.
 
-use super::{Congestion, Needs, Start};
+use super::{Congestion, Needs, SignalBytes, Start};
+use crate::registry::ConfigError;
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
@@ -37,6 +38,16 @@ impl Custom {
     #[must_use]
     pub fn needs(&self) -> Needs {
         self.0.needs()
+    }
+
+    /// Checks what the control needs.
+    ///
+    /// # Errors
+    /// Its signals take more than [`SignalBytes::MOST`].
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let SignalBytes { data, ack } = self.needs().signal_bytes;
+        let most = SignalBytes::MOST.as_f64();
+        ConfigError::unless_in(0.0..=most, self.name(), "signal_bytes", data.max(ack).as_f64())
     }
 
     /// The control of one flow.

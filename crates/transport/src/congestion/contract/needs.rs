@@ -40,7 +40,7 @@ pub enum Ecn {
     Ignored,
 }
 
-/// Bytes that the signals of a control take on the wire.
+/// Bytes that the signals of a control take on the wire, at most [`Self::MOST`] each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SignalBytes {
     /// In each data packet.
@@ -50,6 +50,9 @@ pub struct SignalBytes {
 }
 
 impl SignalBytes {
+    /// The most that they may take.
+    pub const MOST: Bytes = Bytes::new(256);
+
     /// None: its signals take no room of their own.
     pub const NONE: Self = Self { data: Bytes::ZERO, ack: Bytes::ZERO };
 }

@@ -322,6 +322,10 @@ mod tests {
         Early,
         /// A packet more for a signal that it does not ask for.
         Reads(Asked),
+        /// It asks for the state of one port, and reads that of a second.
+        TwoPorts,
+        /// Its signals do not fit an ACK.
+        Wordy,
     }
 
     impl Factory for Wrong {
@@ -336,9 +340,15 @@ mod tests {
                 send_record: false,
                 pulls: None,
                 cnps: None,
-                telemetry: TelemetryKind::None,
+                telemetry: match self {
+                    Self::TwoPorts => TelemetryKind::Mpd,
+                    _ => TelemetryKind::None,
+                },
                 arrival: false,
-                signal_bytes: SignalBytes::NONE,
+                signal_bytes: match self {
+                    Self::Wordy => SignalBytes { ack: Bytes::new(257), ..SignalBytes::NONE },
+                    _ => SignalBytes::NONE,
+                },
             }
         }
 
@@ -389,6 +399,9 @@ mod tests {
             for (signal, _) in there.into_iter().filter(|(_, is_there)| *is_there) {
                 self.sees(signal);
             }
+            if matches!(self.0, Wrong::TwoPorts) && ack.hops().len() > 1 {
+                self.1.cwnd += Bytes::new(1);
+            }
             match self.0 {
                 Wrong::TwoFaced => Decision { pacing_rate: Some(Rate::from_gbps(1)), ..self.1 },
                 _ => self.1,
@@ -432,6 +445,20 @@ mod tests {
             assert!(violation.events.len() <= most, "{said}");
         }
     }
+
+    #[test]
+    fn a_control_whose_signals_take_too_many_bytes_is_refused() {
+        let error = CongestionConfig::Custom(Custom::new(Wrong::Wordy)).check().unwrap_err();
+        assert!(error.to_string().contains("signal_bytes"), "{error}");
+        assert_eq!(CongestionConfig::Custom(Custom::new(Wrong::Small)).check(), Ok(()));
+    }
+
+    #[test]
+    fn a_control_that_reads_more_of_telemetry_than_it_asks_for_is_found() {
+        let violation = conforms(&CongestionConfig::Custom(Custom::new(Wrong::TwoPorts))).unwrap_err();
+        assert_eq!(violation.problem, "it reads what its needs do not name: telemetry");
+    }
+
     #[test]
     fn a_control_that_reads_what_it_does_not_ask_for_is_found_whatever_it_is() {
         for signal in Asked::ALL {

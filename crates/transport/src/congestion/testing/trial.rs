@@ -145,6 +145,7 @@ pub(super) struct TrialSender {
     pub(super) control: Control,
     /// The signals that the control gets.
     pub(super) signals: Vec<Asked>,
+    /// The kind that ports write: what the control needs, or, as `more`, the richest.
     telemetry: TelemetryKind,
     path: Path,
     now: Time,
@@ -160,11 +161,12 @@ impl TrialSender {
     pub(super) fn new(config: &CongestionConfig, path: &Path, initial_cwnd: Bytes, more: &[Asked]) -> Self {
         let start = Start { path, size: Bytes::MAX, initial_cwnd, seed: 1, flow: FlowId(3) };
         let (control, needs) = (config.build(&start), config.needs());
+        let richest = TelemetryKind::ALL.last().filter(|_| more.contains(&Asked::Telemetry));
         let is_given = |signal: &Asked| signal.is_named_by(&needs) || more.contains(signal);
         Self {
             control,
             signals: Asked::ALL.into_iter().filter(is_given).collect(),
-            telemetry: needs.telemetry,
+            telemetry: richest.copied().unwrap_or(needs.telemetry),
             path: *path,
             now: Time::ZERO,
             flight: Vec::new(),
