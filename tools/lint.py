@@ -14,6 +14,7 @@ homonyms   two types of one name in one crate, outside its tests (Rust; names th
 undeclared a Rust file that no module declares: the compiler does not see it, and a test in it never runs
 wildcards  an arm for all other variants, `matches!` or `if let` over controls or kinds of telemetry, outside tests (Rust)
 imports    an import that runs up inside a crate, outside its tests: ARCHITECTURE.md has the order of its modules
+moved      something that a lint reads and that is not there any more
 """
 import ast
 import collections
@@ -168,15 +169,29 @@ def arrows(sources, allowed=ARROWS):
             yield path, 1, f"{crate} sees {other}, through others"
 
 
+def registered(sources):
+    """The variants of each registry of controls or kinds of telemetry, by its file."""
+    registries = {"crates/transport/src/congestion/controls/mod.rs": r"^    (\w+), \w+::\{", "crates/units/src/telemetry.rs": r'^    (\w+), "'}
+    return {path: re.findall(line, sources.get(path, ""), re.M) for path, line in registries.items()}
+
+
+def moved(sources):
+    yield from ((path, 1, "no registry is here, which the lint of wildcards reads") for path, names in registered(sources).items() if not names)
+    if "crates/transport/src" not in [found[1] for found in ORDER.finditer(sources.get("ARCHITECTURE.md", ""))]:
+        yield "ARCHITECTURE.md", 1, "no `order of crates/transport/src:`, which the lint of imports reads"
+
+
 def wildcards(sources):
-    registry = sources.get("crates/transport/src/congestion/controls/mod.rs", "")
-    controls = re.findall(r"^    (\w+), \w+::\{", registry, re.M)
-    names = [rf"(?:{'|'.join(WORDS['wildcards']['enums'])})::[A-Z]\w*[a-z]", *(rf"Self::{name}" for name in controls)]
+    variants = registered(sources).values()
+    enums = "|".join(WORDS["wildcards"]["enums"])
+    names = [rf"(?:{enums})::[A-Z]\w*[a-z]", *(rf"Self::{name}" for found in variants for name in found if name != "None")]
     named, is_for_tests = rf"\b(?:{'|'.join(names)})\b", tested_only(sources)
     for path, source in sources.items():
         if path.endswith(".rs") and not is_for_tests(path):
             code = "".join(rust_source.blanked(source).splitlines(keepends=True)[: rust_source.before_tests(source)])
             yield from ((path, *found) for found in wildcards_of(code, named))
+            for found in re.finditer(rf"\buse\b[^;]*\b(?:{enums})\s*(?:::\s*\*|as\b)", code):
+                yield path, rust_source.line_of(code, found.start()), "variants by other names: name the enum"
 
 
 def wildcards_of(code, named):
@@ -269,7 +284,7 @@ def of_each(lint):
 
 
 LINTS = {lint.__name__: of_each(lint) for lint in (sizes, words, jargon, comments, unfilled)} | {
-    lint.__name__: lint for lint in (arrows, homonyms, undeclared, wildcards, imports)
+    lint.__name__: lint for lint in (arrows, homonyms, undeclared, wildcards, imports, moved)
 }
 
 

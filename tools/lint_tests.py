@@ -174,6 +174,17 @@ class Wildcards(unittest.TestCase):
                 source = f"fn f() {{\n    match x {{\n        {enum} => {{ g(1, 2) }}\n        {other} => (3, 4),\n    }}\n}}"
                 self.assertEqual(self.found(source), [4], source)
 
+    def test_variants_of_telemetry_and_other_names_of_the_enums_are_found(self):
+        kinds = {"crates/units/src/telemetry.rs": 'telemetry_kinds! {\n    None, "none", 0;\n    Int, "int", 8;\n}'}
+        files = kinds | {"a.rs": "fn f() { match self { Self::Int => 1, _ => 2 } }"}
+        self.assertEqual([(path, line) for path, line, _ in lint.wildcards(files)], [("a.rs", 1)])
+        for source in ("use units::TelemetryKind::*;", "use units::{Time, TelemetryKind as T};"):
+            self.assertEqual(self.found(source), [1], source)
+        self.assertEqual(self.found("use units::{Time, TelemetryKind};"), [])
+
+    def test_a_registry_or_an_order_that_moved_is_missed(self):
+        self.assertEqual(len([*lint.moved({})]), 3)
+
     def test_one_variant_alone_is_found(self):
         for test in ("matches!(x.kind, TelemetryKind::Mpd | TelemetryKind::Int)", "if let Self::Fast(fast) = x {}", "if let Some(Control::Fast(_)) = x {}"):
             self.assertEqual(self.found(f"fn f() {{\n    {test}\n}}"), [2], test)

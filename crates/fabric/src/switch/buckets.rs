@@ -164,10 +164,12 @@ mod tests {
         for _ in 0..3 {
             for (ports, count) in [(1, 4096), (16, 256), (2, 2048), (600, 255)] {
                 assert!(count <= buckets.room(ports));
-                let packets: Vec<_> = (0..count).rev().map(|n| Numbered(n as u64, n % ports, n as u32)).collect();
+                let packets: Vec<_> =
+                    (0..count).rev().map(|n| Numbered(n as u64, n % ports, n as u32)).collect();
                 buckets.partition(ports, &packets, &Own, &mut [0; 10]);
                 for port in 0..ports {
-                    let expected: Vec<_> = packets.iter().rev().filter(|packet| packet.1 == port).copied().collect();
+                    let expected: Vec<_> =
+                        packets.iter().rev().filter(|packet| packet.1 == port).copied().collect();
                     assert_eq!(buckets.take(port), expected);
                 }
             }

@@ -359,7 +359,8 @@ unsafe impl Arrival for Coming {
 
 /// Departures by time, link and flow of a window in which so many packets come.
 fn window(count: u32, buckets: &mut Buckets<Coming>) -> Vec<(Time, u32, FlowId)> {
-    let network = Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 4] }.build().expect("valid");
+    let network =
+        Star { switch_delay: Duration::ZERO, hosts: vec![(RATE, DELAY); 4] }.build().expect("valid");
     let routes = Routes::new(&network, 1);
     // Control packets go first: no FIFO, so that packets are served port by port.
     let config = PortConfig { control_priority: true, ..PortConfig::drop_tail(Bytes::new(100_000)) };

@@ -121,6 +121,12 @@ pub(crate) struct Channel {
 impl Channel {
     /// A number that no node has.
     const AWAY: u32 = u32::MAX;
+
+    /// A channel to a node that is elsewhere.
+    #[cfg(test)]
+    pub(crate) const fn away(id: u32) -> Self {
+        Self { id, node: Self::AWAY, part: 0, rank: packed::IS_MESSAGE }
+    }
 }
 
 /// Where the nodes are, and the channels between them.

@@ -122,13 +122,13 @@ impl Nic {
 
     #[cold]
     fn begin_run(&mut self, size: Bytes, kind: usize) {
-        if !size.is_zero() {
-            self.change_rate();
+        if self.next_rate != self.rate {
+            let sent = self.sent_bytes();
+            self.before = (sent, self.before.1 + self.rate.transmission(sent - self.before.0));
+            self.rate = self.next_rate;
         }
-        let before = self.runs[kind];
-        self.past[kind] = self.past[kind] + before.amount();
+        self.end_run(kind);
         if kind == 0 {
-            self.past_integral += before.integral();
             self.largest = self.largest.max(size);
         }
         // Two packets of one link never arrive at one instant.
@@ -136,20 +136,20 @@ impl Nic {
         self.runs[kind] = Run { size, time, packets: 0 };
     }
 
+    /// The next packet begins a run.
+    fn end_run(&mut self, kind: usize) {
+        let run = std::mem::take(&mut self.runs[kind]);
+        self.past[kind] = self.past[kind] + run.amount();
+        if kind == 0 {
+            self.past_integral += run.integral();
+        }
+    }
+
     /// Packets taken from now on have this rate. Nothing changes before one is: how often the NIC asks in vain must not show.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         if rate != self.next_rate {
             self.next_rate = rate;
-            // No packet has this size: the next ones begin runs of their own.
-            [0, 1].into_iter().for_each(|kind| self.begin_run(Bytes::ZERO, kind));
-        }
-    }
-
-    fn change_rate(&mut self) {
-        if self.next_rate != self.rate {
-            let sent = self.sent_bytes();
-            self.before = (sent, self.before.1 + self.rate.transmission(sent - self.before.0));
-            self.rate = self.next_rate;
+            [0, 1].into_iter().for_each(|kind| self.end_run(kind));
         }
     }
 
@@ -187,5 +187,71 @@ impl Nic {
     pub(crate) fn mean_queue(&self, now: Time) -> f64 {
         let integral = self.past_integral + self.runs[0].integral();
         if now == Time::ZERO { 0.0 } else { integral as f64 / now.as_ps() as f64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Frame, Key};
+    use farspan_fabric::{Packet, Packets, Tier};
+    use farspan_units::{FlowId, HostId, NodeId};
+
+    const SIZE: Bytes = Bytes::new(1000);
+    /// A packet takes 1 us, 2 us or 4 us.
+    const RATES: [Rate; 3] = [Rate::from_gbps(8), Rate::from_gbps(4), Rate::from_gbps(2)];
+
+    /// Takes what leaves.
+    struct Nowhere;
+
+    impl Outbox<PacketId> for Nowhere {
+        fn send(&mut self, _: &Channel, _: Time, _: PacketId) {}
+        fn send_frame(&mut self, _: &Channel, _: Time, _: Frame) {}
+        fn wake(&mut self, _: Key) {}
+        fn notify(&mut self, _: u32, _: Key) {}
+    }
+
+    fn nic() -> Nic {
+        let (from, to, tier) = (NodeId(0), NodeId(1), Tier::HostUp);
+        let link = Link { from, to, index: 0, rate: RATES[0], delay: Duration::ZERO, tier, buffer: None };
+        Nic::new(&link, Channel::away(0), Duration::ZERO, true, 1)
+    }
+
+    /// A packet leaves as soon as the one before has; gives how long all have taken so far.
+    fn send(nic: &mut Nic, control: bool) -> Duration {
+        let id = Packets::new().insert(Packet::new(FlowId(0), HostId(1), SIZE, 0, control, 0));
+        nic.send(nic.free_at(), id, SIZE, control, &mut Nowhere);
+        assert_eq!(nic.busy_until(nic.free_at()), nic.free_at() - Time::ZERO);
+        nic.busy_until(nic.free_at())
+    }
+
+    #[test]
+    fn packets_take_the_time_of_the_rate_that_held_when_they_were_taken() {
+        let (mut nic, us) = (nic(), Duration::from_us);
+        assert_eq!((send(&mut nic, false), send(&mut nic, true)), (us(1), us(2)));
+        nic.set_rate(RATES[1]);
+        assert_eq!((send(&mut nic, false), send(&mut nic, true)), (us(4), us(6)));
+        // No packet leaves at the middle rate.
+        nic.set_rate(RATES[0]);
+        nic.set_rate(RATES[2]);
+        assert_eq!((send(&mut nic, true), send(&mut nic, false)), (us(10), us(14)));
+        assert_eq!((nic.sent(0).packets, nic.sent(1).bytes), (3, SIZE * 3));
+        // 1,000 B for 1, 2 and 4 us in 14.
+        assert_eq!(nic.mean_queue(nic.free_at()), 500.0);
+    }
+
+    #[test]
+    fn a_rate_that_comes_back_before_a_packet_leaves_changes_nothing() {
+        let (mut asked, mut other) = (nic(), nic());
+        for nic in [&mut asked, &mut other] {
+            send(nic, false);
+        }
+        // No whole number of ps: an account that is split would be rounded twice.
+        let odd = Rate::from_bps(7_000_000_001);
+        for rate in [odd, RATES[0], odd, RATES[0]] {
+            asked.set_rate(rate);
+            assert_eq!(asked.busy_until(asked.free_at()), other.busy_until(other.free_at()));
+        }
+        assert_eq!(send(&mut asked, true), send(&mut other, true));
     }
 }
