@@ -81,7 +81,7 @@ impl de::Error for ValueError {
     }
 
     fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
-        Self::wrong_type("", format!("a list of {length}"), &expected.to_string())
+        Self::wrong_type("", list_of(length), &expected.to_string())
     }
 
     fn unknown_variant(word: &str, known: &'static [&'static str]) -> Self {
@@ -108,6 +108,8 @@ fn said(found: Unexpected<'_>) -> String {
         Unexpected::Char(value) => format!("{value:?}"),
         Unexpected::Str(value) => format!("{value:?}"),
         Unexpected::Other(value) => value.to_owned(),
+        Unexpected::Seq => "a list".to_owned(),
+        Unexpected::Map => "a table".to_owned(),
         kind => format!("a {kind}"),
     }
 }
@@ -116,7 +118,7 @@ fn said(found: Unexpected<'_>) -> String {
 #[derive(Clone, Copy)]
 struct Reader<'a>(&'a Value);
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn wrong(self, expected: &str) -> ValueError {
         let found = match self.0 {
             Value::String(text) => said(Unexpected::Str(text)),
@@ -129,6 +131,21 @@ impl Reader<'_> {
         };
         ValueError::wrong_type("", found, expected)
     }
+
+    /// Lets a type visit the items of a list, and checks that it took them all.
+    fn list<V: Visitor<'a>>(items: &'a Array, visitor: V) -> Result<V::Value, ValueError> {
+        let mut left = Items { items, next: 0 };
+        let value = visitor.visit_seq(&mut left)?;
+        if left.next < items.len() {
+            return Err(de::Error::invalid_length(items.len(), &list_of(left.next).as_str()));
+        }
+        Ok(value)
+    }
+}
+
+/// A list of some length, in a message.
+fn list_of(length: usize) -> String {
+    format!("a list of {length}")
 }
 
 /// Whole numbers of each width.
@@ -152,9 +169,10 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(truth) => visitor.visit_bool(*truth),
-            // No key of the language is a date.
-            Value::Datetime(_) => Err(self.wrong(&(&visitor as &dyn Expected).to_string())),
-            Value::Array(items) => visitor.visit_seq(Items { items, next: 0 }),
+            // No key of the language is a date: as text it reaches the type that says what to give, and components keep it
+            // until their own types read it.
+            Value::Datetime(date) => visitor.visit_string(date.to_string()),
+            Value::Array(items) => Self::list(items, visitor),
             Value::Table(table) => visitor.visit_map(Entries::of(table, None)),
         }
     }
@@ -210,8 +228,12 @@ impl<'de> Deserializer<'de> for Reader<'de> {
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _length: usize, visitor: V) -> Result<V::Value, ValueError> {
-        self.deserialize_seq(visitor)
+    fn deserialize_tuple<V: Visitor<'de>>(self, length: usize, visitor: V) -> Result<V::Value, ValueError> {
+        match self.0 {
+            Value::Array(items) if items.len() == length => Self::list(items, visitor),
+            Value::Array(items) => Err(de::Error::invalid_length(items.len(), &list_of(length).as_str())),
+            _ => Err(self.wrong(LIST)),
+        }
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -325,6 +347,7 @@ impl<'de> de::SeqAccess<'de> for Items<'de> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::{Part, ProxyHost};
     use farspan_transport::balance::BalanceConfig;
     use farspan_transport::coding::CodingConfig;
     use farspan_transport::congestion::CongestionConfig;
@@ -372,15 +395,16 @@ mod tests {
     fn types_have_words() {
         for (text, expected) in [
             ("truth = 1", "truth: 1 does not fit here; give true or false"),
-            ("text = { a = 1 }", "text: a map does not fit here; give text in quotes"),
+            ("text = { a = 1 }", "text: a table does not fit here; give text in quotes"),
             ("text = 1979-05-27", "text: \"1979-05-27\" does not fit here; give text in quotes"),
             ("list = 'a'", "list: \"a\" does not fit here; give a list in brackets, such as [0, 1]"),
             (
                 "list = [1, 256]",
                 "list[1]: 256 does not fit here; give a whole number that is not negative, such as 8",
             ),
-            ("pair = [0.5]", "pair: a list of 1 does not fit here; give a tuple of size 2"),
-            ("number = [0.5]", "number: a sequence does not fit here; give a number, such as 0.5"),
+            ("pair = [0.5]", "pair: a list of 1 does not fit here; give a list of 2"),
+            ("pair = [0, 0.5, 1]", "pair: a list of 3 does not fit here; give a list of 2"),
+            ("number = [0.5]", "number: a list does not fit here; give a number, such as 0.5"),
             ("signed = 0.5", "signed: 0.5 does not fit here; give a whole number, such as 8"),
             (
                 "inner = [{}, { inner = [{ truth = 'no' }] }]",
@@ -392,6 +416,45 @@ mod tests {
             let error = read::<Every>("", &table).unwrap_err();
             assert_eq!(error.to_string(), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_date_keeps_the_parameter_and_what_to_give() {
+        let part: Part =
+            read_value(&Value::Table("name = 'unocc'\nbeta = 1979-05-27".parse().unwrap())).unwrap();
+        assert_eq!(
+            component::<CongestionConfig>("here", &part.0).unwrap_err().to_string(),
+            "here.beta: \"1979-05-27\" does not fit here; give a number, such as 0.5"
+        );
+        let date = Value::Datetime("1979-05-27".parse().unwrap());
+        let error = read_value::<ProxyHost>(&date).unwrap_err().to_string();
+        assert!(error.contains("give a host's number, such as 63"), "{error}");
+    }
+
+    /// A type of a list that takes its first item alone.
+    #[test]
+    fn no_item_of_a_list_is_dropped() {
+        #[derive(Debug)]
+        struct First;
+        impl<'de> Deserialize<'de> for First {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Taking;
+                impl<'de> Visitor<'de> for Taking {
+                    type Value = First;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str("one")
+                    }
+                    fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<First, A::Error> {
+                        items.next_element::<u8>().map(|_| First)
+                    }
+                }
+                deserializer.deserialize_any(Taking)
+            }
+        }
+        let list: Value = vec![1, 2, 3].into();
+        let error = read_value::<First>(&list).unwrap_err();
+        assert_eq!(error.to_string(), "a list of 3 does not fit here; give a list of 1");
+        read_value::<First>(&vec![1].into()).unwrap();
     }
 
     #[test]

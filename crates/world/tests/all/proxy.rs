@@ -152,6 +152,11 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
             "scheme.proxy.delay",
             "write points such as",
         ),
+        (
+            &[streamlined, "scheme.proxy.delay=[[0.0, \"0us\", 7], [1.0, \"9us\", 8]]"],
+            "scheme.proxy.delay",
+            "a list of 3 does not fit here; give a list of 2",
+        ),
         (&[streamlined, "scheme.proxy.patience=0"], "scheme.proxy.patience", "1 to 1000"),
         (&[streamlined, "scheme.inter.coding=mds"], "scheme.proxy.kind", "coding = \"none\""),
         (
