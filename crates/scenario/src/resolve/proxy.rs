@@ -1,7 +1,7 @@
 //! Proxies and declared incasts: defaults and ranges.
 
 use super::Context;
-use super::scheme::in_range;
+use super::scheme::{checked, in_range};
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, WorkloadText};
@@ -19,6 +19,7 @@ impl Context<'_> {
     /// A proxy with every default spelled out; `None`: there is none.
     pub(super) fn proxy(&self, written: Option<ProxyText>) -> Result<Option<Proxy>, ValueError> {
         let Some(written) = written else { return Ok(None) };
+        let loss = written.loss.map_or(Ok(ProxyLoss::Trim), loss)?;
         let (kind, keys, elsewhere) = match written.kind.unwrap_or(ProxyRule::None) {
             ProxyRule::None => return Ok(None),
             kind @ ProxyRule::Naive => {
@@ -42,10 +43,6 @@ impl Context<'_> {
                 rto: written.rto.unwrap_or(RtoRule::Path),
             })
         } else {
-            let loss = written.loss.unwrap_or(ProxyLoss::Trim);
-            if let ProxyLoss::GapFlow(config) = &loss {
-                in_range("scheme.proxy.loss", config.check())?;
-            }
             ProxyKind::Streamlined(loss)
         };
         let patience = written.patience.unwrap_or(3);
@@ -53,6 +50,20 @@ impl Context<'_> {
         let host = written.host.unwrap_or(ProxyHost::Rule(ProxyHostRule::Last));
         Ok(Some(Proxy { kind, host, delay, patience }))
     }
+}
+
+/// How a proxy learns of losses.
+fn loss(written: Part) -> Result<ProxyLoss, ValueError> {
+    let path = "scheme.proxy.loss";
+    if written.name().is_none() {
+        let cure = "write { name = \"gap-flow\", window = 256 }";
+        return Err(ValueError::rule(path, "a table without a name", cure));
+    }
+    let loss = checked(path, &written.0)?;
+    if let ProxyLoss::GapFlow(config) = &loss {
+        in_range(path, config.check())?;
+    }
+    Ok(loss)
 }
 
 /// Whether a proxy fits the rest of its scheme.

@@ -208,7 +208,7 @@ fn part(constants: &Table, kind: &str, name: &str, written: Option<Part>) -> Tab
 }
 
 /// A component from its table; unknown keys name the nearest known one.
-fn checked<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
+pub(super) fn checked<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> {
     check_keys(path, table)?;
     component(path, table)
 }

@@ -2,14 +2,15 @@
 
 use super::Part;
 use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
-use crate::text::reader::{read, read_value};
+use farspan_transport::ByName;
 use farspan_transport::proxy::Delay;
 use farspan_transport::proxy::detector::PerFlowConfig;
 use farspan_units::{Bytes, Duration};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -183,39 +184,36 @@ impl ProxyLoss {
             Self::None => ProxyLossName::None,
         }
     }
+}
 
-    fn of(name: ProxyLossName, parameters: &toml::Table) -> Result<Self, String> {
-        if name == ProxyLossName::GapFlow {
-            return read("", parameters).map(Self::GapFlow).map_err(|error| error.to_string());
+/// As text has it: a name, or a table with name and parameters.
+impl From<ProxyLoss> for Part {
+    fn from(loss: ProxyLoss) -> Self {
+        let mut part = Self::default();
+        if let ProxyLoss::GapFlow(config) = loss {
+            part.0 = toml::Table::try_from(config).expect("numbers and times have a TOML form");
         }
+        part.0.insert("name".to_owned(), loss.name().name().into());
+        part
+    }
+}
+
+impl ByName for ProxyLoss {
+    fn deserialize_named<'de, D: Deserializer<'de>>(name: &str, parameters: D) -> Result<Self, D::Error> {
+        let unknown = |_| D::Error::unknown_variant(name, ProxyLossName::NAMES);
+        let loss = match name.parse().map_err(unknown)? {
+            ProxyLossName::GapFlow => return PerFlowConfig::deserialize(parameters).map(Self::GapFlow),
+            ProxyLossName::Trim => Self::Trim,
+            ProxyLossName::GapPath => Self::GapPath,
+            ProxyLossName::None => Self::None,
+        };
+        let parameters = BTreeMap::<String, IgnoredAny>::deserialize(parameters)?;
         match parameters.keys().next() {
-            Some(key) => {
-                Err(format!("{name} has no parameter {key}; remove it, or write name = \"gap-flow\""))
-            }
-            None if name == ProxyLossName::Trim => Ok(Self::Trim),
-            None if name == ProxyLossName::GapPath => Ok(Self::GapPath),
-            None => Ok(Self::None),
+            None => Ok(loss),
+            Some(key) => Err(D::Error::custom(format!(
+                "{name} has no parameter {key}; remove it, or write name = \"gap-flow\""
+            ))),
         }
-    }
-}
-
-impl Serialize for ProxyLoss {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self::GapFlow(config) = self else { return self.name().serialize(serializer) };
-        let mut table = toml::Table::try_from(config).map_err(serde::ser::Error::custom)?;
-        table.insert("name".to_owned(), self.name().to_string().into());
-        table.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ProxyLoss {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Part(mut table) = Part::deserialize(deserializer)?;
-        let missing =
-            || D::Error::custom("a table without a name; write { name = \"gap-flow\", window = 256 }");
-        let name = table.remove("name").ok_or_else(missing)?;
-        let name: ProxyLossName = read_value(&name).map_err(D::Error::custom)?;
-        Self::of(name, &table).map_err(D::Error::custom)
     }
 }
 

@@ -364,6 +364,14 @@ impl Part {
     pub fn name(&self) -> Option<&str> {
         self.0.get("name").and_then(toml::Value::as_str)
     }
+
+    /// Writes a component that has no parameters as its bare name.
+    pub(crate) fn in_short<S: Serializer>(part: &Option<Self>, serializer: S) -> Result<S::Ok, S::Error> {
+        match part.as_ref().map(|part| (part.name(), part.0.len())) {
+            Some((Some(name), 1)) => serializer.serialize_some(name),
+            _ => part.serialize(serializer),
+        }
+    }
 }
 
 impl Serialize for Part {

@@ -179,6 +179,16 @@ fn what_makes_no_sense_is_refused_with_place_and_cure() {
         ),
         (&[streamlined, "scheme.proxy.loss={name=\"trim\", window=64}"], "scheme.proxy.loss", "remove it"),
         (
+            &[streamlined, "scheme.proxy.loss={name=\"gap-flow\", window=\"a\"}"],
+            "scheme.proxy.loss.window: \"a\" does not fit here",
+            "give a whole number that is not negative, such as 8",
+        ),
+        (
+            &["scheme.proxy={kind=\"none\", loss=\"gap-flo\"}"],
+            "scheme.proxy.loss",
+            "did you mean \"gap-flow\"?",
+        ),
+        (
             &[streamlined, "scheme.proxy.loss={name=\"gap-flow\", windo=64}"],
             "scheme.proxy.loss.windo",
             "did you mean \"window\"",
