@@ -192,9 +192,19 @@ impl Context<'_> {
         own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.special, component))
     }
 
-    /// One of these constants, if it is there.
-    fn constant<T: DeserializeOwned>(&self, component: &str, key: &str) -> Option<T> {
-        self.constants(component).get(key).and_then(|value| read_value(value).ok())
+    /// What is written, or else this constant of a component, if it is there.
+    fn or_constant<T: DeserializeOwned>(
+        &self,
+        written: Option<T>,
+        component: &str,
+        key: &str,
+    ) -> Result<Option<T>, ValueError> {
+        if written.is_some() {
+            return Ok(written);
+        }
+        let constants = self.constants(component);
+        let constant = constants.get(key).map(read_value).transpose();
+        constant.map_err(|error| error.below(key).below(component))
     }
 }
 

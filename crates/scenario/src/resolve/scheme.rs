@@ -67,13 +67,13 @@ impl Context<'_> {
         let congestion = congestion_of(&control_path, control, &congestion)?;
         let balance = self.balance(&format!("{path}.balance"), stack, written.balance, transport)?;
         let recovery = part(&constants, "recovery", recovery::NAMES[0], written.recovery);
-        let window = self.constant(control, "window_check");
+        let window_check = self.or_constant(written.window_check, control, "window_check")?;
         Ok(SchemeClass {
             congestion,
             balance: to_part(&balance),
             recovery: known_recovery(&format!("{path}.recovery"), recovery)?,
             coding: to_part(&self.coding(&format!("{path}.coding"), stack, written.coding)?),
-            window_check: written.window_check.or(window).unwrap_or(WindowCheck::Below),
+            window_check: window_check.unwrap_or(WindowCheck::Below),
         })
     }
 
@@ -173,9 +173,8 @@ impl Context<'_> {
         let (ours, theirs) = (asked(intra), asked(inter));
         let mut table = theirs.clone();
         overlay(&mut table, &ours);
-        let typed =
-            |table: &Table| -> PortsText { read("ports", table).expect("the constants of ports are ports") };
-        let (ours, theirs, base) = (typed(&ours), typed(&theirs), typed(&table));
+        let typed = |table: &Table| read::<PortsText>("ports", table);
+        let (ours, theirs, base) = (typed(&ours)?, typed(&theirs)?, typed(&table)?);
         let marking = ours.marking.unwrap_or_default().union(theirs.marking.unwrap_or_default());
         let tiers = union(ours.tiers, theirs.tiers);
         let (overflow, telemetry) =

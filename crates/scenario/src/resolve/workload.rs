@@ -80,7 +80,7 @@ impl Context<'_> {
 
     fn pairs(&self, path: &str, written: WorkloadText) -> Result<Traffic, ValueError> {
         let pairs = key(path, "pairs", "senders and receivers, such as [[0, 129]]", written.pairs)?;
-        let flow_size = written.flow_size.or_else(|| self.constant("pairs", "flow_size"));
+        let flow_size = self.or_constant(written.flow_size, "pairs", "flow_size")?;
         let flow_size = key(path, "flow_size", "a size, such as \"5MiB\"", flow_size)?;
         let pair = |(n, pair): (usize, Vec<u32>)| {
             pair.try_into().map_err(|_| {
@@ -121,7 +121,7 @@ impl Context<'_> {
             let cure = "say whether their flows come from the same site: class = \"intra\" or \"inter\"";
             return Err(ValueError::rule(format!("{path}.receivers"), "receivers without a class", cure));
         }
-        let granularity = part.start_granularity.or_else(|| self.constant("poisson", "start_granularity"));
+        let granularity = self.or_constant(part.start_granularity, "poisson", "start_granularity")?;
         Ok(Poisson {
             receivers: part.receivers,
             classes,

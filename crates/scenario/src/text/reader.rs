@@ -52,7 +52,7 @@ pub fn component<T: ByName>(path: &str, table: &Table) -> Result<T, ValueError> 
 
 impl ValueError {
     /// Puts the key or the position `step`, under which its value stands, before the path of an error.
-    fn below(self, step: &str) -> Self {
+    pub(crate) fn below(self, step: &str) -> Self {
         let path = match &self.path {
             inner if inner.is_empty() => step.to_owned(),
             inner if inner.starts_with('[') => format!("{step}{inner}"),
