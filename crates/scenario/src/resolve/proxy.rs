@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::scheme::{checked, in_range};
+use crate::catalog::control::congestion;
 use crate::error::ValueError;
 use crate::limits::{LONGEST_DELAY, within};
 use crate::model::{FullBuffer, IncastText, NaiveProxy, Ports, Proxy, ProxyText, SchemeClass, WorkloadText};
@@ -84,10 +85,13 @@ pub(super) fn check(
         return Err(ValueError::rule("scheme.proxy.loss", "ports trim, and nothing tells the senders", cure));
     }
     let naive = matches!(proxy.kind, ProxyKind::Naive(_));
-    let on_signals = ["ndp", "dcqcn"].into_iter().find(|control| intra.congestion.name() == Some(control));
-    if let Some(control) = on_signals.filter(|_| naive) {
-        let problem =
-            format!("{control} needs more from its receiver than ACKs, which a naive proxy gives alone");
+    let control = congestion("scheme.intra.congestion", &intra.congestion)?;
+    let needs = control.needs();
+    if naive && (needs.pulls.is_some() || needs.cnps.is_some()) {
+        let problem = format!(
+            "{} needs more from its receiver than ACKs, which a naive proxy gives alone",
+            control.name()
+        );
         let cure = "choose another control for scheme.intra, or write kind = \"streamlined\"";
         return Err(ValueError::rule("scheme.proxy.kind", problem, cure));
     }
