@@ -33,10 +33,7 @@ impl Context<'_> {
         if let ProxyDelay::Constant(delay) = delay {
             within("scheme.proxy.delay", Some(delay), Duration::ZERO, LONGEST_DELAY)?;
         }
-        if let Err(error) = delay.get() {
-            let cure = "write points such as [[0.0, \"0us\"], [0.5, \"2us\"], [1.0, \"9us\"]]";
-            return Err(ValueError::rule("scheme.proxy.delay", error.to_string(), cure));
-        }
+        delay.get("scheme.proxy.delay")?;
         let kind = if kind == ProxyRule::Naive {
             ProxyKind::Naive(NaiveProxy {
                 queue: written.queue.unwrap_or(ProxyQueueLimit::Unbounded),

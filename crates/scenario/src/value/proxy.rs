@@ -2,6 +2,7 @@
 
 use super::Part;
 use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
+use crate::error::ValueError;
 use farspan_transport::ByName;
 use farspan_transport::proxy::Delay;
 use farspan_transport::proxy::detector::PerFlowConfig;
@@ -98,15 +99,19 @@ impl ProxyDelay {
     /// As the transport has it.
     ///
     /// # Errors
-    /// If the points are no distribution.
-    pub fn get(&self) -> Result<Delay, farspan_transport::proxy::DelayError> {
+    /// If the points at `path` are no distribution.
+    pub fn get(&self, path: &str) -> Result<Delay, ValueError> {
         let of = |points: &[(f64, u64)]| points.iter().map(|&(p, ns)| (p, Duration::from_ns(ns))).collect();
-        match self {
-            Self::Constant(delay) => Ok(Delay::Constant(*delay)),
-            Self::Named(ProxyDelayName::Ebpf) => Delay::drawn(of(&EBPF)),
-            Self::Named(ProxyDelayName::UserSpace) => Delay::drawn(of(&USER_SPACE)),
-            Self::Points(points) => Delay::drawn(points.clone()),
-        }
+        let points = match self {
+            Self::Constant(delay) => return Ok(Delay::Constant(*delay)),
+            Self::Named(ProxyDelayName::Ebpf) => of(&EBPF),
+            Self::Named(ProxyDelayName::UserSpace) => of(&USER_SPACE),
+            Self::Points(points) => points.clone(),
+        };
+        Delay::drawn(points).map_err(|error| {
+            let cure = "write points such as [[0.0, \"0us\"], [0.5, \"2us\"], [1.0, \"9us\"]]";
+            ValueError::rule(path, error.to_string(), cure)
+        })
     }
 }
 
