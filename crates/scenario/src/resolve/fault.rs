@@ -2,7 +2,7 @@
 
 use super::{Context, need};
 use crate::error::ValueError;
-use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, within};
+use crate::limits::{FASTEST, LONGEST_DELAY, LONGEST_RUN, SLOWEST, each_within, within};
 use crate::model::{Fault, LinkChoice, LinkEvent, LinkFault, LinkFaultText};
 use crate::value::{FaultKind, LossPackets, LossPer};
 use farspan_fabric::fault::LossProcess;
@@ -57,7 +57,7 @@ impl Context<'_> {
         let Some(of_links) = LinkKind::of(kind) else {
             self.only(path, kind.name(), &["host", "at"], "")?;
             let at = written.at.unwrap_or(Duration::ZERO);
-            within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
+            within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
             return Ok(Fault::ProxyDown { host: written.host, at });
         };
         self.only(path, kind.name(), &[COMMON, of_links.keys()].concat(), "")?;
@@ -89,13 +89,13 @@ impl Context<'_> {
             LinkKind::Rate => {
                 let what = "the rate meanwhile, such as \"10Gbps\"";
                 let rate = need(|| format!("{path}.rate"), what, written.rate)?;
-                within(&format!("{path}.rate"), Some(rate), SLOWEST, FASTEST)?;
+                within(&format!("{path}.rate"), rate, SLOWEST, FASTEST)?;
                 LinkEvent::Rate(rate)
             }
             LinkKind::Loss => {
                 let what = "the share of packets lost, such as 1e-4";
                 let probability = need(|| format!("{path}.probability"), what, written.probability)?;
-                within(&format!("{path}.probability"), Some(probability), 0.0, 1.0)?;
+                within(&format!("{path}.probability"), probability, 0.0, 1.0)?;
                 LinkEvent::Loss { probability, packets: written.packets.unwrap_or(LossPackets::Data) }
             }
             LinkKind::BlockLoss => self.blocks(path, written)?,
@@ -108,9 +108,9 @@ impl Context<'_> {
         let block = need(|| format!("{path}.block"), "packets of a block, such as 10", block)?;
         let probabilities = self.or_constant(written.probabilities, constants, "probabilities")?;
         let probabilities = probabilities.unwrap_or_default();
-        within(&format!("{path}.block"), Some(block), 1, LossProcess::LONGEST_BLOCK)?;
+        within(&format!("{path}.block"), block, 1, LossProcess::LONGEST_BLOCK)?;
         let key = format!("{path}.probabilities");
-        probabilities.iter().try_for_each(|&probability| within(&key, Some(probability), 0.0, 1.0))?;
+        each_within(&key, probabilities.iter().copied(), 0.0, 1.0)?;
         let count = probabilities.len();
         if !(1..=block as usize).contains(&count) {
             let problem = format!("{count} probabilities for a block of {block}");
@@ -158,8 +158,8 @@ struct Times {
 /// When it begins, ends, and routes change.
 fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
     let at = written.at.unwrap_or(Duration::ZERO);
-    within(&format!("{path}.at"), Some(at), Duration::ZERO, LONGEST_RUN)?;
-    within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
+    within(&format!("{path}.at"), at, Duration::ZERO, LONGEST_RUN)?;
+    each_within(&format!("{path}.until"), written.until, Duration::ZERO, LONGEST_RUN)?;
     if let Some(until) = written.until.filter(|until| *until <= at) {
         let problem = format!("{until}, but it begins at {at}");
         return Err(ValueError::rule(
@@ -173,7 +173,7 @@ fn times(path: &str, written: &LinkFaultText) -> Result<Times, ValueError> {
         let cure = "write withdraw_routes = true, or remove it";
         return Err(ValueError::rule(format!("{path}.withdraw_delay"), "no routes are withdrawn", cure));
     }
-    within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
+    each_within(&format!("{path}.withdraw_delay"), written.withdraw_delay, Duration::ZERO, LONGEST_DELAY)?;
     let withdraw_after = withdraws.then(|| written.withdraw_delay.unwrap_or(Duration::ZERO));
     Ok(Times { at, withdraw_after })
 }

@@ -182,7 +182,7 @@ impl Context<'_> {
             stop: Stop { time: written.stop.time.unwrap_or(Duration::from_ms(10_000)) },
             files,
         };
-        limits::check(&ScenarioText::from(&scenario))?;
+        limits::check(&scenario)?;
         Ok(scenario)
     }
 

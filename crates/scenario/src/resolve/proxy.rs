@@ -31,7 +31,7 @@ impl Context<'_> {
         self.only("scheme.proxy", &format!("a {kind} proxy"), &[COMMON, keys].concat(), elsewhere)?;
         let delay = written.delay.unwrap_or(ProxyDelay::Constant(Duration::ZERO));
         if let ProxyDelay::Constant(delay) = delay {
-            within("scheme.proxy.delay", Some(delay), Duration::ZERO, LONGEST_DELAY)?;
+            within("scheme.proxy.delay", delay, Duration::ZERO, LONGEST_DELAY)?;
         }
         delay.get("scheme.proxy.delay")?;
         let kind = if kind == ProxyRule::Naive {
@@ -44,7 +44,7 @@ impl Context<'_> {
             ProxyKind::Streamlined(loss)
         };
         let patience = written.patience.unwrap_or(3);
-        within("scheme.proxy.patience", Some(patience), 1, 1000)?;
+        within("scheme.proxy.patience", patience, 1, 1000)?;
         let host = written.host.unwrap_or(ProxyHost::Rule(ProxyHostRule::Last));
         Ok(Some(Proxy { kind, host, delay, patience }))
     }

@@ -4,7 +4,7 @@ use super::{Context, need};
 use crate::catalog::control;
 use crate::catalog::scheme::{self, Stack};
 use crate::error::{Problem, ValueError};
-use crate::limits::{LARGEST_BUFFER, within};
+use crate::limits::{LARGEST_BUFFER, each_within, within};
 use crate::model::{
     FullBuffer, Pfc, PfcText, Phantom, PhantomText, Pool, PoolText, Ports, PortsText, Red, RedText, Scheme,
     SchemeClass, SchemeClassText, SchemeText, Thresholds, Transport,
@@ -311,9 +311,9 @@ fn fill_pool(written: Option<&PoolText>, base: Option<&PoolText>) -> Result<Opti
     let tables = [written, base];
     let size = value(tables, |pool| pool.size).unwrap_or(PoolSize::Off).get();
     let (alpha, reserve) = (value(tables, |pool| pool.alpha), value(tables, |pool| pool.reserve));
-    within("scheme.ports.pool.size", size, Bytes::new(1), LARGEST_BUFFER)?;
-    within("scheme.ports.pool.alpha", alpha, 0.001, 64.0)?;
-    within("scheme.ports.pool.reserve", reserve, Bytes::ZERO, LARGEST_BUFFER)?;
+    each_within("scheme.ports.pool.size", size, Bytes::new(1), LARGEST_BUFFER)?;
+    each_within("scheme.ports.pool.alpha", alpha, 0.001, 64.0)?;
+    each_within("scheme.ports.pool.reserve", reserve, Bytes::ZERO, LARGEST_BUFFER)?;
     let Some(size) = size else { return Ok(None) };
     let alpha = need_port("pool.alpha", "a factor, such as 0.25", alpha)?;
     let reserve = need_port("pool.reserve", "a size, such as \"4KiB\"", reserve)?;
@@ -332,9 +332,9 @@ fn fill_pfc(
     let tables = [written, base];
     let (resume_offset, headroom) =
         (value(tables, |pfc| pfc.resume_offset), value(tables, |pfc| pfc.headroom));
-    within("scheme.ports.pfc.resume_offset", resume_offset, Bytes::ZERO, LARGEST_BUFFER)?;
+    each_within("scheme.ports.pfc.resume_offset", resume_offset, Bytes::ZERO, LARGEST_BUFFER)?;
     if let Some(Headroom::Value(bytes)) = headroom {
-        within("scheme.ports.pfc.headroom", Some(bytes), Bytes::ZERO, LARGEST_BUFFER)?;
+        within("scheme.ports.pfc.headroom", bytes, Bytes::ZERO, LARGEST_BUFFER)?;
     }
     let links = match value(tables, |pfc| pfc.links).unwrap_or(PfcLinks::None) {
         PfcLinks::None => return Ok(None),
