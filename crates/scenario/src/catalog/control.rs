@@ -177,7 +177,7 @@ pub fn register<C: NamedControl>() -> Result<(), RegisterError> {
     Ok(())
 }
 
-/// What a control's constants may say of loss recovery; only the types matter here.
+/// The keys of loss recovery that a control's constants may have; only their types matter here.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Recovery {

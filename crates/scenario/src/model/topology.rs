@@ -30,8 +30,8 @@ pub struct TopologyText {
     pub spines: Option<u32>,
     /// Links between the switches of a parking lot, each a bottleneck: one switch less than there are. Default: 3.
     pub bottlenecks: Option<u32>,
-    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default:
-    /// 100Gbps.
+    /// Rate of every link inside a site; from_file: of links that do not say otherwise, in place of the file's default; of a
+    /// leaf-spine, a dumbbell and a parking lot, and with fabric_rate, of the hosts' links. Default: 100Gbps.
     pub link_rate: Option<Rate>,
     /// Rate of a fat tree's links between switches of one site. Default: link_rate.
     pub fabric_rate: Option<Rate>,

@@ -12,7 +12,7 @@ use farspan_units::Duration;
 const COMMON: &[&str] =
     &["link", "links", "share", "at", "until", "both_directions", "withdraw_routes", "withdraw_delay"];
 
-/// What happens to links.
+/// The kind of a fault of links.
 #[derive(Clone, Copy)]
 enum LinkKind {
     Down,

@@ -192,7 +192,7 @@ impl Context<'_> {
         own.unwrap_or_else(|| Profiles::get().constants(self.profile, self.special, component))
     }
 
-    /// What is written, or else this constant of a component, if it is there.
+    /// The value that is written, or else this constant of a component, if it is there.
     fn or_constant<T: DeserializeOwned>(
         &self,
         written: Option<T>,

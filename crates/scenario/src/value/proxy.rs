@@ -26,8 +26,8 @@ pub enum ProxyHost {
     Each(Vec<Option<u32>>),
 }
 
-const HOSTS: &str = "the value does not fit here; give a host's number, such as 63, a rule (\"last\", \"random\", \"planned\", \"probed\"), or a list with a number or \
-                     \"none\" for each incast, such as [63, \"none\"]";
+const HOSTS: &str = "the value does not fit here; give a host's number, such as 63, a rule (\"last\", \"random\", \
+                     \"planned\", \"probed\"), or a list with a number or \"none\" for each incast, such as [63, \"none\"]";
 
 impl ProxyHost {
     fn of(value: &toml::Value) -> Option<Self> {

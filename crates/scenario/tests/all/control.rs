@@ -173,7 +173,7 @@ fn refused<C: NamedControl>() -> String {
     register::<C>().unwrap_err().to_string()
 }
 
-/// What no user of the control could mend is told to its author.
+/// A mistake that no user of the control could mend is told to its author.
 #[test]
 fn constants_that_do_not_fit_name_key_and_cure() {
     for (said, key, cure) in [
