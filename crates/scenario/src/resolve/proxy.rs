@@ -20,7 +20,7 @@ impl Context<'_> {
     /// A proxy with every default spelled out; `None`: there is none.
     pub(super) fn proxy(&self, written: Option<ProxyText>) -> Result<Option<Proxy>, ValueError> {
         let Some(written) = written else { return Ok(None) };
-        let loss = written.loss.map_or(Ok(ProxyLoss::Trim), loss)?;
+        let loss = written.loss.as_ref().map_or(Ok(ProxyLoss::Trim), loss)?;
         let (kind, keys, elsewhere) = match written.kind.unwrap_or(ProxyRule::None) {
             ProxyRule::None => return Ok(None),
             kind @ ProxyRule::Naive => {
@@ -51,7 +51,7 @@ impl Context<'_> {
 }
 
 /// How a proxy learns of losses.
-fn loss(written: Part) -> Result<ProxyLoss, ValueError> {
+fn loss(written: &Part) -> Result<ProxyLoss, ValueError> {
     let path = "scheme.proxy.loss";
     if written.name().is_none() {
         let cure = "write { name = \"gap-flow\", window = 256 }";
