@@ -201,9 +201,12 @@ fn constants<C: NamedControl>() -> Result<Table, ScenarioError> {
                 _ => Ok(()),
             }),
             "window_check" => read_value::<WindowCheck>(value).map(drop),
-            "congestion" => {
-                read_value::<Table>(value).and_then(|parameters| read::<C>("", &parameters)).map(drop)
-            }
+            "congestion" => match value {
+                Value::Table(parameters) => read::<C>("", parameters).map(drop),
+                _ => {
+                    Err(ValueError::rule("", "not a table", "give parameters, such as congestion.gain = 0.5"))
+                }
+            },
             _ => Err(unknown_key("", key, &["congestion", "ports", "recovery", "window_check"])),
         };
         checked.map_err(|error| {

@@ -148,6 +148,14 @@ fn list_of(length: usize) -> String {
     format!("a list of {length}")
 }
 
+/// The name by which [`Reader`] knows [`AsIs`].
+const AS_IS: &str = "AsIs";
+
+/// A value for a type that is known later, or that looks at its shape itself. A date, which no key of the language is, becomes
+/// text: the type says then what to give.
+#[derive(Deserialize)]
+pub(crate) struct AsIs(pub Value);
+
 /// Whole numbers of each width.
 macro_rules! whole {
     ($($method:ident, $visit:ident, $type:ty, $expected:expr;)*) => {$(
@@ -169,9 +177,8 @@ impl<'de> Deserializer<'de> for Reader<'de> {
             Value::Integer(number) => visitor.visit_i64(*number),
             Value::Float(number) => visitor.visit_f64(*number),
             Value::Boolean(truth) => visitor.visit_bool(*truth),
-            // No key of the language is a date: as text it reaches the type that says what to give, and components keep it
-            // until their own types read it.
-            Value::Datetime(date) => visitor.visit_string(date.to_string()),
+            // No key of the language is a date.
+            Value::Datetime(_) => Err(self.wrong(&(&visitor as &dyn Expected).to_string())),
             Value::Array(items) => Self::list(items, visitor),
             Value::Table(table) => visitor.visit_map(Entries::of(table, None)),
         }
@@ -215,10 +222,13 @@ impl<'de> Deserializer<'de> for Reader<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, ValueError> {
-        visitor.visit_newtype_struct(self)
+        match name {
+            AS_IS => visitor.visit_newtype_struct(self.0.clone()).map_err(de::Error::custom),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ValueError> {
@@ -427,6 +437,10 @@ mod tests {
             "here.beta: \"1979-05-27\" does not fit here; give a number, such as 0.5"
         );
         let date = Value::Datetime("1979-05-27".parse().unwrap());
+        assert_eq!(
+            read_value::<Part>(&date).unwrap_err().to_string(),
+            "\"1979-05-27\" does not fit here; give a name, or a table such as { name = \"unocc\", beta = 0.5 }"
+        );
         let error = read_value::<ProxyHost>(&date).unwrap_err().to_string();
         assert!(error.contains("give a host's number, such as 63"), "{error}");
     }

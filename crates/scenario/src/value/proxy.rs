@@ -3,6 +3,7 @@
 use super::Part;
 use super::words::{ProxyDelayName, ProxyHostRule, ProxyLossName};
 use crate::error::ValueError;
+use crate::text::reader::AsIs;
 use farspan_transport::ByName;
 use farspan_transport::proxy::Delay;
 use farspan_transport::proxy::detector::PerFlowConfig;
@@ -60,7 +61,7 @@ impl Serialize for ProxyHost {
 
 impl<'de> Deserialize<'de> for ProxyHost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::of(&toml::Value::deserialize(deserializer)?).ok_or_else(|| D::Error::custom(HOSTS))
+        Self::of(&AsIs::deserialize(deserializer)?.0).ok_or_else(|| D::Error::custom(HOSTS))
     }
 }
 

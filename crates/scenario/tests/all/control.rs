@@ -114,6 +114,7 @@ called!(WrongRecovery, "wrong-recovery", "recovery = { name = \"rck\" }");
 called!(WrongTimeout, "wrong-timeout", "recovery.rto = 5");
 called!(WrongWindow, "wrong-window", "recovery.name = \"rack\"\nwindow_check = \"fit\"");
 called!(WrongParameter, "wrong-parameter", "congestion.packets = 20");
+called!(NoTable, "no-table", "congestion = 1979-05-27");
 called!(WrongKey, "wrong-key", "port.marking = \"step\"");
 
 /// A control that is registered late.
@@ -183,6 +184,7 @@ fn constants_that_do_not_fit_name_key_and_cure() {
         (refused::<WrongTimeout>(), "CONSTANTS:1:16: recovery.rto: 5 does not fit here", "give "),
         (refused::<WrongWindow>(), "CONSTANTS:2:16: window_check: ", "did you mean \"fits\"?"),
         (refused::<WrongParameter>(), "congestion.packets: unknown key", "Known here: "),
+        (refused::<NoTable>(), "CONSTANTS:1:14: congestion: not a table", "give parameters"),
         (refused::<WrongKey>(), "CONSTANTS:1:1: port: unknown key", "did you mean \"ports\"?"),
     ] {
         assert!(said.contains(key) && said.contains(cure), "{said}\n  expected {key} and {cure}");
